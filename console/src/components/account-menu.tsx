@@ -43,8 +43,7 @@ export function AccountMenu() {
           <Menu.Label>
             {self.grants.map(({ role, projectId }) => (
               <div key={`${role} ${projectId}`}>
-                {role} of{' '}
-                {projectId === undefined ? 'all projects' : <ProjectName id={projectId} />}
+                {role} of <ProjectName id={projectId} />
               </div>
             ))}
           </Menu.Label>

@@ -14,3 +14,6 @@ export function withVisibleControls(text: string): string {
 export function UserText({ children }: { children: string }) {
   return <bdi>{withVisibleControls(children)}</bdi>
 }
+
+/** A name in quotation marks, for plain text such as the title of a dialog. */
+export const quoted = (name: string): string => `“${withVisibleControls(name)}”`

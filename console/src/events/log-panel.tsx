@@ -1,6 +1,5 @@
 import { Button, Card, Group, Stack, Text } from '@mantine/core'
 import { IconDownload, IconShieldCheck } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { type Project, PubringError } from '../../../client/src/index.ts'
 import { parseCheckpoint } from '../../../client/src/log/index.ts'
@@ -10,6 +9,7 @@ import { ErrorNotice } from '../components/error-notice.tsx'
 import { localTime } from '../components/times.tsx'
 import { TextField } from '../forms/text-fields.tsx'
 import { longestWaitMs } from '../keys/refresh.ts'
+import { useApi } from '../session/api.ts'
 import { readVerifierKey } from '../session/client.ts'
 import { useSession } from '../session/context.tsx'
 import { canVerify, exportLedger, type LedgerSource, readProof, verifyLedger } from './proof.ts'
@@ -25,18 +25,21 @@ type Logged = { revision: number; time: string; size: number }
  * log has it, for a limited time.
  */
 export function useLogged(project: Project | undefined, newest: number) {
-  const { client } = useSession()
   const [asked, setAsked] = useState({ newest, since: Date.now() })
   if (asked.newest !== newest) setAsked({ newest, since: Date.now() })
-  return useQuery({
-    queryKey: ['ledger-proof', project?.id ?? 'system'],
-    queryFn: async ({ signal }): Promise<Logged> => {
+  return useApi(
+    ['ledger-proof', project?.id ?? 'system'],
+    async (client, signal): Promise<Logged> => {
       const { revision, time, checkpoint } = await readProof({ client, project, signal })
       return { revision, time, size: parseCheckpoint(parseNote(checkpoint).text).size }
     },
-    refetchInterval: ({ state }) =>
-      (state.data?.revision ?? 0) < newest && Date.now() - asked.since < longestWaitMs && refreshMs,
-  })
+    {
+      refetchInterval: ({ state }) =>
+        (state.data?.revision ?? 0) < newest &&
+        Date.now() - asked.since < longestWaitMs &&
+        refreshMs,
+    },
+  )
 }
 
 type LogPanelProps = {

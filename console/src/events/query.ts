@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 import type {
@@ -9,6 +9,7 @@ import type {
   Project,
 } from '../../../client/src/index.ts'
 import { useKeys } from '../keys/queries.ts'
+import { useApi } from '../session/api.ts'
 import { useSession } from '../session/context.tsx'
 import { entriesOf } from './expiries.ts'
 import { eventQuery, type Filter, givenFilters, readFilter } from './filter.ts'
@@ -73,10 +74,7 @@ async function readPage(
 
 /** The newest revision of a ledger: a project's, or the system's. */
 export function useNewestRevision(project: Project | undefined): number {
-  const { client } = useSession()
-  const { data = 0 } = useQuery({
-    queryKey: ['events', 'system', 'newest'],
-    queryFn: ({ signal }) => newestSystemRevision(client, signal),
+  const { data = 0 } = useApi(['events', 'system', 'newest'], newestSystemRevision, {
     enabled: project === undefined,
   })
   return project?.revision ?? data

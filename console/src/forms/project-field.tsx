@@ -1,5 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
-import { useSession } from '../session/context.tsx'
+import { useApi } from '../session/api.ts'
 import { SuggestField } from './suggest-field.tsx'
 
 /** A field for a project, by name or id; suggests the first page of projects. */
@@ -9,11 +8,9 @@ export function ProjectField(props: {
   value: string
   onValue(text: string): void
 }) {
-  const { client } = useSession()
-  const projects = useQuery({
-    queryKey: ['project-names'],
-    queryFn: ({ signal }) => client.projects.list({ limit: 200, signal }),
-  })
+  const projects = useApi(['project-names'], (client, signal) =>
+    client.projects.list({ limit: 200, signal }),
+  )
   const names = projects.data?.items.map(({ name }) => name) ?? []
   return <SuggestField {...props} label="Project" data={names} limit={20} />
 }

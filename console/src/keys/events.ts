@@ -1,5 +1,6 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import type { EventPosition } from '../../../client/src/index.ts'
+import { useApi } from '../session/api.ts'
 import { useSession } from '../session/context.tsx'
 
 const pageSize = 50
@@ -21,11 +22,8 @@ export function useKeyEvents(projectId: string, kid: string) {
 
 /** The registration of a key; undefined while it is not known. */
 export function useKeyRegistration(projectId: string, kid: string) {
-  const { client } = useSession()
-  const { data } = useQuery({
-    queryKey: ['events', projectId, 'first of', kid],
-    queryFn: async ({ signal }) =>
-      (await client.events.list({ project: projectId, subject: kid, limit: 1, signal }))[0] ?? null,
-  })
-  return data?.type === 'key.created' ? data : undefined
+  const { data: [first] = [] } = useApi(['events', projectId, 'first of', kid], (client, signal) =>
+    client.events.list({ project: projectId, subject: kid, limit: 1, signal }),
+  )
+  return first?.type === 'key.created' ? first : undefined
 }

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import type {
   DescendantsDecision,
@@ -7,56 +7,58 @@ import type {
   Project,
 } from '../../../client/src/index.ts'
 import type { ApiRequest } from '../components/curl.tsx'
-import { useSession } from '../session/context.tsx'
+import { useApi, useChange } from '../session/api.ts'
 import { useLedgerEvents } from './follow.ts'
 
 /** A project by its id or name. */
-export function useProject(project: string) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['project', project],
-    queryFn: ({ signal }) => client.projects.get(project, { signal }),
-  })
+export function useProject(project: string | undefined) {
+  return useApi(
+    ['project', project],
+    (client, signal) => client.projects.get(project ?? '', { signal }),
+    {
+      enabled: project !== undefined,
+    },
+  )
 }
 
 /** The keys of a project, oldest first. */
 export function useKeys(projectId: string | undefined) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['keys', projectId],
-    queryFn: ({ signal }) => client.keys.list(projectId ?? '', { signal }),
-    enabled: projectId !== undefined,
-  })
+  return useApi(
+    ['keys', projectId],
+    (client, signal) => client.keys.list(projectId ?? '', { signal }),
+    {
+      enabled: projectId !== undefined,
+    },
+  )
 }
 
 /** The active keys of a project. */
 export function useActiveKeys(projectId: string) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['keys', projectId, { active: true }],
-    queryFn: ({ signal }) => client.keys.list(projectId, { active: true, signal }),
-  })
+  return useApi(['keys', projectId, { active: true }], (client, signal) =>
+    client.keys.list(projectId, { active: true, signal }),
+  )
 }
 
 /** A key with its details, by its id or published kid. */
 export function useKey(projectId: string, kid: string | undefined) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['keys', projectId, kid],
-    queryFn: ({ signal }) => client.keys.get(projectId, kid ?? '', { signal }),
-    enabled: kid !== undefined,
-  })
+  return useApi(
+    ['keys', projectId, kid],
+    (client, signal) => client.keys.get(projectId, kid ?? '', { signal }),
+    {
+      enabled: kid !== undefined,
+    },
+  )
 }
 
 /** The discovery document of a project: its issuer and its JWKS URL. */
-export function useDiscovery(projectId: string | undefined) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['discovery', projectId],
-    queryFn: ({ signal }) => client.jwks.discovery(projectId ?? '', { signal }),
-    enabled: projectId !== undefined,
-    staleTime: Number.POSITIVE_INFINITY,
-  })
+export function useDiscovery(projectId: string) {
+  return useApi(
+    ['discovery', projectId],
+    (client, signal) => client.jwks.discovery(projectId, { signal }),
+    {
+      staleTime: Number.POSITIVE_INFINITY,
+    },
+  )
 }
 
 /** A change of a key: the request, and a function that sends it and refreshes the keys. */
@@ -64,25 +66,17 @@ type KeyChange = { request: ApiRequest; run(): Promise<void> }
 
 /** The changes of one key. */
 export function useKeyChanges({ projectId, id }: JwtKey) {
-  const { client } = useSession()
-  const queries = useQueryClient()
+  const change = useChange(['keys', projectId])
   const path = ({ descendants }: DescendantsDecision) =>
     `/projects/${projectId}/jwt-keys/${id}${descendants === undefined ? '' : `?descendants=${descendants}`}`
-  const refresh = () => queries.invalidateQueries({ queryKey: ['keys', projectId] })
   return {
     update: (body: JwtKeyUpdate, decision: DescendantsDecision = {}): KeyChange => ({
       request: { method: 'PATCH', path: path(decision), body },
-      run: async () => {
-        await client.keys.update(projectId, id, body, decision)
-        await refresh()
-      },
+      run: () => change((client) => client.keys.update(projectId, id, body, decision)),
     }),
     remove: (decision: DescendantsDecision = {}): KeyChange => ({
       request: { method: 'DELETE', path: path(decision) },
-      run: async () => {
-        await client.keys.delete(projectId, id, decision)
-        await refresh()
-      },
+      run: () => change((client) => client.keys.delete(projectId, id, decision)),
     }),
   }
 }

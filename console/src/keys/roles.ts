@@ -1,8 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { JwtKey, KeyRole, KeyRoleEntry } from '../../../client/src/index.ts'
 import { stateOf } from '../components/state-badge.tsx'
-import { useSession } from '../session/context.tsx'
+import { useApi } from '../session/api.ts'
 
 /** The role of a key in its project; `active` until the role of an active key is known. */
 export type KeyState = KeyRole | 'active'
@@ -24,11 +23,9 @@ export type KeyRow = JwtKey & { state: KeyState } & Pick<
 
 /** The roles of a project's keys. */
 export function useKeyRoles(projectId: string) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['keys', projectId, { roles: true }],
-    queryFn: ({ signal }) => client.keys.roles(projectId, { signal }),
-  })
+  return useApi(['keys', projectId, { roles: true }], (client, signal) =>
+    client.keys.roles(projectId, { signal }),
+  )
 }
 
 /** The keys with their roles, in the same order. */

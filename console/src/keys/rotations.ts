@@ -1,8 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import type { Project, Rotation, RotationUpdate } from '../../../client/src/index.ts'
+import type { Client, Project, Rotation, RotationUpdate } from '../../../client/src/index.ts'
 import type { ApiRequest } from '../components/curl.tsx'
 import { localTime } from '../components/times.tsx'
-import { useSession } from '../session/context.tsx'
+import { useApi, useChange } from '../session/api.ts'
 import { useRefreshAt } from './refresh.ts'
 
 /** Whether the old key is still in use. */
@@ -19,12 +18,11 @@ export function nextStep({ state, schedule }: Rotation): string {
 
 /** The rotations of a project: those under way first, then the ended ones, each newest first. */
 export function useRotations(projectId: string | undefined) {
-  const { client } = useSession()
-  const query = useQuery({
-    queryKey: ['rotations', projectId],
-    queryFn: ({ signal }) => client.rotations.list(projectId ?? '', { signal }),
-    enabled: projectId !== undefined,
-  })
+  const query = useApi(
+    ['rotations', projectId],
+    (client, signal) => client.rotations.list(projectId ?? '', { signal }),
+    { enabled: projectId !== undefined },
+  )
   const times = query.data?.flatMap(({ convergedTime, schedule }) => [
     convergedTime,
     schedule?.disableTime,
@@ -34,41 +32,33 @@ export function useRotations(projectId: string | undefined) {
   return query
 }
 
+const useRotationChange = (projectId: string) =>
+  useChange(['rotations', projectId], ['keys', projectId])
+
 /** The requests that change a rotation. */
 export function useRotationChanges({ projectId, id }: Rotation) {
-  const { client } = useSession()
-  const queries = useQueryClient()
+  const change = useRotationChange(projectId)
   const path = `/projects/${projectId}/rotations/${id}`
-  const change = (request: ApiRequest, send: () => Promise<unknown>) => ({
+  const requestOf = (request: ApiRequest, send: (client: Client) => Promise<unknown>) => ({
     request,
-    run: async () => {
-      await send()
-      await refreshRotations(queries, projectId)
-    },
+    run: () => change(send),
   })
   return {
     schedule: (body: RotationUpdate) =>
-      change({ method: 'PATCH', path, body }, () => client.rotations.schedule(projectId, id, body)),
+      requestOf({ method: 'PATCH', path, body }, (client) =>
+        client.rotations.schedule(projectId, id, body),
+      ),
     finish: (decision: { descendants?: boolean }) =>
-      change({ method: 'POST', path: `${path}/finish` }, () =>
+      requestOf({ method: 'POST', path: `${path}/finish` }, (client) =>
         client.rotations.finish(projectId, id, decision),
       ),
     abandon: () =>
-      change({ method: 'DELETE', path }, () => client.rotations.abandon(projectId, id)),
+      requestOf({ method: 'DELETE', path }, (client) => client.rotations.abandon(projectId, id)),
   }
 }
 
-/** Starts the rotation of a key; `run` takes the kid of the new one. */
+/** Starts the rotation of a key; the function takes the kid of the new one. */
 export function useRotationStart({ id: projectId }: Project, from: string) {
-  const { client } = useSession()
-  const queries = useQueryClient()
-  return async (to: string) => {
-    await client.rotations.start(projectId, { from, to })
-    await refreshRotations(queries, projectId)
-  }
-}
-
-async function refreshRotations(queries: ReturnType<typeof useQueryClient>, projectId: string) {
-  await queries.invalidateQueries({ queryKey: ['rotations', projectId] })
-  await queries.invalidateQueries({ queryKey: ['keys', projectId] })
+  const change = useRotationChange(projectId)
+  return (to: string) => change((client) => client.rotations.start(projectId, { from, to }))
 }

@@ -1,8 +1,6 @@
 import { Button, Card, Menu } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { CallOptions } from '../../../client/src/index.ts'
 import { ActionsMenu } from '../components/actions-menu.tsx'
 import { CurlHint } from '../components/curl.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
@@ -10,115 +8,122 @@ import { StateBadge, stateOf } from '../components/state-badge.tsx'
 import { EmptyState, MessagePage, PageHeader, QueryResult } from '../components/states.tsx'
 import { withVisibleControls } from '../components/user-text.tsx'
 import { useOpenDialog } from '../forms/drafts.ts'
+import { useApi } from '../session/api.ts'
 import { useRights } from '../session/rights.ts'
-
-/** A record that admins of all projects create, switch on and off, and delete. */
-type Managed = { id: string; name: string; active: boolean }
-
-/** What can be done with the records; `Own`: with those of one kind. */
-export type ManagedAction<Own extends string> =
-  | Own
-  | 'create'
-  | 'activate'
-  | 'deactivate'
-  | 'delete'
+import {
+  ConfirmChange,
+  type Confirmed,
+  confirmed,
+  type Managed,
+  type ManagedKind,
+} from './managed-dialogs.tsx'
 
 type ManagedPageProps<Row extends Managed, Own extends string> = {
-  /** Its path in the API, which is also the key of its queries. */
-  path: string
+  kind: ManagedKind<Row>
   title: string
   description: string
   newLabel: string
-  empty: { title: string; advice: string }
-  list(options: Pick<CallOptions, 'signal'>): Promise<Row[]>
+  /** In place of no records; absent if there is always one. */
+  empty?: { title: string; advice: string }
   /** Between the status and the actions. */
   columns: Column<Row>[]
+  /** What can be done with the records of this kind alone. */
   ownAction: { action: Own; label: string }
-  dialog(open: { action: ManagedAction<Own>; row: Row | undefined; onClose(): void }): ReactNode
+  /** Whether a record can only have the own action. */
+  isFixed?(row: Row): boolean
+  /** The dialog of the own action or, without `row`, of a creation. */
+  dialog(open: { row: Row | undefined; rows: Row[]; onClose(): void }): ReactNode
 }
 
 /** A page with all records of a kind, and the dialogs to manage them. */
 export function ManagedPage<Row extends Managed, Own extends string>(
   props: ManagedPageProps<Row, Own>,
 ) {
-  const { path, title, description, newLabel, empty, list, columns, dialog } = props
-  const { action, label } = props.ownAction
+  const { kind, title, description, newLabel } = props
   const { mayManage } = useRights()
-  const [open, setOpen] = useOpenDialog<ManagedAction<Own>>(path, [
-    action,
-    'create',
-    'activate',
-    'deactivate',
-    'delete',
-  ])
-  const query = useQuery({
-    queryKey: [path],
-    queryFn: ({ signal }) => list({ signal }),
+  const query = useApi([kind.path], (client, signal) => kind.operations(client).list({ signal }), {
     enabled: mayManage,
   })
+  const actions = [props.ownAction.action, 'create', ...confirmed] as const
+  const [open, setOpen] = useOpenDialog<(typeof actions)[number]>(kind.path, actions)
   if (!mayManage) {
     return (
       <MessagePage title={title}>
-        Only an admin of all projects can manage {title.toLowerCase()}.
+        Only an admin of all projects can manage{' '}
+        {title.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}.
       </MessagePage>
     )
   }
-  const menu = ({ id, name, active }: Row) => (
-    <ActionsMenu
-      name={withVisibleControls(name)}
-      frequent={{ label, onClick: () => setOpen({ action, id }) }}
+  const close = () => setOpen(undefined)
+  const dialogOf = (rows: Row[]) => {
+    const row = rows.find(({ id }) => id === open?.id)
+    const change = confirmed.find((action) => action === open?.action)
+    if (row !== undefined && change !== undefined) {
+      return <ConfirmChange kind={kind} action={change} row={row} onClose={close} />
+    }
+    const isOwn = open?.action === 'create' || (row && open?.action === props.ownAction.action)
+    return isOwn && props.dialog({ row, rows, onClose: close })
+  }
+  const newButton = (
+    <Button
+      leftSection={<IconPlus size={16} />}
+      onClick={() => setOpen({ action: 'create', id: '' })}
     >
-      <Menu.Item onClick={() => setOpen({ action: active ? 'deactivate' : 'activate', id })}>
-        {active ? 'Deactivate' : 'Activate'}
-      </Menu.Item>
-      <Menu.Item className="warning" onClick={() => setOpen({ action: 'delete', id })}>
-        Delete
-      </Menu.Item>
-    </ActionsMenu>
+      {newLabel}
+    </Button>
   )
   return (
     <>
-      <PageHeader
-        title={title}
-        actions={
-          <Button
-            leftSection={<IconPlus size={16} />}
-            onClick={() => setOpen({ action: 'create', id: '' })}
-          >
-            {newLabel}
-          </Button>
-        }
-      >
+      <PageHeader title={title} actions={newButton}>
         {description}
       </PageHeader>
       <QueryResult query={query}>
         {(rows) => (
           <Card withBorder padding="sm" mb="sm">
-            {rows.length === 0 ? (
-              <EmptyState title={empty.title}>{empty.advice}</EmptyState>
-            ) : (
-              <DataTable
-                rows={rows}
-                columns={[
-                  {
-                    title: 'Status',
-                    cell: (row) => <StateBadge state={stateOf(row, 'inactive')} />,
-                  },
-                  ...columns,
-                  { title: 'Actions', cell: menu },
-                ]}
-              />
-            )}
-            {open !== undefined &&
-              dialog({
-                action: open.action,
-                row: rows.find(({ id }) => id === open.id),
-                onClose: () => setOpen(undefined),
-              })}
+            <Records {...props} rows={rows} onAction={(action, id) => setOpen({ action, id })} />
+            {dialogOf(rows)}
           </Card>
         )}
       </QueryResult>
-      <CurlHint path={`/${path}`} />
+      <CurlHint path={`/${kind.path}`} />
     </>
+  )
+}
+
+/** The table of the records, each with its actions. */
+function Records<Row extends Managed, Own extends string>(
+  props: ManagedPageProps<Row, Own> & {
+    rows: Row[]
+    onAction(action: Own | Confirmed, id: string): void
+  },
+) {
+  const { kind, empty, columns, ownAction, isFixed, rows, onAction } = props
+  const { words } = kind
+  if (empty && rows.length === 0) return <EmptyState title={empty.title}>{empty.advice}</EmptyState>
+  const menu = (row: Row) => {
+    const { id, name, active } = row
+    const toggle = active ? 'deactivate' : 'activate'
+    const frequent = { label: ownAction.label, onClick: () => onAction(ownAction.action, id) }
+    return (
+      <ActionsMenu name={withVisibleControls(name)} frequent={frequent}>
+        {isFixed?.(row) ? undefined : (
+          <>
+            {stateOf(row, words.inactive) !== 'expired' && (
+              <Menu.Item onClick={() => onAction(toggle, id)}>{words[toggle]}</Menu.Item>
+            )}
+            <Menu.Item className="warning" onClick={() => onAction('delete', id)}>
+              Delete
+            </Menu.Item>
+          </>
+        )}
+      </ActionsMenu>
+    )
+  }
+  const status = (row: Row) => <StateBadge state={stateOf(row, words.inactive)} />
+  return (
+    <DataTable
+      rows={rows}
+      columns={[{ title: 'Status', cell: status }, ...columns, { title: 'Actions', cell: menu }]}
+    />
   )
 }

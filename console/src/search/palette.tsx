@@ -1,14 +1,13 @@
 import { Fieldset, Kbd, Loader, Stack, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Dialog } from '../components/dialog.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { TextField } from '../forms/text-fields.tsx'
-import { useSession } from '../session/context.tsx'
+import { useApi } from '../session/api.ts'
 import { groupsOf, ResultRow, resultKey, routeOf, type SearchResult } from './results.tsx'
 import { searchTextOf } from './text.ts'
 
@@ -190,16 +189,13 @@ function Status(props: Found & { query: string; entered: string; found: number }
 
 /** Results only of what is entered now: an answer to an earlier text is never shown. */
 function useSearchResults(query: string) {
-  const { client } = useSession()
   const [settled] = useDebouncedValue(query, typingMs)
   const isSettled = settled === query && query.length >= minLength
-  const { data, error, isFetching, refetch } = useQuery({
-    queryKey: ['search', query],
-    queryFn: ({ signal }) => client.search(query, { limit: resultsOfKind, signal }),
-    enabled: isSettled,
-    staleTime: 0,
-    gcTime: 0,
-  })
+  const { data, error, isFetching, refetch } = useApi(
+    ['search', query],
+    (client, signal) => client.search(query, { limit: resultsOfKind, signal }),
+    { enabled: isSettled, staleTime: 0, gcTime: 0 },
+  )
   return {
     results: isSettled ? (data?.results ?? []) : [],
     hasMore: data?.hasMore === true,

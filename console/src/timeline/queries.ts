@@ -1,9 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { Event, JwtKey, Project } from '../../../client/src/index.ts'
 import { useNow } from '../components/times.tsx'
 import { useKey } from '../keys/queries.ts'
-import { useSession } from '../session/context.tsx'
+import { useApi } from '../session/api.ts'
 import { type KeyBar, keyBars, rotationsOf, spreadOf } from './spans.ts'
 
 /** Newest events that the picture is drawn from. */
@@ -49,10 +48,9 @@ export function useBars(project: Project, keys: JwtKey[]): Bars | undefined {
 
 /** The newest events, oldest first, and the time of the first of them unless they are all. */
 function useNewestEvents(project: Project) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['events', project.id, 'timeline'],
-    queryFn: async ({ signal }): Promise<{ events: Event[]; completeSince?: number }> => {
+  return useApi(
+    ['events', project.id, 'timeline'],
+    async (client, signal): Promise<{ events: Event[]; completeSince?: number }> => {
       const events: Event[] = []
       const query = { project: project.id, type: types.join(), order: 'desc', signal } as const
       for await (const event of client.events.all(query)) {
@@ -63,5 +61,5 @@ function useNewestEvents(project: Project) {
       }
       return { events: events.reverse() }
     },
-  })
+  )
 }

@@ -1,12 +1,12 @@
 import { ActionIcon, Indicator, Menu, Text } from '@mantine/core'
 import { IconAlertTriangle, IconBell, IconInfoCircle } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link } from 'wouter'
 import type { Warning } from '../../../client/src/index.ts'
 import { localTime } from '../components/times.tsx'
 import { withVisibleControls } from '../components/user-text.tsx'
-import { useSession } from '../session/context.tsx'
+import { useApi } from '../session/api.ts'
 import { placeOf } from './places.ts'
 
 /** Warnings that are listed; the rest are counted. */
@@ -54,16 +54,13 @@ export function WarningBell() {
 }
 
 function useWarnings() {
-  const { client } = useSession()
   const queries = useQueryClient()
   useEffect(() => {
     const refresh = () => void queries.refetchQueries({ queryKey: ['warnings'], stale: true })
     addEventListener('hashchange', refresh)
     return () => removeEventListener('hashchange', refresh)
   }, [queries])
-  return useQuery({
-    queryKey: ['warnings'],
-    queryFn: ({ signal }) => client.warnings({ signal }),
+  return useApi(['warnings'], (client, signal) => client.warnings({ signal }), {
     staleTime: 10_000,
   })
 }

@@ -1,23 +1,18 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { withVisibleControls } from '../../components/user-text.tsx'
+import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
-import { useSession } from '../../session/context.tsx'
+import { useChange } from '../../session/api.ts'
 
 /** Ends all sessions of a person. */
 export function EndSessionsOfPerson(props: { id: string; name: string; onClose(): void }) {
   const { id, name, onClose } = props
-  const { client } = useSession()
-  const queries = useQueryClient()
+  const change = useChange(['sessions'])
   return (
     <ActionDialog
-      title={`End all sessions of “${withVisibleControls(name)}”?`}
+      title={`End all sessions of ${quoted(name)}?`}
       action="End all sessions"
       danger
       request={{ method: 'DELETE', path: `/sessions?person=${id}` }}
-      run={async () => {
-        await client.sessions.endAll(id)
-        await queries.invalidateQueries({ queryKey: ['sessions'] })
-      }}
+      run={() => change((client) => client.sessions.endAll(id))}
       onClose={onClose}
     >
       Every browser of this person must sign in again. To keep a person out, change the sign-in

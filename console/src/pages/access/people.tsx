@@ -1,5 +1,4 @@
 import { Card, Menu, Text } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Person } from '../../../../client/src/index.ts'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
@@ -7,20 +6,17 @@ import { DataTable, RowName } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { EmptyState, MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
-import { UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
-import { useSession } from '../../session/context.tsx'
+import { useApi, useChange } from '../../session/api.ts'
 import { useRights } from '../../session/rights.ts'
 import { EndSessionsOfPerson } from './end-sessions.tsx'
 
 /** All people who have signed in through the OpenID provider. */
 export function PeoplePage() {
-  const { client } = useSession()
   const { mayManage } = useRights()
-  const query = useQuery({
-    queryKey: ['people'],
-    queryFn: ({ signal }) => client.people.list({ signal }),
+  const query = useApi(['people'], (client, signal) => client.people.list({ signal }), {
     enabled: mayManage,
   })
   if (!mayManage) {
@@ -121,18 +117,15 @@ function Identity({ person: { issuer, subject } }: { person: Person }) {
 }
 
 function ErasePerson({ person, onClose }: { person: Person; onClose(): void }) {
-  const { client } = useSession()
-  const queries = useQueryClient()
+  // Everything: events show the name too.
+  const change = useChange([])
   return (
     <ActionDialog
-      title={`Erase “${withVisibleControls(nameOf(person))}”?`}
+      title={`Erase ${quoted(nameOf(person))}?`}
       action="Erase person"
       danger
       request={{ method: 'DELETE', path: `/people/${person.id}` }}
-      run={async () => {
-        await client.people.delete(person.id)
-        await queries.invalidateQueries()
-      }}
+      run={() => change((client) => client.people.delete(person.id))}
       onClose={onClose}
     >
       <Facts name="The person">

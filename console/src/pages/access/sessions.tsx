@@ -1,5 +1,4 @@
 import { Badge, Card, Menu, Text } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Session } from '../../../../client/src/index.ts'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
@@ -7,21 +6,17 @@ import { DataTable, RowName } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { PageHeader, QueryResult } from '../../components/states.tsx'
 import { OptionalTime, RelativeTime } from '../../components/times.tsx'
-import { UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
-import { useSession } from '../../session/context.tsx'
+import { useApi, useChange } from '../../session/api.ts'
 import { useRights } from '../../session/rights.ts'
 import { EndSessionsOfPerson } from './end-sessions.tsx'
 
 /** The live sessions: the user's own or, for admins of all projects, all. */
 export function SessionsPage() {
-  const { client } = useSession()
   const { mayManage } = useRights()
-  const query = useQuery({
-    queryKey: ['sessions'],
-    queryFn: ({ signal }) => client.sessions.list({ signal }),
-  })
+  const query = useApi(['sessions'], (client, signal) => client.sessions.list({ signal }))
   return (
     <>
       <PageHeader title="Sessions">
@@ -98,18 +93,14 @@ function Holder({ session: { name, personId, current } }: { session: Session }) 
 }
 
 function EndSession({ session, onClose }: { session: Session; onClose(): void }) {
-  const { client } = useSession()
-  const queries = useQueryClient()
+  const change = useChange(['sessions'])
   return (
     <ActionDialog
-      title={`End the session of “${withVisibleControls(session.name)}”?`}
+      title={`End the session of ${quoted(session.name)}?`}
       action="End session"
       danger
       request={{ method: 'DELETE', path: `/sessions/${session.id}` }}
-      run={async () => {
-        await client.sessions.end(session.id)
-        await queries.invalidateQueries({ queryKey: ['sessions'] })
-      }}
+      run={() => change((client) => client.sessions.end(session.id))}
       onClose={onClose}
     >
       <Facts name="The session">

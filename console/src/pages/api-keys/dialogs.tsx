@@ -1,105 +1,58 @@
-import { useQueryClient } from '@tanstack/react-query'
 import type { ApiKey, ApiKeyUpdate } from '../../../../client/src/index.ts'
-import { Fact, Facts } from '../../components/facts.tsx'
-import { StateBadge, stateOf } from '../../components/state-badge.tsx'
-import { OptionalTime, RelativeTime } from '../../components/times.tsx'
-import { UserText, withVisibleControls } from '../../components/user-text.tsx'
-import { ActionDialog } from '../../forms/action-form.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { quoted } from '../../components/user-text.tsx'
+import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
+import { ProjectField } from '../../forms/project-field.tsx'
 import { toRole } from '../../forms/role-field.tsx'
 import { fromExpiryInput } from '../../forms/time-field.tsx'
-import { useSession } from '../../session/context.tsx'
-import { ApiKeyFields, type ApiKeyInput, toInput } from './fields.tsx'
-
-export const apiKeyActions = ['edit', 'revoke', 'reactivate', 'delete'] as const
-export type ApiKeyAction = (typeof apiKeyActions)[number]
+import { useChange } from '../../session/api.ts'
+import { ApiKeyFields, type ApiKeyInput, newInput, toInput } from './fields.tsx'
 
 /** `own`: the API key that the user is signed in with, if it is one. */
-type DialogProps = { apiKey: ApiKey; own: ApiKey | undefined; onClose(): void }
+type DialogProps = { own: ApiKey | undefined; onClose(): void }
 
-/** The dialog for an action on an API key. */
-export function ApiKeyDialog({ action, ...props }: DialogProps & { action: ApiKeyAction }) {
-  if (action === 'edit') return <EditApiKey {...props} />
-  if (action === 'delete') return <DeleteApiKey {...props} />
-  return <SetActive {...props} active={action === 'reactivate'} />
-}
+const newKeyDraft = 'new-api-key'
 
-/** “name”, as plain text. */
-const quoted = ({ name }: ApiKey) => `“${withVisibleControls(name)}”`
-
-function useApiKeyUpdate({ id }: ApiKey, body: ApiKeyUpdate) {
-  const { client } = useSession()
-  const queries = useQueryClient()
-  return {
-    request: { method: 'PATCH', path: `/api-keys/${id}`, body } as const,
-    run: async () => {
-      await client.apiKeys.update(id, body)
-      await queries.invalidateQueries({ queryKey: ['api-keys'] })
-    },
+// Long because its fields share the input of the form.
+/** Creates an API key, and closes before its secret is shown. */
+export function CreateApiKey(props: DialogProps & { onCreated(secret: string): void }) {
+  const { own, onClose, onCreated } = props
+  const change = useChange(['api-keys'])
+  const [input, setInput] = useDraft(newKeyDraft, { ...newInput(own), project: '' })
+  const expireTime = fromExpiryInput(input.expiry)
+  const project = input.project.trim()
+  const body = {
+    name: input.name.trim(),
+    role: toRole(input.role),
+    ...(project === '' ? {} : { project }),
+    ...(expireTime === undefined ? {} : { expireTime }),
   }
-}
-
-function SetActive({ apiKey, onClose, active }: DialogProps & { active: boolean }) {
-  const update = useApiKeyUpdate(apiKey, { active })
-  const action = active ? 'Reactivate' : 'Revoke'
+  const create = () =>
+    change(async (client) => {
+      const { apiKey } = await client.apiKeys.create(body)
+      onClose()
+      onCreated(apiKey)
+    })
   return (
-    <ActionDialog
-      title={`${action} ${quoted(apiKey)}?`}
-      action={action}
-      danger={!active}
-      onClose={onClose}
-      {...update}
-    >
-      <ApiKeyIdentity apiKey={apiKey} />
-      {active
-        ? 'Requests with this API key will be accepted again.'
-        : 'Requests with this API key will be rejected immediately. You can reactivate it.'}
-    </ActionDialog>
-  )
-}
-
-function DeleteApiKey({ apiKey, onClose }: DialogProps) {
-  const { client } = useSession()
-  const queries = useQueryClient()
-  return (
-    <ActionDialog
-      title={`Delete ${quoted(apiKey)}?`}
-      action="Delete permanently"
-      danger
-      request={{ method: 'DELETE', path: `/api-keys/${apiKey.id}` }}
-      run={async () => {
-        await client.apiKeys.delete(apiKey.id)
-        await queries.invalidateQueries({ queryKey: ['api-keys'] })
-      }}
-      onClose={onClose}
-    >
-      <ApiKeyIdentity apiKey={apiKey} />
-      Requests with this API key will be rejected immediately. Its history stays in the ledger.
-    </ActionDialog>
-  )
-}
-
-/** What tells an API key from others, for the confirmation of an action. */
-function ApiKeyIdentity({ apiKey }: { apiKey: ApiKey }) {
-  return (
-    <Facts name="The API key">
-      <Fact name="Name">
-        <UserText>{apiKey.name}</UserText>
-      </Fact>
-      <Fact name="State">
-        <StateBadge state={stateOf(apiKey, 'revoked')} />
-      </Fact>
-      <Fact name="Begins with">
-        <span className="mono">{apiKey.prefix}…</span>
-      </Fact>
-      <Fact name="Role">{apiKey.role}</Fact>
-      <Fact name="Created">
-        <RelativeTime time={apiKey.createTime} />
-      </Fact>
-      <Fact name="Last used">
-        <OptionalTime time={apiKey.lastUseTime} />
-      </Fact>
-    </Facts>
+    <Dialog onClose={onClose} title="New API key">
+      <ActionForm
+        action="Create API key"
+        missing={[body.name === '' && 'a name']}
+        draft={newKeyDraft}
+        request={{ method: 'POST', path: '/api-keys', body }}
+        run={create}
+        onCancel={onClose}
+      >
+        <ApiKeyFields input={input} onChange={setInput} own={own} />
+        <ProjectField
+          description="Limits access to one project, by name or id. Leave empty for all projects."
+          placeholder="all projects"
+          value={input.project}
+          onValue={(text) => setInput({ project: text })}
+        />
+      </ActionForm>
+    </Dialog>
   )
 }
 
@@ -115,21 +68,23 @@ function changedMembers(apiKey: ApiKey, input: ApiKeyInput): ApiKeyUpdate {
   }
 }
 
-function EditApiKey({ apiKey, own, onClose }: DialogProps) {
-  const draft = `api-key.${apiKey.id}`
-  const [input, change] = useDraft(draft, toInput(apiKey))
+export function EditApiKey({ apiKey, own, onClose }: DialogProps & { apiKey: ApiKey }) {
+  const { id, name } = apiKey
+  const change = useChange(['api-keys'])
+  const draft = `api-key.${id}`
+  const [input, setInput] = useDraft(draft, toInput(apiKey))
   const body = changedMembers(apiKey, input)
-  const update = useApiKeyUpdate(apiKey, body)
   return (
     <ActionDialog
-      title={`Edit ${quoted(apiKey)}`}
+      title={`Edit ${quoted(name)}`}
       action="Save"
       missing={[body.name === '' && 'a name', Object.keys(body).length === 0 && 'a change']}
       draft={draft}
+      request={{ method: 'PATCH', path: `/api-keys/${id}`, body }}
+      run={() => change((client) => client.apiKeys.update(id, body))}
       onClose={onClose}
-      {...update}
     >
-      <ApiKeyFields input={input} onChange={change} own={own} isOwn={apiKey.id === own?.id} />
+      <ApiKeyFields input={input} onChange={setInput} own={own} isOwn={id === own?.id} />
     </ActionDialog>
   )
 }

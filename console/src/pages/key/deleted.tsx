@@ -4,7 +4,7 @@ import { CopyField } from '../../components/copy.tsx'
 import { Section } from '../../components/section.tsx'
 import { PageHeader, QueryResult } from '../../components/states.tsx'
 import { exactTime } from '../../components/times.tsx'
-import { withVisibleControls } from '../../components/user-text.tsx'
+import { quoted } from '../../components/user-text.tsx'
 import { ActorName } from '../../events/actor.tsx'
 import { useKeyEvents, useKeyRegistration } from '../../keys/events.ts'
 import { Breadcrumb } from './breadcrumb.tsx'
@@ -21,9 +21,7 @@ export function DeletedKey({ project, kid }: { project: Project; kid: string }) 
         return (
           <>
             <PageHeader
-              title={
-                label === undefined ? 'Key not found' : `“${withVisibleControls(label)}”, deleted`
-              }
+              title={label === undefined ? 'Key not found' : `${quoted(label)}, deleted`}
               name={`${label === undefined ? 'Key not found' : 'Deleted key'} · ${project.name}`}
               above={<Breadcrumb project={project} />}
             />

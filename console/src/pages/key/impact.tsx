@@ -1,9 +1,9 @@
 import { Anchor, List, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { JwtKey, JwtKeyWithDetails } from '../../../../client/src/index.ts'
 import { Section } from '../../components/section.tsx'
 import { exactTime, useNow } from '../../components/times.tsx'
+import { useApi } from '../../session/api.ts'
 import { readKeySetMaxAge } from '../../session/client.ts'
 
 /** Every replica serves a change within this time, in seconds. */
@@ -89,8 +89,6 @@ function SinceDeactivated({ jwtKey: { details } }: { jwtKey: JwtKeyWithDetails }
 
 /** For how long verifiers may keep the key set; undefined while it is not known. */
 function useMaxAge(projectId: string): number | undefined {
-  return useQuery({
-    queryKey: ['max-age', projectId],
-    queryFn: ({ signal }) => readKeySetMaxAge(projectId, signal),
-  }).data
+  return useApi(['max-age', projectId], (_client, signal) => readKeySetMaxAge(projectId, signal))
+    .data
 }

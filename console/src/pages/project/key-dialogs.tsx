@@ -1,6 +1,6 @@
 import type { JwtKey } from '../../../../client/src/index.ts'
 import { KeyIdentity } from '../../components/key-identity.tsx'
-import { withVisibleControls } from '../../components/user-text.tsx'
+import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDescendants } from '../../forms/descendants.tsx'
 import { useDraft } from '../../forms/drafts.ts'
@@ -26,14 +26,11 @@ export function KeyDialog({ action, ...props }: DialogProps & { action: KeyActio
   return <DeleteKey {...props} />
 }
 
-/** “label”, as plain text. */
-const quoted = ({ label }: JwtKey) => `“${withVisibleControls(label)}”`
-
 function ActivateKey({ jwtKey, onClose }: DialogProps) {
   const change = useKeyChanges(jwtKey).update({ active: true })
   return (
     <ActionDialog
-      title={`Activate ${quoted(jwtKey)}?`}
+      title={`Activate ${quoted(jwtKey.label)}?`}
       action="Activate"
       onClose={onClose}
       {...change}
@@ -49,7 +46,7 @@ function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
   const change = useKeyChanges(jwtKey).update({ active: false }, descendants.decision)
   return (
     <ActionDialog
-      title={`Deactivate ${quoted(jwtKey)}?`}
+      title={`Deactivate ${quoted(jwtKey.label)}?`}
       action="Deactivate"
       danger
       onClose={onClose}
@@ -72,7 +69,7 @@ function DeleteKey({ jwtKey, onClose }: DialogProps) {
   const change = useKeyChanges(jwtKey).remove(descendants.decision)
   return (
     <ActionDialog
-      title={`Delete ${quoted(jwtKey)}?`}
+      title={`Delete ${quoted(jwtKey.label)}?`}
       action="Delete permanently"
       danger
       onClose={onClose}
@@ -93,7 +90,7 @@ function RenameKey({ jwtKey, onClose }: DialogProps) {
   const update = useKeyChanges(jwtKey).update({ label })
   return (
     <ActionDialog
-      title={`Rename ${quoted(jwtKey)}`}
+      title={`Rename ${quoted(jwtKey.label)}`}
       action="Rename"
       missing={[label.trim() === '' && 'a label', label === jwtKey.label && 'a new label']}
       draft={draft}
@@ -118,7 +115,7 @@ function ExpireKey({ jwtKey, keys, onClose }: DialogProps) {
   const update = useKeyChanges(jwtKey).update({ expireTime: expireTime ?? null })
   return (
     <ActionDialog
-      title={`Expiry of ${quoted(jwtKey)}`}
+      title={`Expiry of ${quoted(jwtKey.label)}`}
       action="Save"
       draft={draft}
       onClose={onClose}

@@ -1,9 +1,8 @@
 import { useDebouncedValue } from '@mantine/hooks'
-import { useQuery } from '@tanstack/react-query'
 import type { JwtKey, KeyCheck } from '../../../../client/src/index.ts'
 import { type Conversion, convert } from '../../keys/conversion.ts'
 import { useKeys } from '../../keys/queries.ts'
-import { useSession } from '../../session/context.tsx'
+import { useApi } from '../../session/api.ts'
 
 /** The result of checking the text of a key. */
 export type KeyVerdict = {
@@ -21,20 +20,18 @@ export type KeyVerdict = {
  * everything else is checked by the service, and compared with the keys of the project.
  */
 export function useVerdict(projectId: string, text: string): KeyVerdict {
-  const { client } = useSession()
   const keys = useKeys(projectId)
   const [settled] = useDebouncedValue(text.trim(), 300)
   const checked = settled === text.trim() ? settled : ''
-  const query = useQuery({
-    queryKey: ['verdict', checked],
-    queryFn: async ({ signal }) => {
+  const query = useApi(
+    ['verdict', checked],
+    async (client, signal): Promise<Pick<KeyVerdict, 'check' | 'conversion'>> => {
       const conversion = convert(checked)
       if (conversion !== undefined) return { conversion }
       return { check: await client.keys.check({ publicKeyPem: checked }, { signal }) }
     },
-    enabled: checked !== '',
-    gcTime: 0,
-  })
+    { enabled: checked !== '', gcTime: 0 },
+  )
   if (text.trim() === '') return { pending: false }
   const pem = query.data?.check?.publicKeyPem
   return {

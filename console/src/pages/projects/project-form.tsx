@@ -1,30 +1,24 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import type { Project } from '../../../../client/src/index.ts'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
-import { useSession } from '../../session/context.tsx'
+import { useChange } from '../../session/api.ts'
 
 // Long because creating and renaming share the form.
 /** Creates a project, or renames `project`. */
 export function ProjectForm({ project, onClose }: { project?: Project; onClose(): void }) {
-  const { client } = useSession()
-  const queries = useQueryClient()
+  const change = useChange(['projects'], ['project'])
   const [, navigate] = useLocation()
   const draft = `project.${project?.id ?? 'new'}`
-  const [{ name }, change] = useDraft(draft, { name: project?.name ?? '' })
+  const [{ name }, setInput] = useDraft(draft, { name: project?.name ?? '' })
   const body = { name: name.trim() }
-  async function save() {
-    if (project === undefined) {
-      const { id } = await client.projects.create(body)
+  const save = () =>
+    change(async ({ projects }) => {
+      if (project !== undefined) return projects.rename(project.id, body.name)
+      const { id } = await projects.create(body)
       navigate(`/projects/${id}`)
-    } else {
-      await client.projects.rename(project.id, body.name)
-    }
-    await queries.invalidateQueries({ queryKey: ['projects'] })
-    await queries.invalidateQueries({ queryKey: ['project'] })
-  }
+    })
   return (
     <ActionDialog
       title={project === undefined ? 'New project' : 'Rename project'}
@@ -43,7 +37,7 @@ export function ProjectForm({ project, onClose }: { project?: Project; onClose()
         label="Name"
         description="Lowercase letters, digits and hyphens. The id and the issuer never change."
         value={name}
-        onValue={(text) => change({ name: text })}
+        onValue={(text) => setInput({ name: text })}
         required
         withAsterisk={false}
         data-autofocus

@@ -1,12 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import {
-  type Client,
-  type Project,
-  type ProjectHealth,
-  PubringError,
-} from '../../../../client/src/index.ts'
-import { useSession } from '../../session/context.tsx'
+import { type Project, type ProjectHealth, PubringError } from '../../../../client/src/index.ts'
+import { useApi } from '../../session/api.ts'
 import type { ProjectRow } from './rows.ts'
 
 /** The largest pages of the service. */
@@ -18,17 +12,12 @@ export const maxProjects = 1_000
 
 /** The projects with their health; `isPartial` if there are more than the page lists. */
 export function useProjectRows() {
-  const { client } = useSession()
-  const query = useQuery({
-    queryKey: ['projects'],
-    queryFn: ({ signal }) =>
-      readAll(projectsPerPage, (page) => client.projects.list({ ...page, signal })),
-  })
-  const health = useQuery({
-    queryKey: ['projects', 'health'],
-    queryFn: ({ signal }) =>
-      readAll(healthPerPage, (page) => client.projects.health({ ...page, signal })),
-  })
+  const query = useApi(['projects'], (client, signal) =>
+    readAll(projectsPerPage, (page) => client.projects.list({ ...page, signal })),
+  )
+  const health = useApi(['projects', 'health'], (client, signal) =>
+    readAll(healthPerPage, (page) => client.projects.health({ ...page, signal })),
+  )
   const rows = useMemo(() => {
     const byId = new Map(health.data?.items.map((each) => [each.projectId, each]))
     return query.data?.items.map((project) => withHealth(project, byId.get(project.id)))
@@ -56,19 +45,13 @@ async function readAll<Item>(
 
 /** The project with exactly this name or id, which may not be listed; or null. */
 export function useExactMatch(term: string) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['project-named', term],
-    queryFn: ({ signal }) => findProject(client, term, signal),
-    enabled: /^[a-z0-9][a-z0-9-]*$/.test(term),
-  })
-}
-
-async function findProject(client: Client, term: string, signal: AbortSignal) {
-  try {
-    return await client.projects.get(term, { signal })
-  } catch (error) {
-    if (error instanceof PubringError && error.status === 404) return null
-    throw error
-  }
+  return useApi(
+    ['project-named', term],
+    (client, signal) =>
+      client.projects.get(term, { signal }).catch((error) => {
+        if (error instanceof PubringError && error.status === 404) return null
+        throw error
+      }),
+    { enabled: /^[a-z0-9][a-z0-9-]*$/.test(term) },
+  )
 }

@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import type { JwtKey, Project, Rotation } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { LoadingRows, MessagePage, PageHeader } from '../../components/states.tsx'
-import { UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { quoted, UserText } from '../../components/user-text.tsx'
 import { useKeys } from '../../keys/queries.ts'
 import { isUnderWay, useRotations } from '../../keys/rotations.ts'
 import { useRights } from '../../session/rights.ts'
@@ -44,7 +44,7 @@ function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
       </MessagePage>
     )
   }
-  const title = oldKey ? `Rotate “${withVisibleControls(oldKey.label)}”` : 'Rotate a key'
+  const title = oldKey ? `Rotate ${quoted(oldKey.label)}` : 'Rotate a key'
   return (
     <>
       <PageHeader title={title} name={`${title} · ${project.name}`}>

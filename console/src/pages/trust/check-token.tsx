@@ -7,7 +7,7 @@ import { CheckSteps } from '../../components/check-step.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { localTime } from '../../components/times.tsx'
-import { withVisibleControls } from '../../components/user-text.tsx'
+import { quoted } from '../../components/user-text.tsx'
 import { TextArea } from '../../forms/text-fields.tsx'
 import { useSession } from '../../session/context.tsx'
 import { JsonView } from '../verify/json-view.tsx'
@@ -40,11 +40,7 @@ export function CheckToken({ policy, onClose }: { policy: TrustPolicy; onClose()
     check.mutate()
   }
   return (
-    <Dialog
-      title={`Would “${withVisibleControls(policy.name)}” accept a token?`}
-      onClose={onClose}
-      size="lg"
-    >
+    <Dialog title={`Would ${quoted(policy.name)} accept a token?`} onClose={onClose} size="lg">
       <form onSubmit={submit}>
         <Stack>
           <TextArea

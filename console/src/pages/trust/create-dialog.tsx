@@ -1,5 +1,4 @@
 import { Checkbox, Select, Text } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import type { TrustPolicyCreate } from '../../../../client/src/index.ts'
 import { type TrustPreset, trustPresets } from '../../../../src/contract/trust/presets.ts'
 import { CopyBlock } from '../../components/copy.tsx'
@@ -11,7 +10,7 @@ import { LabelField } from '../../forms/label-field.tsx'
 import { ProjectField } from '../../forms/project-field.tsx'
 import { RoleField, toRole } from '../../forms/role-field.tsx'
 import { TextField } from '../../forms/text-fields.tsx'
-import { useSession } from '../../session/context.tsx'
+import { useChange } from '../../session/api.ts'
 
 const draft = 'new-trust-policy'
 const grantable = ['reader', 'registrar', 'writer'] as const
@@ -66,9 +65,8 @@ function bodyOf(input: Input): TrustPolicyCreate {
 
 /** Creates a trust policy, from a preset or for any issuer. */
 export function CreatePolicy({ onClose }: { onClose(): void }) {
-  const { client } = useSession()
-  const queries = useQueryClient()
-  const [input, change] = useDraft(draft, emptyInput)
+  const change = useChange(['trust-policies'])
+  const [input, setInput] = useDraft(draft, emptyInput)
   const body = bodyOf(input)
   const isBound = body.project !== undefined || body.allProjects === true
   return (
@@ -83,27 +81,27 @@ export function CreatePolicy({ onClose }: { onClose(): void }) {
       ]}
       draft={draft}
       request={{ method: 'POST', path: '/trust-policies', body }}
-      run={async () => {
-        await client.trustPolicies.create(body)
-        await queries.invalidateQueries({ queryKey: ['trust-policies'] })
-      }}
+      run={() => change((client) => client.trustPolicies.create(body))}
       onClose={onClose}
     >
-      <IssuerFields input={input} onChange={change} />
+      <IssuerFields input={input} onChange={setInput} />
       <LabelField
         label="Name"
         description="The exchanged API keys and their events carry it."
         placeholder="orders, deploy"
         value={input.name}
-        onValue={(name) => change({ name })}
+        onValue={(name) => setInput({ name })}
       />
-      <ConditionsField input={input.conditions} onInput={(conditions) => change({ conditions })} />
+      <ConditionsField
+        input={input.conditions}
+        onInput={(conditions) => setInput({ conditions })}
+      />
       <RoleField
         choices={grantable}
         role={grantable.find((each) => each === toRole(input.role)) ?? 'reader'}
-        onRole={(role) => change({ role })}
+        onRole={(role) => setInput({ role })}
       />
-      <ScopeFields input={input} onChange={change} />
+      <ScopeFields input={input} onChange={setInput} />
     </ActionDialog>
   )
 }

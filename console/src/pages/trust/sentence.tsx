@@ -39,8 +39,7 @@ export function PolicySentence({ policy }: { policy: TrustPolicy }) {
           </span>
         </Fragment>
       ))}{' '}
-      may {rights[role]} in{' '}
-      {projectId === undefined ? 'all projects' : <ProjectName id={projectId} />}, for at most{' '}
+      may {rights[role]} in <ProjectName id={projectId} />, for at most{' '}
       {maxLifetime % 60 === 0 ? `${maxLifetime / 60} minutes` : `${maxLifetime} seconds`} each time.
     </Text>
   )

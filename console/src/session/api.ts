@@ -1,0 +1,28 @@
+import {
+  type QueryKey,
+  type UseQueryOptions,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import type { Client } from '../../../client/src/index.ts'
+import { useSession } from './context.tsx'
+
+/** What the service answers, under a key by which it is read again. */
+export function useApi<Data>(
+  queryKey: QueryKey,
+  read: (client: Client, signal: AbortSignal) => Promise<Data>,
+  options: Pick<UseQueryOptions<Data>, 'enabled' | 'staleTime' | 'gcTime' | 'refetchInterval'> = {},
+) {
+  const { client } = useSession()
+  return useQuery({ queryKey, queryFn: ({ signal }) => read(client, signal), ...options })
+}
+
+/** Sends a change, and then has everything read again whose key begins with one of these. */
+export function useChange(...changed: QueryKey[]) {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  return async (send: (client: Client) => Promise<unknown>): Promise<void> => {
+    await send(client)
+    for (const queryKey of changed) await queries.invalidateQueries({ queryKey })
+  }
+}
