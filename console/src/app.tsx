@@ -1,5 +1,6 @@
 import { lazy, Suspense } from 'react'
 import { Route, Router, Switch } from 'wouter'
+import { componentOf } from './components/lazy.tsx'
 import { LoadingPage, NotFoundPage } from './components/states.tsx'
 import { useFragmentLocation } from './fragment.ts'
 import { Frame } from './frame.tsx'
@@ -7,35 +8,21 @@ import { SessionGate } from './session/context.tsx'
 import { useRights } from './session/rights.ts'
 import { SignedInPage, signedInRoute } from './session/signed-in.tsx'
 
-const ProjectsPage = lazy(async () => ({
-  default: (await import('./pages/projects/page.tsx')).ProjectsPage,
-}))
-const ProjectPage = lazy(async () => ({
-  default: (await import('./pages/project/page.tsx')).ProjectPage,
-}))
-const KeyPage = lazy(async () => ({ default: (await import('./pages/key/page.tsx')).KeyPage }))
-const RotatePage = lazy(async () => ({
-  default: (await import('./pages/rotate/page.tsx')).RotatePage,
-}))
-const ApiKeysPage = lazy(async () => ({
-  default: (await import('./pages/api-keys/page.tsx')).ApiKeysPage,
-}))
-const LedgerPage = lazy(async () => ({
-  default: (await import('./pages/ledger.tsx')).LedgerPage,
-}))
+const ProjectsPage = lazy(() => componentOf(import('./pages/projects/page.tsx'), 'ProjectsPage'))
+const ProjectPage = lazy(() => componentOf(import('./pages/project/page.tsx'), 'ProjectPage'))
+const KeyPage = lazy(() => componentOf(import('./pages/key/page.tsx'), 'KeyPage'))
+const RotatePage = lazy(() => componentOf(import('./pages/rotate/page.tsx'), 'RotatePage'))
+const ApiKeysPage = lazy(() => componentOf(import('./pages/api-keys/page.tsx'), 'ApiKeysPage'))
+const LedgerPage = lazy(() => componentOf(import('./pages/ledger.tsx'), 'LedgerPage'))
 
-const TrustPoliciesPage = lazy(async () => ({
-  default: (await import('./pages/trust/page.tsx')).TrustPoliciesPage,
-}))
-const SignInRulesPage = lazy(async () => ({
-  default: (await import('./pages/access/rules.tsx')).SignInRulesPage,
-}))
-const PeoplePage = lazy(async () => ({
-  default: (await import('./pages/access/people.tsx')).PeoplePage,
-}))
-const SessionsPage = lazy(async () => ({
-  default: (await import('./pages/access/sessions.tsx')).SessionsPage,
-}))
+const TrustPoliciesPage = lazy(() =>
+  componentOf(import('./pages/trust/page.tsx'), 'TrustPoliciesPage'),
+)
+const SignInRulesPage = lazy(() =>
+  componentOf(import('./pages/access/rules.tsx'), 'SignInRulesPage'),
+)
+const PeoplePage = lazy(() => componentOf(import('./pages/access/people.tsx'), 'PeoplePage'))
+const SessionsPage = lazy(() => componentOf(import('./pages/access/sessions.tsx'), 'SessionsPage'))
 
 /** The console. Its routes are in the URL fragment, which is never sent to a server. */
 export function App() {

@@ -1,6 +1,14 @@
 import { type ReactNode, Suspense, useEffect } from 'react'
 import { Boundary } from './boundary.tsx'
 
+/** A component of a module, for `lazy` of React. */
+export async function componentOf<Module, Name extends keyof Module>(
+  module: Promise<Module>,
+  name: Name,
+): Promise<{ default: Module[Name] }> {
+  return { default: (await module)[name] }
+}
+
 /** How long after a page its dialogs are loaded, so that they open at once, even during an outage. */
 const preloadMs = 1_000
 

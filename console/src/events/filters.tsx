@@ -1,14 +1,11 @@
 import { Button, Group, MultiSelect, SimpleGrid, Text } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
-import { useState } from 'react'
 import type { Event, JwtKey } from '../../../client/src/index.ts'
 import { withVisibleControls } from '../components/user-text.tsx'
 import { SuggestField } from '../forms/suggest-field.tsx'
 import { fromExpiryInput, TimeField, toExpiryInput } from '../forms/time-field.tsx'
+import { useTyped } from '../forms/typed.ts'
 import { type Filter, givenFilters, typesOf } from './filter.ts'
 import { typeLabel, typesOfLedger } from './sentences.ts'
-
-const typingMs = 400
 
 type FiltersProps = {
   /** Whether the history is a project's; otherwise it is the system's. */
@@ -94,21 +91,6 @@ function subjectIn(text: string, names: Map<string, string>): string {
 
 /** A field with suggestions that takes effect when the user stops typing. */
 function TypedFilter(props: Parameters<typeof SuggestField>[0]) {
-  const { value, onValue, ...field } = props
-  const [typed, setTyped] = useState<string>()
-  const apply = useDebouncedCallback((text: string) => {
-    onValue(text.trim())
-    setTyped(undefined)
-  }, typingMs)
-  return (
-    <SuggestField
-      {...field}
-      limit={50}
-      value={typed ?? value}
-      onValue={(text) => {
-        setTyped(text)
-        apply(text)
-      }}
-    />
-  )
+  const typed = useTyped({ ...props, onValue: (text) => props.onValue(text.trim()) })
+  return <SuggestField {...props} limit={50} {...typed} />
 }

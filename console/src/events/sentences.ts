@@ -69,36 +69,28 @@ const nouns: Record<string, string> = {
   trust_policy: 'trust policy',
 }
 
+/** The verb of an event by its type or, of most, by what happened to the subject. */
 const verbs: Record<string, string> = {
-  'project.created': 'Created',
-  'project.renamed': 'Renamed',
-  'project.deleted': 'Deleted',
   'key.created': 'Registered',
-  'key.deleted': 'Deleted',
-  'rotation.started': 'Started',
-  'rotation.scheduled': 'Scheduled',
-  'rotation.unscheduled': 'Removed the schedule of',
-  'rotation.waiting': 'Could not take the scheduled step of',
-  'rotation.finished': 'Finished',
-  'rotation.key_deleted': 'Deleted the old key in',
-  'rotation.abandoned': 'Abandoned',
-  'rotation.recorded': 'Recorded as it is',
-  'api_key.created': 'Created',
-  'api_key.deleted': 'Deleted',
-  'project.recorded': 'Recorded as it is',
-  'key.recorded': 'Recorded as it is',
-  'api_key.recorded': 'Recorded as it is',
-  'ledger.accepted': 'Accepted',
   'session.created': 'Began',
-  'session.ended': 'Ended',
-  'sign_in_rule.created': 'Created',
-  'sign_in_rule.deleted': 'Deleted',
-  'person.signed_out': 'Signed out everywhere',
   'person.deleted': 'Erased',
-  'trust_policy.created': 'Created',
-  'trust_policy.deleted': 'Deleted',
-  'trust_policy.recorded': 'Recorded as it is',
+  created: 'Created',
+  deleted: 'Deleted',
+  recorded: 'Recorded as it is',
+  renamed: 'Renamed',
+  started: 'Started',
+  scheduled: 'Scheduled',
+  unscheduled: 'Removed the schedule of',
+  waiting: 'Could not take the scheduled step of',
+  finished: 'Finished',
+  key_deleted: 'Deleted the old key in',
+  abandoned: 'Abandoned',
+  accepted: 'Accepted',
+  ended: 'Ended',
+  signed_out: 'Signed out everywhere',
 }
+
+const verbOf = (type: string) => verbs[type] ?? verbs[type.replace(/.*\./, '')]
 
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
 export type Sentence = { verb: string; noun: string; name?: string; rest: string }
@@ -129,7 +121,7 @@ export function sentenceOf(
     return { verb: 'Found a weakness in', noun, ...named, rest: changeList(changes) }
   }
   if (subject.type === 'rotation') return rotationSentence(event, nameOf)
-  const verb = verbs[type]
+  const verb = verbOf(type)
   const renamed = changes.name ?? changes.label
   if (type === 'project.renamed' && renamed !== undefined) return renaming(noun, renamed)
   if (verb !== undefined) return { verb, noun, ...named, rest: '' }
@@ -156,7 +148,7 @@ function rotationSentence({ type, subject, changes = {} }: Event, nameOf: NameOf
     times.length > 0 && `(${times.join(', ')})`,
     waitingReason?.to !== undefined && `(${waitingReason.to})`,
   ].filter(Boolean)
-  const verb = verbs[type] ?? typeLabel(type)
+  const verb = verbOf(type) ?? typeLabel(type)
   return { verb, noun: 'rotation of key', ...(name && { name }), rest: parts.join(' ') }
 }
 

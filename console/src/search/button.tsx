@@ -2,9 +2,9 @@ import { ActionIcon, Kbd, Text, UnstyledButton } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { type Dispatch, lazy, type SetStateAction, useEffect, useState } from 'react'
-import { LazyPart, usePreload } from '../components/lazy.tsx'
+import { componentOf, LazyPart, usePreload } from '../components/lazy.tsx'
 
-const loadPalette = async () => ({ default: (await import('./palette.tsx')).SearchPalette })
+const loadPalette = () => componentOf(import('./palette.tsx'), 'SearchPalette')
 const SearchPalette = lazy(loadPalette)
 
 /** The text of the search; undefined while it is closed. */

@@ -1,4 +1,4 @@
-import { decodeBase64 } from '../keys/der.ts'
+import { decodePart } from '../keys/tokens.ts'
 
 /** Longest text that is sent, in characters: more than the longest label and the largest RSA key in PEM. */
 const maxLength = 4_096
@@ -32,7 +32,7 @@ export function searchTextOf(entered: string): SearchText {
 }
 
 function ofToken(token: string): SearchText {
-  const header = parseHeader(token)
+  const header = decodePart(token.split('.')[0])
   if (header === undefined) {
     return {
       query: '',
@@ -48,14 +48,5 @@ function ofToken(token: string): SearchText {
   return {
     query: header.kid,
     note: `Searching for the kid of the token: ${header.kid}. The token stays in this browser.`,
-  }
-}
-
-function parseHeader(token: string): Record<string, unknown> | undefined {
-  const bytes = decodeBase64(token.split('.')[0] ?? '')
-  try {
-    return bytes && Object(JSON.parse(new TextDecoder().decode(bytes)))
-  } catch {
-    return undefined
   }
 }

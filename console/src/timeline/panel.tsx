@@ -22,6 +22,7 @@ import type { JwtKey, Project } from '../../../client/src/index.ts'
 import { EmptyState, LoadingRows, QueryResult } from '../components/states.tsx'
 import { exactTime } from '../components/times.tsx'
 import { TextField } from '../forms/text-fields.tsx'
+import { useTyped } from '../forms/typed.ts'
 import { useKeys } from '../keys/queries.ts'
 import { Chart } from './chart.tsx'
 import { type Bars, useBars } from './queries.ts'
@@ -66,6 +67,7 @@ function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: s
   const asTable = params.get('view') === 'table'
   const change = (part: Record<string, string>) =>
     setParams((old) => ({ ...Object.fromEntries(old), ...part }), { replace: true })
+  const typed = useTyped({ value: search, onValue: (q) => change({ q }) })
   const show = ({ from, to }: TimeWindow) =>
     change({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
   const found = byImportance(bars, window, now).filter(({ label, kid }) =>
@@ -80,8 +82,7 @@ function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: s
           aria-label="Search the timeline"
           placeholder="Label or kid"
           leftSection={<IconSearch size={16} />}
-          value={search}
-          onValue={(q) => change({ q })}
+          {...typed}
         />
         <SegmentedControl
           aria-label="Show as"

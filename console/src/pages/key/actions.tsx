@@ -10,12 +10,12 @@ import {
 import { lazy } from 'react'
 import { Link } from 'wouter'
 import type { JwtKey, JwtKeyWithDetails } from '../../../../client/src/index.ts'
-import { LazyPart, usePreload } from '../../components/lazy.tsx'
+import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useRights } from '../../session/rights.ts'
 import { type KeyAction, keyActions } from '../project/key-actions.ts'
 
-const loadDialog = async () => ({ default: (await import('../project/key-dialogs.tsx')).KeyDialog })
+const loadDialog = () => componentOf(import('../project/key-dialogs.tsx'), 'KeyDialog')
 const KeyDialog = lazy(loadDialog)
 
 /** Everything that can be done with the key; nothing is in a menu. */

@@ -4,7 +4,7 @@ import { lazy, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { Project } from '../../../../client/src/index.ts'
 import { CopyLine } from '../../components/copy.tsx'
-import { LazyPart, usePreload } from '../../components/lazy.tsx'
+import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
 import { LoadingPage, NotFoundPage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useDiscovery } from '../../keys/queries.ts'
@@ -13,22 +13,12 @@ import { LiveProject } from '../live-project.tsx'
 import { KeysPanel } from './keys/panel.tsx'
 import { ProjectMenu } from './menu.tsx'
 
-const loadRegisterDialog = async () => ({
-  default: (await import('./register-dialog.tsx')).RegisterDialog,
-})
+const loadRegisterDialog = () => componentOf(import('./register-dialog.tsx'), 'RegisterDialog')
 const RegisterDialog = lazy(loadRegisterDialog)
-const History = lazy(async () => ({
-  default: (await import('../../events/history.tsx')).History,
-}))
-const TimelinePanel = lazy(async () => ({
-  default: (await import('../../timeline/panel.tsx')).TimelinePanel,
-}))
-const VerifyPanel = lazy(async () => ({
-  default: (await import('../verify/panel.tsx')).VerifyPanel,
-}))
-const ConnectPanel = lazy(async () => ({
-  default: (await import('../connect/panel.tsx')).ConnectPanel,
-}))
+const History = lazy(() => componentOf(import('../../events/history.tsx'), 'History'))
+const TimelinePanel = lazy(() => componentOf(import('../../timeline/panel.tsx'), 'TimelinePanel'))
+const VerifyPanel = lazy(() => componentOf(import('../verify/panel.tsx'), 'VerifyPanel'))
+const ConnectPanel = lazy(() => componentOf(import('../connect/panel.tsx'), 'ConnectPanel'))
 
 /** A project with its addresses, keys, verifier setup, token check and history. */
 export function ProjectPage({ project, tab }: { project: string; tab: string }) {

@@ -1,11 +1,11 @@
 import { Button, Card, Text } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
 import { useSearchParams } from 'wouter'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
+import { useTyped } from '../../forms/typed.ts'
 import { useRights } from '../../session/rights.ts'
 import { ProjectForm } from './project-form.tsx'
 import { maxProjects, useExactMatch, useProjectRows } from './query.ts'
@@ -50,7 +50,7 @@ export function ProjectsPage() {
 function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial: boolean }) {
   const [params, setParams] = useSearchParams()
   const search = params.get('q') ?? ''
-  const [term] = useDebouncedValue(search.trim().toLowerCase(), 200)
+  const term = search.trim().toLowerCase()
   const exact = useExactMatch(term)
   const sort = params.get('sort') ?? 'urgency'
   const name = sort.replace(/^-/, '')
@@ -58,6 +58,7 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
   const descending = sort.startsWith('-')
   const change = (part: Record<string, string>) =>
     setParams((old) => ({ ...Object.fromEntries(old), ...part }), { replace: true })
+  const typed = useTyped({ value: search, onValue: (q) => change({ q }) })
 
   const matching = rows.filter((row) => row.name.includes(term) || row.id === term)
   const isListed = matching.some(({ id }) => id === exact.data?.id)
@@ -68,8 +69,7 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
         aria-label="Search projects"
         placeholder="Search by name, or enter an id"
         leftSection={<IconSearch size={16} />}
-        value={search}
-        onValue={(q) => change({ q })}
+        {...typed}
         mb="md"
         maw={420}
       />

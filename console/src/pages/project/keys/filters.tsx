@@ -1,12 +1,9 @@
 import { Button, Group, NativeSelect, Text } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
-import { useEffect, useState } from 'react'
 import { TextField } from '../../../forms/text-fields.tsx'
+import { useTyped } from '../../../forms/typed.ts'
 import { type KeyRow, type KeyState, keyStates } from '../../../keys/roles.ts'
 import { expiryLabels, type ListQuery, type SortOrder, sortLabels } from './query.ts'
-
-/** How long after the last keystroke the list is filtered and the URL changed. */
-const typingMs = 200
 
 type FilterProps = {
   /** All keys of the project. */
@@ -20,12 +17,19 @@ type FilterProps = {
 /** What the list shows: by text, state, algorithm and expiry. */
 export function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
   const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))].sort()
+  const search = useTyped({ value: query.text, onValue: (text) => onQuery({ text }) })
   const select = (event: { currentTarget: { value: string } }) => event.currentTarget.value
   return (
     <search aria-label="Keys">
       <StateTabs matching={matching} state={query.state} onState={(state) => onQuery({ state })} />
       <Group gap="xs" mb="sm" className="filters">
-        <SearchField text={query.text} onText={(text) => onQuery({ text })} />
+        <TextField
+          aria-label="Filter keys"
+          placeholder="Filter by label or kid"
+          leftSection={<IconSearch size={16} aria-hidden />}
+          {...search}
+          autoComplete="off"
+        />
         <NativeSelect
           aria-label="Algorithm"
           data={[{ value: '', label: 'Any algorithm' }, ...algorithms]}
@@ -93,34 +97,5 @@ function StateTabs(props: {
         </Button>
       ))}
     </Group>
-  )
-}
-
-/** Browsers limit how often a page may change its URL. */
-function SearchField({ text, onText }: { text: string; onText(text: string): void }) {
-  const [typed, setTyped] = useState(text)
-  const [applied, setApplied] = useState(text)
-  if (applied !== text) {
-    // Another query was opened, such as by the back button.
-    setApplied(text)
-    setTyped(text)
-  }
-  useEffect(() => {
-    if (typed === text) return
-    const timer = setTimeout(() => {
-      setApplied(typed)
-      onText(typed)
-    }, typingMs)
-    return () => clearTimeout(timer)
-  }, [typed, text, onText])
-  return (
-    <TextField
-      aria-label="Filter keys"
-      placeholder="Filter by label or kid"
-      leftSection={<IconSearch size={16} aria-hidden />}
-      value={typed}
-      onValue={setTyped}
-      autoComplete="off"
-    />
   )
 }

@@ -4,7 +4,7 @@ import { lazy, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { JwtKey, KeyRoleEntry, Project } from '../../../../../client/src/index.ts'
 import { CurlHint } from '../../../components/curl.tsx'
-import { LazyPart, usePreload } from '../../../components/lazy.tsx'
+import { componentOf, LazyPart, usePreload } from '../../../components/lazy.tsx'
 import { EmptyState, LoadingRows, QueryResult } from '../../../components/states.tsx'
 import { UserText } from '../../../components/user-text.tsx'
 import { useOpenDialog } from '../../../forms/drafts.ts'
@@ -19,9 +19,9 @@ import { ListFilters } from './filters.tsx'
 import { type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
 import { KeyTable } from './table.tsx'
 
-const loadKeyDialog = async () => ({ default: (await import('../key-dialogs.tsx')).KeyDialog })
+const loadKeyDialog = () => componentOf(import('../key-dialogs.tsx'), 'KeyDialog')
 const KeyDialog = lazy(loadKeyDialog)
-const loadBulkDialog = async () => ({ default: (await import('./bulk-dialog.tsx')).BulkDialog })
+const loadBulkDialog = () => componentOf(import('./bulk-dialog.tsx'), 'BulkDialog')
 const BulkDialog = lazy(loadBulkDialog)
 
 /** The keys of a project with their actions. */

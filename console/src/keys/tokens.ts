@@ -1,4 +1,4 @@
-import { decodeBase64 } from '../../keys/der.ts'
+import { decodeBase64 } from './der.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -11,7 +11,8 @@ export function decodeToken(token: string): { header: JsonObject; claims: JsonOb
   return header && claims && { header, claims }
 }
 
-function decodePart(part = ''): JsonObject | undefined {
+/** The JSON object that a part of a token encodes. */
+export function decodePart(part = ''): JsonObject | undefined {
   const bytes = decodeBase64(part)
   if (bytes === undefined) return undefined
   try {
