@@ -17,7 +17,7 @@ import { sha256Hex } from '../src/intake/encoding/jwk.ts'
 import { oid } from '../src/intake/encoding/oids.ts'
 import { joseCurves, secp256k1 } from '../src/intake/kinds/curves.ts'
 import { add, type EdwardsPoint } from '../src/intake/kinds/edwards.ts'
-import { mlDsaSets } from '../src/intake/kinds/ml-dsa-sets.ts'
+import { mlDsaSets } from '../src/intake/kinds/ml-dsa.ts'
 
 const recordLength = 8
 const maxMultiple = 1024

@@ -1,3 +1,5 @@
+import { decodeLatin1, encodeLatin1 } from '../../../src/intake/secrets/bytes.ts'
+
 /** A DER element (X.690): its tag, its start, and the range of its contents. */
 export type Element = { tag: number; start: number; from: number; to: number }
 
@@ -33,16 +35,42 @@ export function decodeBase64(text: string): Uint8Array | undefined {
   const plain = text.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/')
   if (plain === '' || /[^A-Za-z0-9+/=]/.test(plain)) return undefined
   try {
-    return Uint8Array.from(atob(plain), (character) => character.charCodeAt(0))
+    return encodeLatin1(atob(plain))
   } catch {
     return undefined
   }
 }
 
+export const encodeBase64 = (bytes: Uint8Array): string => btoa(decodeLatin1(bytes))
+
+/** The base64 of a PEM block. */
+export const base64OfPem = (pem: string): string => pem.replace(/-----[^-]*-----|\s/g, '')
+
+/** The key in an SPKI in PEM: the contents of its BIT STRING (RFC 5280 section 4.1). */
+export function keyOfPem(pem: string): Uint8Array | undefined {
+  const bytes = decodeBase64(base64OfPem(pem))
+  const spki = bytes && readElement(bytes, 0)
+  const bitString = bytes && spki && readChildren(bytes, spki)?.[1]
+  // The first byte of a BIT STRING counts unused bits.
+  return bitString && bytes.subarray(bitString.from + 1, bitString.to)
+}
+
+/** Modulus and exponent of an RSA key, without leading zeros (RFC 8017 appendix A.1.1). */
+export function rsaNumbers(
+  key: Uint8Array,
+): [modulus: Uint8Array, exponent: Uint8Array] | undefined {
+  const sequence = readElement(key, 0)
+  const numbers = sequence && readChildren(key, sequence)
+  const [modulus, exponent] = (numbers ?? []).map(({ from, to }) => {
+    const bytes = key.subarray(from, to)
+    return bytes.subarray(bytes.findIndex((byte) => byte !== 0))
+  })
+  return modulus && exponent && [modulus, exponent]
+}
+
 /** PEM (RFC 7468) with 64 columns. */
 export function toPem(bytes: Uint8Array, label: string): string {
-  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-  const lines = base64.match(/.{1,64}/g) ?? []
+  const lines = encodeBase64(bytes).match(/.{1,64}/g) ?? []
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 

@@ -1,5 +1,5 @@
 import type { JwtKeyWithDetails } from '../../../client/src/index.ts'
-import { decodeBase64, readChildren, readElement } from './der.ts'
+import { base64OfPem, decodeBase64, encodeBase64, keyOfPem, rsaNumbers } from './der.ts'
 
 /** A public key in one of the forms that programs read. */
 export type KeyForm = { name: string; text: string; fileName: string }
@@ -21,23 +21,15 @@ export function formsOf(key: JwtKeyWithDetails): KeyForm[] {
   ]
 }
 
-const base64OfPem = (pem: string) => pem.replace(/-----[^-]*-----|\s/g, '')
-
 type JwkMembers = { n?: string; e?: string; crv?: string; x?: string; y?: string; pub?: string }
 
 /** The members of the JWK that hold the key (RFC 7518 section 6, RFC 8037, RFC 9964). */
 function jwkMembers({ publicKeyPem, details: { kty, crv } }: JwtKeyWithDetails): JwkMembers {
-  const key = keyBytes(publicKeyPem)
-  if (kty === 'RSA') {
-    const sequence = readElement(key, 0)
-    const [modulus, exponent] = (sequence && readChildren(key, sequence)) ?? []
-    if (modulus === undefined || exponent === undefined) throw new Error('The key is damaged.')
-    const number = ({ from, to }: { from: number; to: number }) => {
-      const bytes = key.subarray(from, to)
-      return base64url(bytes.subarray(bytes.findIndex((byte) => byte !== 0)))
-    }
-    return { n: number(modulus), e: number(exponent) }
-  }
+  const key = keyOfPem(publicKeyPem)
+  const numbers = key && kty === 'RSA' ? rsaNumbers(key) : []
+  if (key === undefined || numbers === undefined) throw new Error('The key is damaged.')
+  const [modulus, exponent] = numbers
+  if (modulus && exponent) return { n: base64url(modulus), e: base64url(exponent) }
   if (kty === 'EC' && crv !== undefined) {
     // An uncompressed point: 4, then the coordinates.
     const middle = 1 + (key.length - 1) / 2
@@ -47,21 +39,8 @@ function jwkMembers({ publicKeyPem, details: { kty, crv } }: JwtKeyWithDetails):
   return { pub: base64url(key) }
 }
 
-/** The contents of the subjectPublicKey (RFC 5280 section 4.1). */
-function keyBytes(pem: string): Uint8Array {
-  const bytes = decodeBase64(base64OfPem(pem))
-  const spki = bytes && readElement(bytes, 0)
-  const bitString = bytes && spki && readChildren(bytes, spki)?.[1]
-  if (bytes === undefined || bitString === undefined) throw new Error('The key is damaged.')
-  // The first byte of a BIT STRING counts unused bits.
-  return bytes.subarray(bitString.from + 1, bitString.to)
-}
-
-const base64 = (bytes: Uint8Array) =>
-  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-
 const base64url = (bytes: Uint8Array) =>
-  base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
 const sshCurves: Record<string, string> = {
   'P-256': 'nistp256',
@@ -89,5 +68,5 @@ function sshLine(type: string, ...strings: Uint8Array[]): string {
     new DataView(length.buffer).setUint32(0, string.length)
     return [...length, ...string]
   })
-  return `${type} ${base64(Uint8Array.from(blob))}`
+  return `${type} ${encodeBase64(Uint8Array.from(blob))}`
 }

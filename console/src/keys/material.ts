@@ -1,5 +1,5 @@
 import type { JwtKey } from '../../../client/src/index.ts'
-import { decodeBase64, readChildren, readElement } from './der.ts'
+import { keyOfPem, rsaNumbers } from './der.ts'
 
 const curves: Partial<Record<JwtKey['algorithm'], string>> = {
   ES256: 'P-256',
@@ -15,16 +15,9 @@ export function describeMaterial({ algorithm, publicKeyPem }: JwtKey): string {
   return bits === undefined ? '' : `${bits} bits`
 }
 
-/** The modulus length of an RSA key in SPKI PEM (RFC 8017 appendix A.1.1). */
+/** The modulus length of an RSA key in SPKI PEM. */
 function modulusBits(pem: string): number | undefined {
-  const bytes = decodeBase64(pem.replace(/-----[^-]*-----/g, ''))
-  const spki = bytes && readElement(bytes, 0)
-  const bitString = bytes && spki && readChildren(bytes, spki)?.[1]
-  // The first byte of a BIT STRING counts unused bits.
-  const key = bytes && bitString && readElement(bytes, bitString.from + 1)
-  const modulus = bytes && key && readChildren(bytes, key)?.[0]
-  if (bytes === undefined || modulus === undefined) return undefined
-  const value = bytes.subarray(modulus.from, modulus.to)
-  const first = value.findIndex((byte) => byte !== 0)
-  return first < 0 ? 0 : (value.length - first) * 8 - Math.clz32(value[first] ?? 0) + 24
+  const key = keyOfPem(pem)
+  const [modulus] = (key && rsaNumbers(key)) ?? []
+  return modulus && modulus.length * 8 - Math.clz32(modulus[0] ?? 0) + 24
 }

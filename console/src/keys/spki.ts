@@ -1,3 +1,4 @@
+import { decodeHex } from '../../../src/intake/secrets/bytes.ts'
 import { decodeBase64, encodeElement, toPem } from './der.ts'
 
 /** The object identifiers of algorithms and curves (RFC 3279, 5480, 8410, 9881), as DER contents. */
@@ -50,13 +51,7 @@ function encodeInteger(bytes: Uint8Array): Uint8Array {
   return encodeElement(0x02, ...(isNegative ? [Uint8Array.of(0)] : []), digits)
 }
 
-function encodeOid(name: keyof typeof oids): Uint8Array {
-  const bytes = oids[name].match(/../g) ?? []
-  return encodeElement(
-    0x06,
-    Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)),
-  )
-}
+const encodeOid = (name: keyof typeof oids) => encodeElement(0x06, decodeHex(oids[name]))
 
 /** The bytes of a member of a JWK, with leading zeros up to `length`; throws if it has none. */
 export function memberBytes(value: unknown, length = 0): Uint8Array {

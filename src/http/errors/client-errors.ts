@@ -4,6 +4,7 @@ import { newId } from '../../core/ids.ts'
 import { type ErrorCode, errorTable, PubringError } from '../../errors.ts'
 import type { Connections } from '../hooks/connections.ts'
 import { STATUS_CODES } from '../node-http.ts'
+import { lingerMs } from './lingering.ts'
 import { renderProblem } from './problem.ts'
 
 /** Errors of Node's HTTP parser. */
@@ -26,9 +27,6 @@ const malformed = {
   code: 'invalid_request',
   detail: 'This is not a valid HTTP/1.1 request.',
 } as const
-
-/** How long the rest of a rejected request is read and discarded. */
-const lingerMs = 2_000
 
 /**
  * Sends a problem for requests that Node rejects before Fastify sees them. While responses to

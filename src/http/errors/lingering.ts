@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 
-/** How long the rest of a rejected body is read and discarded. */
-const lingerMs = 2_000
+/** How long the rest of a rejected request is read and discarded. */
+export const lingerMs = 2_000
 
 /**
  * The response to a request whose body is rejected. It is sent at once but ends only after the rest

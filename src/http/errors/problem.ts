@@ -1,6 +1,8 @@
 import type { Problem } from '../../contract/problem.ts'
 import { type ErrorCode, errorTable, type PubringError } from '../../errors.ts'
 
+type ProblemMembers = { [Name in keyof Problem]: Problem[Name] | undefined }
+
 /** A complete response, sent through Fastify or written to a bare socket. */
 export interface RenderedError {
   status: number
@@ -19,32 +21,18 @@ export function problemType(publicUrl: string, code: ErrorCode): string {
   return `${publicUrl}/docs/errors#${code}`
 }
 
-function problemBody(error: PubringError, requestId: string, publicUrl: string): Problem {
-  const { status, title } = errorTable[error.code]
-  const { errors, kid, kids, limit } = error.extras
-  return {
-    type: problemType(publicUrl, error.code),
-    title,
-    status,
-    detail: error.message,
-    code: error.code,
-    requestId,
-    ...(errors === undefined ? {} : { errors }),
-    ...(kid === undefined ? {} : { kid }),
-    ...(kids === undefined ? {} : { kids }),
-    ...(limit === undefined ? {} : { limit }),
-  }
-}
-
 /** Renders an error as RFC 9457 problem details that must not be cached. */
 export function renderProblem(
   error: PubringError,
   requestId: string,
   publicUrl: string,
 ): RenderedError {
-  const body = JSON.stringify(problemBody(error, requestId, publicUrl))
-  const { status } = errorTable[error.code]
-  const { allow, retryAfter } = error.extras
+  const { code, message: detail, extras } = error
+  const { status, title } = errorTable[code]
+  const { allow, retryAfter, errors, kid, kids, limit } = extras
+  const problem = { type: problemType(publicUrl, code), title, status, detail, code, requestId }
+  // JSON has none of the members that are undefined.
+  const body = JSON.stringify({ ...problem, errors, kid, kids, limit } satisfies ProblemMembers)
   return {
     status,
     headers: {

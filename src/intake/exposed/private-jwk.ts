@@ -1,7 +1,7 @@
 import { toBigInt } from '../encoding/bytes.ts'
 import { oid } from '../encoding/oids.ts'
 import { joseCurves } from '../kinds/curves.ts'
-import { mlDsaSets } from '../kinds/ml-dsa-sets.ts'
+import { mlDsaSets } from '../kinds/ml-dsa.ts'
 import type { PrivateKeyNumbers } from './private-der.ts'
 
 const maxMemberLength = 8192

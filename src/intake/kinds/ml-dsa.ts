@@ -3,9 +3,27 @@ import { commands } from '../commands.ts'
 import { base64url } from '../encoding/bytes.ts'
 import { encodeSpki } from '../encoding/der-writer.ts'
 import { sha256Hex } from '../encoding/jwk.ts'
+import { oid } from '../encoding/oids.ts'
 import type { Examination, ParsedKey } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
-import { type MlDsa, mlDsaSets } from './ml-dsa-sets.ts'
+
+/** A parameter set of ML-DSA (FIPS 204 table 1). */
+interface MlDsa {
+  name: 'ML-DSA-44' | 'ML-DSA-65' | 'ML-DSA-87'
+  oid: string
+  /** Bytes of a public key: 32 for rho and 320 for each row of t1. */
+  length: number
+  /** Bytes of an expanded private key. */
+  expandedLength: number
+  /** The low-order rounding range. */
+  gamma2: number
+}
+
+export const mlDsaSets: readonly MlDsa[] = [
+  { name: 'ML-DSA-44', oid: oid.mlDsa44, length: 1312, expandedLength: 2560, gamma2: 95_232 },
+  { name: 'ML-DSA-65', oid: oid.mlDsa65, length: 1952, expandedLength: 4032, gamma2: 261_888 },
+  { name: 'ML-DSA-87', oid: oid.mlDsa87, length: 2592, expandedLength: 4896, gamma2: 261_888 },
+]
 
 /** The modulus q of ML-DSA. */
 const modulus = 8_380_417

@@ -8,8 +8,7 @@ import type { Examination } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
 import { examineEc } from './ec.ts'
 import { examineEd25519 } from './ed25519.ts'
-import { examineMlDsa } from './ml-dsa.ts'
-import { mlDsaSets } from './ml-dsa-sets.ts'
+import { examineMlDsa, mlDsaSets } from './ml-dsa.ts'
 import { examinePkcs1, examineRsa, examineRsaPss } from './rsa.ts'
 
 type ExamineKind = (parameters: Uint8Array, key: Uint8Array) => Examination
