@@ -4,11 +4,40 @@ import type { HttpOptions } from '../options.ts'
 import { clientAddress } from '../request/client-address.ts'
 import { createLimit, type Spend } from './budgets.ts'
 
+const callerOf = ({ principal }: FastifyRequest) => principal?.callerId ?? ''
+
 /** Limits requests and changes so that no caller uses up the budget of another. */
 export function addRateLimits(app: FastifyInstance, clock: Clock, options: HttpOptions): void {
-  limitApiKeys(app, clock, options)
-  limitPublicRequests(app, clock, options)
-  limitChanges(app, clock, options)
+  const { rateLimit, publicRateLimit, writeLimit } = options
+  const reason = 'The rate limit is exceeded.'
+  if (rateLimit !== undefined) {
+    const spend = createLimit(clock, { name: 'api-key', rate: rateLimit, callerOf, reason })
+    app.addHook('onRequest', async (request, reply) => {
+      const { cost } = request.routeOptions.config
+      if (request.principal !== undefined) spend(request, reply, cost)
+    })
+  }
+  if (publicRateLimit !== undefined) {
+    const limit = { name: 'public', rate: publicRateLimit, callerOf: clientAddress, reason }
+    const spend = createLimit(clock, limit)
+    // After the hooks of the route, so that a 429 has the CORS headers of the route.
+    app.addHook('preParsing', async (request, reply) => {
+      const { access, unlimited } = request.routeOptions.config
+      if (access === undefined && !unlimited) spend(request, reply)
+    })
+  }
+  if (writeLimit !== undefined) {
+    const tooMany = 'Your API key has made too many changes.'
+    const limit = { name: 'changes', rate: writeLimit, callerOf, reason: tooMany }
+    const spend = createLimit(clock, limit)
+    // After validation, since the number of changes depends on the body.
+    app.addHook('preHandler', async (request, reply) => {
+      const { access, changes } = request.routeOptions.config
+      const isRead = request.method === 'GET' || request.method === 'HEAD'
+      if (isRead || access === undefined || access.role === 'reader') return
+      spend(request, reply, changes?.(request))
+    })
+  }
 }
 
 /**
@@ -22,46 +51,4 @@ export function createFailureLimit(
   const reason =
     'The API key in the X-Api-Key header is unknown, expired or revoked, like those of many requests from your address before. A valid one would be accepted.'
   return rate && createLimit(clock, { name: 'failures', rate, callerOf: clientAddress, reason })
-}
-
-const callerOf = ({ principal }: FastifyRequest) => principal?.callerId ?? ''
-
-const tooManyRequests = 'The rate limit is exceeded.'
-
-function limitApiKeys(app: FastifyInstance, clock: Clock, { rateLimit: rate }: HttpOptions): void {
-  if (rate === undefined) return
-  const limit = { name: 'api-key', rate, callerOf, reason: tooManyRequests }
-  const spend = createLimit(clock, limit)
-  app.addHook('onRequest', async (request, reply) => {
-    const { cost } = request.routeOptions.config
-    if (request.principal !== undefined) spend(request, reply, cost)
-  })
-}
-
-function limitPublicRequests(
-  app: FastifyInstance,
-  clock: Clock,
-  { publicRateLimit: rate }: HttpOptions,
-): void {
-  if (rate === undefined) return
-  const limit = { name: 'public', rate, callerOf: clientAddress, reason: tooManyRequests }
-  const spend = createLimit(clock, limit)
-  // After the hooks of the route, so that a 429 has the CORS headers of the route.
-  app.addHook('preParsing', async (request, reply) => {
-    const { access, unlimited } = request.routeOptions.config
-    if (access === undefined && !unlimited) spend(request, reply)
-  })
-}
-
-/** Runs after validation, since the number of changes depends on the body. */
-function limitChanges(app: FastifyInstance, clock: Clock, { writeLimit: rate }: HttpOptions): void {
-  if (rate === undefined) return
-  const reason = 'Your API key has made too many changes.'
-  const spend = createLimit(clock, { name: 'changes', rate, callerOf, reason })
-  app.addHook('preHandler', async (request, reply) => {
-    const { access, changes } = request.routeOptions.config
-    const isRead = request.method === 'GET' || request.method === 'HEAD'
-    if (isRead || access === undefined || access.role === 'reader') return
-    spend(request, reply, changes?.(request))
-  })
 }
