@@ -16,7 +16,7 @@ export function personRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'listPeople',
       summary: 'List people',
-      description: 'Everybody who has signed in through the OpenID provider, by first sign-in.',
+      description: 'All people who have signed in through the OpenID provider, by first sign-in.',
       tags,
       response: { 200: Type.Array(Person) },
     },

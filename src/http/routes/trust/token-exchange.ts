@@ -87,7 +87,7 @@ function createLimits({ clock }: Context, { exchangeLimit: rate }: HttpOptions) 
 }
 
 /**
- * RFC 6749 section 5.2. Whatever is wrong with a request, the response is the same bytes; only limits
+ * RFC 6749 section 5.2. The response has the same bytes for every fault of a request; only limits
  * and faults of the server differ, which do not depend on the token.
  */
 function renderOAuthError(
