@@ -11,7 +11,7 @@ import type { Context } from '../../core/context.ts'
 import { recordEntityTag } from '../../core/entity-tags.ts'
 import { principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
-import { collectionRoutes, managedRecords, memberRoutes } from './managed-records.ts'
+import { managedRecords, recordRoutes } from './managed-records.ts'
 
 const tag = 'API keys'
 const collection = '/v1/api-keys'
@@ -48,7 +48,7 @@ const apiKeys = managedRecords({
 })
 
 export function apiKeyRoutes(app: App, context: Context): void {
-  collectionRoutes(app, context, apiKeys)
+  recordRoutes(app, context, apiKeys)
   app.route({
     method: 'GET',
     url: `${collection}/self`,
@@ -64,5 +64,4 @@ export function apiKeyRoutes(app: App, context: Context): void {
       return reply.header('etag', recordEntityTag(apiKey)).send(apiKey)
     },
   })
-  memberRoutes(app, context, apiKeys)
 }

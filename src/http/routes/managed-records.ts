@@ -82,11 +82,14 @@ export function managedRecords<
   return kind
 }
 
-/** Registers the operations on the collection. Long because it lists the routes. */
-export function collectionRoutes(app: App, context: Context, kind: AnyRecords): void {
-  const { collection, tag, type, noun, access, createErrors } = kind
+/** Registers the operations of a kind. Long because it lists the routes. */
+export function recordRoutes(app: App, context: Context, kind: AnyRecords): void {
+  const { collection, tag, type, noun, deletion, access, notFound } = kind
   const { schemas, descriptions, operations, entityTag = recordEntityTag } = kind
-  const params = isInProject(kind) ? { params: ProjectPath } : {}
+  const { createErrors, updateErrors = grantErrors, changeErrors = [] } = kind
+  const url = `${collection}/:id`
+  const params = memberPath(kind)
+  const inProject = isInProject(kind) ? { params: ProjectPath } : {}
   const readNew = bodyReader(schemas.create)
   app.route({
     method: 'POST',
@@ -102,7 +105,7 @@ export function collectionRoutes(app: App, context: Context, kind: AnyRecords): 
       summary: `Create ${noun.one}`,
       description: descriptions.create,
       tags: [tag],
-      ...params,
+      ...inProject,
       body: schemas.create,
       response: { 201: schemas.created },
     },
@@ -128,21 +131,12 @@ export function collectionRoutes(app: App, context: Context, kind: AnyRecords): 
       summary: `List ${noun.many}`,
       description: descriptions.list,
       tags: [tag],
-      ...params,
+      ...inProject,
       response: { 200: Type.Array(schemas.shown) },
     },
     handler: async (request, reply) =>
       reply.send(await operations.list(context, principalOf(request), projectIdOf(request))),
   })
-}
-
-/** Registers the operations on one record. Long because it lists the routes. */
-export function memberRoutes(app: App, context: Context, kind: AnyRecords): void {
-  const { tag, type, noun, deletion, access, notFound, changeErrors = [] } = kind
-  const { schemas, descriptions, operations } = kind
-  const { entityTag = recordEntityTag, updateErrors = grantErrors } = kind
-  const url = `${kind.collection}/:id`
-  const params = memberPath(kind)
   app.route({
     method: 'GET',
     url,

@@ -13,7 +13,7 @@ import { rotationEntityTag } from '../../../core/rotations/records.ts'
 import { contextOf, projectOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
 import { ProjectPath, Query, recordPath } from '../../request/paths.ts'
-import { collectionRoutes, managedRecords, memberRoutes } from '../managed-records.ts'
+import { managedRecords, recordRoutes } from '../managed-records.ts'
 
 const rotations = managedRecords({
   collection: '/v1/projects/:projectIdOrName/rotations',
@@ -63,8 +63,7 @@ const FinishQuery = Query({
 })
 
 export function rotationRoutes(app: App, context: Context): void {
-  collectionRoutes(app, context, rotations)
-  memberRoutes(app, context, rotations)
+  recordRoutes(app, context, rotations)
   const { collection, access, tag } = rotations
   app.route({
     method: 'POST',

@@ -8,7 +8,7 @@ import {
   updateSignInRule,
 } from '../../../core/sign-in/rules.ts'
 import type { App } from '../../options.ts'
-import { collectionRoutes, managedRecords, memberRoutes } from '../managed-records.ts'
+import { managedRecords, recordRoutes } from '../managed-records.ts'
 
 const signInRules = managedRecords({
   collection: '/v1/sign-in-rules',
@@ -42,6 +42,5 @@ const signInRules = managedRecords({
 })
 
 export function signInRuleRoutes(app: App, context: Context): void {
-  collectionRoutes(app, context, signInRules)
-  memberRoutes(app, context, signInRules)
+  recordRoutes(app, context, signInRules)
 }

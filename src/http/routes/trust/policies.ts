@@ -17,7 +17,7 @@ import {
 import { checkSubjectToken } from '../../../core/trust/policy-checks.ts'
 import type { App } from '../../options.ts'
 import { recordPath } from '../../request/paths.ts'
-import { collectionRoutes, managedRecords, memberRoutes } from '../managed-records.ts'
+import { managedRecords, recordRoutes } from '../managed-records.ts'
 
 const trustPolicies = managedRecords({
   collection: '/v1/trust-policies',
@@ -52,8 +52,7 @@ const trustPolicies = managedRecords({
 })
 
 export function trustPolicyRoutes(app: App, context: Context, keys: IssuerKeys): void {
-  collectionRoutes(app, context, trustPolicies)
-  memberRoutes(app, context, trustPolicies)
+  recordRoutes(app, context, trustPolicies)
   const { collection, access, tag } = trustPolicies
   app.route({
     method: 'POST',
