@@ -10,8 +10,11 @@ export function isActive(
   key: { enabled: boolean; expireTime?: string; contradicted?: true },
   now: string,
 ): boolean {
-  if (!key.enabled || key.contradicted) return false
-  return key.expireTime === undefined || key.expireTime > now
+  return key.enabled && !key.contradicted && !isExpired(key, now)
+}
+
+export function isExpired({ expireTime }: { expireTime?: string }, now: string): boolean {
+  return expireTime !== undefined && expireTime <= now
 }
 
 /** Parses an `expireTime`, which must lie in the future; throws `invalid_request`. */
@@ -39,8 +42,7 @@ export function requireValidExpiry(
   const { expireTime } = patch
   const isUnchanged = expireTime === undefined || expireTime === before.expireTime
   if (!isUnchanged && expireTime !== null) requireFuture(expireTime, now)
-  const isExpired = before.expireTime !== undefined && before.expireTime <= now
-  if (!isExpired || !isUnchanged || patch.active !== true) return
+  if (!isExpired(before, now) || !isUnchanged || patch.active !== true) return
   throw invalidField(
     '/active',
     'key_expired',

@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 
 /**
  * The tables, the same on every engine. Text compares byte by byte; times are ISO 8601 UTC with
- * milliseconds, so they sort as text; booleans are 0 or 1; JSON is text that no query looks into.
- * Every table up to `key_audit` leads with the id of its project.
+ * milliseconds, so they sort as text; booleans are 0 or 1; JSON is text. Every table up to `key_audit`
+ * leads with the id of its project. The file is long because it lists every column.
  */
 const columns = {
   project: { id: 'text', name: 'text', create_time: 'text', update_time: 'text' },

@@ -20,13 +20,13 @@ import {
 } from '../../../client/src/log/index.ts'
 import { unreadableReason } from '../../runtime/files.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
+import { present } from '../../runtime/present.ts'
 import { readLogFile } from '../connection/remote.ts'
 import { configureProxy } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
 import { formatCount, notify, printResult } from '../terminal/output.ts'
-import { present } from '../terminal/present.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of `ledger verify` for an exported ledger. */

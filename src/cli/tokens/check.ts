@@ -1,9 +1,9 @@
 import type { TokenCheck } from '../../../client/src/index.ts'
+import { present } from '../../runtime/present.ts'
 import type { Session } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'
-import { present } from '../terminal/present.ts'
 import { formatSteps } from '../terminal/steps.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { component, optionalText, optionalTime, text, Uuid } from '../common.ts'
 
-export const warningCodes = [
+const warningCodes = [
   'key_expires',
   'no_active_key',
   'api_key_expires',

@@ -1,5 +1,6 @@
 import type { Warning } from '../../contract/finding/warnings.ts'
-import { isActive } from '../expiry.ts'
+import { present } from '../../runtime/present.ts'
+import { isActive, isExpired } from '../expiry.ts'
 import type { ApiKeyRecord, KeyState, OpenRotation } from '../records.ts'
 import { isoTime } from '../times.ts'
 
@@ -82,8 +83,7 @@ export function liveRotations(
   const byId = new Map(keys.map((key) => [key.id, key]))
   return rotations.flatMap((rotation) => {
     const from = byId.get(rotation.fromKid)
-    const hasEnded = from === undefined || (from.expireTime ?? time + 1) <= time
-    return hasEnded ? [] : [{ ...rotation, from }]
+    return from === undefined || isExpired(from, time) ? [] : [{ ...rotation, from }]
   })
 }
 
@@ -101,7 +101,7 @@ export function apiKeyWarnings(
 ): Warning[] {
   if (!isActive(apiKey, time)) return []
   const { id: apiKeyId, name: label, projectId, expireTime, createTime, lastUseTime } = apiKey
-  const subject = { ...(projectId === undefined ? {} : { projectId }), apiKeyId, label }
+  const subject = { ...present({ projectId }), apiKeyId, label }
   const warnings: Warning[] = []
   const [, upTo] = expiryWindow(time)
   if (expireTime !== undefined && expireTime <= upTo) {
@@ -110,11 +110,10 @@ export function apiKeyWarnings(
     warnings.push({ code: 'api_key_expires', severity, ...subject, time: expireTime, detail })
   }
   if ((lastUseTime ?? createTime) <= daysAfter(time, -unusedDays)) {
-    const last = lastUseTime === undefined ? '' : ` since ${lastUseTime}`
-    const never = last === '' ? 'never' : 'not'
-    const detail = `The API key was ${never} used${last}. Revoke it if nothing needs it: if its secret leaked, nothing would show it.`
-    const used = lastUseTime === undefined ? {} : { time: lastUseTime }
-    warnings.push({ code: 'api_key_unused', severity: 'info', ...subject, ...used, detail })
+    const used = lastUseTime === undefined ? 'never used' : `not used since ${lastUseTime}`
+    const detail = `The API key was ${used}. Revoke it if nothing needs it: if its secret leaked, nothing would show it.`
+    const last = present({ time: lastUseTime })
+    warnings.push({ code: 'api_key_unused', severity: 'info', ...subject, ...last, detail })
   }
   return warnings
 }

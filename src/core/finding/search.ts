@@ -164,11 +164,11 @@ function matching<Candidate extends { id: string; projectId?: string }, Member e
 }
 
 /** By id of the project, for those that exist. */
-async function projectNames(
-  { store }: Scope,
-  found: readonly { projectId: string }[],
+export async function projectNames(
+  { store }: Pick<Context, 'store'>,
+  found: readonly { projectId?: string }[],
 ): Promise<Map<string, { projectName: string }>> {
-  const ids = [...new Set(found.map(({ projectId }) => projectId))]
+  const ids = [...new Set(found.flatMap(({ projectId }) => projectId ?? []))]
   const projects = ids.length === 0 ? [] : await store.search.projectsById(ids)
   return new Map(projects.map(({ id, name }) => [id, { projectName: name }]))
 }

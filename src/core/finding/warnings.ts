@@ -3,11 +3,12 @@ import { roles } from '../../contract/roles.ts'
 import { projectsWith } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Context } from '../context.ts'
-import { isActive } from '../expiry.ts'
+import { isActive, isExpired } from '../expiry.ts'
 import type { KeyStatistics } from '../keys/statistics.ts'
 import type { KeyState } from '../records.ts'
 import { now } from '../times.ts'
 import { apiKeyWarnings, keyWarnings, liveRotations, rotationWarnings, urgency } from './rules.ts'
+import { projectNames } from './search.ts'
 
 /** The most that are listed. */
 const maxWarnings = 200
@@ -32,9 +33,7 @@ export async function listWarnings(
     ...apiKeys.flatMap((apiKey) => apiKeyWarnings(apiKey, time)),
   ]
   const shown = warnings.sort(compareUrgency).slice(0, maxWarnings)
-  const ids = new Set(shown.flatMap(({ projectId }) => projectId ?? []))
-  const found = await store.search.projectsById([...ids])
-  const names = new Map(found.map(({ id, name }) => [id, { projectName: name }]))
+  const names = await projectNames({ store }, shown)
   return shown.map((warning) => ({ ...warning, ...names.get(warning.projectId ?? '') }))
 }
 
@@ -57,7 +56,7 @@ export async function projectHealth(
 function healthOf(projectId: string, state: ProjectState, time: string): ProjectHealth {
   const { keys, rotations } = state
   const active = keys.filter((key) => isActive(key, time))
-  const expired = keys.filter(({ expireTime = time + 1 }) => expireTime <= time)
+  const expired = keys.filter((key) => isExpired(key, time))
   const [next] = active.flatMap(({ expireTime }) => expireTime ?? []).sort()
   return {
     projectId,

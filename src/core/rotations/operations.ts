@@ -1,5 +1,6 @@
 import type { Rotation, RotationCreate, RotationUpdate } from '../../contract/rotations.ts'
 import { type ErrorCode, errorTable } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { collectFaults, notFound, type Submitted } from '../faults.ts'
@@ -79,8 +80,7 @@ export async function finishRotation(
   descendants: boolean | undefined,
 ): Promise<Rotation> {
   const change = changeOfRotation(context, { id }, projectId)
-  const decision = descendants === undefined ? {} : { descendants }
-  await context.store.commit({ type: 'rotation.finish', ...change, ...decision })
+  await context.store.commit({ type: 'rotation.finish', ...change, ...present({ descendants }) })
   return getRotation(context, undefined, id, projectId)
 }
 
@@ -113,7 +113,7 @@ async function parseSchedule(
   const patch = {
     ...attempt(() => parsePatch('disableTime', disableTime)),
     ...attempt(() => parsePatch('deleteTime', deleteTime)),
-    ...(descendants === undefined ? {} : { descendants }),
+    ...present({ descendants }),
   }
   throwAny()
   return patch
@@ -125,8 +125,6 @@ function parsePatch(field: string, value: string | null | undefined): RotationUp
 
 function toRotation(rotation: RotationWithActors, situation: RotationSituation): Rotation {
   const { id, projectId, fromKid: from, toKid: to, createTime, updateTime } = rotation
-  const convergedTime = takeoverTime(rotation, situation)
-  const endTime = endTimeOf(rotation, situation)
   return {
     id,
     projectId,
@@ -136,9 +134,11 @@ function toRotation(rotation: RotationWithActors, situation: RotationSituation):
     createTime,
     updateTime,
     startedBy: rotation.startedBy,
-    ...(convergedTime === undefined ? {} : { convergedTime }),
-    ...scheduleOf(rotation),
-    ...(endTime === undefined ? {} : { endTime }),
+    ...present({
+      convergedTime: takeoverTime(rotation, situation),
+      schedule: scheduleOf(rotation),
+      endTime: endTimeOf(rotation, situation),
+    }),
   }
 }
 
@@ -154,24 +154,19 @@ function endTimeOf(rotation: RotationRecord, situation: RotationSituation): stri
   return situation.keys.find(({ id }) => id === rotation.fromKid)?.expireTime
 }
 
-function scheduleOf(rotation: RotationWithActors): Pick<Rotation, 'schedule'> {
+function scheduleOf(rotation: RotationWithActors): Rotation['schedule'] {
   const { disableTime, deleteTime, descendants, scheduledBy, waitingReason } = rotation
-  if (disableTime === undefined && deleteTime === undefined) return {}
+  if (disableTime === undefined && deleteTime === undefined) return undefined
+  const waitingDetail = waitingReason && waitingDetailOf(waitingReason)
   return {
-    schedule: {
-      ...(disableTime === undefined ? {} : { disableTime }),
-      ...(deleteTime === undefined ? {} : { deleteTime }),
-      ...(descendants === undefined ? {} : { descendants }),
-      scheduledBy,
-      ...(waitingReason === undefined
-        ? {}
-        : { waitingReason, waitingDetail: waitingDetail(waitingReason) }),
-    },
+    ...present({ disableTime, deleteTime, descendants }),
+    scheduledBy,
+    ...present({ waitingReason, waitingDetail }),
   }
 }
 
 /** Addressed to the callers who read it; the message of the error addresses the author. */
-function waitingDetail(reason: ErrorCode): string {
+function waitingDetailOf(reason: ErrorCode): string {
   const cause =
     reason === 'invalid_api_key' || reason === 'invalid_session'
       ? 'The author of the step has lost access since they scheduled it.'

@@ -1,5 +1,5 @@
 import type { KeyRole, KeyRoleEntry } from '../../contract/keys.ts'
-import { isActive } from '../expiry.ts'
+import { isActive, isExpired } from '../expiry.ts'
 import { activationConvergedTime } from '../keys/jwks.ts'
 import type { KeyRecord, RotationRecord } from '../records.ts'
 import { hasEnded, type RotationSituation, takeoverTime } from './schedule.ts'
@@ -13,7 +13,7 @@ export interface RoleSituation extends RotationSituation {
 export function keyRole(key: KeyRecord, situation: RoleSituation): KeyRole {
   const { time, jwksMaxAge } = situation
   if (!isActive(key, time)) {
-    return key.expireTime !== undefined && key.expireTime <= time ? 'expired' : 'off'
+    return isExpired(key, time) ? 'expired' : 'off'
   }
   if (activationConvergedTime(key, jwksMaxAge) > time) return 'spreading'
   return isSuperseded(key, situation) ? 'previous' : 'current'

@@ -1,5 +1,6 @@
 import type { RotationUpdate } from '../../contract/rotations.ts'
 import { invalidField, PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import { isActive } from '../expiry.ts'
 import { activationConvergedTime, convergedTime, convergence } from '../keys/jwks.ts'
 import type { KeyRecord, RotationAuthor, RotationRecord, RotationSchedule } from '../records.ts'
@@ -82,11 +83,7 @@ export function patchSchedule(
   if (!isScheduled) return rest
   if (author === undefined) throw new Error('a schedule needs an author')
   requireTimes(before, times, situation)
-  return withSchedule(rest, {
-    ...times,
-    ...(descendants === undefined ? {} : { descendants }),
-    author,
-  })
+  return withSchedule(rest, { ...times, ...present({ descendants }), author })
 }
 
 function isSameAuthor(author: RotationAuthor | undefined, before: RotationAuthor | undefined) {

@@ -90,9 +90,8 @@ export function keyRoutes(app: App, context: Context): void {
       const { publicUrl, jwksMaxAge } = context.config
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
       const situation = { keys: [key], rotations: [], time: own.origin.time, jwksMaxAge }
-      const role = keyRole(key, situation)
-      const tag = keyEntityTag(key, role, own.origin.time, jwksMaxAge)
-      return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })
+      const etag = keyEntityTag(key, keyRole(key, situation), own.origin.time, jwksMaxAge)
+      return reply.code(201).headers({ location, etag }).send({ kid: key.id })
     },
   })
   app.route({
@@ -127,8 +126,7 @@ export function keyRoutes(app: App, context: Context): void {
       response: { 200: JwtKeyWithDetails },
     },
     handler: async (request, reply) => {
-      const { kid } = request.params
-      const document = await keyDocument(context, projectOf(request).id, kid)
+      const document = await keyDocument(context, projectOf(request).id, request.params.kid)
       reuseKeyDocument(request, context, document)
       return sendDocument(reply, document)
     },

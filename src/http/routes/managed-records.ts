@@ -72,7 +72,10 @@ interface Identified extends TProperties {
 
 type AnyRecords = ManagedRecords<TObject<Identified>, TObject<Identified>, TObject, TObject>
 
-/** Checks that the operations of a kind match its schemas. */
+/**
+ * Checks that the operations of a kind match its schemas. The file is long because it has the five
+ * operations that all kinds share.
+ */
 export function managedRecords<
   Shown extends TObject<Identified>,
   Created extends TObject<Identified>,
@@ -151,8 +154,7 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
     },
     handler: async (request, reply) => {
       const { id } = request.params
-      const projectId = projectIdOf(request)
-      const record = await operations.read(context, principalOf(request), id, projectId)
+      const record = await operations.read(context, principalOf(request), id, projectIdOf(request))
       return reply.header('etag', entityTag(record)).send(record)
     },
   })

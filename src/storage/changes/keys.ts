@@ -112,7 +112,10 @@ export async function updateKey(
   return storePatch(db, locked, [key, patched], { descendants, decision })
 }
 
-/** What a change of a key means for others. */
+/**
+ * What a change of a key means for others. Deactivations and deletions, by hand and by rotations, share
+ * it; they make the file long.
+ */
 export interface Consequences {
   /** The active keys that it vouched for, and whether they are deactivated; undefined: not decided. */
   descendants: readonly KeyRecord[]

@@ -11,6 +11,7 @@ import {
 } from '../../../core/ledger/position.ts'
 import { isoTime, parseTimeMs, year10000 } from '../../../core/times.ts'
 import { type FieldError, PubringError } from '../../../errors.ts'
+import { present } from '../../../runtime/present.ts'
 import { printableName, suggestedName } from '../../errors/names.ts'
 import { Query } from '../../request/paths.ts'
 
@@ -129,13 +130,8 @@ function readFilter(
     throw new PubringError('invalid_request', detail, { errors: faults })
   }
   const id = subject === undefined ? undefined : (parseId(subject) ?? subject)
-  const byEmail = actor !== undefined && findsEmail ? true : undefined
-  return defined({ types, actor, byEmail, subject: id, ...range })
-}
-
-function defined(filter: { [Name in keyof EventFilter]: EventFilter[Name] | undefined }) {
-  const entries = Object.entries(filter).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as EventFilter
+  const byEmail = actor !== undefined && findsEmail ? (true as const) : undefined
+  return present({ types, actor, byEmail, subject: id, ...range })
 }
 
 function unknownType(name: string): string {
@@ -146,12 +142,8 @@ function unknownType(name: string): string {
 
 /** The query of the page that follows. */
 export function nextQuery(query: EventQuery, { after, before, limit }: HistoryRequest): string {
-  const { order, type, actor, subject, since, until } = query
-  const position = formatPosition(after)
-  const start = position === '0' ? undefined : position
-  const parameters = { limit, after: start, before, order, type, actor, subject }
-  const entries = Object.entries({ ...parameters, since, until }).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
-  )
-  return new URLSearchParams(entries).toString()
+  const { limit: _limit, after: _after, before: _before, ...others } = query
+  const start = after.revision === 0 ? undefined : formatPosition(after)
+  const parameters = Object.entries(present({ limit, after: start, before, ...others }))
+  return new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString()
 }
