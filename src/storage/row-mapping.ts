@@ -63,6 +63,10 @@ type Substitutes<Name extends TableName, Record extends object> = {
 
 interface RowMapping<Name extends TableName, Record> {
   fromRow(row: Selectable<Tables[Name]>): Record
+  /** Of a row with some of the columns. */
+  partFromRow<Column extends keyof Selectable<Tables[Name]> & string>(
+    row: Pick<Selectable<Tables[Name]>, Column>,
+  ): Pick<Record, CamelCase<Column> & keyof Record>
   toRow(record: Record): Insertable<Tables[Name]>
 }
 
@@ -80,18 +84,20 @@ function rowMapping<Name extends TableName, Record extends MembersOf<Name>>(
     kind: kind.replace('nullable ', ''),
   }))
   const ofDamaged = new Map(Object.entries<object>(substitutes))
+  function fromRow(row: object): Record {
+    const record: { [member: string]: unknown } = {}
+    for (const { column, member, kind } of columns) {
+      const value: unknown = Reflect.get(row, column)
+      if (value === null || value === undefined) continue
+      if (kind === 'boolean') record[member] = value === 1
+      else if (kind !== 'json') record[member] = value
+      else record[member] = parseStored(String(value), ofDamaged.get(member) ?? {})
+    }
+    return record as Record
+  }
   return {
-    fromRow(row) {
-      const record: { [member: string]: unknown } = {}
-      for (const { column, member, kind } of columns) {
-        const value: unknown = Reflect.get(row, column)
-        if (value === null) continue
-        if (kind === 'boolean') record[member] = value === 1
-        else if (kind !== 'json') record[member] = value
-        else record[member] = parseStored(String(value), ofDamaged.get(member) ?? {})
-      }
-      return record as Record
-    },
+    fromRow,
+    partFromRow: fromRow,
     toRow(record) {
       const row: { [column: string]: unknown } = {}
       for (const { column, member, kind } of columns) {
@@ -105,15 +111,19 @@ function rowMapping<Name extends TableName, Record extends MembersOf<Name>>(
   }
 }
 
-export const { fromRow: keyFromRow, toRow: keyToRow } = rowMapping<'jwt_key', KeyRecord>(
-  'jwt_key',
-  { jwk: damagedJwk, normalised: [] },
-)
+export const {
+  fromRow: keyFromRow,
+  partFromRow: keyPartFromRow,
+  toRow: keyToRow,
+} = rowMapping<'jwt_key', KeyRecord>('jwt_key', { jwk: damagedJwk, normalised: [] })
 
-export const { fromRow: rotationFromRow, toRow: rotationToRow } = rowMapping<
-  'rotation',
-  RotationRecord
->('rotation', { author: { type: 'api_key', id: '', grants: [], revision: 0 } })
+export const {
+  fromRow: rotationFromRow,
+  partFromRow: rotationPartFromRow,
+  toRow: rotationToRow,
+} = rowMapping<'rotation', RotationRecord>('rotation', {
+  author: { type: 'api_key', id: '', grants: [], revision: 0 },
+})
 
 export const { fromRow: apiKeyFromRow, toRow: apiKeyToRow } = rowMapping<'api_key', ApiKeyRecord>(
   'api_key',

@@ -32,6 +32,16 @@ export function chunked<Item>(items: readonly Item[]): Item[][] {
   return chunks
 }
 
+/** Runs a statement for each chunk, one after another, and returns all their rows. */
+export async function inChunks<Item, Row>(
+  items: readonly Item[],
+  run: (chunk: Item[]) => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  const results: (readonly Row[])[] = []
+  for (const chunk of chunked(items)) results.push(await run(chunk))
+  return results.flat()
+}
+
 /**
  * Compiles a statement once per engine and runs it with the values of each call: compiling costs
  * several times what SQLite takes to run it. The values have the same members in every call, at

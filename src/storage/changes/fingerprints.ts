@@ -1,6 +1,6 @@
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Db } from '../schema.ts'
-import { chunked, hasOtherWriters, statement } from '../statements.ts'
+import { chunked, hasOtherWriters, inChunks, statement } from '../statements.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Blocks the key permanently. Returns whether it was not blocked before. */
@@ -65,11 +65,10 @@ async function lock(
   if (!hasOtherWriters(db)) {
     return { blocked: await findBlocked(db, fingerprints), async unlock() {} }
   }
-  const locked: string[] = []
-  for (const chunk of chunked(fingerprints)) {
-    const rows = await insertFingerprints(db, { fingerprints: chunk, time })
-    locked.push(...rows.map(({ fingerprint }) => fingerprint))
-  }
+  const rows = await inChunks(fingerprints, (chunk) =>
+    insertFingerprints(db, { fingerprints: chunk, time }),
+  )
+  const locked = rows.map(({ fingerprint }) => fingerprint)
   return {
     blocked: new Set(fingerprints).difference(new Set(locked)),
     async unlock() {
@@ -79,12 +78,10 @@ async function lock(
 }
 
 async function findBlocked(db: Db, fingerprints: readonly string[]): Promise<Set<string>> {
-  const blocked = new Set<string>()
-  for (const chunk of chunked(fingerprints)) {
-    const rows = await selectFingerprints(db, { fingerprints: chunk })
-    for (const { fingerprint } of rows) blocked.add(fingerprint)
-  }
-  return blocked
+  const rows = await inChunks(fingerprints, (chunk) =>
+    selectFingerprints(db, { fingerprints: chunk }),
+  )
+  return new Set(rows.map(({ fingerprint }) => fingerprint))
 }
 
 /** Sorted: two transactions that lock in the same order cannot deadlock. */

@@ -2,7 +2,7 @@ import { createBatchLoader } from '../../async/batch-loader.ts'
 import type { Store } from '../../core/context.ts'
 import { personFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
-import { chunked, statement } from '../statements.ts'
+import { inChunks, statement } from '../statements.ts'
 import {
   apiKeysWithLastEvents,
   checkedApiKey,
@@ -104,10 +104,7 @@ function createDigestLoader<Record extends { digest: string }>(
   read: (digests: string[]) => Promise<Record[]>,
 ) {
   return createBatchLoader(async (digests: readonly string[]) => {
-    const found = new Map<string, Record>()
-    for (const some of chunked(digests)) {
-      for (const record of await read(some)) found.set(record.digest, record)
-    }
-    return found
+    const found = await inChunks(digests, read)
+    return new Map(found.map((record) => [record.digest, record]))
   })
 }

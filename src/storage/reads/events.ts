@@ -2,11 +2,11 @@ import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../core/context.ts'
 import type { EventChanges, LedgerEvent } from '../../core/ledger/chain.ts'
 import type { EventFilter, HistoryPage, HistoryResult } from '../../core/ledger/history.ts'
-import type { PersonRecord } from '../../core/records.ts'
+
 import { nameOf } from '../../core/sign-in/people.ts'
 import { eventFromRow, personFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables } from '../schema.ts'
-import { chunked } from '../statements.ts'
+import { inChunks } from '../statements.ts'
 
 /** Events that one call compares with a filter: their rows are read one after another. */
 const maxExamined = 2_000
@@ -173,13 +173,12 @@ function toEvents(db: Db, rows: LabelledRow[]): Promise<LedgerEvent[]> {
 export async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
   const subjects = new Set(events.flatMap(({ actor }) => actor.user?.subject ?? []))
   if (subjects.size === 0) return events
-  const people = new Map<string, PersonRecord>()
-  for (const some of chunked([...subjects])) {
-    const query = db.selectFrom('person').select(columnsOf('person')).where('subject', 'in', some)
-    for (const row of await query.execute()) {
-      people.set(JSON.stringify([row.issuer, row.subject]), personFromRow(row))
-    }
-  }
+  const rows = await inChunks([...subjects], (some) =>
+    db.selectFrom('person').select(columnsOf('person')).where('subject', 'in', some).execute(),
+  )
+  const people = new Map(
+    rows.map((row) => [JSON.stringify([row.issuer, row.subject]), personFromRow(row)]),
+  )
   return events.map((event) => {
     const { user } = event.actor
     if (user === undefined) return event

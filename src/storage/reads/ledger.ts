@@ -16,7 +16,7 @@ import {
   trustPolicyFromRow,
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables } from '../schema.ts'
-import { chunked } from '../statements.ts'
+import { inChunks } from '../statements.ts'
 import { readEventRows } from './events.ts'
 import {
   checkedExchangedKey,
@@ -84,7 +84,9 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
   const rules = db.selectFrom('sign_in_rule').select(columnsOf('sign_in_rule'))
   const policies = db.selectFrom('trust_policy').select(columnsOf('trust_policy'))
   const exchangedKeys = exchangedKeysWithLastEvents(db).where(ledgerOfExchange, '=', ledgerId)
-  const rows: LedgerRows = {
+  const publishedKids = db.selectFrom('published_kid').select(['kid', 'thumbprint'])
+  const blocked = db.selectFrom('blocked_fingerprint').select('fingerprint')
+  return {
     project: await projectOf(db).where('id', '=', ledgerId).execute(),
     key: (await keys.execute()).map(keyFromRow),
     rotation: (await rotations.execute()).map(rotationFromRow),
@@ -95,20 +97,13 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
     exchanged_key: (await exchangedKeys.execute())
       .filter((row) => checkedExchangedKey(row) === undefined)
       .map(exchangedKeyFromRow),
-    published_kid: [],
-    blocked_fingerprint: [],
+    published_kid: await inChunks(idsOf('published_kid'), (kids) =>
+      publishedKids.where('project_id', '=', ledgerId).where('kid', 'in', kids).execute(),
+    ),
+    blocked_fingerprint: await inChunks(idsOf('blocked_fingerprint'), (some) =>
+      blocked.where('fingerprint', 'in', some).execute(),
+    ),
   }
-  for (const kids of chunked(idsOf('published_kid'))) {
-    const all = db.selectFrom('published_kid').select(['kid', 'thumbprint'])
-    const own = all.where('project_id', '=', ledgerId).where('kid', 'in', kids)
-    rows.published_kid.push(...(await own.execute()))
-  }
-  for (const fingerprints of chunked(idsOf('blocked_fingerprint'))) {
-    const all = db.selectFrom('blocked_fingerprint').select('fingerprint')
-    const some = all.where('fingerprint', 'in', fingerprints)
-    rows.blocked_fingerprint.push(...(await some.execute()))
-  }
-  return rows
 }
 
 function projectOf(db: Db) {

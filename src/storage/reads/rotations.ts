@@ -1,11 +1,9 @@
-import type { Selectable } from 'kysely'
 import type { Store } from '../../core/context.ts'
 import type { Actor, LedgerEvent } from '../../core/ledger/chain.ts'
-import type { OpenRotation, RotationWithActors } from '../../core/records.ts'
-import type { ErrorCode } from '../../errors.ts'
-import { eventFromRow } from '../row-mapping.ts'
-import { columnsOf, type Db, type Tables } from '../schema.ts'
-import { chunked, statement } from '../statements.ts'
+import type { RotationWithActors } from '../../core/records.ts'
+import { eventFromRow, rotationPartFromRow } from '../row-mapping.ts'
+import { columnsOf, type Db } from '../schema.ts'
+import { inChunks, statement } from '../statements.ts'
 import { withNames } from './events.ts'
 import { checkedRotation, rotationsWithLastEvents } from './last-events.ts'
 
@@ -49,14 +47,6 @@ export function openRotations(db: Db) {
     .where('rotation.outcome', 'is', null)
 }
 
-function openRotationOf(
-  row: Pick<Selectable<Tables['rotation']>, 'project_id' | 'from_kid' | 'waiting_reason'>,
-): OpenRotation {
-  const { project_id: projectId, from_kid: fromKid, waiting_reason } = row
-  const waiting = waiting_reason === null ? {} : { waitingReason: waiting_reason as ErrorCode }
-  return { projectId, fromKid, ...waiting }
-}
-
 /** For an event that the ledger no longer has. */
 const unknown: Actor = { name: '' }
 
@@ -67,12 +57,10 @@ export function createRotationReads(db: Db) {
       return (await withActors(db, await oneRotation(db, { projectId, id })))[0]
     },
     async openRotations(projectIds) {
-      const open: OpenRotation[] = []
-      for (const some of chunked(projectIds)) {
-        const rows = await openRotations(db).where('rotation.project_id', 'in', some).execute()
-        open.push(...rows.map(openRotationOf))
-      }
-      return open
+      const rows = await inChunks(projectIds, (some) =>
+        openRotations(db).where('rotation.project_id', 'in', some).execute(),
+      )
+      return rows.map(rotationPartFromRow)
     },
     async dueRotations(time, limit, { dueTime = '', id } = { id: '' }) {
       return withActors(db, await dueRotations(db, { time, limit, dueTime, id }))

@@ -3,7 +3,7 @@ import type { DeletedKey, Needle, SearchReads } from '../../core/finding/reads.t
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import { keyColumns, projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
-import { chunked } from '../statements.ts'
+import { inChunks } from '../statements.ts'
 import { readEventsOfRequest } from './events.ts'
 import {
   apiKeysWithLastEvents,
@@ -47,8 +47,8 @@ export function createSearchReads(db: Db): SearchReads {
     },
     async projectsById(ids) {
       const all = projectsWithLastEvents(db)
-      const queries = chunked(ids).map((some) => all.where('project.id', 'in', some).execute())
-      return uncontradicted((await Promise.all(queries)).flat())
+      const rows = await inChunks(ids, (some) => all.where('project.id', 'in', some).execute())
+      return uncontradicted(rows)
     },
     events: (requestId, projects, limit) => readEventsOfRequest(db, { requestId, projects, limit }),
   }

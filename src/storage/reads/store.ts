@@ -1,10 +1,10 @@
 import type { Store } from '../../core/context.ts'
 import { damagedJwk, parseStored } from '../../core/damaged-keys.ts'
-import type { KeySet, KeyState } from '../../core/records.ts'
+import type { KeySet } from '../../core/records.ts'
 import { contradictedProject } from '../../core/storage-faults.ts'
-import { hasKey, keyColumns, projectFromRow } from '../row-mapping.ts'
+import { hasKey, keyColumns, keyPartFromRow, projectFromRow } from '../row-mapping.ts'
 import { type Db, tableNames } from '../schema.ts'
-import { chunked, statement } from '../statements.ts'
+import { inChunks, statement } from '../statements.ts'
 import { createCredentialReads } from './credentials.ts'
 import { createEventReads } from './events.ts'
 import {
@@ -73,24 +73,14 @@ function createKeyReads(db: Db) {
   return {
     keySet: (projectId) => readKeySet(db, projectId),
     async keyStates(projectIds) {
-      const states: KeyState[] = []
-      for (const some of chunked(projectIds)) {
-        const rows = await db
+      const rows = await inChunks(projectIds, (some) =>
+        db
           .selectFrom('jwt_key')
           .select(['id', 'project_id', 'label', 'enabled', 'expire_time', 'create_time'])
           .where('project_id', 'in', some)
-          .execute()
-        for (const { project_id, enabled, expire_time, create_time, ...row } of rows) {
-          states.push({
-            ...row,
-            projectId: project_id,
-            enabled: enabled === 1,
-            createTime: create_time,
-            ...(expire_time === null ? {} : { expireTime: expire_time }),
-          })
-        }
-      }
-      return states
+          .execute(),
+      )
+      return rows.map(keyPartFromRow)
     },
     async isBlocked({ thumbprint, materialSha256 }) {
       const row = await db

@@ -7,7 +7,7 @@ import { usedLogoutToken } from '../../../core/sign-in/claims.ts'
 import { canSee } from '../../../core/sign-in/sessions.ts'
 import { personToRow, sessionFromRow, sessionToRow } from '../../row-mapping.ts'
 import { columnsOf, type Db } from '../../schema.ts'
-import { chunked } from '../../statements.ts'
+import { inChunks } from '../../statements.ts'
 import {
   appendEvents,
   eventAbout,
@@ -99,12 +99,10 @@ async function endByIds(
   ids: readonly string[],
   reason: SessionEndReason,
 ): Promise<NewEvent[]> {
-  const events: NewEvent[] = []
-  for (const some of chunked(ids)) {
-    const rows = await db.deleteFrom('session').where('id', 'in', some).returning('id').execute()
-    events.push(...rows.map(({ id }) => sessionEnded(id, reason)))
-  }
-  return events
+  const rows = await inChunks(ids, (some) =>
+    db.deleteFrom('session').where('id', 'in', some).returning('id').execute(),
+  )
+  return rows.map(({ id }) => sessionEnded(id, reason))
 }
 
 function sessionEnded(id: string, reason: SessionEndReason): NewEvent {
