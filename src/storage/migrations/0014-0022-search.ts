@@ -1,15 +1,12 @@
-import { type CreateIndexBuilder, type Kysely, sql } from 'kysely'
-import type { Migration } from 'kysely/migration'
-import type { Tables } from '../schema.ts'
-
-type Build = (index: CreateIndexBuilder) => CreateIndexBuilder<string>
+import { type CreateIndexBuilder, sql } from 'kysely'
+import { type BuildIndex, indexMigration, type SchemaMigration } from './building.ts'
 
 /**
  * The indexes by which a text is found in all projects. What a registration pays for each was measured:
  * labels and hashes cost it an entry in a random place, request ids one at the end, and deletions none.
  * Kids need none of their own: they are found as subjects of events.
  */
-const indexes: [name: string, build: Build][] = [
+const indexes: [name: string, build: BuildIndex][] = [
   ['jwt_key_by_thumbprint', (index) => index.on('jwt_key').column('thumbprint')],
   ['jwt_key_by_spki', (index) => index.on('jwt_key').column('spki_sha256')],
   ['jwt_key_by_label', (index) => index.on('jwt_key').expression(sql`lower(label)`)],
@@ -29,16 +26,9 @@ function ofDeletedKey<Column extends string>(index: CreateIndexBuilder<Column>) 
 }
 
 /** One migration for each, as PostgreSQL builds them: 0014 to 0022. */
-export const searchIndexes: Record<string, Migration & { oldestRelease: string; index: string }> =
-  Object.fromEntries(
-    indexes.map(([name, build], offset) => [
-      `${String(14 + offset).padStart(4, '0')}-${name.replaceAll('_', '-')}`,
-      {
-        async up(db: Kysely<Tables>) {
-          await build(db.schema.createIndex(name).ifNotExists()).execute()
-        },
-        oldestRelease: '0.1.0',
-        index: name,
-      },
-    ]),
-  )
+export const searchIndexes: Record<string, SchemaMigration> = Object.fromEntries(
+  indexes.map(([name, build], offset) => [
+    `${String(14 + offset).padStart(4, '0')}-${name.replaceAll('_', '-')}`,
+    indexMigration(name, build),
+  ]),
+)

@@ -1,51 +1,19 @@
 import { type Migration, Migrator } from 'kysely/migration'
 import { readVersion } from '../../runtime/version.ts'
 import type { Db } from '../schema.ts'
-import { core } from './0001-core.ts'
-import { keyAudit } from './0002-key-audit.ts'
-import { keyCensus } from './0003-key-census.ts'
-import { kids } from './0004-kids.ts'
-import { releases } from './0005-releases.ts'
-import { publishedKids } from './0006-published-kids.ts'
-import { actors } from './0007-actors.ts'
-import { log } from './0008-log.ts'
-import { eventSubjects, withoutEventKids } from './0009-event-subjects.ts'
-import { people } from './0011-people.ts'
-import { trustPolicies } from './0012-trust-policies.ts'
-import { vouchedKeys } from './0013-vouched-keys.ts'
+import { tables } from './0001-0013-tables.ts'
 import { searchIndexes } from './0014-0022-search.ts'
 import { rotations } from './0023-rotations.ts'
-
-interface SchemaMigration extends Migration {
-  /** Recorded in the database: an older release does not start on the schema. */
-  oldestRelease: string
-  /**
-   * Of a migration that does nothing but create this index, if it does not exist, on a table that may
-   * be large. PostgreSQL builds it before the transaction, so that writes continue meanwhile.
-   */
-  index?: string
-}
+import type { SchemaMigration } from './building.ts'
 
 /**
  * In order, forward only, never edited once released. Each leaves a schema with which the previous
  * release still works, and names the oldest one that does.
  */
 const migrations: Record<string, SchemaMigration> = {
-  '0001-core': { ...core, oldestRelease: '0.1.0' },
-  '0002-key-audit': { ...keyAudit, oldestRelease: '0.1.0' },
-  '0003-key-census': { ...keyCensus, oldestRelease: '0.1.0', index: 'jwt_key_census' },
-  '0004-kids': { ...kids, oldestRelease: '0.1.0', index: 'event_kid' },
-  '0005-releases': { ...releases, oldestRelease: '0.1.0' },
-  '0006-published-kids': { ...publishedKids, oldestRelease: '0.1.0' },
-  '0007-actors': { ...actors, oldestRelease: '0.1.0' },
-  '0008-log': { ...log, oldestRelease: '0.1.0' },
-  '0009-event-subjects': { ...eventSubjects, oldestRelease: '0.1.0', index: 'event_subject' },
-  '0010-without-event-kids': { ...withoutEventKids, oldestRelease: '0.1.0' },
-  '0011-people': { ...people, oldestRelease: '0.1.0' },
-  '0012-trust-policies': { ...trustPolicies, oldestRelease: '0.1.0' },
-  '0013-vouched-keys': { ...vouchedKeys, oldestRelease: '0.1.0' },
+  ...tables,
   ...searchIndexes,
-  '0023-rotations': { ...rotations, oldestRelease: '0.1.0' },
+  '0023-rotations': rotations,
 }
 
 /** Tables of the migrations themselves. */

@@ -18,7 +18,11 @@ export function makeNextRelease(folder: string): string {
   const migrations = join(folder, 'src/storage/migrations')
   writeFileSync(join(migrations, '9999-notes.ts'), migration)
   const index = join(migrations, 'index.ts')
-  replaceIn(index, 'import { core }', "import { notes } from './9999-notes.ts'\nimport { core }")
+  replaceIn(
+    index,
+    'import { tables }',
+    "import { notes } from './9999-notes.ts'\nimport { tables }",
+  )
   const entry = "'9999-notes': { ...notes, oldestRelease: '0.1.0' },"
   replaceIn(index, '\n}\n\n/** Tables of', `\n  ${entry}\n}\n\n/** Tables of`)
   return join(folder, 'bin/pubring.js')
