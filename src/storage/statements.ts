@@ -24,6 +24,14 @@ export function hasOtherWriters(db: Db): boolean {
   return db.getExecutor().adapter.supportsMultipleConnections === true
 }
 
+/**
+ * `FOR SHARE` makes a revocation wait until this transaction has ended, and this transaction wait for
+ * a revocation in progress. SQLite has one writer, so it needs no lock.
+ */
+export function locked<Query extends { forShare(): Query }>(db: Db, query: Query): Query {
+  return hasOtherWriters(db) ? query.forShare() : query
+}
+
 export function chunked<Item>(items: readonly Item[]): Item[][] {
   const chunks: Item[][] = []
   for (let start = 0; start < items.length; start += maxChunk) {

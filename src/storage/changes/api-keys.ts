@@ -9,11 +9,7 @@ import { notFound } from '../../core/faults.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
-import {
-  apiKeysWithLastEvents,
-  checkedApiKey,
-  requireUncontradicted,
-} from '../reads/last-events.ts'
+import { apiKeys, requireUncontradicted } from '../reads/last-events.ts'
 import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { appendEvents, eventAbout, type LockedLedger, lockSystemLedger } from './ledger.ts'
@@ -54,7 +50,7 @@ export async function updateApiKey(
   { id, patch, ifMatch, origin }: ChangeOf<'api_key.update'>,
 ): Promise<Outcome<ApiKeyRecord>> {
   const ledger = await lockSystemLedger(db, origin)
-  const all = await readApiKeys(db)
+  const all = await apiKeys.read(db)
   const before = findVisible(all, id, ledger.caller)
   requireIfMatch(ifMatch, recordEntityTag(toApiKey(before, origin.time)), 'API key')
   requireUncontradicted('API key', before)
@@ -80,7 +76,7 @@ export async function deleteApiKey(
   { id, ifMatch, origin }: ChangeOf<'api_key.delete'>,
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
-  const all = await readApiKeys(db)
+  const all = await apiKeys.read(db)
   const apiKey = findVisible(all, id, ledger.caller)
   requireIfMatch(ifMatch, recordEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   requireOtherAdmin(all, apiKey, undefined)
@@ -90,7 +86,7 @@ export async function deleteApiKey(
 
 /** Deletes the API keys bound to a deleted project, since they no longer give any access. */
 export async function deleteBoundApiKeys(db: Db, projectId: string, origin: Origin): Promise<void> {
-  const bound = (await readApiKeys(db)).filter((apiKey) => apiKey.projectId === projectId)
+  const bound = (await apiKeys.read(db)).filter((apiKey) => apiKey.projectId === projectId)
   for (const apiKey of bound) await remove(db, await lockSystemLedger(db, origin), origin, apiKey)
 }
 
@@ -146,10 +142,6 @@ async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {
     .limit(1)
     .executeTakeFirst()
   return row && apiKeyFromRow(row)
-}
-
-async function readApiKeys(db: Db): Promise<ApiKeyRecord[]> {
-  return (await apiKeysWithLastEvents(db).execute()).map(checkedApiKey)
 }
 
 /** To an admin of single projects, the API keys of others do not exist. */

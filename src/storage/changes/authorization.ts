@@ -3,53 +3,24 @@ import { requireAccess } from '../../core/access/grants.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { isoTime } from '../../core/times.ts'
 import {
-  apiKeysWithLastEvents,
-  checkedApiKey,
-  checkedExchangedKey,
-  checkedSession,
-  checkedSignInRule,
-  exchangedKeysWithLastEvents,
-  sessionsWithLastEvents,
-  signInRulesWithLastEvents,
+  apiKeys,
+  exchangedKeys,
+  sessions,
+  signInRules,
+  uncontradicted,
 } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
 import type { Db } from '../schema.ts'
-import { hasOtherWriters, statement } from '../statements.ts'
+import { locked, statement } from '../statements.ts'
 
-/**
- * `FOR SHARE` makes a revocation wait until this transaction has ended, and this transaction wait for
- * a revocation in progress. SQLite has one writer, so it needs no lock.
- */
-export function locked<Query extends { forShare(): Query }>(db: Db, query: Query): Query {
-  return hasOtherWriters(db) ? query.forShare() : query
-}
-
-const readApiKey = statement((db, { id }: { id: string }) =>
-  locked(db, apiKeysWithLastEvents(db).where('id', '=', id)),
-)
-const readExchangedKey = statement((db, { id }: { id: string }) =>
-  locked(db, exchangedKeysWithLastEvents(db).where('id', '=', id)),
-)
-const readSession = statement((db, { id }: { id: string }) =>
-  locked(db, sessionsWithLastEvents(db).where('id', '=', id)),
-)
-const readSignInRules = statement((db) => locked(db, signInRulesWithLastEvents(db)))
+const lockSignInRules = statement((db) => locked(db, signInRules.rows(db)))
 
 export const lockedReads = (db: Db): CallerReads => ({
-  async findApiKey(id) {
-    const [row] = await readApiKey(db, { id })
-    return row && checkedApiKey(row)
-  },
-  async findExchangedKey(id) {
-    const [row] = await readExchangedKey(db, { id })
-    return row && checkedExchangedKey(row)
-  },
-  async findSession(id) {
-    const [row] = await readSession(db, { id })
-    return row && checkedSession(row)
-  },
+  findApiKey: (id) => apiKeys.lock(db, id),
+  findExchangedKey: async (id) => uncontradicted(await exchangedKeys.lock(db, id)),
+  findSession: (id) => sessions.lock(db, id),
   keySet: (projectId) => readKeySet(db, projectId),
-  signInRules: async () => (await readSignInRules(db, {})).map(checkedSignInRule),
+  signInRules: async () => (await lockSignInRules(db, {})).map(signInRules.check),
 })
 
 /**

@@ -4,85 +4,60 @@ import { personFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
 import { inChunks, statement } from '../statements.ts'
 import {
-  apiKeysWithLastEvents,
-  checkedApiKey,
-  checkedExchangedKey,
-  checkedSession,
-  checkedSignInRule,
-  checkedTrustPolicy,
-  exchangedKeysWithLastEvents,
-  sessionsWithLastEvents,
-  signInRulesWithLastEvents,
-  trustPoliciesWithLastEvents,
+  apiKeys,
+  exchangedKeys,
+  sessions,
+  signInRules,
+  trustPolicies,
+  uncontradicted,
 } from './last-events.ts'
 
-const apiKeyById = statement((db, { id }: { id: string }) =>
-  apiKeysWithLastEvents(db).where('id', '=', id),
+type Digests = { digests: string[] }
+
+const apiKeysByDigest = statement((db, { digests }: Digests) =>
+  apiKeys.rows(db).where('digest', 'in', digests),
 )
-const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
-  apiKeysWithLastEvents(db).where('digest', 'in', digests),
+const exchangedKeysByDigest = statement((db, { digests }: Digests) =>
+  exchangedKeys.rows(db).where('digest', 'in', digests),
 )
-const exchangedKeyById = statement((db, { id }: { id: string }) =>
-  exchangedKeysWithLastEvents(db).where('id', '=', id),
+const sessionsByDigest = statement((db, { digests }: Digests) =>
+  sessions.rows(db).where('digest', 'in', digests),
 )
-const exchangedKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
-  exchangedKeysWithLastEvents(db).where('digest', 'in', digests),
-)
-const sessionById = statement((db, { id }: { id: string }) =>
-  sessionsWithLastEvents(db).where('id', '=', id),
-)
-const sessionsByDigest = statement((db, { digests }: { digests: string[] }) =>
-  sessionsWithLastEvents(db).where('digest', 'in', digests),
-)
-const allSignInRules = statement((db) => signInRulesWithLastEvents(db).orderBy('id'))
+const allSignInRules = statement((db) => signInRules.rows(db).orderBy('id'))
 
 /** The queries of what identifies callers, and of the rules that give them roles. */
 export function createCredentialReads(db: Db) {
-  const byDigest = createDigestLoader(async (digests) =>
-    (await apiKeysByDigest(db, { digests })).map(checkedApiKey),
+  const apiKey = createDigestLoader(async (digests) =>
+    (await apiKeysByDigest(db, { digests })).map(apiKeys.check),
   )
-  const exchangedByDigest = createDigestLoader(async (digests) =>
-    (await exchangedKeysByDigest(db, { digests })).flatMap((row) => checkedExchangedKey(row) ?? []),
+  const exchangedKey = createDigestLoader(async (digests) =>
+    (await exchangedKeysByDigest(db, { digests })).map(exchangedKeys.check),
   )
-  const sessionByDigest = createDigestLoader(async (digests) =>
-    (await sessionsByDigest(db, { digests })).map(checkedSession),
+  const session = createDigestLoader(async (digests) =>
+    (await sessionsByDigest(db, { digests })).map(sessions.check),
   )
   return {
-    findExchangedKeyByDigest: async (digest) => (await exchangedByDigest([digest])).get(digest),
-    async findExchangedKey(id) {
-      const [row] = await exchangedKeyById(db, { id })
-      return row && checkedExchangedKey(row)
-    },
-    async trustPolicies() {
-      const rows = await trustPoliciesWithLastEvents(db).orderBy('id').execute()
-      return rows.map(checkedTrustPolicy)
-    },
-    findApiKeyByDigest: async (digest) => (await byDigest([digest])).get(digest),
-    async findApiKey(id) {
-      const [row] = await apiKeyById(db, { id })
-      return row && checkedApiKey(row)
-    },
-    async listApiKeys(projects) {
-      const all = apiKeysWithLastEvents(db).orderBy('id')
-      const query = projects === 'all' ? all : all.where('project_id', 'in', projects)
-      return (await query.execute()).map(checkedApiKey)
-    },
-    findSessionByDigest: async (digest) => (await sessionByDigest([digest])).get(digest),
-    async findSession(id) {
-      const [row] = await sessionById(db, { id })
-      return row && checkedSession(row)
-    },
-    async listSessions(owner) {
-      const all = sessionsWithLastEvents(db).orderBy('id')
-      const rows = await (owner === 'all'
-        ? all
-        : 'personId' in owner
-          ? all.where('person_id', '=', owner.personId)
-          : all.where('api_key_id', '=', owner.apiKeyId)
-      ).execute()
-      return rows.map(checkedSession)
-    },
-    signInRules: async () => (await allSignInRules(db, {})).map(checkedSignInRule),
+    findExchangedKeyByDigest: async (digest) => uncontradicted(await exchangedKey(digest)),
+    findExchangedKey: async (id) => uncontradicted(await exchangedKeys.find(db, id)),
+    trustPolicies: () => trustPolicies.read(db, (all) => all.orderBy('id')),
+    findApiKeyByDigest: apiKey,
+    findApiKey: (id) => apiKeys.find(db, id),
+    listApiKeys: (projects) =>
+      apiKeys.read(db, (all) => {
+        const ordered = all.orderBy('id')
+        return projects === 'all' ? ordered : ordered.where('project_id', 'in', projects)
+      }),
+    findSessionByDigest: session,
+    findSession: (id) => sessions.find(db, id),
+    listSessions: (owner) =>
+      sessions.read(db, (all) => {
+        const ordered = all.orderBy('id')
+        if (owner === 'all') return ordered
+        return 'personId' in owner
+          ? ordered.where('person_id', '=', owner.personId)
+          : ordered.where('api_key_id', '=', owner.apiKeyId)
+      }),
+    signInRules: async () => (await allSignInRules(db, {})).map(signInRules.check),
     async listPeople(ids) {
       const all = db.selectFrom('person').select(columnsOf('person')).orderBy('id')
       return (await (ids === undefined ? all : all.where('id', 'in', ids)).execute()).map(
@@ -103,8 +78,9 @@ export function createCredentialReads(db: Db) {
 function createDigestLoader<Record extends { digest: string }>(
   read: (digests: string[]) => Promise<Record[]>,
 ) {
-  return createBatchLoader(async (digests: readonly string[]) => {
+  const load = createBatchLoader(async (digests: readonly string[]) => {
     const found = await inChunks(digests, read)
     return new Map(found.map((record) => [record.digest, record]))
   })
+  return async (digest: string) => (await load([digest])).get(digest)
 }

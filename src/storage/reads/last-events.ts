@@ -1,4 +1,4 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import { type EventChanges, exchangeLedgerId, systemLedgerId } from '../../core/ledger/chain.ts'
 import {
   contradictsEvent,
@@ -6,11 +6,10 @@ import {
   type SubjectName,
   type SubjectRows,
 } from '../../core/ledger/subjects.ts'
-import type { ExchangedKeyRecord, ProjectSnapshot } from '../../core/records.ts'
+import type { ProjectSnapshot } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import {
-  apiKeyColumns,
   apiKeyFromRow,
   exchangedKeyFromRow,
   keyFromRow,
@@ -20,7 +19,8 @@ import {
   signInRuleFromRow,
   trustPolicyFromRow,
 } from '../row-mapping.ts'
-import { columnsOf, type Db, type Tables } from '../schema.ts'
+import { columnsOf, type Db, type TableName, type Tables } from '../schema.ts'
+import { locked, statement } from '../statements.ts'
 
 /**
  * The last event of each row's subject, as `TYPE CHANGES`, for the select list: one lookup in an index,
@@ -31,10 +31,6 @@ function lastEventOf(ledgerId: RawBuilder<unknown>, subjectId: string) {
     where event.subject_id = ${sql.ref(subjectId)} and event.project_id = ${ledgerId}
     order by event.revision desc limit 1)`
 }
-
-export const lastKeyEvent = lastEventOf(sql.ref('jwt_key.project_id'), 'jwt_key.id').as(
-  'last_event',
-)
 
 export const lastProjectEvent = lastEventOf(sql.ref('project.id'), 'project.id').as('project_event')
 
@@ -54,81 +50,103 @@ export function projectsWithLastEvents(db: Db) {
     ])
 }
 
-export function rotationsWithLastEvents(db: Db) {
-  return db
-    .selectFrom('rotation')
-    .select(columnsOf('rotation'))
-    .select(lastEventOf(sql.ref('rotation.project_id'), 'rotation.id').as('last_event'))
-}
+type Row<Table extends TableName> = Selectable<Tables[Table]>
+type RowWithEvent<Table extends TableName> = Row<Table> & { last_event: string | null }
+type Query<Table extends TableName, Output> = SelectQueryBuilder<Tables, Table, Output>
+type Refine<Table extends TableName, Output> = (all: Query<Table, Output>) => Query<Table, Output>
 
-export function apiKeysWithLastEvents(db: Db) {
-  return db
-    .selectFrom('api_key')
-    .select(apiKeyColumns)
-    .select(lastEventOf(sql.lit(systemLedgerId), 'api_key.id').as('last_event'))
-}
-
-export function sessionsWithLastEvents(db: Db) {
-  return db
-    .selectFrom('session')
-    .select(columnsOf('session'))
-    .select(lastEventOf(sql.lit(systemLedgerId), 'session.id').as('last_event'))
-}
-
-export function signInRulesWithLastEvents(db: Db) {
-  return db
-    .selectFrom('sign_in_rule')
-    .select(columnsOf('sign_in_rule'))
-    .select(lastEventOf(sql.lit(systemLedgerId), 'sign_in_rule.id').as('last_event'))
-}
-
-export function trustPoliciesWithLastEvents(db: Db) {
-  return db
-    .selectFrom('trust_policy')
-    .select(columnsOf('trust_policy'))
-    .select(lastEventOf(sql.lit(systemLedgerId), 'trust_policy.id').as('last_event'))
-}
-
-/** The ledger that has the event of an exchanged API key. */
-export const ledgerOfExchange = sql<string>`coalesce(exchanged_key.project_id, ${sql.lit(exchangeLedgerId)})`
-
-export function exchangedKeysWithLastEvents(db: Db) {
-  return db
-    .selectFrom('exchanged_key')
-    .select(columnsOf('exchanged_key'))
-    .select(lastEventOf(ledgerOfExchange, 'exchanged_key.id').as('last_event'))
-}
-
-type WithLastEvent<Table extends keyof Tables> = Selectable<Tables[Table]> & {
-  last_event: string | null
-}
-
-/** Makes the record of a row, marked if it contradicts its last event. */
-function checker<Name extends SubjectName, Row>(
+/** A table whose rows are compared with their last events whenever they are used. */
+function checkedTable<Name extends SubjectName, Table extends TableName>(
   name: Name,
-  fromRow: (row: Row) => SubjectRows[Name],
-): (row: Row & { last_event: string | null }) => SubjectRows[Name] {
-  return (row) => {
+  table: Table,
+  ledgerId: RawBuilder<unknown>,
+  fromRow: (row: Row<Table>) => SubjectRows[Name],
+) {
+  const lastEvent = lastEventOf(ledgerId, `${table}.id`).as('last_event')
+  const columns = columnsOf(table).map((column) => `${table}.${column}`)
+  // Kysely cannot type a query of a table that is a parameter.
+  const select = (db: Db) =>
+    db.selectFrom(table as 'api_key').select(columns as 'id'[]) as unknown as Query<
+      Table,
+      Row<Table>
+    >
+  /** The rows with their last events. */
+  const rows = (db: Db) =>
+    select(db).select(lastEvent) as unknown as Query<Table, RowWithEvent<Table>>
+  const byId = (db: Db, id: string) =>
+    rows(db).where(sql<boolean>`${sql.ref(`${table}.id`)} = ${id}`)
+  const findById = statement<{ id: string }, RowWithEvent<Table>>((db, { id }) => byId(db, id))
+  const lockById = statement<{ id: string }, RowWithEvent<Table>>((db, { id }) =>
+    locked(db, byId(db, id)),
+  )
+
+  /** The record of such a row, marked if it contradicts its last event. */
+  function check(row: RowWithEvent<Table>): SubjectRows[Name] & { contradicted?: true } {
     const record = fromRow(row)
     if (!contradictsEvent(name, record, parseLastEvent(row.last_event))) return record
     return { ...record, contradicted: true }
   }
+  return {
+    lastEvent,
+    rows,
+    check,
+    async read(db: Db, refine: Refine<Table, RowWithEvent<Table>> = (all) => all) {
+      const found = await refine(rows(db)).execute()
+      return (found as RowWithEvent<Table>[]).map(check)
+    },
+    /** Only for tables whose ids are unique. */
+    async find(db: Db, id: string) {
+      const [row] = await findById(db, { id })
+      return row && check(row)
+    },
+    /** The same under the lock of `locked`. */
+    async lock(db: Db, id: string) {
+      const [row] = await lockById(db, { id })
+      return row && check(row)
+    },
+    /** Without the comparison. */
+    async readUnchecked(db: Db, refine: Refine<Table, Row<Table>> = (all) => all) {
+      const found = await refine(select(db)).execute()
+      return (found as Row<Table>[]).map(fromRow)
+    },
+  }
 }
 
-export const checkedKey = checker('key', keyFromRow)
-export const checkedRotation = checker('rotation', rotationFromRow)
-export const checkedApiKey = checker('api_key', apiKeyFromRow)
-export const checkedSession = checker('session', sessionFromRow)
-export const checkedSignInRule = checker('sign_in_rule', signInRuleFromRow)
-export const checkedTrustPolicy = checker('trust_policy', trustPolicyFromRow)
+const systemLedger = sql.lit(systemLedgerId)
 
-/** Undefined if the row contradicts the event of its exchange. */
-export function checkedExchangedKey({
-  last_event,
-  ...row
-}: WithLastEvent<'exchanged_key'>): ExchangedKeyRecord | undefined {
-  const key = exchangedKeyFromRow(row)
-  return contradictsEvent('exchanged_key', key, parseLastEvent(last_event)) ? undefined : key
+/** The ledger that has the event of an exchanged API key. */
+export const ledgerOfExchange = sql<string>`coalesce(exchanged_key.project_id, ${sql.lit(exchangeLedgerId)})`
+
+const projectOfKey = sql.ref('jwt_key.project_id')
+const projectOfRotation = sql.ref('rotation.project_id')
+export const keys = checkedTable('key', 'jwt_key', projectOfKey, keyFromRow)
+export const rotations = checkedTable('rotation', 'rotation', projectOfRotation, rotationFromRow)
+export const apiKeys = checkedTable('api_key', 'api_key', systemLedger, apiKeyFromRow)
+export const sessions = checkedTable('session', 'session', systemLedger, sessionFromRow)
+export const signInRules = checkedTable(
+  'sign_in_rule',
+  'sign_in_rule',
+  systemLedger,
+  signInRuleFromRow,
+)
+export const trustPolicies = checkedTable(
+  'trust_policy',
+  'trust_policy',
+  systemLedger,
+  trustPolicyFromRow,
+)
+export const exchangedKeys = checkedTable(
+  'exchanged_key',
+  'exchanged_key',
+  ledgerOfExchange,
+  exchangedKeyFromRow,
+)
+
+/** The record, if there is one that does not contradict its last event. */
+export function uncontradicted<Record extends { contradicted?: true }>(
+  record: Record | undefined,
+): Record | undefined {
+  return record?.contradicted ? undefined : record
 }
 
 /** Undefined if the row contradicts its ledger. */

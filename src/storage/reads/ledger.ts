@@ -3,26 +3,20 @@ import type { Store } from '../../core/context.ts'
 import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { LedgerRows, SubjectIds } from '../../core/ledger/replay.ts'
 import type { LedgerEntry, LedgerReads, StoredHead } from '../../core/ledger/verification.ts'
-import {
-  apiKeyColumns,
-  apiKeyFromRow,
-  eventFromRow,
-  exchangedKeyFromRow,
-  keyColumns,
-  keyFromRow,
-  rotationFromRow,
-  sessionFromRow,
-  signInRuleFromRow,
-  trustPolicyFromRow,
-} from '../row-mapping.ts'
-import { columnsOf, type Db, type Tables } from '../schema.ts'
+import { eventFromRow } from '../row-mapping.ts'
+import type { Db, Tables } from '../schema.ts'
 import { inChunks } from '../statements.ts'
 import { readEventRows } from './events.ts'
 import {
-  checkedExchangedKey,
-  exchangedKeysWithLastEvents,
+  apiKeys,
+  exchangedKeys,
   hasValidChanges,
+  keys,
   ledgerOfExchange,
+  rotations,
+  sessions,
+  signInRules,
+  trustPolicies,
 } from './last-events.ts'
 
 /** The ledgers of a database. */
@@ -73,30 +67,21 @@ export function createLedgerReads(db: Db): LedgerReads {
 }
 
 async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows> {
-  const keys = db.selectFrom('jwt_key').select(keyColumns).where('project_id', '=', ledgerId)
-  const rotations = db
-    .selectFrom('rotation')
-    .select(columnsOf('rotation'))
-    .where('project_id', '=', ledgerId)
   const isSystem = ledgerId === systemLedgerId
-  const apiKeys = db.selectFrom('api_key').select(apiKeyColumns)
-  const sessions = db.selectFrom('session').select(columnsOf('session'))
-  const rules = db.selectFrom('sign_in_rule').select(columnsOf('sign_in_rule'))
-  const policies = db.selectFrom('trust_policy').select(columnsOf('trust_policy'))
-  const exchangedKeys = exchangedKeysWithLastEvents(db).where(ledgerOfExchange, '=', ledgerId)
   const publishedKids = db.selectFrom('published_kid').select(['kid', 'thumbprint'])
   const blocked = db.selectFrom('blocked_fingerprint').select('fingerprint')
+  const exchanged = await exchangedKeys.read(db, (all) =>
+    all.where(ledgerOfExchange, '=', ledgerId),
+  )
   return {
     project: await projectOf(db).where('id', '=', ledgerId).execute(),
-    key: (await keys.execute()).map(keyFromRow),
-    rotation: (await rotations.execute()).map(rotationFromRow),
-    api_key: isSystem ? (await apiKeys.execute()).map(apiKeyFromRow) : [],
-    session: isSystem ? (await sessions.execute()).map(sessionFromRow) : [],
-    sign_in_rule: isSystem ? (await rules.execute()).map(signInRuleFromRow) : [],
-    trust_policy: isSystem ? (await policies.execute()).map(trustPolicyFromRow) : [],
-    exchanged_key: (await exchangedKeys.execute())
-      .filter((row) => checkedExchangedKey(row) === undefined)
-      .map(exchangedKeyFromRow),
+    key: await keys.readUnchecked(db, (all) => all.where('project_id', '=', ledgerId)),
+    rotation: await rotations.readUnchecked(db, (all) => all.where('project_id', '=', ledgerId)),
+    api_key: isSystem ? await apiKeys.readUnchecked(db) : [],
+    session: isSystem ? await sessions.readUnchecked(db) : [],
+    sign_in_rule: isSystem ? await signInRules.readUnchecked(db) : [],
+    trust_policy: isSystem ? await trustPolicies.readUnchecked(db) : [],
+    exchanged_key: exchanged.filter(({ contradicted }) => contradicted),
     published_kid: await inChunks(idsOf('published_kid'), (kids) =>
       publishedKids.where('project_id', '=', ledgerId).where('kid', 'in', kids).execute(),
     ),

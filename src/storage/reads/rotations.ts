@@ -5,13 +5,14 @@ import { eventFromRow, rotationPartFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
 import { inChunks, statement } from '../statements.ts'
 import { withNames } from './events.ts'
-import { checkedRotation, rotationsWithLastEvents } from './last-events.ts'
+import { rotations } from './last-events.ts'
 
 /** Rotations of a project that are read. */
 const maxRotations = 200
 
 const rotationsOfProject = statement((db, { projectId }: { projectId: string }) =>
-  rotationsWithLastEvents(db)
+  rotations
+    .rows(db)
     .where('project_id', '=', projectId)
     .orderBy((order) => order.case().when('outcome', 'is', null).then(0).else(1).end())
     .orderBy('id', 'desc')
@@ -19,14 +20,13 @@ const rotationsOfProject = statement((db, { projectId }: { projectId: string }) 
 )
 
 const oneRotation = statement((db, values: { projectId: string; id: string }) =>
-  rotationsWithLastEvents(db)
-    .where('project_id', '=', values.projectId)
-    .where('id', '=', values.id),
+  rotations.rows(db).where('project_id', '=', values.projectId).where('id', '=', values.id),
 )
 
 const dueRotations = statement(
   (db, values: { time: string; dueTime: string; id: string; limit: number }) =>
-    rotationsWithLastEvents(db)
+    rotations
+      .rows(db)
       .where('due_time', '<=', values.time)
       .where((where) =>
         where.or([
@@ -73,7 +73,7 @@ async function withActors(
   rows: Awaited<ReturnType<typeof dueRotations>>,
 ): Promise<RotationWithActors[]> {
   const events = rows.length === 0 ? [] : await readDecisions(db, rows)
-  return rows.map(checkedRotation).map((rotation) => {
+  return rows.map(rotations.check).map((rotation) => {
     const { id, projectId } = rotation
     const own = events.filter((event) => event.subject.id === id && event.ledgerId === projectId)
     const startedBy = own.find(({ type }) => type === 'rotation.started')?.actor ?? unknown

@@ -1,18 +1,11 @@
 import { sql } from 'kysely'
 import type { DeletedKey, Needle, SearchReads } from '../../core/finding/reads.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
-import { keyColumns, projectFromRow } from '../row-mapping.ts'
+import { projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { inChunks } from '../statements.ts'
 import { readEventsOfRequest } from './events.ts'
-import {
-  apiKeysWithLastEvents,
-  checkedApiKey,
-  checkedKey,
-  checkedProject,
-  lastKeyEvent,
-  projectsWithLastEvents,
-} from './last-events.ts'
+import { apiKeys, checkedProject, keys, projectsWithLastEvents } from './last-events.ts'
 
 /** Entries of the index of subjects that are read for the beginning of an id. */
 const maxSubjectEntries = 1_000
@@ -24,18 +17,18 @@ export function createSearchReads(db: Db): SearchReads {
   return {
     async keys(needle, limit) {
       const found = keyQueries(db, needle, limit).map((query) => query.execute())
-      return (await Promise.all(found)).flat().map(checkedKey)
+      return (await Promise.all(found)).flat().map(keys.check)
     },
     hasMoreKids: ({ id }) => (id === undefined ? Promise.resolve(false) : hasMoreSubjects(db, id)),
     deletedKeys: (needle, projectId, limit) => readDeletedKeys(db, needle, { projectId, limit }),
     async apiKeys({ id, text, folded }, limit) {
-      const all = apiKeysWithLastEvents(db).limit(limit)
+      const all = apiKeys.rows(db).limit(limit)
       const queries = [
         ...(id === undefined ? [] : [all.where(begins('id', id)).orderBy('id')]),
         all.where('prefix', '=', text).orderBy('id'),
         all.where(begins(lowerName, folded)).orderBy(lowerName),
       ]
-      return (await Promise.all(queries.map((query) => query.execute()))).flat().map(checkedApiKey)
+      return (await Promise.all(queries.map((query) => query.execute()))).flat().map(apiKeys.check)
     },
     async projects({ id, folded }, limit) {
       const all = projectsWithLastEvents(db).limit(limit)
@@ -43,12 +36,12 @@ export function createSearchReads(db: Db): SearchReads {
         ...(id === undefined ? [] : [all.where(begins('project.id', id)).orderBy('project.id')]),
         all.where(begins('project.name', folded)).orderBy('project.name'),
       ]
-      return uncontradicted((await Promise.all(queries.map((query) => query.execute()))).flat())
+      return projectsOf((await Promise.all(queries.map((query) => query.execute()))).flat())
     },
     async projectsById(ids) {
       const all = projectsWithLastEvents(db)
       const rows = await inChunks(ids, (some) => all.where('project.id', 'in', some).execute())
-      return uncontradicted(rows)
+      return projectsOf(rows)
     },
     events: (requestId, projects, limit) => readEventsOfRequest(db, { requestId, projects, limit }),
   }
@@ -64,13 +57,13 @@ function begins(column: string | typeof lowerName, beginning: string) {
   return sql<boolean>`(${value} >= ${beginning} and ${value} < ${`${beginning}\u{10ffff}`})`
 }
 
-function uncontradicted(rows: Parameters<typeof checkedProject>[0][]) {
+function projectsOf(rows: Parameters<typeof checkedProject>[0][]) {
   return rows.filter((row) => checkedProject(row) !== undefined).map(projectFromRow)
 }
 
 /** One query for each way to find a key that exists. */
 function keyQueries(db: Db, { id, hex, prefix, text, folded }: Needle, limit: number) {
-  const all = db.selectFrom('jwt_key').select(keyColumns).select(lastKeyEvent).limit(limit)
+  const all = keys.rows(db).limit(limit)
   return [
     ...(id === undefined
       ? []

@@ -7,13 +7,7 @@ import { type Db, tableNames } from '../schema.ts'
 import { inChunks, statement } from '../statements.ts'
 import { createCredentialReads } from './credentials.ts'
 import { createEventReads } from './events.ts'
-import {
-  checkedKey,
-  checkedProject,
-  lastKeyEvent,
-  lastProjectEvent,
-  projectsWithLastEvents,
-} from './last-events.ts'
+import { checkedProject, keys, lastProjectEvent, projectsWithLastEvents } from './last-events.ts'
 import { createLogReads } from './log.ts'
 import { createRotationReads } from './rotations.ts'
 import { createSearchReads } from './search.ts'
@@ -126,7 +120,7 @@ const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
     .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
-    .select(['project.name', 'ledger.revision', 'ledger.hash', lastProjectEvent, lastKeyEvent])
+    .select(['project.name', 'ledger.revision', 'ledger.hash', lastProjectEvent, keys.lastEvent])
     .select(['project.create_time as project_time', 'project.update_time as project_update_time'])
     .select(keyColumns)
     .where('project.id', '=', projectId)
@@ -146,5 +140,5 @@ export async function readKeySet(db: Db, projectId: string): Promise<KeySet | un
   ) {
     throw contradictedProject()
   }
-  return { name, revision, head: hash, keys: rows.filter(hasKey).map(checkedKey) }
+  return { name, revision, head: hash, keys: rows.filter(hasKey).map(keys.check) }
 }

@@ -11,9 +11,10 @@ import { lacksRecentSignIn } from '../../../core/access/recent-sign-in.ts'
 import { systemLedgerId } from '../../../core/ledger/chain.ts'
 import type { RotationAuthor } from '../../../core/records.ts'
 import { isoTime, latest } from '../../../core/times.ts'
-import { checkedTrustPolicy, trustPoliciesWithLastEvents } from '../../reads/last-events.ts'
+import { trustPolicies } from '../../reads/last-events.ts'
 import type { Db } from '../../schema.ts'
-import { locked, lockedReads } from '../authorization.ts'
+import { locked } from '../../statements.ts'
+import { lockedReads } from '../authorization.ts'
 import type { LockedKeySet } from '../keys.ts'
 
 /** Of the same steps by hand. */
@@ -74,11 +75,7 @@ export async function requireAuthor(
   }
   const changed = await changedSince(db, author)
   if (type === 'trust_policy') {
-    const row = await locked(
-      db,
-      trustPoliciesWithLastEvents(db).where('id', '=', id),
-    ).executeTakeFirst()
-    const policy = row && checkedTrustPolicy(row)
+    const policy = await trustPolicies.lock(db, id)
     if (!policy?.enabled || policy.contradicted || changed.has(id)) throw invalidApiKey()
     requireAccess([grantOf(policy)], access, projectId)
     return

@@ -3,7 +3,7 @@ import { recordedChanges, stateChange } from '../../../core/ledger/subjects.ts'
 import type { KeyRecord, RotationRecord } from '../../../core/records.ts'
 import { withoutSchedule } from '../../../core/rotations/schedule.ts'
 import { isoTime, latest } from '../../../core/times.ts'
-import { checkedRotation, rotationsWithLastEvents } from '../../reads/last-events.ts'
+import { rotations } from '../../reads/last-events.ts'
 import { rotationToRow } from '../../row-mapping.ts'
 import type { Db } from '../../schema.ts'
 import { insertion } from '../../statements.ts'
@@ -23,9 +23,8 @@ export interface KeyEnd {
  * that replace it are finished, and those to a deleted key abandoned. Returns their events.
  */
 export async function endRotations(db: Db, key: KeyRecord, end: KeyEnd): Promise<NewEvent[]> {
-  const rotations = await readOpenRotations(db, key.projectId)
   const events: NewEvent[] = []
-  for (const before of rotations) {
+  for (const before of await readOpenRotations(db, key.projectId)) {
     const after = afterEnd(before, key, end)
     if (after === undefined) continue
     const isDeletion = before.outcome === 'finished'
@@ -74,13 +73,14 @@ function afterEnd(
 
 /** Those under way, and those with a scheduled step. Those that contradict the ledger stay as they are. */
 export async function readOpenRotations(db: Db, projectId: string): Promise<RotationRecord[]> {
-  const rows = await rotationsWithLastEvents(db)
-    .where('project_id', '=', projectId)
-    .where((where) =>
-      where.or([where('outcome', 'is', null), where('delete_time', 'is not', null)]),
-    )
-    .execute()
-  return rows.map(checkedRotation).filter(({ contradicted }) => !contradicted)
+  const found = await rotations.read(db, (all) =>
+    all
+      .where('project_id', '=', projectId)
+      .where((where) =>
+        where.or([where('outcome', 'is', null), where('delete_time', 'is not', null)]),
+      ),
+  )
+  return found.filter(({ contradicted }) => !contradicted)
 }
 
 export interface RotationChange {

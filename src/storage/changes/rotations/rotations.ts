@@ -17,11 +17,7 @@ import {
 import { latest } from '../../../core/times.ts'
 import { activeDescendants } from '../../../core/trust/descendants.ts'
 import { invalidField, PubringError } from '../../../errors.ts'
-import {
-  checkedRotation,
-  requireUncontradicted,
-  rotationsWithLastEvents,
-} from '../../reads/last-events.ts'
+import { requireUncontradicted, rotations } from '../../reads/last-events.ts'
 import type { Db } from '../../schema.ts'
 import {
   type Consequences,
@@ -219,11 +215,9 @@ async function lockRotation(
 ): Promise<LockedRotation> {
   const { projectId, id, origin, jwksMaxAge } = change
   const locked = await lockKeySet(db, projectId, origin)
-  const row = await rotationsWithLastEvents(db)
-    .where('project_id', '=', projectId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  const rotation = row && checkedRotation(row)
+  const [rotation] = await rotations.read(db, (all) =>
+    all.where('project_id', '=', projectId).where('id', '=', id),
+  )
   if (rotation === undefined || rotation.contradicted) throw notFound('rotation_not_found')
   const situation = { keys: locked.keySet.keys, time: origin.time, jwksMaxAge }
   return { ...locked, rotation, situation }

@@ -7,11 +7,7 @@ import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { SignInRuleRecord } from '../../../core/records.ts'
 import { patchSignInRule, toSignInRule } from '../../../core/sign-in/rules.ts'
 import { latest } from '../../../core/times.ts'
-import {
-  checkedSignInRule,
-  requireUncontradicted,
-  signInRulesWithLastEvents,
-} from '../../reads/last-events.ts'
+import { requireUncontradicted, signInRules } from '../../reads/last-events.ts'
 import { signInRuleToRow } from '../../row-mapping.ts'
 import type { Db } from '../../schema.ts'
 import { requireProject } from '../api-keys.ts'
@@ -72,7 +68,7 @@ export async function deleteBoundSignInRules(
   projectId: string,
   origin: Origin,
 ): Promise<void> {
-  const bound = (await readRules(db)).filter((rule) => rule.projectId === projectId)
+  const bound = (await signInRules.read(db)).filter((rule) => rule.projectId === projectId)
   if (bound.length === 0) return
   const events: NewEvent[] = []
   for (const rule of bound) events.push(await removeRule(db, rule))
@@ -84,12 +80,8 @@ async function removeRule(db: Db, { id, name, role }: SignInRuleRecord): Promise
   return eventAbout('sign_in_rule.deleted', id, { name: { from: name }, role: { from: role } })
 }
 
-async function readRules(db: Db): Promise<SignInRuleRecord[]> {
-  return (await signInRulesWithLastEvents(db).execute()).map(checkedSignInRule)
-}
-
 async function readRule(db: Db, id: string): Promise<SignInRuleRecord> {
-  const rule = (await readRules(db)).find((one) => one.id === id)
+  const rule = await signInRules.find(db, id)
   if (rule === undefined) throw notFound('sign_in_rule_not_found')
   return rule
 }

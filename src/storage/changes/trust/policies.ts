@@ -7,11 +7,7 @@ import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { TrustPolicyRecord } from '../../../core/records.ts'
 import { latest } from '../../../core/times.ts'
 import { patchTrustPolicy, toTrustPolicy } from '../../../core/trust/policies.ts'
-import {
-  checkedTrustPolicy,
-  requireUncontradicted,
-  trustPoliciesWithLastEvents,
-} from '../../reads/last-events.ts'
+import { requireUncontradicted, trustPolicies } from '../../reads/last-events.ts'
 import { trustPolicyToRow } from '../../row-mapping.ts'
 import type { Db } from '../../schema.ts'
 import { requireProject } from '../api-keys.ts'
@@ -74,7 +70,7 @@ export async function deleteBoundTrustPolicies(
   projectId: string,
   origin: Origin,
 ): Promise<void> {
-  const bound = (await readPolicies(db)).filter((policy) => policy.projectId === projectId)
+  const bound = (await trustPolicies.read(db)).filter((policy) => policy.projectId === projectId)
   for (const policy of bound) await remove(db, await lockSystemLedger(db, origin), origin, policy)
 }
 
@@ -94,10 +90,6 @@ async function deleteExchangedKeys(db: Db, policyId: string): Promise<void> {
   await db.deleteFrom('exchanged_key').where('policy_id', '=', policyId).execute()
 }
 
-async function readPolicies(db: Db): Promise<TrustPolicyRecord[]> {
-  return (await trustPoliciesWithLastEvents(db).execute()).map(checkedTrustPolicy)
-}
-
 /** Rights without an end, and for all projects, take more than a session that was left open. */
 function requireGiver(
   { caller }: LockedLedger,
@@ -109,7 +101,7 @@ function requireGiver(
 }
 
 async function readPolicy(db: Db, id: string): Promise<TrustPolicyRecord> {
-  const policy = (await readPolicies(db)).find((one) => one.id === id)
+  const policy = await trustPolicies.find(db, id)
   if (policy === undefined) throw notFound('trust_policy_not_found')
   return policy
 }
