@@ -6,15 +6,19 @@ export function isStorageUnavailable(error: unknown): boolean {
   return error instanceof PubringError && error.code === 'storage_unavailable'
 }
 
+/** `retryAfter`: seconds. The cause is for the log. */
+export function storageUnavailable(detail: string, retryAfter = 5, cause?: unknown): PubringError {
+  return new PubringError('storage_unavailable', detail, { retryAfter }, cause)
+}
+
 /** Rejects with `storage_unavailable` after the timeout. */
 export function withStorageTimeout<Result>(
   operation: Promise<Result>,
   timeoutMs: number,
 ): Promise<Result> {
-  return withTimeout(operation, timeoutMs, () => {
-    const detail = 'The database did not respond in time. Try again in a few seconds.'
-    return new PubringError('storage_unavailable', detail, { retryAfter: 5 })
-  })
+  return withTimeout(operation, timeoutMs, () =>
+    storageUnavailable('The database did not respond in time. Try again in a few seconds.'),
+  )
 }
 
 /**
@@ -22,9 +26,8 @@ export function withStorageTimeout<Result>(
  * last good documents are served for a limited time.
  */
 export function contradictedProject(): PubringError {
-  return new PubringError(
-    'storage_unavailable',
+  return storageUnavailable(
     'The stored project contradicts its ledger, so it is not served. Ask the operator to run pubring check.',
-    { retryAfter: 60 },
+    60,
   )
 }

@@ -1,6 +1,6 @@
-import { PubringError } from '../../errors.ts'
 import type { Context } from '../context.ts'
 import type { Census, KeyCount } from '../records.ts'
+import { storageUnavailable } from '../storage-faults.ts'
 import { now } from '../times.ts'
 
 /** Counting reads an index entry for every key, so it is repeated no sooner than this. */
@@ -77,8 +77,7 @@ export function createKeyStatistics({
       if (last !== undefined && countedAt !== undefined && isRecent(countedAt)) return last
       counting ??= count()
       return counting.catch(() => {
-        const detail = 'The keys could not be counted. Try again in a minute.'
-        throw new PubringError('storage_unavailable', detail, { retryAfter: 60 })
+        throw storageUnavailable('The keys could not be counted. Try again in a minute.', 60)
       })
     },
   }

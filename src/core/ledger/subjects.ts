@@ -13,6 +13,7 @@ import type {
 import {
   type EventChanges,
   type EventContent,
+  type EventType,
   eventChanges,
   type Members,
   stateDigest,
@@ -34,15 +35,10 @@ export interface SubjectRows {
 
 export type SubjectName = keyof SubjectRows
 
+type KindOf<Type> = Type extends `${infer Name}.recorded` ? Name : never
+
 /** Kinds with events of their own, whose types begin with the name. */
-export type EventfulName =
-  | 'project'
-  | 'key'
-  | 'rotation'
-  | 'api_key'
-  | 'session'
-  | 'sign_in_rule'
-  | 'trust_policy'
+export type EventfulName = KindOf<EventType>
 
 /** What an event says about one row. */
 export interface Effect {

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Places } from '../../async/places.ts'
-import { PubringError } from '../../errors.ts'
+import type { PubringError } from '../../errors.ts'
 import type { Clock, ProjectRef } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
 import type { Observation, RevisionWatch } from '../ledger/revision-watch.ts'
-import { isStorageUnavailable } from '../storage-faults.ts'
+import { isStorageUnavailable, storageUnavailable } from '../storage-faults.ts'
 import { includes } from '../validity.ts'
 import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
 import type { ReadPublished } from './read-published.ts'
@@ -182,9 +182,8 @@ function differ(one: PublishedProject, other: PublishedProject): boolean {
 
 /** For a request that accepts no stale answer, so that a load balancer asks another replica. */
 export function onlyStale(): PubringError {
-  return new PubringError(
-    'storage_unavailable',
+  return storageUnavailable(
     'The database is unavailable, and the request accepts no answer from memory (stale-if-error).',
-    { retryAfter: 1 },
+    1,
   )
 }

@@ -1,9 +1,9 @@
 import type { LRUCache } from 'lru-cache'
 import { createSemaphore } from '../../async/semaphore.ts'
 import { createSingleFlight, type Flight } from '../../async/single-flight.ts'
-import { PubringError } from '../../errors.ts'
+import type { PubringError } from '../../errors.ts'
 import type { Clock } from '../context.ts'
-import { isStorageUnavailable, withStorageTimeout } from '../storage-faults.ts'
+import { isStorageUnavailable, storageUnavailable, withStorageTimeout } from '../storage-faults.ts'
 
 /** Milliseconds from the start of a read for which its copy is served. */
 const recheckIntervalMs = 500
@@ -143,5 +143,5 @@ export function createRevalidatedCache<Value>(options: Options<Value>): Revalida
 
 function tooManyFirstReads(): PubringError {
   const detail = 'Too many projects are being read for the first time. Try again in a few seconds.'
-  return new PubringError('storage_unavailable', detail, { retryAfter: 2 })
+  return storageUnavailable(detail, 2)
 }

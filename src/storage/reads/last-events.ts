@@ -7,7 +7,7 @@ import {
   type SubjectRows,
 } from '../../core/ledger/subjects.ts'
 import type { ProjectSnapshot } from '../../core/records.ts'
-import { PubringError } from '../../errors.ts'
+import { storageUnavailable } from '../../core/storage-faults.ts'
 import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import {
   apiKeyFromRow,
@@ -190,9 +190,8 @@ export function requireUncontradicted(
   { contradicted }: { contradicted?: true },
 ): void {
   if (contradicted === undefined) return
-  throw new PubringError(
-    'storage_unavailable',
+  throw storageUnavailable(
     `The stored ${noun} contradicts the ledger, so it is not used and cannot be changed. Delete it and create another one, or ask the operator to run pubring check.`,
-    { retryAfter: 60 },
+    60,
   )
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
-import { PubringError } from '../../errors.ts'
+import { storageUnavailable } from '../../core/storage-faults.ts'
 import type { Tables } from '../schema.ts'
 import { runDirectly } from '../statements.ts'
 import { checkFile, checkPath } from './file.ts'
@@ -145,6 +145,22 @@ function wrapStatement(statement: StatementSync, guard: <Result>(call: () => Res
   }
 }
 
+/** Commits what the work writes, or rolls it back if it fails. */
+export async function withTransaction<Result>(
+  connection: SqliteConnection,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  connection.run(begin)
+  try {
+    const result = await work()
+    connection.run(commit)
+    return result
+  } catch (error) {
+    if (connection.inTransaction()) connection.run(rollback)
+    throw error
+  }
+}
+
 export const begin = 'BEGIN IMMEDIATE'
 export const commit = 'COMMIT'
 export const rollback = 'ROLLBACK'
@@ -181,7 +197,7 @@ function translateErrors<Result>(call: () => Result, markUnsound: () => void = (
     if (unsoundCodes.includes(code)) markUnsound()
     const detail = isPartMissing(error) ? missingPart : unavailableDetails[code]
     if (detail === undefined) throw error
-    throw new PubringError('storage_unavailable', detail, { retryAfter: 5 }, error)
+    throw storageUnavailable(detail, undefined, error)
   }
 }
 

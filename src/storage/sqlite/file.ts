@@ -1,6 +1,6 @@
 import { existsSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { PubringError } from '../../errors.ts'
+import { storageUnavailable } from '../../core/storage-faults.ts'
 
 /** The first bytes of every SQLite database (https://sqlite.org/fileformat.html, section 1.2). */
 const magic = Buffer.from('SQLite format 3\0', 'latin1')
@@ -50,18 +50,18 @@ export function makePrivateFolder(folder: string): void {
 export function checkPath(file: string, descriptor: number): void {
   const opened = fstatSync(descriptor)
   const found = statSync(file, { throwIfNoEntry: false })
-  if (found === undefined) throw unavailable('The database file is missing.')
+  if (found === undefined) throw storageUnavailable('The database file is missing.')
   if (found.ino !== opened.ino || found.dev !== opened.dev) {
-    throw unavailable('The database was replaced by another file.')
+    throw storageUnavailable('The database was replaced by another file.')
   }
 }
 
-/** Also checks that the file is still a database, whatever pages SQLite has cached. */
+/** Also checks that the file is still a database, also if SQLite has cached pages of it. */
 export function checkFile(file: string, descriptor: number): void {
   checkPath(file, descriptor)
   const start = Buffer.alloc(magic.length)
   readSync(descriptor, start, 0, start.length, 0)
-  if (!start.equals(magic)) throw unavailable('The database file is no longer a database.')
+  if (!start.equals(magic)) throw storageUnavailable('The database file is no longer a database.')
 }
 
 export function isIntact(file: string, descriptor: number): boolean {
@@ -71,8 +71,4 @@ export function isIntact(file: string, descriptor: number): boolean {
   } catch {
     return false
   }
-}
-
-function unavailable(detail: string): PubringError {
-  return new PubringError('storage_unavailable', detail, { retryAfter: 5 })
 }

@@ -9,7 +9,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
-import { begin, commit, rollback, type SqliteConnection } from './connection.ts'
+import { type SqliteConnection, withTransaction } from './connection.ts'
 
 export function generationFile(file: string): string {
   return `${file}-generation`
@@ -26,15 +26,11 @@ export async function requireGeneration(db: Db, file: string): Promise<void> {
 
 /** Call it after a checkpoint. What is in the log then is lost together with the new generation. */
 export async function raiseGeneration(connection: SqliteConnection, file: string): Promise<void> {
-  connection.run(begin)
-  const next = (await readGeneration(connection.db)) + 1
-  try {
-    connection.run(`PRAGMA user_version = ${next}`)
-    connection.run(commit)
-  } catch (error) {
-    if (connection.inTransaction()) connection.run(rollback)
-    throw error
-  }
+  const next = await withTransaction(connection, async () => {
+    const generation = (await readGeneration(connection.db)) + 1
+    connection.run(`PRAGMA user_version = ${generation}`)
+    return generation
+  })
   // After the commit, so that a crash in between leaves the file behind, never ahead.
   const name = generationFile(file)
   writeFileSync(`${name}.new`, `${next}\n`, { mode: 0o600 })

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { sql } from 'kysely'
 import { migrate } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
-import { begin, commit, openSqlite, rollback, type SqliteConnection } from './connection.ts'
+import { openSqlite, type SqliteConnection, withTransaction } from './connection.ts'
 import { requireGeneration } from './generation.ts'
 
 /** The check takes about 4 ms per megabyte; `pubring check` examines files of any size. */
@@ -21,11 +21,8 @@ export async function openMigrated(location: {
   try {
     await requireGeneration(connection.db, location.file)
     await requireIntact(connection.db, location.file)
-    connection.run(begin)
-    await migrate(connection.db)
-    connection.run(commit)
+    await withTransaction(connection, () => migrate(connection.db))
   } catch (error) {
-    if (connection.inTransaction()) connection.run(rollback)
     connection.close()
     throw error
   }

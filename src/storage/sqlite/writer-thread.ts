@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
+import { storageUnavailable } from '../../core/storage-faults.ts'
 import { PubringError } from '../../errors.ts'
 import { siblingModule } from '../../runtime/modules.ts'
 import { unpackError, type WriterMessage, type WriterReply } from './messages.ts'
@@ -150,10 +151,9 @@ function startWorker(location: DatabaseFile): Promise<Worker> {
 }
 
 function writerExited(): PubringError {
-  return new PubringError(
-    'storage_unavailable',
+  return storageUnavailable(
     'The storage stopped before it confirmed the change. Check whether the change was made; if not, repeat it.',
-    { retryAfter: 1 },
+    1,
   )
 }
 

@@ -8,33 +8,23 @@ import type { Change } from '../../core/ledger/changes.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { applyChange } from '../changes/apply.ts'
 import {
-  begin,
-  commit,
   release,
-  rollback,
   rollbackToSavepoint,
   type SqliteConnection,
   savepoint,
+  withTransaction,
 } from './connection.ts'
 import { raiseGeneration } from './generation.ts'
 import { packError, type WriterMessage, type WriterReply, type WriterResult } from './messages.ts'
 import { openMigrated } from './migrate.ts'
 import type { DatabaseFile } from './writer-thread.ts'
 
-async function commitBatch(
-  connection: SqliteConnection,
-  changes: Change[],
-): Promise<WriterResult[]> {
-  connection.run(begin)
-  try {
+function commitBatch(connection: SqliteConnection, changes: Change[]): Promise<WriterResult[]> {
+  return withTransaction(connection, async () => {
     const results: WriterResult[] = []
     for (const change of changes) results.push(await applyOne(connection, change))
-    connection.run(commit)
     return results
-  } catch (error) {
-    if (connection.inTransaction()) connection.run(rollback)
-    throw error
-  }
+  })
 }
 
 /** Rejects only if the whole transaction is lost, for example because the disk is full. */
