@@ -4,7 +4,7 @@ import type { ApiKeyRecord } from '../records.ts'
 
 /**
  * Throws `insufficient_lifetime` if an API key that expires would change its own end, or give rights
- * to an API key that outlives it: whoever holds it could then keep access after it has expired.
+ * to an API key that outlives it: its holder could then keep access after it has expired.
  * Taking rights away is permitted. A caller without an API key is the system or an operator; a new
  * API key has no `before`.
  */

@@ -4,8 +4,8 @@ import { placeholderKid } from '../../contract/names.ts'
  * The only entry of `jwks.json` when a project that had keys in it has none left. Some verifiers take
  * an empty set for a failed fetch and keep the old keys, as Envoy does.
  *
- * Nobody has its private key, since its point was not made from one: x is SHA-256 of the sentence `pubring: no active key 0`, and y
- * is the even one of the two roots that put the point on P-256.
+ * No one has its private key, because its point was not made from one: x is SHA-256 of the sentence
+ * `pubring: no active key 0`, and y is the even one of the two roots that put the point on P-256.
  */
 const placeholder = {
   kty: 'EC',

@@ -75,8 +75,8 @@ export interface LogSigner {
   publicKey: Bytes
   sign(message: Bytes): Bytes
   /**
-   * The secret of a ledger, 32 bytes. Only the key determines it: with one from the database, whoever
-   * alters it could give a rewritten ledger another one, so that no scan finds the entries before.
+   * The secret of a ledger, 32 bytes. Only the key determines it: with one from the database, an
+   * attacker who alters it could give a rewritten ledger another one, so that no scan finds the entries before.
    */
   blindingOf(ledgerId: string): Bytes
   /** The last checkpoint that was signed for the origin, by any process with this key file. */

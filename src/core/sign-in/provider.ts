@@ -58,7 +58,7 @@ export interface Provider {
   replaceSecrets(config: OidcConfig): void
 }
 
-/** The keys of logout tokens are kept with the rest: anybody can have a token checked. */
+/** The keys of logout tokens are cached with the rest, because anyone can have a token checked. */
 interface Metadata {
   configuration: oidc.Configuration
   logoutKeys: ReturnType<typeof createRemoteJWKSet>

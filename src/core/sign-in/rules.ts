@@ -71,13 +71,13 @@ function requireIssuer(issuer: string | undefined): void {
   )
 }
 
-/** Claims that tell apart who uses Google, where everybody can have an account. */
+/** Claims that tell apart the users of Google, where anyone can have an account. */
 const googleClaims = ['hd', 'email', 'sub']
 
 /**
  * Throws `invalid_request` unless a condition selects some of the people of the provider. A rule for
- * all of them must say so by a condition on `iss`, which is refused where everybody has an account, as
- * are patterns: anybody can register a domain that begins with `example.com`.
+ * all of them must say so by a condition on `iss`, which is refused where anyone can have an account, as
+ * are patterns: anyone can register a domain that begins with `example.com`.
  */
 function requireNarrow(issuer: string, conditions: Conditions): void {
   requireConditions(conditions)

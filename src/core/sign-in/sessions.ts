@@ -21,7 +21,7 @@ export interface NewSession {
   secret: string
 }
 
-/** A session has a new secret and id, whatever the browser sent, so that none can be fixed before. */
+/** A session has a new secret and id, independent of what the browser sent (session fixation). */
 export function newSession({ config, clock }: Context, holder: Holder, end?: string): NewSession {
   const secret = newApiKeySecret()
   const nowMs = clock.now()
@@ -68,7 +68,7 @@ export function ownSessionId({ credential }: Principal): string {
 }
 
 /**
- * Live sessions: for an admin of all projects those of everybody, or of one person; for other callers
+ * Live sessions: for an admin of all projects all of them, or those of one person; for other callers
  * their own.
  */
 export async function listSessions(

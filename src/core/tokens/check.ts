@@ -91,7 +91,7 @@ function checkActive(key: KeyRecord, active: boolean, nowMs: number): Finding {
   )
 }
 
-/** RFC 8725 section 3.1: only the registered algorithm is accepted, whatever the token says. */
+/** RFC 8725 section 3.1: only the registered algorithm is accepted; the token does not choose it. */
 function checkAlgorithm(alg: unknown, pinned: JwsAlgorithm): Finding {
   if (alg === pinned) return passed(`The alg is ${pinned}, as registered.`)
   if (typeof alg !== 'string') {

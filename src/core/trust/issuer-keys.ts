@@ -14,7 +14,7 @@ import { quote } from '../tokens/findings.ts'
 
 const second = 1_000
 
-/** How long fetched keys are used without asking again, whatever the headers say. */
+/** How long fetched keys are used without asking again: limits of what the headers say. */
 const freshness = { shortest: 60 * second, usual: 300 * second, longest: 3_600 * second }
 
 /** How long they are used after that while the issuer cannot be reached. */
