@@ -139,7 +139,7 @@ test('--timeout limits a command with its retries', async () => {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${Object(server.address()).port}`
-  const ran = await shell.pubring(['key', 'list', '--url', url, '--timeout', '1s'])
+  const ran = await shell.pubring(['project', 'list', '--url', url, '--timeout', '1s'])
   expect({ code: ran.code, requests }).toEqual({ code: 8, requests: 1 })
   server.closeAllConnections()
   server.close()
