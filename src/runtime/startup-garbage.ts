@@ -1,5 +1,4 @@
 import { executionAsyncResource } from 'node:async_hooks'
-import process from 'node:process'
 
 /** Never empty once `keepTick` was called. */
 const keptTicks: object[] = []
@@ -24,7 +23,7 @@ export async function collectStartupGarbage(): Promise<void> {
 
 /**
  * Keeps one of the objects that `process.nextTick` makes. If a collection finds none, V8 drops their
- * shape and never optimizes `nextTick` for it again: 0.25 µs for each call, five times per response.
+ * shape and never optimizes `nextTick` for it again: 0.25 µs for each call, several times per response.
  */
 function keepTick(): Promise<void> {
   return new Promise((resolve) => {
