@@ -56,7 +56,7 @@ export function checkPath(file: string, descriptor: number): void {
   }
 }
 
-/** Also checks that the file is still a database, also if SQLite has cached pages of it. */
+/** Also checks that the file is still a database: SQLite may have cached the pages that would tell. */
 export function checkFile(file: string, descriptor: number): void {
   checkPath(file, descriptor)
   const start = Buffer.alloc(magic.length)
