@@ -2,12 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  type ServerProcess,
-  startServer,
-  temporaryFolder,
-  withoutOverloadCheck,
-} from '../support/server/process.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
@@ -18,7 +13,7 @@ let server: ServerProcess & { apiKey: string }
 let printed: string[]
 
 beforeAll(async () => {
-  server = await startServer(folder, withoutOverloadCheck)
+  server = await startServer(folder)
   const script = blocks.join('echo "== next block"\n')
   const { stdout, stderr } = await promisify(execFile)('sh', ['-eu', '-c', script], {
     cwd: folder,

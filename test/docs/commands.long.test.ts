@@ -13,7 +13,6 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
-  withoutOverloadCheck,
 } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -24,7 +23,7 @@ let metricsPort: number
 let systems: HttpServer
 beforeAll(async () => {
   metricsPort = await freePort()
-  const env = { ...withoutOverloadCheck, PUBRING_METRICS_PORT: String(metricsPort) }
+  const env = { PUBRING_METRICS_PORT: String(metricsPort) }
   server = await startServer(folder, env)
   systems = await startHttpServer(({ url = '' }, response) => {
     response.end(JSON.stringify(url.startsWith('/jwts') ? kongCredentials() : jwksOf(url)))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { stopServer } from '../support/server/command.ts'
-import { startServer, temporaryFolder, withoutOverloadCheck } from '../support/server/process.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'README.md'), 'utf8')
@@ -24,7 +24,7 @@ test('the session of the README prints what it shows', async () => {
   const session = [...page.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, text]) => text)
   const [, start = '', ...entries] = session.join('').split(/^\$ /m)
   expect(start).toMatch(/^npm ci && npm start\nPubring is ready at/)
-  const server = await startServer(folder, withoutOverloadCheck)
+  const server = await startServer(folder)
   const tool = `npx() { shift; node ${join(root, 'bin/pubring.js')} "$@"; }\n`
   for (const entry of entries) {
     const [command = ''] = entry.split('\n', 1)

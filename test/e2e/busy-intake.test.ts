@@ -15,7 +15,6 @@ beforeAll(async () => {
   server = await startServer(folder, {
     PUBRING_INTAKE_THREADS: '1',
     PUBRING_INTAKE_QUEUE: '2',
-    PUBRING_OVERLOAD_LAG: '0',
   })
   pems = Array.from({ length: 12 }, () =>
     generateKeyPairSync('rsa', { modulusLength: 2048 })

@@ -17,7 +17,6 @@ beforeAll(async () => {
   server = await startServer(folder, {
     PUBRING_MAX_BODY_BYTES: '1048576',
     PUBRING_INTAKE_QUEUE: '1000',
-    PUBRING_OVERLOAD_LAG: '0',
   })
 })
 afterAll(async () => {

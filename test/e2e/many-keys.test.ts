@@ -1,11 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
-import {
-  readJson,
-  startServer,
-  temporaryFolder,
-  withoutOverloadCheck,
-} from '../support/server/process.ts'
+import { readJson, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
@@ -15,7 +10,7 @@ const concurrency = 32
 const projectCount = keyCount / 50
 
 test('2,000 keys created 32 at a time all succeed, and every list meanwhile is correct', async () => {
-  const server = await startServer(folder, withoutOverloadCheck)
+  const server = await startServer(folder)
   const headers = { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' }
   const post = (path: string, body: object) =>
     fetch(`${server.url}/v1/projects${path}`, {

@@ -90,7 +90,7 @@ async function round(kind: keyof typeof kinds, here: Connection, there: Connecti
   const ports: (number | undefined)[] = []
   for (const connection of [here, there, here, there]) {
     const response = await use(connection, apiKey)
-    expect(response.status).toBe(404)
+    expect(response).toMatchObject({ status: 404 })
     ports.push(response.port)
   }
   const expireTime = new Date(Date.now() + 300).toISOString()

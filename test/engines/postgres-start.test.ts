@@ -2,12 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
-import {
-  spawnServer,
-  temporaryFolder,
-  whenReady,
-  withoutOverloadCheck,
-} from '../support/server/process.ts'
+import { spawnServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 import {
   createBlankDatabase,
   createDatabase,
@@ -77,7 +72,7 @@ test('a server that starts during an outage waits for the database, without migr
   expect(database).toEqual([])
   await postgres.stop()
   const url = postgres.url('later')
-  const env = { ...withoutOverloadCheck, PUBRING_DATABASE_URL: url }
+  const env = { PUBRING_DATABASE_URL: url }
   const server = await spawnServer(folder, env)
   await vi.waitUntil(() => fetch(`${server.url}/health/live`).catch(() => undefined), 10_000)
   const unavailable = async (path: string) => {

@@ -9,12 +9,7 @@ import { rawConnection, requestHead } from '../support/network/raw-connection.ts
 import { rememberSecret } from '../support/secrets.ts'
 import { createServerClient, freshPem } from '../support/server/client.ts'
 import { workerPids } from '../support/server/command.ts'
-import {
-  type ServerProcess,
-  startServer,
-  temporaryFolder,
-  withoutOverloadCheck,
-} from '../support/server/process.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 const file = (name: string) => join(folder, name)
@@ -33,7 +28,6 @@ beforeAll(async () => {
   writeFileSync(adminFile, `${adminSecret}\n`)
   writeFileSync(clientSecretFile, 'before\n')
   server = await startServer(folder, {
-    ...withoutOverloadCheck,
     PUBRING_WORKERS: '2',
     PUBRING_LOG_LEVEL_FILE: levelFile,
     PUBRING_BLOCKLIST: blocklist,

@@ -5,13 +5,7 @@ import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient } from '../support/server/client.ts'
 import { stopServer } from '../support/server/command.ts'
 import { makeNextRelease } from '../support/server/next-release.ts'
-import {
-  spawnServer,
-  startServer,
-  temporaryFolder,
-  whenReady,
-  withoutOverloadCheck,
-} from '../support/server/process.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 import { createDatabase } from '../support/store/database.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -22,7 +16,7 @@ test('two releases run side by side; the older one restarts on the newer schema,
   mkdirSync(nextFolder)
   const program = makeNextRelease(nextFolder)
   const database = await createDatabase('postgres')
-  const env = { ...withoutOverloadCheck, PUBRING_DATABASE_URL: database.url }
+  const env = { PUBRING_DATABASE_URL: database.url }
 
   const old = await startServer(folder, env)
   const created = [await createServerClient(old, old.apiKey).create()]

@@ -7,7 +7,6 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
-  withoutOverloadCheck,
 } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -19,7 +18,6 @@ const keys = '/v1/projects/default/jwt-keys'
 beforeAll(async () => {
   server = await startServer(folder, {
     ...highLimits,
-    ...withoutOverloadCheck,
     PUBRING_WORKERS: '2',
   })
   client = createServerClient(server, server.apiKey)

@@ -78,7 +78,10 @@ function withoutWelcome(output: string): string {
   return output.replace(/PUBRING_API_KEY=pubring_\w+/, '')
 }
 
-/** Starts `pubring serve` in the folder, with only PATH and `env` in its environment. */
+/**
+ * Starts `pubring serve` in the folder, with only PATH and `env` in its environment. It is never
+ * overloaded, unless `env` says when it is.
+ */
 export async function spawnServer(
   folder: string,
   env: Record<string, string> = {},
@@ -93,6 +96,7 @@ export async function spawnServer(
       PATH: process.env.PATH,
       PUBRING_PORT: String(port),
       PUBRING_LOG_LEVEL: 'trace',
+      ...withoutOverloadCheck,
       ...env,
     },
     // Standard input stays open, so that a prompt for a passphrase would block.
