@@ -154,7 +154,7 @@ export function createRecordedLoad(
     look: () => fetchSet({}),
     follow: () => fetchSet({ 'if-none-match': etag, prefer: 'wait=2' }),
     async complete() {
-      load.history.ledger = await stepsOf(client(), project)
+      load.history.ledger = await stepsOf(client, project)
     },
   }
   return load
@@ -166,12 +166,23 @@ async function fetchText(url: string, headers: Record<string, string>) {
   return { status, headers: received, text: await response.text() }
 }
 
+/** Sends the request until a server answers it: one of them may just have been killed. */
+async function read(client: () => ServerClient, path: string): Promise<string> {
+  const until = performance.now() + 30_000
+  for (;;) {
+    const response = await client().send('GET', path)
+    if (response?.status === 200) return response.text
+    if (performance.now() > until) throw new Error(`no server answers: ${response?.text}`)
+    await delay(100)
+  }
+}
+
 /** Reads the changes of keys in the project's ledger page by page. */
-async function stepsOf(client: ServerClient, project: string): Promise<Step[]> {
+async function stepsOf(client: () => ServerClient, project: string): Promise<Step[]> {
   const events: LedgerEvent[] = []
   for (;;) {
     const path = `/v1/projects/${project}/events?limit=200&after=${events.length}`
-    const page: LedgerEvent[] = JSON.parse((await client.send('GET', path))?.text ?? '')
+    const page: LedgerEvent[] = JSON.parse(await read(client, path))
     if (page.length === 0) break
     events.push(...page)
   }
