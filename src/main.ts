@@ -7,7 +7,7 @@ import process from 'node:process'
 const { directory } = enableCompileCache()
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory
 
-const { writeError } = await import('./cli/terminal/output.ts')
+const { writeError } = await import('./cli/terminal/terminal.ts')
 const { exitCodes } = await import('./cli/terminal/exit-codes.ts')
 const { run } = await import('./cli/run.ts')
 const { processTerminal } = await import('./cli/terminal/terminal.ts')

@@ -4,7 +4,6 @@ import { registerApiKeys } from './commands/api-key.ts'
 import { registerBulk } from './commands/bulk.ts'
 import { registerShell } from './commands/completion.ts'
 import { registerDatabase } from './commands/database.ts'
-import { registerEvents } from './commands/events.ts'
 import { registerFinding } from './commands/finding.ts'
 import { registerJwks } from './commands/jwks.ts'
 import { registerKeys } from './commands/key.ts'
@@ -40,7 +39,6 @@ export function createProgram(terminal: Terminal): Command {
   registerBulk(program, terminal)
   registerJwks(program, terminal)
   registerTokens(program, terminal)
-  registerEvents(program, terminal)
   registerFinding(program, terminal)
   registerLog(program, terminal)
   program.commandsGroup('Access:')

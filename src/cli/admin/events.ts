@@ -3,13 +3,17 @@ import { parseId } from '../../core/ids.ts'
 import { parsePosition } from '../../core/ledger/position.ts'
 import { parseTimeMs } from '../../core/times.ts'
 import { present } from '../../runtime/present.ts'
-import { hasCode, unless } from '../connection/error-codes.ts'
-import type { Session } from '../connection/session.ts'
+import { hasCode, type Session, unless } from '../connection/session.ts'
 import { resolveKids } from '../keys/find.ts'
 import { parseWholeNumber, usageError } from '../terminal/failures.ts'
-import { escapeControls, writeAll } from '../terminal/output.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
-import { colorsFor, type Terminal, tableWidth } from '../terminal/terminal.ts'
+import {
+  colorsFor,
+  escapeControls,
+  type Terminal,
+  tableWidth,
+  writeAll,
+} from '../terminal/terminal.ts'
 import { parseTimeOption } from '../terminal/times.ts'
 
 /** Flags of `events`. */

@@ -13,7 +13,7 @@ import { readLogFile } from '../connection/remote.ts'
 import type { Session } from '../connection/session.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
-import { formatCount } from '../terminal/output.ts'
+import { formatCount } from '../terminal/terminal.ts'
 
 /** Flags of `ledger export`. */
 interface ExportFlags {

@@ -9,8 +9,13 @@ import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
-import { formatSteps } from '../terminal/steps.ts'
-import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
+import {
+  type Column,
+  formatMembers,
+  formatSteps,
+  formatTable,
+  timeColumn,
+} from '../terminal/table.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { formatDuration, formatState, parseDurationOption } from '../terminal/times.ts'
 import { readToken } from '../tokens/check.ts'

@@ -1,8 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { readVersion } from '../../runtime/version.ts'
 import { completionScripts } from '../completion/scripts.ts'
-import { printResult } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { printResult, type Terminal } from '../terminal/terminal.ts'
 import { addCommand, describeCommand, globalOptions } from './options.ts'
 
 /** Adds `version`, `completion` and the hidden `complete`, which its scripts run at every Tab. */

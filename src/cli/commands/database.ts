@@ -45,7 +45,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .option('--force', 'Restore even if the database is too damaged to tell whether it is in use')
     .option('--accept-broken', 'Restore a broken backup as it is, and record that in its ledgers')
     .addOption(databaseOption())
-    .action(lazyAction(terminal, async () => (await import('../database/restore.ts')).restore))
+    .action(lazyAction(terminal, async () => (await import('../database/backup.ts')).restore))
   addCommand(
     program,
     'check',
@@ -57,7 +57,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   )
     .argument('[file]', 'A backup; default: the database')
     .addOption(databaseOption())
-    .action(lazyAction(terminal, async () => (await import('../database/check.ts')).check))
+    .action(lazyAction(terminal, async () => (await import('../database/backup.ts')).check))
   const ledger = addGroup(program, 'ledger', 'Verify the record of all changes')
   addCommand(ledger, 'verify', 'Verify every hash chain, and that the tables are what they say', {
     notes: [
@@ -100,7 +100,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   })
     .addOption(yesOption())
     .addOption(databaseOption())
-    .action(lazyAction(terminal, async () => (await import('../database/accept.ts')).accept))
+    .action(lazyAction(terminal, async () => (await import('../database/ledger.ts')).accept))
   addCommand(program, 'audit', 'Examine all registered keys more thoroughly than at registration', {
     notes:
       'Exits with 1 if it finds a weak key, or a ledger that is broken or contradicts its tables. After an interruption, run it again to continue.',

@@ -1,10 +1,46 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, sessionAction } from './options.ts'
+import { addApiCommand, addProjectCommand, sessionAction } from './options.ts'
 
 const load = () => import('../admin/finding.ts')
 
+/** Long because it is a list. */
 export function registerFinding(program: Command, terminal: Terminal): void {
+  addProjectCommand(program, 'events', 'Show who changed what and when: the ledger of a project', {
+    notes: [
+      '--follow runs until Ctrl-C and survives lost connections; with --json it prints one JSON document per line.',
+      'A key that has expired is shown as key.expired, for which the ledger has no event. In a pipe: revision, time, type, actor, subject, changes, tab-separated.',
+    ].join('\n\n'),
+    examples: [
+      'pubring events --project payments',
+      'pubring events --system --follow --json | jq .type',
+      'pubring events --type key.updated,key.deleted --since 2026-01-01 --format csv > changes.csv',
+    ],
+  })
+    .addOption(
+      new Option(
+        '--system',
+        'Show the ledger of projects and API keys (admin of all projects only)',
+      ).conflicts('project'),
+    )
+    .option(
+      '--after <revision>',
+      'Show events after this revision, or REVISION.HASH8 to notice a restored database',
+    )
+    .option('--limit <number>', 'Maximum number of events; default: all')
+    .option('--type <types>', 'Only events of these types, separated by commas')
+    .option('--actor <actor>', 'Only events by this API key, person or workload: id, name or email')
+    .option('--subject <id>', 'Only events about the key, API key … with this id')
+    .option('--since <time>', 'Only events from this time on: 7d (ago), 2026-05-01 or RFC 3339')
+    .option('--until <time>', 'Only events before this time')
+    .option('--newest-first', 'Begin with the newest event')
+    .addOption(
+      new Option('--format <format>', 'Export all of them as a file')
+        .choices(['jsonl', 'csv'])
+        .conflicts(['limit', 'json', 'output']),
+    )
+    .option('-f, --follow', 'Show new events as they happen')
+    .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))
   addApiCommand(program, 'search', 'Find a key, project, API key or request in all projects', {
     notes:
       'Finds kids (8 characters suffice), published kids, thumbprints, hashes of public keys, the beginning of labels and names, and request ids. Deleted keys are found by their kid. In a pipe: type, id, name, project, state, matched, tab-separated.',

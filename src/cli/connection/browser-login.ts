@@ -7,6 +7,7 @@ import { hostname } from 'node:os'
 import process from 'node:process'
 import type { SessionKey } from '../../contract/sign-in/command-line.ts'
 import { CommandError } from '../terminal/failures.ts'
+import { requestSessionKey } from './renewal.ts'
 import type { Session } from './session.ts'
 
 /** How long the person may take in the browser. */
@@ -20,7 +21,7 @@ export interface BrowserFlags {
 
 /** Has the person sign in, and approve it, in the browser; see `core/sign-in/command-line.ts`. */
 export async function signInWithBrowser(
-  { terminal, send, notify }: Session,
+  { terminal, url, notify }: Session,
   signInUrl: string,
   { browser, recent }: BrowserFlags,
 ): Promise<SessionKey> {
@@ -48,9 +49,7 @@ export async function signInWithBrowser(
         'Interrupted, or the sign-in took longer than ten minutes.',
       )
     })
-    const body = { code, codeVerifier, port }
-    const path = '/session-keys'
-    return await send({ method: 'POST', path, body, retry: 'if-not-processed', access: 'public' })
+    return await requestSessionKey({ url, fetch }, { code, codeVerifier, port })
   } finally {
     server.close()
   }

@@ -1,9 +1,8 @@
+import type { Self } from '../../../client/src/index.ts'
 import { clientSettings } from '../../config/client-settings.ts'
 import { readSetting } from '../../config/setting.ts'
-import type { Self, SignedOut, SignInOptions } from '../../contract/sign-in/sessions.ts'
 import { readText } from '../terminal/files.ts'
-import { notify, printResult } from '../terminal/output.ts'
-import { isInteractive, type Terminal } from '../terminal/terminal.ts'
+import { isInteractive, notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { type BrowserFlags, signInWithBrowser } from './browser-login.ts'
 import {
   type Profile,
@@ -12,9 +11,8 @@ import {
   writeConfiguration,
 } from './configuration.ts'
 import { type Connection, isLoopback, parseApiKey, withoutEmpty } from './connection.ts'
-import { unless } from './error-codes.ts'
 import { renewedMembers } from './renewal.ts'
-import { type Session, withConnection, withSession } from './session.ts'
+import { type Session, unless, withConnection, withSession } from './session.ts'
 
 /** Flags of `login`. */
 interface LoginFlags extends BrowserFlags {
@@ -23,8 +21,6 @@ interface LoginFlags extends BrowserFlags {
   profile: string
   apiKeyFile?: string
 }
-
-const readSelf = { method: 'GET', path: '/self', retry: 'always' } as const
 
 /**
  * Signs in through the browser, or tries an API key, and stores the secrets with the address as a
@@ -45,8 +41,8 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
     timeoutMs: 30_000,
   }
   const secrets = await obtainSecrets(terminal, connection, flags)
-  await withConnection(terminal, { ...connection, ...secrets }, async ({ client, send, print }) => {
-    const self = await send<Self>(readSelf)
+  await withConnection(terminal, { ...connection, ...secrets }, async ({ client, print }) => {
+    const self = await client.sessions.self()
     const [grant, ...others] = self.grants
     const project = flags.project ?? (others.length === 0 ? grant?.projectId : undefined)
     if (project !== undefined) await client.projects.get(project)
@@ -80,8 +76,7 @@ async function obtainSecrets(
   let secrets: Profile | undefined
   if (canSignIn) {
     await withConnection(terminal, connection, async (session) => {
-      const path = '/sign-in-options'
-      const { oidc } = await session.send<SignInOptions>({ ...readSelf, path, access: 'public' })
+      const { oidc } = await session.client.sessions.options()
       if (oidc === undefined) return
       const issued = await signInWithBrowser(session, oidc.url, flags)
       const { renewalSecret = '' } = issued
@@ -93,8 +88,8 @@ async function obtainSecrets(
 }
 
 /** Shows who the caller is, and their roles. */
-export async function showSelf({ send, print }: Session): Promise<void> {
-  const self = await send<Self>(readSelf)
+export async function showSelf({ client, print }: Session): Promise<void> {
+  const self = await client.sessions.self()
   print(self, () => `${self.name} (${rolesOf(self)})\n`)
 }
 
@@ -104,9 +99,8 @@ export async function logout(terminal: Terminal, flags: { profile?: string }): P
   const { profile: name = readConfiguration(env).currentProfile ?? 'default' } = flags
   const { renewalSecret } = profileNamed(readConfiguration(env), name)
   if (renewalSecret !== undefined) {
-    const end = { method: 'DELETE', path: '/sessions/self', retry: 'always' } as const
-    await withSession(terminal, { profile: name }, async ({ send }) => {
-      await unless('invalid_session', send<SignedOut>(end))
+    await withSession(terminal, { profile: name }, async ({ client }) => {
+      await unless('invalid_session', client.sessions.signOut())
     })
   }
   const configuration = readConfiguration(env)

@@ -1,6 +1,5 @@
-import { notify, printResult } from '../terminal/output.ts'
 import { formatTable } from '../terminal/table.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { profileNamed, readConfiguration, writeConfiguration } from './configuration.ts'
 
 /** Lists the profiles, without their secrets. */

@@ -1,6 +1,6 @@
 import { createTransport } from '../../../client/src/transport.ts'
 import type { Environment } from '../../config/setting.ts'
-import type { SessionKey } from '../../contract/sign-in/command-line.ts'
+import type { SessionKey, SessionKeyRequest } from '../../contract/sign-in/command-line.ts'
 import { type Profile, readConfiguration, writeConfiguration } from './configuration.ts'
 
 /** How long before its end an API key is renewed. */
@@ -12,20 +12,27 @@ export function renewedMembers({ apiKey, expiresIn }: SessionKey): Profile {
   return { apiKey, renewTime }
 }
 
+/** An API key of a session, for a code, which is accepted once, or for the secret of the session. */
+export async function requestSessionKey(
+  options: { url: string; fetch: typeof fetch },
+  body: SessionKeyRequest,
+): Promise<SessionKey> {
+  const transport = createTransport({ ...options, retries: 1 })
+  const retry = body.code === undefined ? 'always' : 'if-not-processed'
+  const operation = { method: 'POST', path: '/session-keys', body, retry } as const
+  return (await transport.send({ ...operation, access: 'public' })).body as SessionKey
+}
+
 /** Sends requests with the API key of the profile, which is renewed in time. */
 export function renewingFetch(
   env: Environment,
   profileName: string,
   { url, send }: { url: string; send: typeof fetch },
 ): typeof fetch {
-  const transport = createTransport({ url, fetch: send, retries: 1 })
   let pending: Promise<string> | undefined
 
   async function renew(renewalSecret: string): Promise<string> {
-    const body = { renewalSecret }
-    const operation = { method: 'POST', path: '/session-keys', body, retry: 'always' } as const
-    const answer = await transport.send({ ...operation, access: 'public' })
-    const issued = answer.body as SessionKey
+    const issued = await requestSessionKey({ url, fetch: send }, { renewalSecret })
     const configuration = readConfiguration(env)
     const { [profileName]: profile } = configuration.profiles
     // Unless a logout or another login came in between.

@@ -1,13 +1,16 @@
 import http from 'node:http'
 import process from 'node:process'
-import { type Client, type ClientOptions, createClient } from '../../../client/src/index.ts'
-import { createTransport, type Operation } from '../../../client/src/transport.ts'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  PubringError,
+} from '../../../client/src/index.ts'
 import type { Environment } from '../../config/setting.ts'
 import { present } from '../../runtime/present.ts'
 import { readVersion } from '../../runtime/version.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { notify, printResult } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { toCommandError } from './client-errors.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
 import { renewingFetch } from './renewal.ts'
@@ -16,8 +19,6 @@ import { renewingFetch } from './renewal.ts'
 export interface Session extends Connection {
   terminal: Terminal
   client: Client
-  /** Sends what the client has no operation for; resolves with the body of the response. */
-  send<Body>(operation: Operation): Promise<Body>
   /** Writes the result to stdout: the document with `--json`, else the text. */
   print(document: unknown, text?: () => string): void
   /** The server's time in milliseconds; the clock of this machine may be wrong. */
@@ -80,12 +81,10 @@ function createSession(terminal: Terminal, connection: Connection): Session {
     userAgent: `pubring/${readVersion()}`,
     ...present({ credentials, trustPolicy }),
   }
-  const transport = createTransport(options)
   return {
     ...connection,
     terminal,
     client: createClient(options),
-    send: async <Body>(operation: Operation) => (await transport.send(operation)).body as Body,
     now: clock.now,
     print: (document, text) => printResult(terminal, document, text),
     notify: (line) => notify(terminal, line),
@@ -151,4 +150,20 @@ export function configureProxy(env: Environment): () => void {
     )
   }
   return http.setGlobalProxyFromEnv({ ...env })
+}
+
+/** Undefined if the server answers with the code, because another run was faster, for example. */
+export async function unless<Result>(
+  code: string,
+  request: Promise<Result>,
+): Promise<Result | undefined> {
+  return request.catch((error: unknown) => {
+    if (!hasCode(error, code)) throw error
+    return undefined
+  })
+}
+
+/** Whether the server or the client failed with the code. */
+export function hasCode(error: unknown, code: string): error is PubringError {
+  return error instanceof PubringError && error.code === code
 }

@@ -1,8 +1,7 @@
 import { createAdminApiKey } from '../../core/api-keys/operations.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { openExistingStore } from '../../storage/open.ts'
-import { notify, printResult } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 
 /**

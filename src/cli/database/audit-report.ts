@@ -5,9 +5,8 @@ import type {
   AuditStage,
   AuditSummary,
 } from '../../core/audit/records.ts'
-import { formatCount, printResult } from '../terminal/output.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
-import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import { colorsFor, formatCount, printResult, type Terminal } from '../terminal/terminal.ts'
 
 interface AuditReport {
   listener: AuditListener

@@ -2,13 +2,20 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { inspectDatabase } from '../../storage/inspect.ts'
 import { sqliteFileOf } from '../../storage/open.ts'
-import { copyDatabase, integrityErrors, moveIntoPlace } from '../../storage/sqlite/backup.ts'
+import {
+  copyDatabase,
+  integrityErrors,
+  makeSingleFile,
+  moveIntoPlace,
+  replaceDatabase,
+} from '../../storage/sqlite/backup.ts'
+import { makePrivateFolder } from '../../storage/sqlite/file.ts'
+import { openMigrated } from '../../storage/sqlite/migrate.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
-import { notify, printResult } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
-import { findLedgerFaults } from './ledger.ts'
+import { acceptLedgers, findLedgerFaults } from './ledger.ts'
 
 /**
  * Copies the database to a file, with or without a running server. The file appears only once the
@@ -31,9 +38,7 @@ export async function backUp(
   let faults: string[] = []
   let isCompared: boolean
   try {
-    await copyDatabase(source, partial)
-    const errors = integrityErrors(partial)
-    if (errors.length > 0) throw damaged('The database', errors)
+    await copyWhole(source, partial, 'The database')
     const { schema } = await inspectDatabase({ databaseUrl: `sqlite:${partial}` })
     isCompared = schema !== 'older'
     if (isCompared) faults = (await findLedgerFaults(terminal, `sqlite:${partial}`)).lines
@@ -58,7 +63,96 @@ function alreadyExists(target: string): CommandError {
   return fileError(`${target} exists. Choose another file, or overwrite it with --force.`)
 }
 
-/** The error of a database with faults that SQLite finds itself. */
-export function damaged(database: string, faults: readonly string[]): CommandError {
-  return new CommandError('failed', `${database} is damaged: ${faults.join('; ')}`)
+/** Copies a database. Throws if SQLite itself finds faults in it. */
+async function copyWhole(source: string, target: string, name: string): Promise<void> {
+  await copyDatabase(source, target)
+  const faults = integrityErrors(target)
+  if (faults.length === 0) return
+  throw new CommandError('failed', `${name} is damaged: ${faults.join('; ')}`)
+}
+
+/**
+ * Checks the database or a backup, the hash chains in it, and whether its tables hold what the ledgers
+ * say; exit code 1 if something is broken. A server may be running.
+ */
+export async function check(
+  terminal: Terminal,
+  file: string | undefined,
+  flags: DatabaseFlags,
+): Promise<void> {
+  const url = file === undefined ? resolveDatabaseUrl(terminal, flags) : `sqlite:${file}`
+  const path = sqliteFileOf(url)
+  const { lines } = await findLedgerFaults(terminal, url)
+  const faults = [...integrityErrors(path), ...lines]
+  const whole = faults.length === 0
+  const { green, red } = colorsFor(terminal)
+  printResult(terminal, { file: path, whole, faults }, () =>
+    whole
+      ? `${green('whole')}  ${path}\n`
+      : faults.map((fault) => `${red('BROKEN')}  ${fault}\n`).join(''),
+  )
+  if (!whole) terminal.exitCode = exitCodes.failed.code
+}
+
+/**
+ * Replaces the database by a backup that passes all checks, and keeps the replaced one beside it.
+ * Throws while a server uses the database.
+ */
+export async function restore(
+  terminal: Terminal,
+  source: string,
+  flags: DatabaseFlags & { force?: true; acceptBroken?: true },
+): Promise<void> {
+  const { force = false, acceptBroken = false } = flags
+  const file = sqliteFileOf(resolveDatabaseUrl(terminal, flags))
+  const staged = `${file}.restoring`
+  const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
+  const replaces = existsSync(file)
+  let accepted: string[]
+  makePrivateFolder(dirname(file))
+  removeStaged(staged)
+  try {
+    accepted = await stage(terminal, source, staged, acceptBroken)
+    replaceDatabase(file, staged, replaced, force)
+  } finally {
+    removeStaged(staged)
+  }
+  const document = { file, source, ...(replaces ? { before: replaced } : {}) }
+  printResult(terminal, { ...document, ...(accepted.length > 0 && { accepted }) })
+  for (const fault of accepted) notify(terminal, `Accepted: ${fault}`)
+  notify(terminal, `${file} is restored from ${source}.`)
+  if (replaces) notify(terminal, `The previous database is ${replaced}.`)
+  notify(
+    terminal,
+    `Changes made after the backup are undone:
+keys deactivated since then are published again, and API keys revoked since then are valid again. The log stops if it was signed since then: see pubring status.`,
+  )
+}
+
+/**
+ * Copies the backup beside the database, checks it and migrates it to the current schema. Returns the
+ * faults that were accepted.
+ */
+async function stage(
+  terminal: Terminal,
+  source: string,
+  staged: string,
+  acceptBroken: boolean,
+): Promise<string[]> {
+  await copyWhole(source, staged, source)
+  const connection = await openMigrated({ file: staged })
+  connection.close()
+  const { ledgerIds, lines } = await findLedgerFaults(terminal, `sqlite:${staged}`)
+  if (lines.length > 0 && !acceptBroken) {
+    throw new CommandError('failed', `${source} was altered: ${lines.join('; ')}`, {
+      hints: ['To restore it as it is, and record that in its ledgers: --accept-broken'],
+    })
+  }
+  await acceptLedgers(`sqlite:${staged}`, ledgerIds)
+  makeSingleFile(staged)
+  return lines
+}
+
+function removeStaged(staged: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-generation']) rmSync(staged + suffix, { force: true })
 }

@@ -1,8 +1,7 @@
 import { type CopyListener, copyRegistry } from '../../storage/copy/copy.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
-import { notify, printResult } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { resolveDatabaseUrl } from './flags.ts'
 
 /**

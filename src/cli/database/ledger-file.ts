@@ -26,8 +26,7 @@ import { configureProxy } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
-import { formatCount, notify, printResult } from '../terminal/output.ts'
-import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import { colorsFor, formatCount, notify, printResult, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of `ledger verify` for an exported ledger. */
 export interface LedgerFileFlags {

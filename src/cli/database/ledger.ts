@@ -1,4 +1,5 @@
 import { parseProjectRef } from '../../core/access/projects.ts'
+import { newId } from '../../core/ids.ts'
 import { verifyLedgers } from '../../core/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import {
@@ -7,13 +8,22 @@ import {
   type LedgerVerdict,
   verifyLedger,
 } from '../../core/ledger/verification.ts'
-import { openLedgerReader } from '../../storage/open.ts'
+import { now } from '../../core/times.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { openLedgerReader, openStore } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { escapeControls, formatCount, notify, printResult } from '../terminal/output.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
-import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import {
+  colorsFor,
+  escapeControls,
+  formatCount,
+  notify,
+  printResult,
+  type Terminal,
+} from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 import { type LedgerFileFlags, verifyFile } from './ledger-file.ts'
 
@@ -189,4 +199,39 @@ function summary({ ledgers, events, incomplete, accepted, broken }: Totals): str
 compare them later with those of the events.`,
   ].flat()
   return [`${counts}: ${result}`, ...notes].join('\n')
+}
+
+/**
+ * Accepts broken ledgers, and rows that contradict them, as they are, with or without a running server.
+ * Lists them, and asks first.
+ */
+export async function accept(terminal: Terminal, flags: DatabaseFlags & YesFlag): Promise<void> {
+  const databaseUrl = resolveDatabaseUrl(terminal, flags)
+  const { ledgerIds, lines } = await findLedgerFaults(terminal, databaseUrl)
+  for (const line of lines) notify(terminal, line)
+  if (lines.length > 0) {
+    const statement = 'From now on all of this counts as true, and is served.'
+    const question = 'Accept it?'
+    await confirm(terminal, flags, { statement, question, unattended: 'refuse' })
+    await acceptLedgers(databaseUrl, ledgerIds)
+  }
+  printResult(terminal, { accepted: lines })
+  notify(terminal, lines.length === 0 ? 'Nothing is broken.' : 'Accepted, and recorded as events.')
+}
+
+/** That of the system comes first, if it is among them: the others are recorded in it. */
+export async function acceptLedgers(
+  databaseUrl: string,
+  ledgerIds: readonly string[],
+): Promise<void> {
+  const store = await openStore(databaseUrl)
+  try {
+    const actor = { name: 'an operator, who accepted what was broken' }
+    const origin = { actor, requestId: newId(), time: now(systemClock) }
+    for (const ledgerId of ledgerIds) {
+      await store.commit({ type: 'ledger.accept', origin, ledgerId })
+    }
+  } finally {
+    await store.close()
+  }
 }

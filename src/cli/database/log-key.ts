@@ -4,8 +4,7 @@ import { logOrigin, logVerifierKey } from '../../core/log/signing.ts'
 import { openReads } from '../../storage/open.ts'
 import { createLogReads } from '../../storage/reads/log.ts'
 import { openLogSigner } from '../server/log-key.ts'
-import { notify, printResult } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
 
 /** Prints the verifier key of the tree that grows, or of the first one if there is none yet. */

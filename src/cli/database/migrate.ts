@@ -1,6 +1,5 @@
 import { openStore } from '../../storage/open.ts'
-import { notify, printResult } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 
 /** Migrates the schema and exits, for deployments that do so before replicas start. */

@@ -1,5 +1,4 @@
-import { unless } from '../connection/error-codes.ts'
-import { type Session, selectProject } from '../connection/session.ts'
+import { type Session, selectProject, unless } from '../connection/session.ts'
 import { confirmLastActive } from '../keys/last-active.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'

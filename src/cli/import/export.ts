@@ -1,7 +1,7 @@
 import type { Client } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
-import { writeAll } from '../terminal/output.ts'
+import { writeAll } from '../terminal/terminal.ts'
 import { csvHeadings, writeCsv } from './sources/csv.ts'
 import { type ExportedKey, type ExportedProject, exportParts } from './sources/export-document.ts'
 

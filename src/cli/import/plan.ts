@@ -1,8 +1,7 @@
 import type { JwtKey, JwtKeyUpdate } from '../../../client/src/index.ts'
 import { present } from '../../runtime/present.ts'
 import { type KeyState, withPatches } from '../keys/last-active.ts'
-import { escapeControls } from '../terminal/output.ts'
-import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import { colorsFor, escapeControls, type Terminal } from '../terminal/terminal.ts'
 import type { SendableRow } from './rows.ts'
 import type { DeclaredState } from './sources/declaration.ts'
 

@@ -1,6 +1,5 @@
 import type { Client, Project } from '../../../client/src/index.ts'
-import { unless } from '../connection/error-codes.ts'
-import type { Session } from '../connection/session.ts'
+import { type Session, unless } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
 import type { SourceEntry, SourceProject } from './sources/entry.ts'

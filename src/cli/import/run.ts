@@ -1,5 +1,4 @@
-import { hasCode } from '../connection/error-codes.ts'
-import type { Session } from '../connection/session.ts'
+import { hasCode, type Session } from '../connection/session.ts'
 import { parseAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'

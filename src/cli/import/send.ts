@@ -1,6 +1,5 @@
 import { type KeyImportReport, PubringError } from '../../../client/src/index.ts'
-import { hasCode } from '../connection/error-codes.ts'
-import type { Session } from '../connection/session.ts'
+import { hasCode, type Session } from '../connection/session.ts'
 import type { CommandError } from '../terminal/failures.ts'
 import { keyLimitError, overflowError, type ProjectReport } from './room.ts'
 import { type ImportRow, isSendable, type SendableRow } from './rows.ts'

@@ -5,8 +5,13 @@ import { examineKey } from '../../intake/index.ts'
 import type { Verdict } from '../../intake/types.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { escapeControls, notify, printResult } from '../terminal/output.ts'
-import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import {
+  colorsFor,
+  escapeControls,
+  notify,
+  printResult,
+  type Terminal,
+} from '../terminal/terminal.ts'
 import { readPublicKeyFile } from './files.ts'
 import { describeKind, parseAlgorithm } from './kinds.ts'
 

@@ -2,8 +2,7 @@ import { findSecret } from '../../intake/secrets/detector.ts'
 import { publicHalfCommand as printPublicHalf } from '../../intake/secrets/public-half.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
-import { quoteForShell } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { quoteForShell, type Terminal } from '../terminal/terminal.ts'
 import { convertToPem, isDer, type PublicKeyFile } from './conversion.ts'
 
 /**

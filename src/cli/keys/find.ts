@@ -1,8 +1,7 @@
 import type { JwtKey } from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
-import { unless } from '../connection/error-codes.ts'
 import { pickOne } from '../connection/pick.ts'
-import type { Session } from '../connection/session.ts'
+import { type Session, unless } from '../connection/session.ts'
 
 /**
  * The ids of the keys that are named by id, unique beginning of an id, published kid or unique label;

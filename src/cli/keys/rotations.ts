@@ -1,7 +1,6 @@
 import type { Rotation } from '../../../client/src/index.ts'
-import { unless } from '../connection/error-codes.ts'
 import { pickOne } from '../connection/pick.ts'
-import type { Session } from '../connection/session.ts'
+import { type Session, unless } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { type DescendantsFlag, decisionOf } from './changes.ts'

@@ -1,7 +1,6 @@
 import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
-import { unless } from '../connection/error-codes.ts'
-import { type Session, withPublicSession } from '../connection/session.ts'
+import { type Session, unless, withPublicSession } from '../connection/session.ts'
 import { parseChoice, parseWholeNumber } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'

@@ -4,9 +4,8 @@ import { inspectDatabase } from '../../storage/inspect.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import type { DatabaseFlags } from '../database/flags.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
-import { printResult } from '../terminal/output.ts'
-import { formatSteps, type Step } from '../terminal/steps.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { formatSteps, type Step } from '../terminal/table.ts'
+import { printResult, type Terminal } from '../terminal/terminal.ts'
 
 const healthTimeoutMs = 5_000
 

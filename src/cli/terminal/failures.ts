@@ -3,8 +3,7 @@ import { errorTable, PubringError } from '../../errors.ts'
 import { didYouMean } from '../../nearest.ts'
 import { MissingFileError } from '../../runtime/files.ts'
 import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
-import { escapeControls, formatDocument, writeError } from './output.ts'
-import { colorsFor, type Terminal } from './terminal.ts'
+import { colorsFor, escapeControls, formatDocument, type Terminal, writeError } from './terminal.ts'
 
 /** What a failure reports besides its message. */
 interface FailureDetails {

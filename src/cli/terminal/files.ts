@@ -3,8 +3,7 @@ import { basename, dirname } from 'node:path'
 import { didYouMean } from '../../nearest.ts'
 import { readBounded, readBoundedAsync, readOr, unreadableReason } from '../../runtime/files.ts'
 import { type CommandError, fileError } from './failures.ts'
-import { notify } from './output.ts'
-import type { Terminal } from './terminal.ts'
+import { notify, type Terminal } from './terminal.ts'
 
 const defaultMaxBytes = 8 * 1024 * 1024
 

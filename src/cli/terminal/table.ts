@@ -1,6 +1,5 @@
 import truncatedWidth from 'fast-string-truncated-width'
-import { escapeControls } from './output.ts'
-import { colorsFor, type Terminal, tableWidth } from './terminal.ts'
+import { colorsFor, escapeControls, type Terminal, tableWidth } from './terminal.ts'
 import { formatRelative } from './times.ts'
 
 /** One column of a table. */
@@ -162,4 +161,25 @@ export function formatMembers(
   const line = ([name, value]: [string, string | undefined]) =>
     `${bold(name.padEnd(widest))}${gap}${escapeControls(value ?? '')}\n`
   return present.map(line).join('')
+}
+
+/** One line of a check. */
+export interface Step {
+  step: string
+  outcome: 'passed' | 'failed' | 'warned' | 'skipped'
+  detail: string
+}
+
+/** One line for each step, aligned. */
+export function formatSteps(terminal: Terminal, steps: readonly Step[], indent = ''): string {
+  const { green, red, yellow, dim } = colorsFor(terminal)
+  const outcomes: Record<Step['outcome'], string> = {
+    passed: green('ok     '),
+    failed: red('FAILED '),
+    warned: yellow('warning'),
+    skipped: dim('skipped'),
+  }
+  const line = ({ step, outcome, detail }: Step) =>
+    `${indent}${outcomes[outcome]}  ${step.padEnd(11)}  ${escapeControls(detail)}\n`
+  return steps.map(line).join('')
 }

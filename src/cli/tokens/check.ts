@@ -4,7 +4,7 @@ import type { Session } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'
-import { formatSteps } from '../terminal/steps.ts'
+import { formatSteps } from '../terminal/table.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of `token check`. */

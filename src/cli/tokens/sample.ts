@@ -6,8 +6,7 @@ import { type Session, withPublicSession } from '../connection/session.ts'
 import { algorithmsOf, parseAlgorithm } from '../keys/kinds.ts'
 import { findPublished, readPrivateKey, sign } from '../keys/private-keys.ts'
 import { usageError } from '../terminal/failures.ts'
-import { printResult } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { printResult, type Terminal } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
 
 /** Flags of `token sample`. */

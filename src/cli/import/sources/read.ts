@@ -1,11 +1,12 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isLoopback } from '../../connection/connection.ts'
+import { fetchRemote } from '../../connection/remote.ts'
 import { isDer } from '../../keys/conversion.ts'
 import { sshComment } from '../../keys/ssh.ts'
-import { type CommandError, fileError } from '../../terminal/failures.ts'
+import { type CommandError, fileError, usageError } from '../../terminal/failures.ts'
 import { readBytes, sourceName } from '../../terminal/files.ts'
-import { notify } from '../../terminal/output.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
+import { notify, type Terminal } from '../../terminal/terminal.ts'
 import { isCsv, readCsv } from './csv.ts'
 import {
   convert,
@@ -19,7 +20,6 @@ import {
 import { isExport, readExport, readKeys } from './export-document.ts'
 import { readJwks } from './jwks.ts'
 import { readPemBlocks } from './pem-blocks.ts'
-import { type FetchOptions, fetchKeySet } from './remote.ts'
 
 /** The longest text that Node can hold: half a million keys. */
 const maxFileBytes = 512 * 1024 * 1024 - 1024
@@ -145,5 +145,36 @@ function unknownContent(name: string): CommandError {
   return fileError(
     `${name} holds no keys that can be imported.`,
     'Supported: PEM blocks, a JWKS, certificates by kid, authorized_keys, an export of pubring, and CSV with a column publicKey.',
+  )
+}
+
+/** How to fetch a remote key set. */
+export interface FetchOptions {
+  timeoutMs: number
+  /** Allows plain http from other machines. */
+  allowHttp: boolean
+  signal: AbortSignal
+}
+
+/** Fetches a key set, from this machine and without an API key. Plain http must be allowed. */
+export async function fetchKeySet(
+  address: string,
+  { allowHttp, ...options }: FetchOptions,
+): Promise<Buffer> {
+  const headers = { accept: 'application/jwk-set+json, application/json' }
+  const request = { ...options, what: 'a key set', headers }
+  return fetchRemote(parseAddress(address, allowHttp), request)
+}
+
+function parseAddress(address: string, allowHttp: boolean): URL {
+  const url = URL.parse(address)
+  if (url === null) throw usageError('The source is not a valid address.')
+  if (url.username !== '' || url.password !== '') {
+    throw usageError('The address of a key set must not have a user or a password.')
+  }
+  if (url.protocol === 'https:' || isLoopback(url) || allowHttp) return url
+  throw usageError(
+    'Over plain http, anyone on the network can add their own keys to the set.',
+    'Use https, or --allow-http if the network is trusted.',
   )
 }
