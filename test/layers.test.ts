@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** What each layer may import besides itself; whatever is not named here is forbidden. */
+/** What each layer may import besides itself; all else is forbidden. */
 const below: Record<string, string[]> = {
   'errors.ts': ['contract'],
   'nearest.ts': [],

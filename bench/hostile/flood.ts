@@ -1,6 +1,6 @@
 /**
  * A process that keeps as many key checks open as it has clients, until its parent ends it. It sends
- * the next one 100 ms after a rejection, whatever `Retry-After` says, and a message to its parent for
+ * the next one 100 ms after a rejection without regard to `Retry-After`, and a message to its parent for
  * each key that was checked.
  */
 import process from 'node:process'

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 
-/** Linux counts CPU time in hundredths of a second (USER_HZ), whatever its own clock. */
+/** Linux counts CPU time in hundredths of a second (USER_HZ), also if its own clock is finer. */
 const microsPerTick = 10_000
 
 /** The process and its child processes. */

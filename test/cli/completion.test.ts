@@ -161,7 +161,7 @@ describe.each([
   )
 
   test.runIf(isInstalled(name) && isInstalled('script'))(
-    'a completed label runs no command, whatever the quote',
+    'a completed label runs no command, with any quote',
     async () => {
       const start = name === 'zsh' ? 'zsh -f -i' : 'bash --norc --noprofile -i'
       const lines = ['', '"', "'"].map((quote) => `pubring key show ${quote}evil\t\necho .\n`)

@@ -89,7 +89,7 @@ test('a failed renewal matters only once the API key has expired, and is not tri
   await expect(late).rejects.toMatchObject({ code: 'token_unavailable' })
 })
 
-test('after a 401 one other API key is obtained, and the call succeeds, whatever it is', async () => {
+test('after a 401 one other API key is obtained, and any call succeeds', async () => {
   const { client, counts } = workload()
   await client.keys.list(project)
   for (const active of [false, true]) await admin.trustPolicies.update(policy.id, { active })

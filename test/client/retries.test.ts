@@ -260,7 +260,7 @@ describe('an unsuccessful response', () => {
     await expect(to().projects.get('a')).rejects.toMatchObject(error)
   })
 
-  test('a web page is an unexpected response, whatever its status', async () => {
+  test('a web page is an unexpected response with any status', async () => {
     answers = [page(200), page(404)]
     const error = await to()
       .projects.get('a')

@@ -175,7 +175,7 @@ describe('signing in', () => {
     await page.context().close()
   })
 
-  test('as somebody else in place of an ended session drops what the first one typed', async () => {
+  test('as another person in place of an ended session drops what the first one typed', async () => {
     const { id, apiKey } = await createApiKey('writer')
     const page = await console_.open('/projects/default', { apiKey })
     await page.getByRole('button', { name: 'Register a key' }).click()

@@ -185,7 +185,7 @@ test('rotations are read from their events; a scheduled step that waits switches
   expect(rotationsOf([scheduled])).toEqual([])
 })
 
-test('the delay of verifiers is read from a key, whatever was changed last', () => {
+test('the delay of verifiers is read from a key after any change', () => {
   const events = [
     created('a', 0),
     switched('a', 1, false),

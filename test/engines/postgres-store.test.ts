@@ -25,7 +25,7 @@ async function open(parameters = '', url = database.url): Promise<Store> {
 
 const name = () => `n-${newId().slice(-12)}`
 
-test('text columns compare byte by byte, whatever the collation of the database is', async () => {
+test('text columns compare byte by byte with any collation of the database', async () => {
   const columns = await database.query(
     "select table_name, column_name from information_schema.columns where table_schema = 'public' and table_name not like 'kysely%' and data_type = 'text' and collation_name is distinct from 'C'",
   )

@@ -12,7 +12,7 @@ import {
   type Replicas,
 } from '../support/server/replicas.ts'
 
-/** Every call completes within this many milliseconds, whatever the state of the database. */
+/** Every call completes within this many milliseconds in any state of the database. */
 const maxCallMs = 15_000
 
 let postgres: PostgresServer

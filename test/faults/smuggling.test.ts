@@ -73,7 +73,7 @@ const forms: [string, string][] = [
   ],
   ['a NUL in a header', `${head}X: a\0b\r\nContent-Length: 0\r\n\r\n${smuggled}`],
   ['a header without a colon', `${head}Content-Length 0\r\n\r\n${smuggled}`],
-  ['a version that nobody knows', `GET /health/live HTTP/1.9\r\nHost: x\r\n\r\n${smuggled}`],
+  ['an unknown version', `GET /health/live HTTP/1.9\r\nHost: x\r\n\r\n${smuggled}`],
 ]
 
 test.each(forms)(

@@ -41,7 +41,7 @@ test.each(actors)('%s is stored and read back as the actor of an event', async (
   const name = `p${id.replaceAll('-', '')}`
   await store.commit({ type: 'project.create', origin: { ...origin(), actor }, id, name })
   const [event] = await store.events(id, { after: 0, limit: 1 })
-  // Nobody with this identity is in the list of people, which has the names.
+  // No person with this identity is in the list of people, which has the names.
   expect(event?.actor).toEqual({ ...actor, name: actor.user?.subject ?? actor.name })
   expect(event?.hash).toBe(event && eventHash(genesisHash, event))
 })

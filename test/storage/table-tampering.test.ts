@@ -212,7 +212,7 @@ test('an unaltered registry has no difference, and every row is used', async () 
   expect(await unused()).toEqual([])
 })
 
-describe('somebody with write access to the database alters', () => {
+describe('a person with write access to the database alters', () => {
   test.each(tamperings.map((each) => [each.name, each.caughtBy, each] as const))(
     '%s: caught by the %s',
     async (_name, caughtBy, { tamper, named, broken }) => {

@@ -9,7 +9,7 @@ export type KeySetContents = KeySetVersion & { entries: ReadonlyMap<string, KeyE
 
 type KeySetVersion = { etag: string | undefined; revision: number | undefined }
 
-/** Pubring's stand-in for an empty set: nobody has its private key. */
+/** Pubring's stand-in for an empty set: no one has its private key. */
 const placeholderKid = 'no-active-key'
 
 /**

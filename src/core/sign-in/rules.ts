@@ -89,8 +89,8 @@ function requireNarrow(issuer: string, conditions: Conditions): void {
     '/conditions',
     'too_wide',
     isOpen
-      ? 'Everybody can have an account at Google. Add a condition on hd (the domain of your organization), email or sub that is no pattern.'
-      : 'The rule would apply to everybody who has an account at the provider. Add a condition, such as {"groups": "platform"}; if you mean everybody: {"iss": "ISSUER"}.',
+      ? 'Anyone can have an account at Google. Add a condition on hd (the domain of your organization), email or sub that is no pattern.'
+      : 'The rule would apply to every account at the provider. Add a condition, such as {"groups": "platform"}; for all accounts, it is {"iss": "ISSUER"}.',
   )
 }
 

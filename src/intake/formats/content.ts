@@ -35,7 +35,7 @@ export function adviseRelabel(label: string, content: Content): string {
   return `${name}. Convert it: ${convertBlock(content, 'key.pem')}`
 }
 
-/** The command that converts the first block of a file, whatever its label and layout. */
+/** The command that converts the first block of a file with any label and layout. */
 export function convertBlock(content: Content, file: string): string {
   return `${commands.decodePem(file)} | ${descriptions[content].convert} -inform DER`
 }

@@ -68,7 +68,7 @@ const adapter: DialectAdapter = {
 }
 
 /**
- * Text columns compare byte by byte, whatever the collation of the database, so that their indexes
+ * Text columns compare byte by byte with any collation of the database, so that their indexes
  * survive an upgrade of the system's collations.
  */
 const bytewiseCollation: KyselyPlugin = {

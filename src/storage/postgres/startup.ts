@@ -68,7 +68,7 @@ export interface UnpreparedDatabase {
   prepared: Promise<void>
 }
 
-/** Prepares the database in the background, and lets nobody read or write it before. */
+/** Prepares the database in the background, and rejects reads and writes until it is done. */
 export function prepareInBackground(raw: PostgresDatabase): UnpreparedDatabase {
   const closing = new AbortController()
   let isPrepared = false

@@ -43,7 +43,7 @@ test('a file is replaced only if its content changes', async () => {
   expect(readdirSync(folder)).toEqual(['out'])
 })
 
-test('a file that somebody changed or removed is written again', async () => {
+test('a file that was changed or removed is written again', async () => {
   const write = writerOf('jwks')
   await write('a')
   writeFileSync(out, 'torn')

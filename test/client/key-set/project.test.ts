@@ -143,7 +143,7 @@ describe('a token', () => {
     expect(await verifyResult(keys, token)).toBe('kid_unknown')
   })
 
-  test('without a kid is rejected, whatever the number of keys', async () => {
+  test('without a kid is rejected with any number of keys', async () => {
     const { privateKey } = keyFor('ES256')
     const { keys } = openKeySet(issuer)
     for (const kid of [undefined, '', 7]) {

@@ -2,7 +2,7 @@ import { type FastifyRequest, fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { createLimit } from '../../../src/http/hooks/budgets.ts'
 
-test('a new window has its full length, whatever the clock shows', async () => {
+test('a new window has its full length at any time of the clock', async () => {
   let milliseconds = 0
   const clock = { now: Date.now, monotonic: () => milliseconds }
   const rate = { limit: 1, window: 60 }

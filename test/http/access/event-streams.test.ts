@@ -123,7 +123,7 @@ describe('a stream', () => {
     }
   })
 
-  test('is reset when the database goes back to an earlier state, whatever happens next', async () => {
+  test('is reset when the database goes back to an earlier state, before any later change', async () => {
     const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'back' } })).json()
     const rename = (name: string) => server.send('PATCH', `/v1/projects/${id}`, { body: { name } })
     await rename('back-2')

@@ -21,7 +21,7 @@ describe('event streams', () => {
     return statuses
   }
 
-  test('of one API key beyond its share are 429, whatever their projects are; others are 200', async () => {
+  test('of one API key beyond its share are 429 in any project; others are 200', async () => {
     const greedy = await apiKey()
     const other = await newProject(server, 'streams-of-a-key')
     const events = `/v1/projects/${other.id}/events`
@@ -35,7 +35,7 @@ describe('event streams', () => {
     expect(await openMany(1, await apiKey())).toEqual([200])
   })
 
-  test('of one project beyond its share are 429, whatever their API keys are', async () => {
+  test('of one project beyond its share are 429 with any API key', async () => {
     const { id } = await newProject(server, 'streams-of-a-project')
     const events = `/v1/projects/${id}/events`
     for (let n = 0; n < 5; n += 1)

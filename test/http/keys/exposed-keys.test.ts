@@ -54,7 +54,7 @@ describe('a key that is registered when its private half is submitted', () => {
     expect(read.json().active).toBe(true)
   })
 
-  test('in another project: its ledger tells of it and of nobody, the error says nothing', async () => {
+  test('in another project: its ledger tells of it without an actor, the error says nothing', async () => {
     const key = ecKey()
     const [active, inactive] = [key, ecKey()]
     const kid = await register('elsewhere', active)

@@ -133,7 +133,7 @@ describe('the check of a private key', () => {
     })
   })
 
-  test('blocks the key of nobody who merely put its public half beside another secret', async () => {
+  test('does not block a key whose holder merely put its public half beside another secret', async () => {
     const victim = publicPemOf('Ed25519')
     const server = await startApp()
     const [other] = privateKeyForms('P-384')

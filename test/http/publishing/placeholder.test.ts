@@ -38,7 +38,7 @@ function squareRoot(square: bigint, prime: bigint): bigint {
   return result
 }
 
-test('its point is the one of the published sentence, whose private key nobody knows', async () => {
+test('its point is the one of the published sentence, whose private key no one knows', async () => {
   const { keys, jwks } = await project()
   const kid = await registerKey(server, {}, keys)
   await patchKey(server, kid, { active: false }, keys)

@@ -131,7 +131,7 @@ describe('methods and routes', () => {
 
 describe('X-Request-Id', () => {
   test.each(['/health/live', keys, '/v1/nope', '/%', '/v1/projects/none'])(
-    'is ours on %s, whatever the client sent',
+    'is ours on %s with any header of the client',
     async (url) => {
       const answer = await server.send('GET', url, { headers: { 'x-request-id': 'mine' } })
       expect(answer.headers['x-request-id']).toMatch(uuidV7)

@@ -28,7 +28,7 @@ afterAll(() => server.close())
 /** Milliseconds of processor time that no text may cost; what is not linear costs seconds. */
 const bound = 200
 
-/** What a text is made of, over and over: whatever some pattern of ours takes for a beginning. */
+/** What a text repeats: all that a pattern of ours takes for a beginning. */
 const parts = [
   ...[' ', '\t', '\n', '\r\n', ';', '; ', ', ', '"', '\\', '\\"', '",', '=', '==', '=\n', '.', '-'],
   ...[

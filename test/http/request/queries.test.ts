@@ -84,7 +84,7 @@ describe('pages of projects', () => {
     expect(answer.json().errors[0].parameter).toBe('after')
   })
 
-  test('the links lead through all of them, whatever Host says', async () => {
+  test('the links lead through all of them with any Host', async () => {
     for (const name of ['p1', 'p2', 'p3', 'p4']) {
       await server.send('POST', '/v1/projects', { body: { name } })
     }

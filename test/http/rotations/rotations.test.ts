@@ -62,7 +62,7 @@ test('a new expireTime does not make the key in use look unknown to verifiers', 
   expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'spreading' })
 })
 
-test('two callers see the same rotation, whoever started it', async () => {
+test('two callers see the same rotation, started by either', async () => {
   const scene = await server.scene()
   const writer = await server.apiKey('writer', scene.project.id)
   const reader = await server.apiKey('reader', scene.project.id)

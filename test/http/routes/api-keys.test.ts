@@ -65,7 +65,7 @@ describe('an API key', () => {
     expect(stored).not.toContain(apiKey.slice(12))
   })
 
-  test('reads itself, whatever its role, and nothing more of its kind', async () => {
+  test('reads itself with any role, and nothing more of its kind', async () => {
     const { id, apiKey } = await create({ name: 'me' })
     expect((await self(apiKey)).json()).toMatchObject({ id, name: 'me', role: 'reader' })
     const headers = { 'x-api-key': apiKey }
@@ -172,7 +172,7 @@ describe('lastUseTime', () => {
     expect((await lastUse(id)) >= first).toBe(true)
   })
 
-  test('keeps nobody waiting: reads are answered while another process holds the write lock', async () => {
+  test('keeps no caller waiting: reads are answered while another process holds the write lock', async () => {
     const { id, apiKey } = await create({})
     const lock = await server.database.lockWrites()
     await self(apiKey)

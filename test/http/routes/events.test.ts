@@ -147,7 +147,7 @@ describe('who may read which ledger', () => {
     expect(none.json().code).toBe('missing_api_key')
   })
 
-  test('that of a deleted project stays readable to an unbound admin by id, and to nobody else', async () => {
+  test('that of a deleted project stays readable to an unbound admin by id, and to no other caller', async () => {
     const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'gone' } })).json()
     const bound = await server.apiKey('admin', server.project.id)
     await server.send('DELETE', '/v1/projects/gone')

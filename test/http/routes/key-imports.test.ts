@@ -59,7 +59,7 @@ describe('all or none', () => {
     expect(await revision()).toBe(before + 1)
   })
 
-  test('every refused item is named, whatever is wrong with it, and in order', async () => {
+  test('every refused item is named with any fault, and in order', async () => {
     const twice = importItem()
     const answer = await into([
       importItem(),

@@ -109,7 +109,7 @@ describe('ApiKey', () => {
     expect(self.body).not.toContain('digest')
   })
 
-  test('nobody makes a wider one than the own', async () => {
+  test('no caller makes a wider one than the own', async () => {
     const headers = { 'x-api-key': await server.apiKey('admin', server.project.id) }
     const wide = { name: 'n', role: 'reader' }
     const answer = await server.send('POST', '/v1/api-keys', { body: wide, headers })

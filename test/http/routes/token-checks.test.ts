@@ -37,7 +37,7 @@ describe('the kid', () => {
   })
 
   test.each(['x', '../default', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'k'.repeat(9_000)])(
-    'nobody has %.40s: kid_unknown, and no key is shown',
+    'no project has %.40s: kid_unknown, and no key is shown',
     async (kid) => {
       const report = await server.failure({ token: server.token('RS256', {}, { kid }) })
       expect(report).toMatchObject({ reason: 'kid_unknown', step: 'kid_known' })
@@ -152,7 +152,7 @@ test('the examples in the description of the API work as they stand', async () =
   expect(report).toMatchObject({ reason: example.reason, steps: example.steps })
 })
 
-test('no part of any token reaches the log, whatever becomes of it and at any level', async () => {
+test('no part of any token reaches the log, with any result and at any level', async () => {
   const sent: string[] = []
   const post = async (text: string, body: unknown) => {
     sent.push(text)

@@ -39,7 +39,7 @@ describe('/docs', () => {
   })
 })
 
-test('the description of the API has a tag, and is 304 to whoever has it', async () => {
+test('the description of the API has a tag, and is 304 to a caller that has it', async () => {
   const first = await get('/openapi.json')
   const { etag, 'content-type': type, 'content-length': length } = first.headers
   expect(type).toBe('application/json')

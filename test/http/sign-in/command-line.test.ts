@@ -172,7 +172,7 @@ describe('signing in on the command line', () => {
     expect(self.json().session.expireTime).toBe(end)
   })
 
-  test('ends with the next request when it is signed out, or somebody ends it', async () => {
+  test('ends with the next request when it is signed out, or another person ends it', async () => {
     const browser = await signedIn()
     const [one, other] = [await loggedIn(browser), await loggedIn(browser)]
     const headers = { 'x-api-key': one.apiKey }

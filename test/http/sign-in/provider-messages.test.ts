@@ -135,7 +135,7 @@ describe('claims', () => {
 })
 
 test.each([{ hd: 'example.com*' }, { email: 'ada@*' }, { sub: '1*' }])(
-  'a pattern selects nobody where everybody has an account (%j)',
+  'a pattern selects no one where anyone can have an account (%j)',
   async (conditions) => {
     const answer = await createRule(conditions, 'https://accounts.google.com')
     expect([answer.statusCode, answer.json().errors?.[0].code]).toEqual([400, 'too_wide'])
@@ -210,7 +210,7 @@ describe('back-channel logout', () => {
     expect(events.at(-1)).toMatchObject({ changes: { reason: { to: 'provider_logout' } } })
   })
 
-  test('has nobody make this server request the keys of the provider again and again', async () => {
+  test('has no caller make this server request the keys of the provider again and again', async () => {
     const { requests } = provider.server
     await logOut(await provider.sign({ sub: 'nobody', events: logoutEvent }))
     const before = requests.length

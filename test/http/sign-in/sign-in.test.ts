@@ -228,7 +228,7 @@ describe('an attack on the sign-in', () => {
     expect([answer.statusCode, secretOf(browser)]).toEqual([400, ''])
   }
 
-  test('a victim does not finish a sign-in that somebody else began (fixation)', async () => {
+  test('a victim does not finish a sign-in that another person began (fixation)', async () => {
     const url = await createBrowser(provider, server).authorize()
     await expectRefused(createBrowser(provider, server), url)
     const victim = createBrowser(provider, server)

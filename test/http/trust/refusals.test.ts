@@ -355,7 +355,7 @@ test('only issuers of active policies are ever fetched', async () => {
   expect(server.issuer.server.requests).toHaveLength(fetched)
 })
 
-test('a refusal takes its time, whatever is wrong', async () => {
+test('a refusal takes its time with any fault', async () => {
   const slow = await startTrustApp({ http: { refusalDelayMs: 150 } })
   try {
     await slow.policy()

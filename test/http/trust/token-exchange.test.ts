@@ -375,7 +375,7 @@ test('a database that is away is not a refusal', async () => {
   await expect.poll(exchangeAgain, { timeout: 20_000 }).toBe(200)
 })
 
-describe('a row that somebody wrote into the database grants nothing:', () => {
+describe('a row that was written into the database itself grants nothing:', () => {
   // The statements change all rows.
   beforeEach(async () => {
     await server.close()

@@ -60,7 +60,7 @@ async function untilMerged(file: string): Promise<void> {
   await vi.waitUntil(() => generation() === '2\n', { timeout: 20_000, interval: 20 })
 }
 
-test('a new registry is in its file soon, whatever happens to the log and the generation', async () => {
+test('a new registry is in its file soon, after any loss of the log and the generation', async () => {
   const file = await crashed('moved', untilMerged)
   const moved = join(folder, 'moved.db')
   copyFileSync(file, moved)

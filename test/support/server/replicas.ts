@@ -103,7 +103,7 @@ function caller(url: string, apiKey: string): Replica['call'] {
   }
 }
 
-/** Registers a key, by default a new one; returns the response, whatever it is. */
+/** Registers a key, by default a new one; returns any response. */
 export function createKey(
   replica: Replica,
   project: string,

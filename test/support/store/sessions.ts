@@ -7,7 +7,7 @@ import { origin } from './store.ts'
 
 export const issuer = 'https://id.example.com'
 
-/** Of somebody in the group `platform`, or of an API key; valid for the next hour. */
+/** Of a person in the group `platform`, or of an API key; valid for the next hour. */
 export function sessionRecord(
   members: Partial<SessionRecord>,
   secret = rememberSecret('the secret of a session', newApiKeySecret()),
@@ -24,7 +24,7 @@ export function sessionRecord(
   }
 }
 
-/** A rule that makes everybody in the group `platform` an admin. */
+/** A rule that makes every person in the group `platform` an admin. */
 export function ruleRecord(members: Partial<SignInRuleRecord> = {}): SignInRuleRecord {
   return {
     id: newId(),
@@ -39,7 +39,7 @@ export function ruleRecord(members: Partial<SignInRuleRecord> = {}): SignInRuleR
   }
 }
 
-/** Signs somebody in, as the provider would have it. */
+/** Signs a person in, as the provider would have it. */
 export async function createPersonSession(
   store: Store,
   members: Partial<SessionRecord> = {},

@@ -13,7 +13,7 @@ import { columnsOf } from '../../../src/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
 import { keyRecord } from './key-records.ts'
 
-/** A registry that somebody with write access to its database alters. */
+/** A registry that a person with write access to its database alters. */
 export interface TamperedRegistry {
   database: TestDatabase
   /** Read before the database is altered. */
