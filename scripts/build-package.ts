@@ -14,7 +14,8 @@ const target = join(root, 'dist')
 
 rmSync(target, { recursive: true, force: true })
 run('tsc', '--project', 'tsconfig.build.json')
-for (const file of [...globSync('src/**/*.{bin,LICENSE}', { cwd: root }), 'console/dist']) {
+const copied = globSync(['src/**/*.{bin,LICENSE}', 'docs/openapi.json'], { cwd: root })
+for (const file of [...copied, 'console/dist']) {
   cpSync(join(root, file), join(target, file), { recursive: true })
 }
 writeManifest()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../src/config/server-settings.ts'
 import { openSqliteStore } from '../src/storage/sqlite/store.ts'
-import { openApiDocument } from './openapi-document.ts'
+import { openApiDocument } from './openapi/document.ts'
 
 const unused = () => Promise.reject(new Error('not used here'))
 

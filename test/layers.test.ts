@@ -165,7 +165,6 @@ test.each([
     [
       '@fastify/helmet',
       '@fastify/static',
-      '@fastify/swagger',
       '@fastify/under-pressure',
       'fastest-levenshtein',
       'fastify',

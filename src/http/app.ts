@@ -25,7 +25,6 @@ import { addRequestRecords } from './hooks/request-records.ts'
 import { addNoSniff, addPageHeaders } from './hooks/security-headers.ts'
 import { disconnectStalledReaders } from './hooks/stalled-readers.ts'
 import { addDocs, descriptionRoute } from './openapi/docs.ts'
-import { addOpenApi } from './openapi/openapi.ts'
 import type { HttpOptions } from './options.ts'
 import { addQueryDefault } from './request/query.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
@@ -64,9 +63,14 @@ async function collectMetrics(app: FastifyInstance, live: LiveServices): Promise
 
 /**
  * Builds the application, not yet listening. Its `close()` waits for the accepted requests. Long
- * because it lists all hooks, in the order in which they run, and all routes.
+ * because it lists all hooks, in the order in which they run, and all routes. `beforeRoutes` may add
+ * hooks that see the routes.
  */
-export async function buildApp(coreContext: Context, options: HttpOptions): Promise<HttpApp> {
+export async function buildApp(
+  coreContext: Context,
+  options: HttpOptions,
+  beforeRoutes: (app: FastifyInstance) => Promise<void> = async () => {},
+): Promise<HttpApp> {
   const newRequestId = createRequestIds()
   const app = createServer(options, newRequestId)
   const live = createLiveServices(coreContext, {
@@ -110,7 +114,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addQueryDefault(app)
   addValidation(app)
   addCaching(app)
-  await addOpenApi(app, options.publicUrl)
+  await beforeRoutes(app)
 
   const routes = app.withTypeProvider<TypeBoxTypeProvider>()
   projectRoutes(routes, context, options)
@@ -139,7 +143,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   warningRoutes(routes, live, options)
   logRoutes(routes, live)
   healthRoutes(routes, live)
-  descriptionRoute(app)
+  descriptionRoute(app, options.publicUrl)
   await app.register(async (pages) => {
     await addPageHeaders(pages, options.publicUrl)
     addDocs(pages)

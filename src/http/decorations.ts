@@ -10,7 +10,20 @@ import type { ResponseCache, Reuse } from './caching/response-cache.ts'
 import type { Connections } from './hooks/connections.ts'
 import type { CountedLog } from './hooks/counted-log.ts'
 import type { RequestRecords } from './hooks/request-records.ts'
-import type { ResponseHeader } from './openapi/operations.ts'
+
+/** Headers that the description of the API explains. */
+export type ResponseHeader =
+  | 'Access-Control-Allow-Origin'
+  | 'Age'
+  | 'Cache-Control'
+  | 'ETag'
+  | 'Link'
+  | 'Location'
+  | 'Preference-Applied'
+  | 'Pubring-Revision'
+  | 'Pubring-State'
+  | 'Set-Cookie'
+  | 'Vary'
 
 /** Pubring's members of Fastify's route configuration, application and requests. */
 declare module 'fastify' {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { entityTag } from '../../core/entity-tags.ts'
 import { errorTable } from '../../errors.ts'
@@ -15,11 +16,16 @@ export function addDocs(app: FastifyInstance): void {
   referenceRoutes(app)
 }
 
-/** Serves the OpenAPI document, serialized on the first request; routes do not change after the start. */
-export function descriptionRoute(app: FastifyInstance): void {
+/** What `npm run generate` makes of the routes, for the default `PUBRING_PUBLIC_URL`. */
+const generated = new URL('../../../docs/openapi.json', import.meta.url)
+export const generatedFor = 'http://127.0.0.1:8080'
+
+/** Serves the OpenAPI document, which is read on the first request. */
+export function descriptionRoute(app: FastifyInstance, publicUrl: string): void {
   let document: { body: Buffer; etag: string } | undefined
-  function serialize(): { body: Buffer; etag: string } {
-    const body = Buffer.from(JSON.stringify(app.swagger()))
+  async function read(): Promise<{ body: Buffer; etag: string }> {
+    const text = JSON.stringify(JSON.parse(await readFile(generated, 'utf8')))
+    const body = Buffer.from(text.replaceAll(generatedFor, JSON.stringify(publicUrl).slice(1, -1)))
     return { body, etag: entityTag(body) }
   }
   app.route({
@@ -28,7 +34,7 @@ export function descriptionRoute(app: FastifyInstance): void {
     config: { etag: true },
     schema: { hide: true },
     handler: async (_request, reply) => {
-      document ??= serialize()
+      document ??= await read()
       const { body, etag } = document
       return reply
         .type('application/json')

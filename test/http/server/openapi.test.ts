@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openApiDocument } from '../../../scripts/openapi-document.ts'
+import { openApiDocument } from '../../../scripts/openapi/document.ts'
 import { errorTable } from '../../../src/errors.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 

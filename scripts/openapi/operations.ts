@@ -1,7 +1,8 @@
 import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import type { TSchema } from 'typebox'
-import { type ErrorCode, errorTable } from '../../errors.ts'
-import { problemType } from '../errors/problem.ts'
+import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import type { ResponseHeader } from '../../src/http/decorations.ts'
+import { problemType } from '../../src/http/errors/problem.ts'
 
 const headers = {
   'X-Request-Id': 'Id of this request, which the log and every error contain.',
@@ -21,9 +22,7 @@ const headers = {
   RateLimit: '`r`: remaining requests, `t`: seconds until the limit resets.',
   'RateLimit-Policy': '`q`: allowed requests, `w`: window in seconds.',
   'WWW-Authenticate': 'Names the header that carries the API key.',
-} as const
-
-export type ResponseHeader = keyof typeof headers
+} as const satisfies Record<ResponseHeader, string> & Record<string, string>
 
 interface Operation {
   method: string | string[]
