@@ -35,16 +35,18 @@ export async function requireAccepted(
 }
 
 /**
- * Throws `private_key_submitted` if one of the texts, by pointer, holds a private key, and records
- * it as intake does: these texts would be stored as they are. `projectId`: as for `recordExposure`.
+ * Throws `private_key_submitted` if one of the values, by pointer, holds a private key, and records
+ * it as intake does: texts, and objects as JSON, would be stored as they are. `projectId`: as for
+ * `recordExposure`.
  */
 export async function rejectPrivateKeys(
   context: RequestContext,
-  texts: Record<string, string | undefined>,
+  values: Record<string, string | object | undefined>,
   projectId = soleProject(context.principal.grants),
 ): Promise<void> {
-  for (const [pointer, text] of Object.entries(texts)) {
-    if (text === undefined || !containsPrivateKey(text)) continue
+  for (const [pointer, value = ''] of Object.entries(values)) {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    if (!containsPrivateKey(text)) continue
     await requireAccepted(context, projectId, await context.intake.examine(text), pointer)
   }
 }

@@ -30,7 +30,8 @@ export async function createSignInRule(
 ): Promise<SignInRule> {
   const { origin, principal, config } = context
   const { name, conditions, role, project, issuer = config.oidc?.issuer } = fields
-  await rejectTexts(context, fields, malformed?.text)
+  const texts = { '/name': name, '/conditions': conditions, '': malformed?.text }
+  await rejectPrivateKeys(context, texts)
   const { attempt, attemptAsync, throwAny } = collectFaults(malformed?.faults)
   const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
   attempt(() => requireIssuer(issuer))
@@ -94,16 +95,6 @@ function requireNarrow(issuer: string, conditions: Conditions): void {
   )
 }
 
-/** The texts are stored and written to the ledger. */
-async function rejectTexts(
-  context: RequestContext,
-  { name, conditions }: Partial<Pick<SignInRuleCreate | SignInRuleUpdate, 'name' | 'conditions'>>,
-  malformed: string | undefined,
-): Promise<void> {
-  const texts = { '/name': name, '/conditions': conditions && JSON.stringify(conditions) }
-  await rejectPrivateKeys(context, { ...texts, '': malformed })
-}
-
 export async function listSignInRules({ store }: Context): Promise<SignInRule[]> {
   return (await store.signInRules()).map(toSignInRule)
 }
@@ -125,9 +116,10 @@ export async function updateSignInRule(
   rule: RecordReference,
   { fields, malformed }: Submitted<SignInRuleUpdate>,
 ): Promise<SignInRule> {
-  await rejectTexts(context, fields, malformed?.text)
-  const { attempt, throwAny } = collectFaults(malformed?.faults)
   const { name, ...rest } = fields
+  const texts = { '/name': name, '/conditions': rest.conditions, '': malformed?.text }
+  await rejectPrivateKeys(context, texts)
+  const { attempt, throwAny } = collectFaults(malformed?.faults)
   const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
   throwAny()
   const patch = { ...rest, ...(label === undefined ? {} : { name: label }) }

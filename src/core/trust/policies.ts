@@ -1,10 +1,9 @@
 import type {
-  IssuerJwks,
   TrustPolicy,
   TrustPolicyCreate,
   TrustPolicyUpdate,
 } from '../../contract/trust/policies.ts'
-import { PubringError } from '../../errors.ts'
+import { invalidField } from '../../errors.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
@@ -38,7 +37,11 @@ export async function createTrustPolicy(
   { fields, malformed }: Submitted<TrustPolicyCreate>,
 ): Promise<TrustPolicy> {
   const { origin, config, principal } = context
-  await rejectTexts(context, fields, malformed?.text)
+  await rejectPrivateKeys(context, {
+    '/name': fields.name,
+    '/jwks': fields.jwks,
+    '': malformed?.text,
+  })
   const { attempt, attemptAsync, throwAny } = collectFaults(malformed?.faults)
   const { name, issuer = '', conditions = {}, role, project, allProjects = false } = fields
   const { audience = config.publicUrl } = fields
@@ -95,18 +98,7 @@ function requireScope(project: string | undefined, allProjects: boolean): void {
     project === undefined
       ? 'project is required: name the project that the API keys are for, or send "allProjects": true.'
       : 'project and allProjects exclude each other. Send one of them.'
-  const errors = [{ pointer: '/project', code: 'required', detail }]
-  throw new PubringError('invalid_request', detail, { errors })
-}
-
-/** The JWKS is stored as it is, like the name. */
-async function rejectTexts(
-  context: RequestContext,
-  { name, jwks }: { name?: string; jwks?: IssuerJwks },
-  malformed: string | undefined,
-): Promise<void> {
-  const texts = { '/name': name, '/jwks': jwks && JSON.stringify(jwks), '': malformed }
-  await rejectPrivateKeys(context, texts)
+  throw invalidField('/project', 'required', detail)
 }
 
 export async function listTrustPolicies({ store }: Context): Promise<TrustPolicy[]> {
@@ -134,7 +126,11 @@ export async function updateTrustPolicy(
   policy: RecordReference,
   { fields, malformed }: Submitted<TrustPolicyUpdate>,
 ): Promise<TrustPolicy> {
-  await rejectTexts(context, fields, malformed?.text)
+  await rejectPrivateKeys(context, {
+    '/name': fields.name,
+    '/jwks': fields.jwks,
+    '': malformed?.text,
+  })
   const { attempt, throwAny } = collectFaults(malformed?.faults)
   const { name, audience, ...rest } = fields
   const label = attempt(() => name && parseLabel(name, '/name'))
