@@ -4,12 +4,7 @@ type Release = () => void
 /** Why no place is given: all are taken, or the holder has its share. */
 export type Refusal = 'full' | 'share_used_up'
 
-export interface Places {
-  /** Takes a place, which counts for each of the holders. */
-  take(holders: readonly string[]): Release | Refusal
-  /** Places taken. */
-  count(): number
-}
+export type Places = ReturnType<typeof createPlaces>
 
 interface PlacesOptions {
   capacity: number
@@ -22,7 +17,7 @@ interface PlacesOptions {
  * reserved for holders that have less than one percent, so that a few that use up their shares do
  * not shut out everyone else.
  */
-export function createPlaces({ capacity, share }: PlacesOptions): Places {
+export function createPlaces({ capacity, share }: PlacesOptions) {
   const held = new Map<string, number>()
   const maxHeld = Math.max(1, Math.floor((capacity * share) / 100))
   const maxHeldInReserve = Math.min(maxHeld, Math.max(1, Math.floor(capacity / 100)))
@@ -39,7 +34,8 @@ export function createPlaces({ capacity, share }: PlacesOptions): Places {
     }
   }
   return {
-    take(holders) {
+    /** Takes a place, which counts for each of the holders. */
+    take(holders: readonly string[]): Release | Refusal {
       if (taken >= capacity) return 'full'
       const limit = capacity - taken > reserved ? maxHeld : maxHeldInReserve
       if (holders.some((holder) => heldBy(holder) >= limit)) return 'share_used_up'
@@ -47,6 +43,7 @@ export function createPlaces({ capacity, share }: PlacesOptions): Places {
       for (const holder of holders) held.set(holder, heldBy(holder) + 1)
       return () => release(holders)
     },
+    /** Places taken. */
     count: () => taken,
   }
 }

@@ -3,18 +3,6 @@ import { withTimeout } from './with-timeout.ts'
 /** Returns a permit. Further calls do nothing. */
 type Release = () => void
 
-interface Semaphore {
-  /**
-   * Resolves once a permit is free, in the order of the calls. Rejects with `timeoutError` after
-   * `timeoutMs` milliseconds, and with `fullError` at once if `maxWaiting` callers already wait.
-   */
-  acquire(timeoutMs?: number): Promise<Release>
-  /** The number of waiting callers. */
-  waiting(): number
-  /** Whether all permits are free. */
-  isIdle(): boolean
-}
-
 interface SemaphoreOptions {
   permits: number
   maxWaiting?: number
@@ -23,7 +11,7 @@ interface SemaphoreOptions {
 }
 
 /** Limits how many callers proceed at once; the others wait in a bounded queue. */
-export function createSemaphore(options: SemaphoreOptions): Semaphore {
+export function createSemaphore(options: SemaphoreOptions) {
   const { permits, maxWaiting = Number.POSITIVE_INFINITY } = options
   const { fullError = () => new Error('too many waiting'), timeoutError = fullError } = options
   const queue = new Set<() => void>()
@@ -53,9 +41,15 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
     })
   }
   return {
+    /** The number of waiting callers. */
     waiting: () => queue.size,
+    /** Whether all permits are free. */
     isIdle: () => acquired === 0,
-    async acquire(timeoutMs) {
+    /**
+     * Resolves once a permit is free, in the order of the calls. Rejects with `timeoutError` after
+     * `timeoutMs` milliseconds, and with `fullError` at once if `maxWaiting` callers already wait.
+     */
+    async acquire(timeoutMs?: number): Promise<Release> {
       if (acquired >= permits && queue.size >= maxWaiting) throw fullError()
       if (acquired >= permits) return wait(timeoutMs)
       acquired += 1
@@ -66,7 +60,7 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
 
 /** A semaphore for each key; callers with different keys do not wait for each other. */
 export function createKeyedSemaphore(options: SemaphoreOptions) {
-  const semaphores = new Map<string, Semaphore>()
+  const semaphores = new Map<string, ReturnType<typeof createSemaphore>>()
   return {
     async acquire(key: string, timeoutMs?: number): Promise<Release> {
       const semaphore = semaphores.get(key) ?? createSemaphore(options)

@@ -7,20 +7,8 @@ export interface Flight<Result> {
 
 type Work<Result> = (flight: Pick<Flight<Result>, 'isSuperseded'>) => Promise<Result>
 
-interface SingleFlight<Result> {
-  /** Joins the run in progress for the key, or starts `work`. */
-  join(key: string, work: Work<Result>): Flight<Result>
-  /** The result of `join`. */
-  run(key: string, work: Work<Result>): Promise<Result>
-  /**
-   * The next call for the key (or for any key) starts a new run. Runs in progress are marked as
-   * superseded and still settle for the callers that wait for them.
-   */
-  supersede(key?: string): void
-}
-
 /** At most one run per key at a time, such as one query for all that miss the same cache entry. */
-export function createSingleFlight<Result>(): SingleFlight<Result> {
+export function createSingleFlight<Result>() {
   const flights = new Map<string, { isSuperseded: boolean; result: Promise<Result> }>()
 
   function start(key: string, work: Work<Result>): Flight<Result> {
@@ -32,12 +20,19 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
     flights.set(key, flight)
     return flight
   }
-  const join = (key: string, work: Work<Result>) => flights.get(key) ?? start(key, work)
+  /** Joins the run in progress for the key, or starts `work`. */
+  const join = (key: string, work: Work<Result>): Flight<Result> =>
+    flights.get(key) ?? start(key, work)
 
   return {
     join,
-    run: (key, work) => join(key, work).result,
-    supersede(key) {
+    /** The result of `join`. */
+    run: (key: string, work: Work<Result>) => join(key, work).result,
+    /**
+     * The next call for the key (or for any key) starts a new run. Runs in progress are marked as
+     * superseded and still settle for the callers that wait for them.
+     */
+    supersede(key?: string): void {
       for (const name of key === undefined ? [...flights.keys()] : [key]) {
         const flight = flights.get(name)
         if (flight !== undefined) flight.isSuperseded = true

@@ -8,15 +8,6 @@ import type {
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, formatCount, printResult, type Terminal } from '../terminal/terminal.ts'
 
-interface AuditReport {
-  listener: AuditListener
-  ledgerFaults(faults: readonly string[]): void
-  /** Writes the summary, or the whole report as JSON; true if anything was found. */
-  finish(summary: AuditSummary): boolean
-  /** Removes the progress bar; may be called twice. */
-  stop(): void
-}
-
 const stageNames: Record<AuditStage, string> = {
   reading: 'Reading keys   ',
   comparing: 'Comparing keys ',
@@ -24,30 +15,32 @@ const stageNames: Record<AuditStage, string> = {
 }
 
 /** Writes faults and findings to stdout as they occur, or at the end as JSON; progress goes to stderr. */
-export function createAuditReport(terminal: Terminal): AuditReport {
+export function createAuditReport(terminal: Terminal) {
   const { stdout, stderr, json } = terminal
   const findings: AuditFinding[] = []
   const failures: AuditFailure[] = []
   const ledgerFaults: string[] = []
   const bar = createProgressBar(terminal)
   const { red } = colorsFor(terminal)
+  const listener: AuditListener = {
+    progress: (stage, done, total) => bar.show(stageNames[stage], done, total),
+    finding(finding) {
+      findings.push(finding)
+      if (!json) bar.interrupt(() => stdout.write(findingLine(finding, terminal)))
+    },
+    failure(failure) {
+      failures.push(failure)
+      if (!json) bar.interrupt(() => stderr.write(failureLine(failure)))
+    },
+  }
   return {
-    ledgerFaults(faults) {
+    listener,
+    ledgerFaults(faults: readonly string[]): void {
       ledgerFaults.push(...faults)
       if (!json) for (const fault of faults) stdout.write(`${red('BROKEN')}  ${fault}\n`)
     },
-    listener: {
-      progress: (stage, done, total) => bar.show(stageNames[stage], done, total),
-      finding(finding) {
-        findings.push(finding)
-        if (!json) bar.interrupt(() => stdout.write(findingLine(finding, terminal)))
-      },
-      failure(failure) {
-        failures.push(failure)
-        if (!json) bar.interrupt(() => stderr.write(failureLine(failure)))
-      },
-    },
-    finish(summary) {
+    /** Writes the summary, or the whole report as JSON; true if anything was found. */
+    finish(summary: AuditSummary): boolean {
       bar.stop()
       printResult(terminal, { ...summary, findings, failures, ledgerFaults }, () =>
         summaryLine(summary, findings, failures),
@@ -55,6 +48,7 @@ export function createAuditReport(terminal: Terminal): AuditReport {
       if (!json) stderr.write(advice(summary, findings))
       return findings.length + failures.length + ledgerFaults.length > 0
     },
+    /** Removes the progress bar; may be called twice. */
     stop: bar.stop,
   }
 }

@@ -9,7 +9,7 @@ import { listen } from './listen.ts'
 import type { FollowOptions } from './options.ts'
 import type { PublishedKeys } from './published-keys.ts'
 import { followProjects, readProjects } from './source.ts'
-import { createFileWriter } from './write-files.ts'
+import { writeFiles } from './write-files.ts'
 
 /** Pause between two attempts to write the files, and between two looks at the clocks. */
 const tickMs = 1_000
@@ -38,7 +38,7 @@ export async function followOnce(
     const kind = error.code === 'project_not_found' ? 'not_found' : 'unavailable'
     throw new CommandError(kind, error.message)
   })
-  if (output !== undefined) await createFileWriter(output).write(keys)
+  if (output !== undefined) await writeFiles(output, keys)
   report(summaryOf(keys))
   const failure = exec && (await runCommand({ ...options, command: exec }, projects))
   if (failure) throw new CommandError('error', `--exec ${failure}.`)
@@ -109,7 +109,6 @@ function createDelivery(
   { signal, report }: Pick<FollowContext, 'signal' | 'report'>,
 ) {
   const { output, exec, onStale } = options
-  const writer = output && createFileWriter(output)
   const run = exec && createHook({ ...options, command: exec, signal, onProblem: report })
   let isFirst = true
   return async (followed: readonly Followed[]): Promise<void> => {
@@ -118,7 +117,7 @@ function createDelivery(
     for (const one of changed) one.hasChanged = false
     const sets = followed.flatMap((one) => shownOf(one, onStale) ?? [])
     try {
-      const hasChanged = writer === undefined || (await writer.write(sets))
+      const hasChanged = output === undefined || (await writeFiles(output, sets))
       if (hasChanged) report(summaryOf(sets))
       // At the start too: an earlier follower may have ended before it ran the command.
       if (run && (hasChanged || isFirst)) run(changed.map(({ project }) => project))

@@ -51,13 +51,6 @@ interface SourceOptions {
   report(message: string): void
 }
 
-export interface Source {
-  /** Resolves at the end, after the signal was aborted. */
-  ended: Promise<void>
-  /** Asks for all documents again at once, without waiting for a change. */
-  refresh(): void
-}
-
 function inBatches(followed: readonly Followed[]): Followed[][] {
   const count = Math.ceil(followed.length / projectsPerRequest)
   return Array.from({ length: count }, (_, index) =>
@@ -66,13 +59,15 @@ function inBatches(followed: readonly Followed[]): Followed[][] {
 }
 
 /** Follows the projects, up to 100 on each connection, and retries until the signal is aborted. */
-export function followProjects(options: SourceOptions): Source {
+export function followProjects(options: SourceOptions) {
   const batches = inBatches(options.followed).map((followed) => {
     return createBatch({ ...options, followed })
   })
   return {
-    ended: Promise.all(batches.map((batch) => batch.run())).then(() => undefined),
-    refresh() {
+    /** Resolves at the end, after the signal was aborted. */
+    ended: Promise.all(batches.map((batch) => batch.run())),
+    /** Asks for all documents again at once, without waiting for a change. */
+    refresh(): void {
       for (const batch of batches) batch.refresh()
     },
   }

@@ -12,34 +12,28 @@ export interface OutputOptions extends FormatOptions {
   format: Format
 }
 
-export interface FileWriter {
-  /**
-   * Makes the files contain these key sets. Returns whether any has changed. Rejects if one cannot
-   * be written; then each file is as before or new, and never a part of either.
-   */
-  write(sets: readonly PublishedKeys[]): Promise<boolean>
-}
-
-/** Files are replaced by a rename, if their content differs, and read back before it. */
-export function createFileWriter(options: OutputOptions): FileWriter {
-  return {
-    async write(sets) {
-      const output = options.format(sets, options)
-      const { keyFolder = options.out, keyFiles, files } = output
-      const manifest = join(keyFolder, manifestName)
-      const names = keyFiles.map(({ path }) => relative(keyFolder, path))
-      const before = await readManifest(manifest)
-      const obsolete = before.filter((name) => !names.includes(name))
-      // Written first with the files of both, so that a kill loses track of none.
-      const both = [...new Set([...before, ...names])]
-      if (both.length > 0) await replace({ path: manifest, content: manifestText(both) })
-      const changed = []
-      for (const file of [...keyFiles, ...files]) changed.push(await replace(file))
-      for (const name of obsolete) await rm(join(keyFolder, name), { force: true })
-      if (obsolete.length > 0) await replace({ path: manifest, content: manifestText(names) })
-      return changed.includes(true) || obsolete.length > 0
-    },
-  }
+/**
+ * Makes the files contain these key sets. Returns whether any has changed. Rejects if one cannot be
+ * written; then each file is as before or new, and never a part of either: it is replaced by a rename,
+ * if its content differs, and read back before that.
+ */
+export async function writeFiles(
+  options: OutputOptions,
+  sets: readonly PublishedKeys[],
+): Promise<boolean> {
+  const { keyFolder = options.out, keyFiles, files } = options.format(sets, options)
+  const manifest = join(keyFolder, manifestName)
+  const names = keyFiles.map(({ path }) => relative(keyFolder, path))
+  const before = await readManifest(manifest)
+  const obsolete = before.filter((name) => !names.includes(name))
+  // Written first with the files of both, so that a kill loses track of none.
+  const both = [...new Set([...before, ...names])]
+  if (both.length > 0) await replace({ path: manifest, content: manifestText(both) })
+  const changed = []
+  for (const file of [...keyFiles, ...files]) changed.push(await replace(file))
+  for (const name of obsolete) await rm(join(keyFolder, name), { force: true })
+  if (obsolete.length > 0) await replace({ path: manifest, content: manifestText(names) })
+  return changed.includes(true) || obsolete.length > 0
 }
 
 function manifestText(names: string[]): string {

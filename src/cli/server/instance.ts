@@ -16,23 +16,13 @@ import { maxConnections } from './descriptors.ts'
 import { openLogSigner } from './log-key.ts'
 
 /** The registry of one process. */
-export interface Registry {
-  context: Context
-  /** Resolves once the store can be used; rejects with one line for a person if it never can. */
-  prepared: Promise<void>
-  /** Uses another list of compromised keys from now on. Throws if it is not valid. */
-  replaceBlocklist(blocklist: Uint8Array | undefined): void
-  close(): Promise<void>
-}
+export type Registry = Awaited<ReturnType<typeof openRegistry>>
 
 /**
  * Opens the configured store and the intake threads, which start with the first key. `mustExist`: as
  * for `openServerStore`.
  */
-export async function openRegistry(
-  config: Config,
-  { mustExist }: { mustExist: boolean },
-): Promise<Registry> {
+export async function openRegistry(config: Config, { mustExist }: { mustExist: boolean }) {
   const intake = createIntakePool({ ...intakeBounds(config), ...readBlocklist(config) })
   const logSigner = openLogSigner(config, { create: !mustExist })
   const { databaseUrl, databaseReplicaUrl: replicaUrl } = config
@@ -53,9 +43,11 @@ export async function openRegistry(
   }
   return {
     context,
+    /** Resolves once the store can be used; rejects with one line for a person if it never can. */
     prepared,
+    /** Uses another list of compromised keys from now on. Throws if it is not valid. */
     replaceBlocklist: intake.replaceBlocklist,
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([intake.close(), replays.close()])
       await store.close()
     },

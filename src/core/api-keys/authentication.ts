@@ -29,20 +29,7 @@ export function namesSession(header: string | undefined): boolean {
   return header?.trim() === sessionMarker
 }
 
-export interface Authenticator {
-  /**
-   * The caller with the API key in the `X-Api-Key` header or, if that is `session`, with the secret of
-   * a session. Throws `missing_api_key`, `invalid_api_key` or `invalid_session`, which do not say
-   * whether the secret was ever valid.
-   */
-  authenticate(header: string | undefined, sessionSecret?: string): Promise<Principal>
-  /** Records that the credential was used now. */
-  recordUse(credential: Credential): void
-  /** Writes the recorded last uses to the store. */
-  flush(): Promise<void>
-  /** Writes them a last time and stops the periodic writes. */
-  close(): Promise<void>
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>
 
 /**
  * Every change to an API key, a session or a sign-in rule, and to a trust policy, which deletes the API
@@ -51,7 +38,7 @@ export interface Authenticator {
  * demotion and expiry take effect with the next request, on every replica. The head is read before the
  * record, so the record is at least as new.
  */
-export function createAuthenticator({ store, clock, config }: Context): Authenticator {
+export function createAuthenticator({ store, clock, config }: Context) {
   const callers = new LRUCache<string, Principal>({ max: maxCallers })
   const lastUses = createLastUses(store)
 
@@ -88,7 +75,12 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
   }
 
   return {
-    async authenticate(header, sessionSecret) {
+    /**
+     * The caller with the API key in the `X-Api-Key` header or, if that is `session`, with the secret
+     * of a session. Throws `missing_api_key`, `invalid_api_key` or `invalid_session`, which do not say
+     * whether the secret was ever valid.
+     */
+    async authenticate(header: string | undefined, sessionSecret?: string): Promise<Principal> {
       if (header === undefined || /^[ \t]*$/.test(header)) throw missingApiKey()
       const type = namesSession(header) ? 'session' : 'api_key'
       const secret = parseApiKeySecret(type === 'session' ? (sessionSecret ?? '') : header)
@@ -97,8 +89,11 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
       lastUses.record(caller.credential, clock.now())
       return caller
     },
-    recordUse: (credential) => lastUses.record(credential, clock.now()),
+    /** Records that the credential was used now. */
+    recordUse: (credential: Credential) => lastUses.record(credential, clock.now()),
+    /** Writes the recorded last uses to the store. */
     flush: lastUses.flush,
+    /** Writes them a last time and stops the periodic writes. */
     close: lastUses.close,
   }
 }

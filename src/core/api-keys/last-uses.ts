@@ -4,19 +4,11 @@ import { isoTime } from '../times.ts'
 
 const flushIntervalMs = 10_000
 
-export interface LastUses {
-  /** `time` is in epoch milliseconds. */
-  record(credential: Credential, time: number): void
-  /** Resolves once an attempt to write all uses recorded so far has ended. */
-  flush(): Promise<void>
-  close(): Promise<void>
-}
-
 /**
  * Records the last uses of API keys and sessions, and writes them with one change every 10 seconds. Best effort:
  * a failed write is retried with the next one, and lost if the process ends.
  */
-export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
+export function createLastUses(store: Pick<Store, 'commit'>) {
   const uses = new Map<string, { credential: Credential; time: number }>()
   const timer = setInterval(() => void flush(), flushIntervalMs)
   timer.unref()
@@ -36,6 +28,7 @@ export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
       for (const [id, use] of recorded) if (!uses.has(id)) uses.set(id, use)
     }
   }
+  /** Resolves once an attempt to write all uses recorded so far has ended. */
   async function flush(): Promise<void> {
     // A write in progress contains only earlier uses; later ones need another write.
     await writing
@@ -46,12 +39,13 @@ export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
   }
 
   return {
-    record(credential, time) {
+    /** `time` is in epoch milliseconds. */
+    record(credential: Credential, time: number): void {
       // One that was exchanged for a token is of minutes, and its policy has the time.
       if (credential.type !== 'exchanged_key') uses.set(credential.id, { credential, time })
     },
     flush,
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer)
       await flush()
     },

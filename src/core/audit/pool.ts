@@ -5,19 +5,13 @@ import type { Fault } from '../../intake/types.ts'
 import { siblingModule } from '../../runtime/modules.ts'
 import type { KeyToExamine } from './worker.ts'
 
-/** Worker threads for the computations of an audit. */
-export interface AuditPool {
-  /** Keys that can be examined at the same time. */
-  threads: number
-  /** `examineSlowly` in a thread. Rejects if the examination failed or was aborted. */
-  examine(key: KeyToExamine): Promise<Fault[]>
-  /** `sharedPrimes` in a thread. */
-  sharedPrimes(moduli: readonly bigint[]): Promise<SharedPrime[]>
-  close(): Promise<void>
-}
+export type AuditPool = ReturnType<typeof createAuditPool>
 
-/** Leaves one processor to other programs. `signal` aborts computations that are under way. */
-export function createAuditPool(signal?: AbortSignal): AuditPool {
+/**
+ * Worker threads for the computations of an audit, which leave one processor to other programs.
+ * `signal` aborts computations that are under way.
+ */
+export function createAuditPool(signal?: AbortSignal) {
   const threads = Math.max(1, availableParallelism() - 1)
   const source = siblingModule(import.meta.url, 'worker')
   const options = { filename: source.href, minThreads: 0 }
@@ -33,10 +27,13 @@ export function createAuditPool(signal?: AbortSignal): AuditPool {
   })
   const abortable = signal === undefined ? {} : { signal }
   return {
+    /** Keys that can be examined at the same time. */
     threads,
-    examine: (key) => examiners.run(key, abortable),
-    sharedPrimes: (moduli) => comparer.run(moduli, abortable),
-    async close() {
+    /** `examineSlowly` in a thread. Rejects if the examination failed or was aborted. */
+    examine: (key: KeyToExamine) => examiners.run(key, abortable),
+    /** `sharedPrimes` in a thread. */
+    sharedPrimes: (moduli: readonly bigint[]) => comparer.run(moduli, abortable),
+    async close(): Promise<void> {
       await Promise.all([examiners.destroy(), comparer.destroy()])
     },
   }

@@ -23,18 +23,10 @@ export interface KeyFigures {
   hasFailed: boolean
 }
 
-/** Counts the registry. Each use takes another census in the background, if it is time. */
-export interface KeyStatistics {
-  /** Never waits, and never throws. */
-  figures(): KeyFigures
-  /** A census of the last two minutes. Rejects with `storage_unavailable` if none can be taken. */
-  census(): Promise<Census>
-}
+export type KeyStatistics = ReturnType<typeof createKeyStatistics>
 
-export function createKeyStatistics({
-  store,
-  clock,
-}: Pick<Context, 'store' | 'clock'>): KeyStatistics {
+/** Counts the registry. Each use takes another census in the background, if it is time. */
+export function createKeyStatistics({ store, clock }: Pick<Context, 'store' | 'clock'>) {
   let last: Census | undefined
   let countedAt: number | undefined
   let recountAt = Number.NEGATIVE_INFINITY
@@ -65,14 +57,16 @@ export function createKeyStatistics({
   }
   const isRecent = (time: number) => clock.monotonic() - time < maxAgeMs
   return {
-    figures() {
+    /** Never waits, and never throws. */
+    figures(): KeyFigures {
       countIfDue()
       const age =
         countedAt === undefined ? {} : { ageSeconds: (clock.monotonic() - countedAt) / 1_000 }
       const { keys = [], warnings = [] } = last ?? {}
       return { ...summarize(keys, clock.now()), warnings, ...age, hasFailed }
     },
-    async census() {
+    /** A census of the last two minutes. Rejects with `storage_unavailable` if none can be taken. */
+    async census(): Promise<Census> {
       countIfDue()
       if (last !== undefined && countedAt !== undefined && isRecent(countedAt)) return last
       counting ??= count()

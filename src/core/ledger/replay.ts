@@ -32,13 +32,6 @@ interface SubjectState {
 /** The subjects of a kind that the events speak of. */
 export type SubjectIds = (name: SubjectName) => string[]
 
-export interface Replay {
-  /** Applies the next event. */
-  apply(event: EventContent): void
-  idsOf: SubjectIds
-  compare(rows: LedgerRows): Comparison
-}
-
 export interface Comparison {
   differences: Difference[]
   /**
@@ -52,7 +45,7 @@ export interface Comparison {
  * Folds the events of one ledger into the state that the tables must hold, and compares them. Pure; its
  * memory grows with the subjects of the ledger, not with its events. Long because all of it shares them.
  */
-export function createReplay(ledgerId: string): Replay {
+export function createReplay(ledgerId: string) {
   const scope = ledgerId === systemLedgerId ? 'system' : 'project'
   const names = subjectNames.filter((name) => [scope, 'both'].includes(subjectKinds[name].ledger))
   const states = new Map(names.map((name) => [name, new Map<string, SubjectState>()]))
@@ -78,7 +71,8 @@ export function createReplay(ledgerId: string): Replay {
     return result
   }
   return {
-    apply(event) {
+    /** Applies the next event. */
+    apply(event: EventContent): void {
       for (const name of names) {
         for (const effect of subjectKinds[name].effects(event)) {
           const before = states.get(name)?.get(effect.id)?.members ?? {}
@@ -88,8 +82,8 @@ export function createReplay(ledgerId: string): Replay {
         }
       }
     },
-    idsOf: (name) => [...(states.get(name)?.keys() ?? [])],
-    compare(rows) {
+    idsOf: (name: SubjectName) => [...(states.get(name)?.keys() ?? [])],
+    compare(rows: LedgerRows): Comparison {
       const results = names.map((name) => compareKind(name, rows[name]))
       return {
         differences: results.flatMap(({ differences }) => differences),

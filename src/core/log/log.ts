@@ -11,19 +11,7 @@ export interface LogState {
 }
 
 /** The part of this process in the log. All but the state throw `log_stopped` if it has none. */
-export interface Log {
-  /** A checkpoint with everything that was committed before the call. */
-  sign(): Promise<LogEpoch>
-  /** Starts a tree, where the one before cannot go on, and signs its first checkpoint. */
-  startEpoch(origin: Origin): Promise<LogEpoch>
-  /** After the last run. */
-  state(): LogState
-  /** What became of the last checkpoint at each witness. */
-  witnesses(): readonly WitnessResult[]
-  /** Called after each run. */
-  onRun(observe: (state: LogState) => void): void
-  close(): void
-}
+export type Log = ReturnType<typeof createLog>
 
 /**
  * The heads that a run at the interval appends at most, at a cost of under a second of CPU. The next
@@ -35,7 +23,7 @@ export const maxHeadsPerRun = 20_000
  * Signs checkpoints at the configured interval, if this process has a key, and on request. Runs follow
  * one another: one that is requested begins after those before it.
  */
-export function createLog(context: LogContext, signer: LogSigner | undefined): Log {
+export function createLog(context: LogContext, signer: LogSigner | undefined) {
   const intervalMs = context.config.logInterval * 1_000
   const observers: ((state: LogState) => void)[] = []
   let state: LogState = {}
@@ -71,16 +59,21 @@ export function createLog(context: LogContext, signer: LogSigner | undefined): L
   }
   schedule(intervalMs)
   return {
-    sign: () => run((one) => signCheckpoint(context, one)),
-    startEpoch: (origin) =>
+    /** A checkpoint with everything that was committed before the call. */
+    sign: (): Promise<LogEpoch> => run((one) => signCheckpoint(context, one)),
+    /** Starts a tree, where the one before cannot go on, and signs its first checkpoint. */
+    startEpoch: (origin: Origin): Promise<LogEpoch> =>
       run(async (one) => {
         await startEpoch(context, one, origin, await context.store.log.epoch())
         return signCheckpoint(context, one)
       }),
+    /** After the last run. */
     state: () => state,
-    witnesses: () => context.witnesses?.results() ?? [],
-    onRun: (observe) => void observers.push(observe),
-    close() {
+    /** What became of the last checkpoint at each witness. */
+    witnesses: (): readonly WitnessResult[] => context.witnesses?.results() ?? [],
+    /** Called after each run. */
+    onRun: (observe: (state: LogState) => void) => void observers.push(observe),
+    close(): void {
       isClosed = true
       clearTimeout(timer)
     },

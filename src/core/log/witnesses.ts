@@ -37,20 +37,13 @@ export interface Submission {
   signedSize(): number
 }
 
-/** Both methods wait for every witness that they ask, and throw `log_stopped` if one contradicts. */
-export interface Witnesses {
-  /** Compares a signed checkpoint with what the witnesses know, unless they have confirmed one. */
-  confirm(submission: Submission): Promise<void>
-  /** Returns the note with the cosignatures of the witnesses that were there. */
-  cosign(submission: Submission): Promise<string>
-  /** The last result of each witness that was asked. */
-  results(): readonly WitnessResult[]
-}
+export type Witnesses = ReturnType<typeof createWitnesses>
 
 /** Requests per witness and checkpoint: the first one may only tell which size the witness knows. */
 const maxAttempts = 3
 
-export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFetch): Witnesses {
+/** `confirm` and `cosign` wait for every witness that they ask, and throw `log_stopped` if one contradicts. */
+export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFetch) {
   /** What each witness has told this process about the log that it was asked about last. */
   const known = new Map<Witness, { origin: string; size: number }>()
   const results = new Map<Witness, WitnessResult>()
@@ -105,12 +98,14 @@ export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFe
     return failed(witness, 'it names another size at each request')
   }
   return {
-    async confirm(submission) {
+    /** Compares a signed checkpoint with what the witnesses know, unless they have confirmed one. */
+    async confirm(submission: Submission): Promise<void> {
       const { origin } = parseCheckpoint(parseNote(submission.note).text)
       const some = witnesses.filter((witness) => !hasConfirmed(witness, origin))
       await ask(some, submission)
     },
-    async cosign(submission) {
+    /** Returns the note with the cosignatures of the witnesses that were there. */
+    async cosign(submission: Submission): Promise<string> {
       const { text, signatures } = parseNote(submission.note)
       const missing = witnesses.filter(
         ({ key }) => !signatures.some(({ name, id }) => name === key.name && id === key.id),
@@ -118,7 +113,9 @@ export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFe
       const lines = signatures.map(({ line }) => line)
       return formatNote(text, [...lines, ...(await ask(missing, submission))])
     },
-    results: () => witnesses.flatMap((witness) => results.get(witness) ?? []),
+    /** The last result of each witness that was asked. */
+    results: (): readonly WitnessResult[] =>
+      witnesses.flatMap((witness) => results.get(witness) ?? []),
   }
 }
 

@@ -46,25 +46,14 @@ export interface ProviderLogout {
   once: TokenUse
 }
 
-/** Everything that is asked of the OpenID provider; rejects if it cannot be reached, or refuses. */
-export interface Provider {
-  authorizationUrl(redirectUri: string, checks: SignInChecks): Promise<string>
-  /** Exchanges the code in the URL that the provider sent the browser to. */
-  redeem(url: URL, checks: SignInChecks): Promise<Identity>
-  verifyLogoutToken(token: string): Promise<ProviderLogout>
-  /** Where the person signs out at the provider; undefined if it has no such address. */
-  endSessionUrl(parameters: Record<string, string>): Promise<string | undefined>
-  /** Authenticates with the client secret or private key of this configuration from now on. */
-  replaceSecrets(config: OidcConfig): void
-}
-
 /** The keys of logout tokens are cached with the rest, because anyone can have a token checked. */
 interface Metadata {
   configuration: oidc.Configuration
   logoutKeys: ReturnType<typeof createRemoteJWKSet>
 }
 
-export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: Clock): Provider {
+/** Everything that is asked of the OpenID provider; rejects if it cannot be reached, or refuses. */
+export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: Clock) {
   const discoveries = createSingleFlight<Metadata>()
   let known: (Metadata & { readAt: number }) | undefined
   let secrets = config
@@ -85,7 +74,10 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
   }
 
   return {
-    async authorizationUrl(redirectUri, { state, nonce, codeVerifier, maxAge }) {
+    async authorizationUrl(
+      redirectUri: string,
+      { state, nonce, codeVerifier, maxAge }: SignInChecks,
+    ): Promise<string> {
       const { configuration } = await discover()
       const url = oidc.buildAuthorizationUrl(configuration, {
         redirect_uri: redirectUri,
@@ -100,7 +92,11 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
       return url.href
     },
 
-    async redeem(url, { state, nonce, codeVerifier, maxAge }) {
+    /** Exchanges the code in the URL that the provider sent the browser to. */
+    async redeem(
+      url: URL,
+      { state, nonce, codeVerifier, maxAge }: SignInChecks,
+    ): Promise<Identity> {
       const { configuration } = await discover()
       const tokens = await oidc.authorizationCodeGrant(configuration, url, {
         expectedState: state,
@@ -119,7 +115,7 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
       return { ...identity, claims: { ...more, ...claims } }
     },
 
-    async verifyLogoutToken(token) {
+    async verifyLogoutToken(token: string): Promise<ProviderLogout> {
       const { configuration, logoutKeys } = await discover()
       const { issuer } = configuration.serverMetadata()
       const { payload, protectedHeader } = await jwtVerify(token, logoutKeys, {
@@ -143,13 +139,15 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
       }
     },
 
-    async endSessionUrl(parameters) {
+    /** Where the person signs out at the provider; undefined if it has no such address. */
+    async endSessionUrl(parameters: Record<string, string>): Promise<string | undefined> {
       const { configuration } = await discover()
       if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined
       return oidc.buildEndSessionUrl(configuration, parameters).href
     },
 
-    replaceSecrets(next) {
+    /** Authenticates with the client secret or private key of this configuration from now on. */
+    replaceSecrets(next: OidcConfig): void {
       secrets = next
     },
   }

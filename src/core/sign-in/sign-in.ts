@@ -9,7 +9,7 @@ import type { SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { isPlain } from '../trust/conditions.ts'
 import { failure, storedClaims, toPerson } from './claims.ts'
-import type { Provider, SignInChecks } from './provider.ts'
+import type { SignInChecks } from './provider.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
 
 /** Seconds for which a sign-in at the provider may take. */
@@ -40,25 +40,16 @@ export type SignInResult =
   /** No rule gives the person a role; these are their claims. */
   | { refusedClaims: Record<string, unknown> }
 
-export interface SignIn extends Pick<Provider, 'replaceSecrets'> {
-  /** Throws `sign_in_unavailable`. `recent`: the person is to prove again who they are. */
-  begin(returnPath: string | undefined, recent: boolean): Promise<Redirect>
-  /** Throws `sign_in_failed` or `sign_in_unavailable`. */
-  finish(callback: Callback): Promise<SignInResult>
-  /** Ends the sessions that a logout token names. Throws `sign_in_failed` if it is not valid. */
-  logOut(token: string, requestId: string): Promise<void>
-  /** Where a person signs out at the provider; undefined while it cannot be reached. */
-  signOutUrl(session: SessionRecord | undefined): Promise<string | undefined>
-}
+export type SignIn = NonNullable<Awaited<ReturnType<typeof createSignIn>>>
 
 /** Signing in through the configured OpenID provider; undefined without one. */
-export async function createSignIn(context: Context): Promise<SignIn | undefined> {
+export async function createSignIn(context: Context) {
   const { config, store, clock, fetch } = context
   const { oidc, publicUrl } = config
   if (oidc === undefined) return undefined
   // With its libraries, which other servers do without.
   const { createProvider } = await import('./provider.ts')
-  const provider: Provider = createProvider(oidc, fetch, clock)
+  const provider = createProvider(oidc, fetch, clock)
   const redirectUri = `${publicUrl}/sign-in/callback`
 
   async function redeem({ search, cookie }: Callback, attempt: Attempt | undefined) {
@@ -72,7 +63,8 @@ export async function createSignIn(context: Context): Promise<SignIn | undefined
   }
 
   return {
-    async begin(returnPath, recent) {
+    /** Throws `sign_in_unavailable`. `recent`: the person is to prove again who they are. */
+    async begin(returnPath: string | undefined, recent: boolean): Promise<Redirect> {
       const secret = randomBytes(32).toString('base64url')
       const path = localPath(returnPath)
       const attempt = { secret, startMs: clock.now(), recent, returnPath: path }
@@ -81,7 +73,8 @@ export async function createSignIn(context: Context): Promise<SignIn | undefined
       return { url, cookie: formatAttempt(attempt) }
     },
 
-    async finish(callback) {
+    /** Throws `sign_in_failed` or `sign_in_unavailable`. */
+    async finish(callback: Callback): Promise<SignInResult> {
       const attempt = parseAttempt(callback.cookie)
       const identity = await redeem(callback, attempt)
       const { issuer, subject } = identity
@@ -118,7 +111,8 @@ export async function createSignIn(context: Context): Promise<SignIn | undefined
       return { ...created, returnPath: attempt?.returnPath ?? localPath(undefined) }
     },
 
-    async logOut(token, requestId) {
+    /** Ends the sessions that a logout token names. Throws `sign_in_failed` if it is not valid. */
+    async logOut(token: string, requestId: string): Promise<void> {
       const { issuer, subject, providerSessionId, issueTime, once } = await provider
         .verifyLogoutToken(token)
         .catch(rethrowFault)
@@ -139,7 +133,8 @@ export async function createSignIn(context: Context): Promise<SignIn | undefined
       })
     },
 
-    async signOutUrl(session) {
+    /** Where a person signs out at the provider; undefined while it cannot be reached. */
+    async signOutUrl(session: SessionRecord | undefined): Promise<string | undefined> {
       if (session?.person === undefined) return undefined
       const { claims, subject } = session.person
       const { email, preferred_username: name = email } = claims

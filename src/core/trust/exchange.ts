@@ -23,22 +23,13 @@ import { checkSignature, examineSubjectToken, type Grant } from './subject-token
 const forgetIntervalMs = { busy: 1_000, idle: 60_000 }
 
 /** A token, and the one policy that accepts it. */
-export interface AcceptedToken {
+interface AcceptedToken {
   policy: TrustPolicyRecord
   grant: Grant
 }
 
-export interface TokenExchange {
-  /** Throws `refusedToken()` unless exactly one policy, or the one that is named, accepts the token. */
-  accept(parameters: Readonly<Record<string, string>>): Promise<AcceptedToken>
-  /** Issues the API key. Throws `refusedToken()` if the policy changed, or the token was used. */
-  issue(accepted: AcceptedToken, requestId: string): Promise<TokenExchangeResponse>
-  /** Ends the periodic removal of what has expired. */
-  close(): void
-}
-
 /** Long because its functions share what is in memory. */
-export function createTokenExchange(context: Context, keys: IssuerKeys): TokenExchange {
+export function createTokenExchange(context: Context, keys: IssuerKeys) {
   const { store, clock } = context
   let cached: { head: string | undefined; policies: TrustPolicyRecord[] } | undefined
   let forgotAt = Number.NEGATIVE_INFINITY
@@ -61,8 +52,10 @@ export function createTokenExchange(context: Context, keys: IssuerKeys): TokenEx
   const timer = setInterval(forgetExpired, forgetIntervalMs.idle).unref()
 
   return {
+    /** Ends the periodic removal of what has expired. */
     close: () => clearInterval(timer),
-    async accept(parameters) {
+    /** Throws `refusedToken()` unless exactly one policy, or the one that is named, accepts the token. */
+    async accept(parameters: Readonly<Record<string, string>>): Promise<AcceptedToken> {
       const { text, policyId } = readParameters(parameters)
       const token = decodeToken(text)
       if ('fault' in token) throw refusedToken()
@@ -90,7 +83,11 @@ export function createTokenExchange(context: Context, keys: IssuerKeys): TokenEx
       return only
     },
 
-    async issue({ policy, grant }, requestId) {
+    /** Issues the API key. Throws `refusedToken()` if the policy changed, or the token was used. */
+    async issue(
+      { policy, grant }: AcceptedToken,
+      requestId: string,
+    ): Promise<TokenExchangeResponse> {
       const secret = newApiKeySecret()
       const nowMs = clock.now()
       const { id: policyId, name, issuer, role, projectId } = policy

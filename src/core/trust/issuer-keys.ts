@@ -41,10 +41,7 @@ interface FetchedKey extends IssuerKey {
 /** The key, or a sentence for an administrator that says why there is none. */
 export type IssuerKeyLookup = { key: IssuerKey } | { fault: string }
 
-export interface IssuerKeys {
-  /** The key of the issuer for the `kid` and `alg` of a token; fetches the keys if need be. */
-  find(source: IssuerKeySource, kid: string, alg: string): Promise<IssuerKeyLookup>
-}
+export type IssuerKeys = ReturnType<typeof createIssuerKeys>
 
 interface KeySet {
   /** By the text of the JWK, so that each is examined once. */
@@ -62,7 +59,7 @@ interface KeySet {
  * They are fetched again when their headers say so, and for an unknown kid, at most every 30 seconds;
  * if that fails, the last ones are used for another hour. Long because its functions share the cache.
  */
-export function createIssuerKeys(context: Context): IssuerKeys {
+export function createIssuerKeys(context: Context) {
   const { clock } = context
   const keySets = new LRUCache<string, KeySet>({ max: maxKeySets })
   const flights = createSingleFlight<KeySet>()
@@ -85,7 +82,8 @@ export function createIssuerKeys(context: Context): IssuerKeys {
   }
 
   return {
-    async find(source, kid, alg) {
+    /** The key of the issuer for the `kid` and `alg` of a token; fetches the keys if need be. */
+    async find(source: IssuerKeySource, kid: string, alg: string): Promise<IssuerKeyLookup> {
       if (source.keySource === 'project') {
         return findProjectKey(context, source.projectId ?? '', { kid, alg })
       }

@@ -1,28 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-export interface Connections {
-  /** Tracks a request from the arrival of its head until its response is sent. */
-  track(request: IncomingMessage, response: ServerResponse): void
-  /** Whether the client sends ahead more requests than are answered on one connection. */
-  isFlooded(socket: Socket): boolean
-  /**
-   * The responses that the client will still receive, in order: those being sent, and those to
-   * completely received requests.
-   */
-  pendingResponses(socket: Socket): ServerResponse[]
-  /**
-   * Lets a request wait for a change, one per connection: responses are sent in order, so a second
-   * would be late. Returns a function that ends the wait, or undefined if another request waits or
-   * the client has disconnected. Calls `onDisconnect` even while earlier responses are pending.
-   */
-  startWait(socket: Socket, onDisconnect: () => void): (() => void) | undefined
-  /**
-   * Aborted when the connection is closed. Fastify's `request.signal` misses that: it waits for the
-   * request to close, which happens when its body has been read.
-   */
-  closeSignal(socket: Socket): AbortSignal
-}
+export type Connections = ReturnType<typeof createConnections>
 
 /**
  * Requests of one connection that may wait for their responses. Node reads up to 64 KB ahead, which
@@ -30,7 +9,7 @@ export interface Connections {
  */
 const maxPipelined = 32
 
-export function createConnections(): Connections {
+export function createConnections() {
   const tracked = new WeakMap<Socket, Set<ServerResponse>>()
   const waiting = new WeakSet<Socket>()
   const closeSignals = new WeakMap<Socket, AbortSignal>()
@@ -39,21 +18,32 @@ export function createConnections(): Connections {
     tracked.get(this.req.socket)?.delete(this)
   }
   return {
-    track({ socket }, response) {
+    /** Tracks a request from the arrival of its head until its response is sent. */
+    track({ socket }: IncomingMessage, response: ServerResponse): void {
       const responses = tracked.get(socket)
       if (responses?.has(response)) return
       if (responses === undefined) tracked.set(socket, new Set([response]))
       else responses.add(response)
       response.once('close', untrack)
     },
-    isFlooded: (socket) => (tracked.get(socket)?.size ?? 0) >= maxPipelined,
-    pendingResponses(socket) {
+    /** Whether the client sends ahead more requests than are answered on one connection. */
+    isFlooded: (socket: Socket) => (tracked.get(socket)?.size ?? 0) >= maxPipelined,
+    /**
+     * The responses that the client will still receive, in order: those being sent, and those to
+     * completely received requests.
+     */
+    pendingResponses(socket: Socket): ServerResponse[] {
       return [...(tracked.get(socket) ?? [])].filter(
         ({ headersSent, writableFinished, req }) =>
           !writableFinished && (headersSent || req.complete),
       )
     },
-    startWait(socket, onDisconnect) {
+    /**
+     * Lets a request wait for a change, one per connection: responses are sent in order, so a second
+     * would be late. Returns a function that ends the wait, or undefined if another request waits or
+     * the client has disconnected. Calls `onDisconnect` even while earlier responses are pending.
+     */
+    startWait(socket: Socket, onDisconnect: () => void): (() => void) | undefined {
       if (socket.destroyed || waiting.has(socket)) return undefined
       waiting.add(socket)
       socket.once('close', onDisconnect)
@@ -62,7 +52,11 @@ export function createConnections(): Connections {
         socket.off('close', onDisconnect)
       }
     },
-    closeSignal(socket) {
+    /**
+     * Aborted when the connection is closed. Fastify's `request.signal` misses that: it waits for the
+     * request to close, which happens when its body has been read.
+     */
+    closeSignal(socket: Socket): AbortSignal {
       const known = closeSignals.get(socket)
       if (known !== undefined) return known
       const closing = new AbortController()

@@ -3,17 +3,8 @@ import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 /** The metrics of one process, as a worker sends them to its parent. */
 export type ProcessMetrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
-interface WorkerMetrics {
-  /** Replaces the worker's latest metrics. */
-  record(worker: number, metrics: ProcessMetrics): void
-  /** Keeps the counters of an exited worker, so that totals never decrease. */
-  retire(worker: number): void
-  /** The sums over all workers, in the text format of Prometheus. */
-  text(): Promise<string>
-}
-
 /** Adds up the metrics of all workers; `countWorkers` counts the running ones. */
-export function createWorkerMetrics(countWorkers: () => number): WorkerMetrics {
+export function createWorkerMetrics(countWorkers: () => number) {
   const latest = new Map<number, ProcessMetrics>()
   let retired: Promise<ProcessMetrics> = Promise.resolve([])
   const own = new Registry()
@@ -31,8 +22,10 @@ export function createWorkerMetrics(countWorkers: () => number): WorkerMetrics {
     },
   })
   return {
-    record: (worker, metrics) => void latest.set(worker, metrics),
-    retire(worker) {
+    /** Replaces the worker's latest metrics. */
+    record: (worker: number, metrics: ProcessMetrics) => void latest.set(worker, metrics),
+    /** Keeps the counters of an exited worker, so that totals never decrease. */
+    retire(worker: number): void {
       ended.inc()
       const last = latest.get(worker)?.filter(isCumulative) ?? []
       latest.delete(worker)
@@ -40,7 +33,8 @@ export function createWorkerMetrics(countWorkers: () => number): WorkerMetrics {
         AggregatorRegistry.aggregate([earlier, last]).getMetricsAsJSON(),
       )
     },
-    async text() {
+    /** The sums over all workers, in the text format of Prometheus. */
+    async text(): Promise<string> {
       const all = [...latest.values(), await retired]
       return `${await AggregatorRegistry.aggregate(all).metrics()}\n${await own.metrics()}`
     },

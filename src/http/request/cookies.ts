@@ -1,21 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
 
-export interface Cookie {
-  /** Undefined unless the request has exactly one cookie of this name. */
-  read(request: Pick<FastifyRequest, 'headers'>): string | undefined
-  /** Sets it for this many seconds. */
-  set(reply: FastifyReply, value: string, maxAge: number): void
-  clear(reply: FastifyReply): void
-}
-
 /** The cookie with the secret of a session. */
-export function sessionCookie(publicUrl: string): Cookie {
+export function sessionCookie(publicUrl: string) {
   return createCookie('pubring-session', publicUrl)
 }
 
 /** The cookie that ties a sign-in at the provider to the browser that began it. */
-export function signInCookie(publicUrl: string): Cookie {
+export function signInCookie(publicUrl: string) {
   return createCookie('pubring-sign-in', publicUrl)
 }
 
@@ -25,7 +17,7 @@ export function signInCookie(publicUrl: string): Cookie {
  * cookie of the same name (`__Host-`, RFC 6265bis section 4.1.3). Below a path of a shared host, it is
  * restricted to that path instead (`__Secure-`).
  */
-function createCookie(base: string, publicUrl: string): Cookie {
+function createCookie(base: string, publicUrl: string) {
   const { protocol, pathname } = new URL(`${publicUrl}/`)
   const isSecure = protocol === 'https:'
   const prefix = isSecure ? (pathname === '/' ? '__Host-' : '__Secure-') : ''
@@ -34,7 +26,8 @@ function createCookie(base: string, publicUrl: string): Cookie {
   const write = (reply: FastifyReply, value: string, maxAge: number) =>
     void reply.header('set-cookie', `${name}=${value}; Max-Age=${maxAge}; ${attributes}`)
   return {
-    read({ headers }) {
+    /** Undefined unless the request has exactly one cookie of this name. */
+    read({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
       const values = (headers.cookie ?? '')
         .split(';')
         .map((pair) => pair.trim())
@@ -42,8 +35,9 @@ function createCookie(base: string, publicUrl: string): Cookie {
       // Two of one name: another host or path has set one of them, and either may come first.
       return values.length === 1 ? values[0]?.slice(name.length + 1) : undefined
     },
+    /** Sets it for this many seconds. */
     set: write,
-    clear: (reply) => write(reply, '', 0),
+    clear: (reply: FastifyReply) => write(reply, '', 0),
   }
 }
 

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { formats } from '../../../src/cli/follow/formats.ts'
-import { createFileWriter } from '../../../src/cli/follow/write-files.ts'
+import { writeFiles } from '../../../src/cli/follow/write-files.ts'
 import { jwkOf, publishedKeys } from '../../support/keys/published.ts'
 
 let folder: string
@@ -25,8 +25,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 function writerOf(name: string) {
   const format = formats[name]
   if (format === undefined) throw new Error(`no format ${name}`)
-  const writer = createFileWriter({ format, out, projectCount: 1, template: '', algorithms: [] })
-  return (...kids: string[]) => writer.write([publishedKeys(kids.map((kid) => jwkOf(kid)))])
+  const options = { format, out, projectCount: 1, template: '', algorithms: [] }
+  return (...kids: string[]) => writeFiles(options, [publishedKeys(kids.map((kid) => jwkOf(kid)))])
 }
 
 const pems = (path = out) => readdirSync(path).filter((name) => name.endsWith('.pem'))
