@@ -2,7 +2,7 @@ import type { ApiKey } from '../../../client/src/index.ts'
 import { roles } from '../../contract/roles.ts'
 import { present } from '../../runtime/present.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
-import { type ItemKind, pickOne } from '../connection/pick.ts'
+import { pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { parseChoice, usageError } from '../terminal/failures.ts'
@@ -91,18 +91,16 @@ function formatDetails(terminal: Terminal, apiKey: ApiKey): string {
   ])
 }
 
-const apiKeyKind: ItemKind<ApiKey> = {
-  plural: 'API keys',
-  idName: 'id',
-  nameOf: ({ name }) => name,
-  describe: ({ id, prefix }) => `${id}  (${prefix}…)`,
-  missing: 'There is no API key',
-  code: 'api_key_not_found',
-  listHint: 'pubring api-key list shows the API keys.',
-}
-
 async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {
-  return pickOne(await client.apiKeys.list(), ref, apiKeyKind)
+  return pickOne(await client.apiKeys.list(), ref, {
+    plural: 'API keys',
+    idName: 'id',
+    nameOf: ({ name }) => name,
+    describe: ({ id, prefix }) => `${id}  (${prefix}…)`,
+    missing: 'There is no API key',
+    code: 'api_key_not_found',
+    listHint: 'pubring api-key list shows the API keys.',
+  })
 }
 
 export async function renameApiKey(session: Session, ref: string, name: string): Promise<void> {

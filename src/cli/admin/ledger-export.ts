@@ -15,12 +15,6 @@ import { fileError, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
 import { formatCount } from '../terminal/terminal.ts'
 
-/** Flags of `ledger export`. */
-interface ExportFlags {
-  system?: true
-  since?: string
-}
-
 /**
  * Writes the events of a ledger to `NAME.jsonl` and their proof to `NAME.tlog-proof`; with `--since`,
  * also the consistency proof to `NAME.consistency`. The files must not exist.
@@ -28,7 +22,7 @@ interface ExportFlags {
 export async function exportLedger(
   session: Session,
   file: string,
-  { system, since }: ExportFlags,
+  { system, since }: { system?: true; since?: string },
 ): Promise<void> {
   const name = file.replace(/\.jsonl$/, '')
   const scope = system === true ? {} : { project: session.project }

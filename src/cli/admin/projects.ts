@@ -34,7 +34,7 @@ export async function showProject(session: Session, ref: string | undefined): Pr
     formatMembers(terminal, [
       ['name', project.name],
       ['id', project.id],
-      ['revision', String(project.revision)],
+      ['revision', project.revision],
       ['created', formatTime(project.createTime, terminal)],
       ['updated', formatTime(project.updateTime, terminal)],
       ['issuer', issuer],

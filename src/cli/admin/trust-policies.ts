@@ -3,7 +3,7 @@ import type { ClaimValue } from '../../contract/trust/conditions.ts'
 import type { GrantableRole } from '../../contract/trust/policies.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
-import { type ItemKind, pickOne } from '../connection/pick.ts'
+import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
@@ -111,25 +111,19 @@ export async function listPolicies({ client, terminal, print }: Session): Promis
 /** Shows a policy with the names of the API. */
 export async function showPolicy(session: Session, ref: string): Promise<void> {
   const policy = await findPolicy(session, ref)
-  const members = Object.entries(policy).map(([name, value]): [string, string] => [
-    name,
-    typeof value === 'object' ? JSON.stringify(value) : String(value),
-  ])
-  session.print(policy, () => formatMembers(session.terminal, members))
-}
-
-const policyKind: ItemKind<TrustPolicy> = {
-  plural: 'trust policies',
-  idName: 'id',
-  nameOf: ({ name }) => name,
-  describe: ({ id, issuer }) => `${id}  (${issuer})`,
-  missing: 'There is no trust policy',
-  code: 'trust_policy_not_found',
-  listHint: 'pubring trust-policy list shows the trust policies.',
+  session.print(policy, () => formatMembers(session.terminal, Object.entries(policy)))
 }
 
 async function findPolicy({ client }: Session, ref: string): Promise<TrustPolicy> {
-  return pickOne(await client.trustPolicies.list(), ref, policyKind)
+  return pickOne(await client.trustPolicies.list(), ref, {
+    plural: 'trust policies',
+    idName: 'id',
+    nameOf: ({ name }) => name,
+    describe: ({ id, issuer }) => `${id}  (${issuer})`,
+    missing: 'There is no trust policy',
+    code: 'trust_policy_not_found',
+    listHint: 'pubring trust-policy list shows the trust policies.',
+  })
 }
 
 export async function updatePolicy(

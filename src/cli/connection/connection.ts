@@ -61,7 +61,7 @@ export function resolveConnection(given: Environment, flags: ConnectionFlags): C
   const profileName =
     readSetting(clientSettings.profile, env, flags.profile) ?? configuration.currentProfile
   const profile = profileName === undefined ? {} : profileNamed(configuration, profileName)
-  const fromFlags = sourceOf(flags, (name) => flagOf(clientSettings[name]))
+  const fromFlags = sourceOf(flags, (name) => `${clientSettings[name].flag}`)
   const fromVariables = sourceOf(variablesOf(env), (name) => clientSettings[name].env)
   const fromProfile = sourceOf(
     locateFile(profile, configuration),
@@ -103,10 +103,6 @@ function sourceOf(texts: Texts, describe: (name: Name) => string): Source {
     const text = texts[name]
     return text === undefined ? undefined : { text, source: describe(name) }
   }
-}
-
-function flagOf({ flag }: Setting<unknown>): string {
-  return `${flag}`
 }
 
 function variablesOf(env: Environment): Texts {

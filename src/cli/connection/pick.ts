@@ -2,7 +2,7 @@ import { didYouMean } from '../../nearest.ts'
 import { CommandError } from '../terminal/failures.ts'
 
 /** How errors about one kind of item are worded. */
-export interface ItemKind<Item> {
+interface ItemKind<Item> {
   plural: string
   /** What the API calls its id. */
   idName: string

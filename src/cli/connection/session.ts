@@ -38,16 +38,7 @@ export async function withSession(
   await withConnection(terminal, connection, action)
 }
 
-/** As `withSession`, for public operations, which need no API key. */
-export async function withPublicSession(
-  terminal: Terminal,
-  flags: ConnectionFlags,
-  action: (session: Session) => Promise<void>,
-): Promise<void> {
-  await withConnection(terminal, resolveConnection(terminal.env, flags), action)
-}
-
-/** Runs the action over the connection. */
+/** Runs the action over the connection; public operations need no API key. */
 export async function withConnection(
   terminal: Terminal,
   connection: Connection,

@@ -5,17 +5,14 @@ import { writeAll } from '../terminal/terminal.ts'
 import { csvHeadings, writeCsv } from './sources/csv.ts'
 import { type ExportedKey, type ExportedProject, exportParts } from './sources/export-document.ts'
 
-/** Flags of `export`. */
-interface ExportFlags {
-  all?: true
-  format: 'json' | 'jwks' | 'pem' | 'csv'
-}
-
 /**
  * Writes the keys of one project or of all to stdout, project by project; `json` and `csv` can be
  * imported in full, and `json` also has the projects without keys.
  */
-export async function exportKeys(session: Session, { all, format }: ExportFlags): Promise<void> {
+export async function exportKeys(
+  session: Session,
+  { all, format }: { all?: true; format: 'json' | 'jwks' | 'pem' | 'csv' },
+): Promise<void> {
   const { client, terminal } = session
   if (format === 'jwks' && all) {
     throw usageError('A key set belongs to one project: leave out --all, or use another format.')

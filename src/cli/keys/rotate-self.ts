@@ -13,12 +13,6 @@ import { findPublished, readPrivateKey, sign } from './private-keys.ts'
 import { isInterruption } from './rotate.ts'
 import { waitUntil } from './waiting.ts'
 
-/** Flags of `key rotate --self`. */
-interface SelfRotateFlags extends ConnectionFlags {
-  self: string
-  label?: string
-}
-
 /** Seconds that the tokens of a rotation are valid; at most 5 minutes are accepted. */
 const tokenSeconds = 120
 
@@ -38,7 +32,7 @@ interface Pair {
 export async function rotateSelf(
   terminal: Terminal,
   publicKeyFile: string | undefined,
-  flags: SelfRotateFlags,
+  flags: ConnectionFlags & { self: string; label?: string },
 ): Promise<void> {
   const { self: file } = flags
   if (publicKeyFile !== undefined || file === '-') {

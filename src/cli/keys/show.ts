@@ -1,6 +1,6 @@
 import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, unless, withPublicSession } from '../connection/session.ts'
+import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
+import { type Session, unless, withConnection } from '../connection/session.ts'
 import { parseChoice, parseWholeNumber } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -125,7 +125,8 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
 
 /** Prints the project's key set: JSON with `--json` and without. */
 export async function showJwks(terminal: Terminal, flags: ConnectionFlags): Promise<void> {
-  await withPublicSession(terminal, flags, async ({ client, project, print, notify }) => {
+  const connection = resolveConnection(terminal.env, flags)
+  await withConnection(terminal, connection, async ({ client, project, print, notify }) => {
     const jwks = await client.jwks.get(project)
     print(jwks, () => `${JSON.stringify(jwks, null, 2)}\n`)
     if (jwks.keys.length === 0) notify(`Project ${project} has no active keys: no token verifies.`)

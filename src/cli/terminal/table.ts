@@ -147,20 +147,24 @@ function takeWidth(characters: readonly string[], width: number): string[] {
   }
 }
 
-/** Names and values, without those that are undefined: aligned on a terminal, tab-separated in a pipe. */
+/**
+ * Names and values, without those that are undefined: aligned on a terminal, tab-separated in a pipe.
+ * Objects as JSON.
+ */
 export function formatMembers(
   terminal: Terminal,
-  members: readonly [string, string | undefined][],
+  members: readonly (readonly [name: string, value: unknown])[],
 ): string {
   const present = members.filter(([, value]) => value !== undefined)
-  if (tableWidth(terminal) === undefined) {
-    return present.map(([name, value]) => `${name}\t${escapeControls(value ?? '')}\n`).join('')
-  }
+  const isInPipe = tableWidth(terminal) === undefined
   const { bold } = colorsFor(terminal)
   const widest = Math.max(...present.map(([name]) => name.length))
-  const line = ([name, value]: [string, string | undefined]) =>
-    `${bold(name.padEnd(widest))}${gap}${escapeControls(value ?? '')}\n`
-  return present.map(line).join('')
+  const lines = present.map(([name, value]) => {
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+    const start = isInPipe ? `${name}\t` : `${bold(name.padEnd(widest))}${gap}`
+    return `${start}${escapeControls(text)}\n`
+  })
+  return lines.join('')
 }
 
 /** One line of a check. */

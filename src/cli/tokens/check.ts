@@ -7,20 +7,13 @@ import { readText, sourceName } from '../terminal/files.ts'
 import { formatSteps } from '../terminal/table.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
-/** Flags of `token check`. */
-interface TokenCheckFlags {
-  audience?: string
-  issuer?: string
-}
-
 /** Explains step by step why a token verifies or does not; exit code 1 if it does not. */
 export async function checkToken(
   { client, project, terminal, print }: Session,
   file: string,
-  flags: TokenCheckFlags,
+  { audience, issuer }: { audience?: string; issuer?: string },
 ): Promise<void> {
   const token = await readToken(file, terminal)
-  const { audience, issuer } = flags
   const report = await client.tokens.check(project, { token, ...present({ audience, issuer }) })
   print(report, () => reportText(report, terminal))
   if (!report.valid) terminal.exitCode = exitCodes.failed.code

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { parseId } from '../../core/ids.ts'
 import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withPublicSession } from '../connection/session.ts'
+import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
+import { type Session, withConnection } from '../connection/session.ts'
 import { algorithmsOf, parseAlgorithm } from '../keys/kinds.ts'
 import { findPublished, readPrivateKey, sign } from '../keys/private-keys.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -39,7 +39,8 @@ export async function sampleToken(
     await printToken(flags.kid, chosen ?? usualAlgorithm(key))
     return
   }
-  await withPublicSession(terminal, flags, async (session) => {
+  const connection = resolveConnection(terminal.env, flags)
+  await withConnection(terminal, connection, async (session) => {
     const { kid, alg } = await findPublished(session, key)
     await printToken(kid, chosen ?? alg, flags.issuer ?? (await findIssuer(session)))
   })

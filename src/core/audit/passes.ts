@@ -1,5 +1,5 @@
+import { hash } from 'node:crypto'
 import { intakeCodes } from '../../intake/codes.ts'
-import { sha256Hex } from '../../intake/encoding/jwk.ts'
 import type { Clock } from '../context.ts'
 import { now } from '../times.ts'
 import type { AuditedKey, AuditStore } from './records.ts'
@@ -11,11 +11,7 @@ const revision = 2
  * Identifies the rules that a key passed; under other rules it is examined again. Block lists and
  * comparisons between keys do not count, because every audit repeats them.
  */
-export const auditRules = `${revision}.${rulesDigest().slice(0, 16)}`
-
-function rulesDigest(): string {
-  return sha256Hex(Buffer.from(JSON.stringify(intakeCodes)))
-}
+export const auditRules = `${revision}.${hash('sha256', JSON.stringify(intakeCodes)).slice(0, 16)}`
 
 const maxUnsaved = 200
 /** Milliseconds of examination that an interruption may lose. */

@@ -1,6 +1,7 @@
 import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
 import { PubringError } from '../../errors.ts'
 import { isActive, patchExpireTime } from '../expiry.ts'
+import type { EventChanges } from '../ledger/chain.ts'
 import type { KeyLimits } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import { latest } from '../times.ts'
@@ -82,4 +83,13 @@ export function patchWarnings(
       ? 'This was the last active key: no token of the project verifies until another key is active.'
       : `No key of the project is active from ${end} on: no token verifies then, unless another key is registered or activated.`
   return [{ code: 'last_active_key', detail }]
+}
+
+/** What the event of a deletion says. */
+export function deletedKeyChanges({ label, thumbprint, publishedKid }: KeyRecord): EventChanges {
+  return {
+    label: { from: label },
+    thumbprint: { from: thumbprint },
+    ...(publishedKid === undefined ? {} : { publishedKid: { from: publishedKid } }),
+  }
 }

@@ -1,8 +1,7 @@
 import type { Person } from '../../contract/sign-in/sessions.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
-import { notFound } from '../faults.ts'
-import { parseId } from '../ids.ts'
+import { requireId } from '../managed-records.ts'
 import type { PersonRecord } from '../records.ts'
 
 export function listPeople({ store }: Context): Promise<Person[]> {
@@ -11,9 +10,7 @@ export function listPeople({ store }: Context): Promise<Person[]> {
 
 /** Erases name and email of a person, and ends their sessions. Throws `person_not_found`. */
 export async function deletePerson({ store, origin }: RequestContext, id: string): Promise<void> {
-  const parsed = parseId(id)
-  if (parsed === undefined) throw notFound('person_not_found')
-  await store.commit({ type: 'person.delete', origin, id: parsed })
+  await store.commit({ type: 'person.delete', origin, id: requireId(id, 'person_not_found') })
 }
 
 /** What a person is called; after they were erased, their subject. */

@@ -8,6 +8,7 @@ import { apiKeyDigest, newApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
 import { notFound } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
+import { requireId } from '../managed-records.ts'
 import type { ApiKeyRecord, PersonRecord, SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { nameOf } from './people.ts'
@@ -129,8 +130,7 @@ export function toSession(record: SessionRecord, name: string, current: boolean)
 
 /** Ends a session, from its next request on. Throws `session_not_found`. */
 export async function endSession({ store, origin }: RequestContext, id: string): Promise<void> {
-  const parsed = parseId(id)
-  if (parsed === undefined) throw notFound('session_not_found')
+  const parsed = requireId(id, 'session_not_found')
   const isOwn = origin.authorization?.credential.id === parsed
   const reason = isOwn ? 'signed_out' : 'revoked'
   await store.commit({ type: 'session.end', origin, ended: { ids: [parsed] }, reason })

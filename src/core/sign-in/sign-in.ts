@@ -18,13 +18,6 @@ export const signInSeconds = 600
 /** Seconds by which the clock of the provider may be behind, when it ends sessions. */
 const logoutLeewayMs = 60_000
 
-/** What to do in the browser. */
-interface Redirect {
-  url: string
-  /** The value of the cookie that ties the sign-in to the browser. */
-  cookie: string
-}
-
 /** What the browser sent to the address that the provider redirects to. */
 export interface Callback {
   /** With `?`. */
@@ -63,8 +56,11 @@ export async function createSignIn(context: Context) {
   }
 
   return {
-    /** Throws `sign_in_unavailable`. `recent`: the person is to prove again who they are. */
-    async begin(returnPath: string | undefined, recent: boolean): Promise<Redirect> {
+    /**
+     * Returns where to send the browser, and the value of the cookie that ties the sign-in to it.
+     * Throws `sign_in_unavailable`. `recent`: the person is to prove again who they are.
+     */
+    async begin(returnPath: string | undefined, recent: boolean) {
       const secret = randomBytes(32).toString('base64url')
       const path = localPath(returnPath)
       const attempt = { secret, startMs: clock.now(), recent, returnPath: path }

@@ -5,8 +5,8 @@ import { holdsMoreValues, structureOf } from '../../intake/encoding/json-text.ts
 import { decodeUtf8, parseJson } from '../../runtime/json.ts'
 import { printableName } from '../errors/names.ts'
 import { expectsContinue } from '../request/protocol.ts'
-import { rejectPrivateKey } from './exposed-body.ts'
 import { parseForm } from './form-body.ts'
+import { rejectPrivateKey } from './validation.ts'
 
 const maxDepth = 32
 
@@ -22,8 +22,10 @@ export function addJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   app.addContentTypeParser(
     '*',
     { parseAs: 'buffer' },
-    async (request: FastifyRequest, bytes: Buffer) =>
-      request.routeOptions.schema?.body === undefined ? undefined : parseBody(request, bytes),
+    async ({ routeOptions: { schema, config } }: FastifyRequest, bytes: Buffer) => {
+      if (schema?.body === undefined) return undefined
+      return config.form ? parseForm(bytes) : parseJsonBody(bytes)
+    },
   )
   // The last hook before the body is read.
   app.addHook('preParsing', (request, { raw }, _payload, done) => {
@@ -33,10 +35,6 @@ export function addJsonBodies(app: FastifyInstance, bodyLimit: number): void {
     if (request.routeOptions.schema?.body !== undefined) rejectFragments(request.raw)
     done()
   })
-}
-
-function parseBody({ routeOptions }: FastifyRequest, bytes: Buffer): unknown {
-  return routeOptions.config.form ? parseForm(bytes) : parseJsonBody(bytes)
 }
 
 /** Chunks of a body after which they must have more than `minChunkBytes` on average. */

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
 import type { TObject, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/schema'
+import { containsPrivateKey } from '../../core/labels.ts'
 import { type FieldError, PubringError } from '../../errors.ts'
 import { isObject } from '../../runtime/json.ts'
 import { printableName, suggestedName } from '../errors/names.ts'
 import { type MemberFault, memberFaults, typeName } from '../errors/sentences.ts'
 import { readQuery } from '../request/query.ts'
-import { rejectPrivateKey } from './exposed-body.ts'
 
 /** Faults reported per request. */
 const maxFaults = 20
@@ -97,6 +97,18 @@ function rejectedBody(body: object, faults: FieldError[]): ValidationResult {
     throw error
   }
   return rejected(faults)
+}
+
+/**
+ * Throws `private_key_submitted` if the text of a rejected body contains a private key: a
+ * compromised key matters more than a missing field.
+ */
+export function rejectPrivateKey(text: string): void {
+  if (!containsPrivateKey(text)) return
+  throw new PubringError(
+    'private_key_submitted',
+    'The body contains a private key. Nothing of it was stored. Treat that key as compromised: generate a new pair and send only its public key, in publicKeyPem.',
+  )
 }
 
 function queryValidator(schema: TObject): (query: unknown) => ValidationResult {

@@ -5,9 +5,9 @@ import { keyEntityTags, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { notFound } from '../../core/faults.ts'
 import { admitKey } from '../../core/keys/admission.ts'
-import { deletedKeyChanges } from '../../core/keys/events.ts'
 import { findByKid, kidOf } from '../../core/keys/kids.ts'
 import {
+  deletedKeyChanges,
   patchKey,
   patchWarnings,
   rejectBlockedActivation,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Rotation, RotationCreate, RotationUpdate } from '../../../contract/rotations.ts'
 import type { Context } from '../../../core/context.ts'
+import { rotationEntityTag } from '../../../core/entity-tags.ts'
 import {
   abandonRotation,
   finishRotation,
@@ -9,7 +10,6 @@ import {
   scheduleRotation,
   startRotation,
 } from '../../../core/rotations/operations.ts'
-import { rotationEntityTag } from '../../../core/rotations/records.ts'
 import { contextOf, projectOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
 import { ProjectPath, Query, recordPath } from '../../request/paths.ts'

@@ -1,12 +1,11 @@
 import type { RotationUpdate } from '../../../contract/rotations.ts'
-import { requireIfMatch } from '../../../core/entity-tags.ts'
+import { requireIfMatch, rotationEntityTag } from '../../../core/entity-tags.ts'
 import { isActive } from '../../../core/expiry.ts'
 import { notFound } from '../../../core/faults.ts'
 import { convergedTime } from '../../../core/keys/jwks.ts'
 import { patchKey } from '../../../core/keys/patches.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import type { KeyRecord, RotationRecord } from '../../../core/records.ts'
-import { rotationEntityTag } from '../../../core/rotations/records.ts'
 import {
   patchSchedule,
   type RotationSituation,
