@@ -4,10 +4,16 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { algorithmNames } from '../src/contract/algorithms.ts'
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../src/contract/api-keys.ts'
+import { KeyCheck } from '../src/contract/checks/keys.ts'
+import {
+  TokenCheck,
+  tokenCheckOutcomes,
+  tokenCheckReasons,
+  tokenCheckSteps,
+} from '../src/contract/checks/tokens.ts'
 import { Event } from '../src/contract/events.ts'
 import { Search } from '../src/contract/finding/search.ts'
 import { ProjectHealth, Warning } from '../src/contract/finding/warnings.ts'
-import { KeyCheck } from '../src/contract/key-checks.ts'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../src/contract/key-imports.ts'
 import {
   JwtKey,
@@ -32,12 +38,6 @@ import {
   SignedOut,
   SignInOptions,
 } from '../src/contract/sign-in/sessions.ts'
-import {
-  TokenCheck,
-  tokenCheckOutcomes,
-  tokenCheckReasons,
-  tokenCheckSteps,
-} from '../src/contract/token-checks.ts'
 
 import {
   TrustPolicy,

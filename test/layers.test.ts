@@ -173,8 +173,6 @@ test.each([
       'kysely/migration',
       'lru-cache',
       'piscina',
-      'typebox',
-      'typebox/schema',
       'uuid',
     ],
   ],

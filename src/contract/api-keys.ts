@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import {
   component,
   mergePatch,
@@ -11,6 +11,7 @@ import {
   Uuid,
 } from './common.ts'
 import { roles } from './roles.ts'
+import { Type } from './schema.ts'
 
 export const RoleName = Type.Enum([...roles], {
   description:

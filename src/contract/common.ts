@@ -1,5 +1,6 @@
-import { type TProperties, type TSchemaOptions, type TString, Type } from 'typebox'
+import type { TProperties, TSchemaOptions, TString } from 'typebox'
 import { uuidPattern } from './names.ts'
+import { Type } from './schema.ts'
 
 /** A lower-case UUID (RFC 9562); new ids are version 7. */
 export const Uuid = Type.String({

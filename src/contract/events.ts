@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { component, optionalText, Time, text, Uuid } from './common.ts'
+import { Type } from './schema.ts'
 
 const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()])
 

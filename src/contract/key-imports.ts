@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { component, described, optionalText, requestBody, TimeInput, Uuid } from './common.ts'
 import { newKeyMembers } from './keys.ts'
+import { Type } from './schema.ts'
 
 const timeInput = (description: string) => described(TimeInput, description)
 

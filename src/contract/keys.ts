@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { algorithmNames } from './algorithms.ts'
 import {
   component,
@@ -15,6 +15,7 @@ import {
   Uuid,
 } from './common.ts'
 import { keyRoles } from './roles.ts'
+import { Type } from './schema.ts'
 
 export const AlgorithmName = Type.Enum([...algorithmNames], {
   description:

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { component, Time, text, Uuid } from './common.ts'
+import { Type } from './schema.ts'
 
 const Checkpoint = text(
   'A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses.',

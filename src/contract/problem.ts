@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { component, optionalText, SkippedRules, text } from './common.ts'
+import { Type } from './schema.ts'
 
 /** The body of every error (RFC 9457). */
 export const Problem = component('Problem', 'An error (RFC 9457).', {

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { component, optionalText, requestBody, Time, Uuid } from './common.ts'
+import { Type } from './schema.ts'
 
 export const ProjectName = Type.String({
   minLength: 1,

@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { jwsAlgorithmNames } from './algorithms.ts'
 import { component, optionalText, requestBody, text, Uuid } from './common.ts'
+import { Type } from './schema.ts'
 
 const base64url = (description: string) =>
   Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]+$', description }))

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import {
   component,
   described,
@@ -12,6 +12,7 @@ import {
   Uuid,
 } from './common.ts'
 import { Event } from './events.ts'
+import { Type } from './schema.ts'
 
 export const RotationSchedule = Type.Object({
   disableTime: optionalTime('When the old key is deactivated.'),

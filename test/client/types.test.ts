@@ -2,9 +2,14 @@ import { expectTypeOf, test } from 'vitest'
 import type * as client from '../../client/src/types.ts'
 import type { Algorithm } from '../../src/contract/algorithms.ts'
 import type * as apiKeys from '../../src/contract/api-keys.ts'
+import type { KeyCheck } from '../../src/contract/checks/keys.ts'
+import type {
+  TokenCheck,
+  TokenCheckOutcome,
+  TokenCheckStep,
+} from '../../src/contract/checks/tokens.ts'
 import type { Event } from '../../src/contract/events.ts'
 import type { Search } from '../../src/contract/finding/search.ts'
-import type { KeyCheck } from '../../src/contract/key-checks.ts'
 import type { KeyImportItem, KeyImportReport } from '../../src/contract/key-imports.ts'
 import type * as keys from '../../src/contract/keys.ts'
 import type { Problem } from '../../src/contract/problem.ts'
@@ -13,11 +18,6 @@ import type { Discovery, Jwks } from '../../src/contract/published.ts'
 import type { Role } from '../../src/contract/roles.ts'
 import type * as rules from '../../src/contract/sign-in/rules.ts'
 import type * as sessions from '../../src/contract/sign-in/sessions.ts'
-import type {
-  TokenCheck,
-  TokenCheckOutcome,
-  TokenCheckStep,
-} from '../../src/contract/token-checks.ts'
 import type * as trust from '../../src/contract/trust/policies.ts'
 import type { TokenExchangeResponse } from '../../src/contract/trust/token-exchange.ts'
 

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { component, flag, optionalText, optionalTime, optionalUuid, Time, Uuid } from '../common.ts'
+import { Type } from '../schema.ts'
 
 /** The member that the text was found in. */
 const Matched = <Name extends string>(...names: Name[]) =>

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { component, optionalText, optionalTime, text, Uuid } from '../common.ts'
+import { Type } from '../schema.ts'
 
 const warningCodes = [
   'key_expires',

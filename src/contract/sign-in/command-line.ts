@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
 
 /** A code, with its PKCE verifier and the port it was brought to; or the secret of a session to renew. */
 export const SessionKeyRequest = Type.Object({

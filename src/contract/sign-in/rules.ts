@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { RoleName } from '../api-keys.ts'
 import {
   component,
@@ -10,6 +10,7 @@ import {
   text,
   Uuid,
 } from '../common.ts'
+import { Type } from '../schema.ts'
 import { Conditions, conditionsPatch } from '../trust/conditions.ts'
 
 const issuer = text('The OpenID provider whose claims are compared.', 'https://id.example.com')

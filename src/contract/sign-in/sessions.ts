@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { RoleName } from '../api-keys.ts'
 import { component, flag, optionalText, optionalTime, Time, text, Uuid } from '../common.ts'
+import { Type } from '../schema.ts'
 
 const personMembers = {
   id: Uuid,

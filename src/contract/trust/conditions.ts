@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
 
 /** What a claim is compared with. */
 export type ClaimValue = string | number | boolean

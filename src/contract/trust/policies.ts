@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { exampleToken, JsonObject, tokenCheckOutcomes } from '../checks/tokens.ts'
 import {
   component,
   flag,
@@ -12,7 +13,7 @@ import {
   Uuid,
 } from '../common.ts'
 import type { Role } from '../roles.ts'
-import { exampleToken, JsonObject, tokenCheckOutcomes } from '../token-checks.ts'
+import { Type } from '../schema.ts'
 import { Conditions, conditionsPatch } from './conditions.ts'
 
 /** Roles that a trust policy may grant. */

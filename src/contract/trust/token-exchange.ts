@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { exampleToken } from '../checks/tokens.ts'
 import { component, optionalText, text } from '../common.ts'
-import { exampleToken } from '../token-checks.ts'
+import { Type } from '../schema.ts'
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 

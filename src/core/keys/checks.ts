@@ -1,4 +1,4 @@
-import type { KeyCheck } from '../../contract/key-checks.ts'
+import type { KeyCheck } from '../../contract/checks/keys.ts'
 import { intakeCodes } from '../../intake/codes.ts'
 import type { PublicKey, Verdict } from '../../intake/types.ts'
 import { soleProject } from '../access/grants.ts'

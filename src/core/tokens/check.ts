@@ -4,7 +4,7 @@ import {
   type TokenCheckRequest,
   type TokenCheckStep,
   tokenCheckReasons,
-} from '../../contract/token-checks.ts'
+} from '../../contract/checks/tokens.ts'
 import type { Context } from '../context.ts'
 
 import { isActive } from '../expiry.ts'

@@ -1,4 +1,4 @@
-import type { TokenCheckOutcome } from '../../contract/token-checks.ts'
+import type { TokenCheckOutcome } from '../../contract/checks/tokens.ts'
 
 /** The result of one step of a token check. */
 export interface Finding {

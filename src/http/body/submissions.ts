@@ -1,5 +1,6 @@
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
-import { type Static, type TObject, Type } from 'typebox'
+import type { Static, TObject } from 'typebox'
+import { Type } from '../../contract/schema.ts'
 import type { Submitted } from '../../core/faults.ts'
 import { objectValidator, validator } from './validation.ts'
 

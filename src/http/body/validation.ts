@@ -1,13 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
 import type { TObject, TSchema } from 'typebox'
-import { Compile, type Validator } from 'typebox/schema'
+import type { Validator } from 'typebox/schema'
 import { containsPrivateKey } from '../../core/labels.ts'
 import { type FieldError, PubringError } from '../../errors.ts'
 import { isObject } from '../../runtime/json.ts'
 import { printableName, suggestedName } from '../errors/names.ts'
 import { type MemberFault, memberFaults, typeName } from '../errors/sentences.ts'
 import { readQuery } from '../request/query.ts'
+import { schemaValidators } from './schema-validators.ts'
 
 /** Faults reported per request. */
 const maxFaults = 20
@@ -66,7 +67,7 @@ export function objectValidator<Value>(
   const membersOf = objectFaults(schema, 'field', (path) => ({ pointer: path }))
   return (value) => {
     // Compiled on first use, so that the start does not wait for all schemas.
-    whole ??= Compile(schema)
+    whole ??= schemaValidators().Compile(schema)
     if (whole.Check(value)) return { value: value as Value }
     if (isObject(value)) {
       const faults = membersOf(value)

@@ -1,6 +1,7 @@
-import { IsNull, IsUnion, type TObject, type TSchema } from 'typebox'
+import type { TObject, TSchema } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
-import { Compile, Errors, type Validator } from 'typebox/schema'
+import type { Validator } from 'typebox/schema'
+import { schemaValidators } from '../body/schema-validators.ts'
 import { suggestedName } from './names.ts'
 
 /** A fault of one member. `path` is a JSON pointer relative to the object. */
@@ -57,9 +58,9 @@ export function memberFaults(
     }
     const value = object[name]
     // Compiled on first use, so that the start does not wait for all schemas.
-    validator ??= Compile(member)
+    validator ??= schemaValidators().Compile(member)
     if (validator.Check(value)) return []
-    const [, errors] = Errors(valueSchema, value)
+    const [, errors] = schemaValidators().Errors(valueSchema, value)
     // A member of a record that does not match is reported as such, and once more for the record.
     const isRepeated = ({ keyword }: TLocalizedValidationError) =>
       keyword === 'additionalProperties' && errors.length > 1
@@ -75,8 +76,9 @@ export function memberFaults(
 
 /** Separates `null` from a schema, so that faults describe the other type. */
 function withoutNull(schema: TSchema): { value: TSchema; nullable: boolean } {
-  if (!IsUnion(schema)) return { value: schema, nullable: false }
-  const [value, ...others] = schema.anyOf.filter((branch) => !IsNull(branch))
+  const branches: unknown = Reflect.get(schema, 'anyOf')
+  if (!Array.isArray(branches)) return { value: schema, nullable: false }
+  const [value, ...others]: TSchema[] = branches.filter(({ type }) => type !== 'null')
   const nullable = value !== undefined && others.length === 0
   return nullable ? { value, nullable } : { value: schema, nullable }
 }

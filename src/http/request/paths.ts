@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { type TProperties, Type } from 'typebox'
+import type { TProperties } from 'typebox'
+import { Type } from '../../contract/schema.ts'
 
 const idOrName = Type.String({
   description: 'Id (a UUID) or name of the project.',

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { Type } from '../../contract/schema.ts'
 import type { Context } from '../../core/context.ts'
 import { isStop } from '../../core/log/faults.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'

@@ -1,4 +1,4 @@
-import { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
+import { KeyCheck, KeyCheckRequest } from '../../contract/checks/keys.ts'
 import type { Context } from '../../core/context.ts'
 import { checkKey } from '../../core/keys/checks.ts'
 import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import type { Static } from 'typebox'
 import { createPlaces, type Places } from '../../async/places.ts'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../../contract/key-imports.ts'
+import { Type } from '../../contract/schema.ts'
 import { soleProject } from '../../core/access/grants.ts'
 import type { Context } from '../../core/context.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
@@ -24,7 +25,7 @@ const Envelope = Type.Object(
  */
 const maxImports = { capacity: 16, share: 25 }
 
-type ImportBody = Type.Static<typeof Envelope>
+type ImportBody = Static<typeof Envelope>
 
 export function keyImportRoutes(app: App, context: Context, { maxImportBytes }: HttpOptions): void {
   const places = createPlaces(maxImports)

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import { KeySetChange, KeySetChangesRequest } from '../../contract/published.ts'
+import { Type } from '../../contract/schema.ts'
 import { parseProjectRef } from '../../core/access/projects.ts'
 import {
   type FollowedProject,

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import {
   JwtKey,
   JwtKeyCreate,
@@ -9,6 +8,7 @@ import {
   JwtKeyWithDetails,
   KeyRoleEntry,
 } from '../../contract/keys.ts'
+import { Type } from '../../contract/schema.ts'
 import type { Context } from '../../core/context.ts'
 import { keyEntityTag } from '../../core/entity-tags.ts'
 import {

@@ -1,7 +1,7 @@
 import type { FastifyRequest, FastifySchema } from 'fastify'
-import { Type } from 'typebox'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { LedgerProof, LogTree } from '../../contract/log.ts'
+import { Type } from '../../contract/schema.ts'
 import { parseProjectRef } from '../../core/access/projects.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { proveHead, proveLedger } from '../../core/log/proofs.ts'

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { type Static, type TObject, type TProperties, type TString, Type } from 'typebox'
+import type { Static, TObject, TProperties, TString } from 'typebox'
+import { Type } from '../../contract/schema.ts'
 import type { Access } from '../../core/access/grants.ts'
 import type { Principal, RequestContext } from '../../core/access/principal.ts'
 import type { Context } from '../../core/context.ts'

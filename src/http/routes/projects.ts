@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import { Project, ProjectCreate, ProjectUpdate } from '../../contract/projects.ts'
+import { Type } from '../../contract/schema.ts'
 import type { Context } from '../../core/context.ts'
 import { projectEntityTag } from '../../core/entity-tags.ts'
 import { parseId } from '../../core/ids.ts'

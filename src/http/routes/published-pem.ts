@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../contract/schema.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import { pemOfKey, pemSet } from '../../core/publishing/pem.ts'
 import { PubringError } from '../../errors.ts'

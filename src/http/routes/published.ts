@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import { Type } from 'typebox'
 import { Discovery, Jwks } from '../../contract/published.ts'
+import { Type } from '../../contract/schema.ts'
 import { parseProjectRef } from '../../core/access/projects.ts'
 import { type EntityTags, includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
 import type { KeySetRequest, Waiter } from '../../core/publishing/held-requests.ts'

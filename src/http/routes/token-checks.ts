@@ -1,4 +1,4 @@
-import { TokenCheck, TokenCheckRequest } from '../../contract/token-checks.ts'
+import { TokenCheck, TokenCheckRequest } from '../../contract/checks/tokens.ts'
 import type { Context } from '../../core/context.ts'
 import { checkToken } from '../../core/tokens/check.ts'
 import { projectOf } from '../hooks/access.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TokenCheckStep } from '../../../src/contract/token-checks.ts'
+import type { TokenCheckStep } from '../../../src/contract/checks/tokens.ts'
 import { noon, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
 
 const seconds = noon / 1000

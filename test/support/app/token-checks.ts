@@ -4,7 +4,7 @@ import {
   type TokenCheck,
   type TokenCheckStep,
   tokenCheckSteps,
-} from '../../../src/contract/token-checks.ts'
+} from '../../../src/contract/checks/tokens.ts'
 import type { HttpOptions } from '../../../src/http/options.ts'
 import type { TestKey } from '../keys/pem.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'

@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../../../contract/schema.ts'
 import { parseId } from '../../../core/ids.ts'
 import { eventTypes } from '../../../core/ledger/chain.ts'
 import type { EventFilter } from '../../../core/ledger/history.ts'

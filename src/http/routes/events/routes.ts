@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import { Event } from '../../../contract/events.ts'
+import { Type } from '../../../contract/schema.ts'
 import { type Access, permits } from '../../../core/access/grants.ts'
 import { systemLedgerId } from '../../../core/ledger/chain.ts'
 import { toEvent } from '../../../core/ledger/events.ts'

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { Search } from '../../../contract/finding/search.ts'
+import { Type } from '../../../contract/schema.ts'
 import type { Context } from '../../../core/context.ts'
 import { search } from '../../../core/finding/search.ts'
 import { contextOf } from '../../hooks/access.ts'

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { ProjectHealth, Warning } from '../../../contract/finding/warnings.ts'
+import { Type } from '../../../contract/schema.ts'
 import { listWarnings, projectHealth } from '../../../core/finding/warnings.ts'
 import type { LiveServices } from '../../../core/publishing/live.ts'
 import { principalOf } from '../../hooks/access.ts'

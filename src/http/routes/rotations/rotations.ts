@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { Rotation, RotationCreate, RotationUpdate } from '../../../contract/rotations.ts'
+import { Type } from '../../../contract/schema.ts'
 import type { Context } from '../../../core/context.ts'
 import { rotationEntityTag } from '../../../core/entity-tags.ts'
 import {

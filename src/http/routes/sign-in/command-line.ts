@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { Type } from '../../../contract/schema.ts'
 import { SessionKey, SessionKeyRequest } from '../../../contract/sign-in/command-line.ts'
 import { namesSession } from '../../../core/api-keys/authentication.ts'
 import type { Context } from '../../../core/context.ts'

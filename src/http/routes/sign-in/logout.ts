@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../../contract/schema.ts'
 import type { SignIn } from '../../../core/sign-in/sign-in.ts'
 import { PubringError } from '../../../errors.ts'
 import type { App } from '../../options.ts'

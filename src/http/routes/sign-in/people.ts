@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../../contract/schema.ts'
 import { Person } from '../../../contract/sign-in/sessions.ts'
 import type { Context } from '../../../core/context.ts'
 import { deletePerson, listPeople } from '../../../core/sign-in/people.ts'

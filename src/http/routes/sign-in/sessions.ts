@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { Type } from '../../../contract/schema.ts'
 import { Self, Session, SignedOut, SignInOptions } from '../../../contract/sign-in/sessions.ts'
 import type { Context } from '../../../core/context.ts'
 import {

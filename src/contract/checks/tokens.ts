@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
-import { flag, requestBody, text, Uuid } from './common.ts'
+import type { Static } from 'typebox'
+import { flag, requestBody, text, Uuid } from '../common.ts'
+import { Type } from '../schema.ts'
 
 /** The steps of a token check, in order, and the `reason` if one fails: no later step is then run. */
 export const tokenCheckReasons = {

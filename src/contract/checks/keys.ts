@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
-import { component, flag, optionalText, requestBody, SkippedRules, text } from './common.ts'
-import { AlgorithmName, PublicKeyPemInput } from './keys.ts'
+import type { Static } from 'typebox'
+import { component, flag, optionalText, requestBody, SkippedRules, text } from '../common.ts'
+import { AlgorithmName, PublicKeyPemInput } from '../keys.ts'
+import { Type } from '../schema.ts'
 
 export const KeyCheckRequest = requestBody('KeyCheckRequest', {
   publicKeyPem: PublicKeyPemInput,
