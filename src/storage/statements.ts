@@ -7,13 +7,13 @@ const maxChunk = 500
 /** Longest list for which `statement` keeps the compiled query. */
 const maxCachedLength = 4
 
-type Run = (text: string, parameters: readonly unknown[]) => unknown[]
+type Run = (text: string, parameters: readonly unknown[]) => unknown[] | Promise<unknown[]>
 
 const direct = new WeakMap<Db, Run>()
 
 /**
- * Has `statement` run its queries by this function: on SQLite, Kysely's way to a connection costs
- * several times what a query does.
+ * Has `statement` run its queries by this function: Kysely's way to a connection costs several times
+ * what a query does on SQLite.
  */
 export function runDirectly(db: Db, run: Run): void {
   direct.set(db, run)
@@ -77,7 +77,7 @@ export function statement<Values extends object, Row>(
       parameter instanceof Placeholder ? parameter.valueIn(values) : parameter,
     )
     const run = direct.get(db)
-    if (run !== undefined) return run(compiled.sql, parameters) as Row[]
+    if (run !== undefined) return run(compiled.sql, parameters) as Row[] | Promise<Row[]>
     return (await db.executeQuery<Row>({ ...compiled, parameters })).rows
   }
 }

@@ -82,3 +82,17 @@ test('with two connections behind pgbouncer, the schema is created, and concurre
   expect(sets.map((set) => set?.keys)).toEqual(keys.map((key) => [key]))
   for (const store of stores) await store.close()
 })
+
+test('behind pgbouncer no statement is prepared: its sessions are shared', async () => {
+  const store = await openStore(url)
+  const project = await createProject(store, `p-${newId().slice(-12)}`)
+  await store.keySet(project.id)
+  const client = new pg.Client(url)
+  await client.connect()
+  for (let session = 0; session < 4; session += 1) {
+    const { rows } = await client.query('select name from pg_prepared_statements')
+    expect(rows).toEqual([])
+  }
+  await client.end()
+  await store.close()
+})

@@ -23,7 +23,7 @@ describe('an address', () => {
       user: 'me',
       database: 'keys',
       poolSize: 4,
-      prepared: false,
+      prepared: undefined,
       connectTimeoutMs: 2_000,
       statementTimeoutMs: 2_000,
     })

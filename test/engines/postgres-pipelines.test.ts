@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
 import { openDatabase, type PostgresDatabase } from '../../src/storage/postgres/database.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
@@ -34,3 +34,22 @@ test('a statement that times out fails the later ones, and the connection is rel
   await transaction.rollback()
   expect((await sessions.read(sleep(0))).rows).toHaveLength(1)
 })
+
+test('a session of its own prepares statements, unless the address forbids it', async () => {
+  const unprepared = openDatabase(parsePostgresAddress(`${database.url}?prepared=off`), 'primary')
+  onTestFinished(() => unprepared.close())
+  expect(await preparedStatements(sessions)).toBe(1)
+  expect(await preparedStatements(unprepared)).toBe(0)
+})
+
+async function preparedStatements(opened: PostgresDatabase): Promise<number> {
+  const transaction = await opened.begin()
+  const statement = { sql: 'select $1::integer', parameters: [1] }
+  await Promise.all([transaction.query(statement), transaction.query(statement)])
+  const { rows } = await transaction.query<{ count: number }>({
+    sql: 'select count(*) as count from pg_prepared_statements',
+    parameters: [],
+  })
+  await transaction.rollback()
+  return rows[0]?.count ?? -1
+}

@@ -20,8 +20,8 @@ export interface PostgresAddress {
   applicationName: string
   /** Maximum number of connections per process. */
   poolSize: number
-  /** Whether to prepare statements by name, which is faster; not every pooler supports it. */
-  prepared: boolean
+  /** Whether to prepare statements by name. Undefined: unless a pooler may share the session. */
+  prepared: boolean | undefined
   connectTimeoutMs: number
   statementTimeoutMs: number
   /** Whether to connect to a server without TLS in plaintext. */
@@ -130,8 +130,9 @@ function parseInteger(
   return value
 }
 
-function parseSwitch(query: Map<string, string>, name: string): boolean {
-  const text = query.get(name) ?? 'off'
+function parseSwitch(query: Map<string, string>, name: string): boolean | undefined {
+  const text = query.get(name)
+  if (text === undefined) return undefined
   if (text !== 'on' && text !== 'off') throw invalid(`must have on or off as ${name}`)
   return text === 'on'
 }

@@ -14,6 +14,7 @@ import {
   type RootOperationNode,
 } from 'kysely'
 import type { Db, Tables } from '../schema.ts'
+import { runDirectly } from '../statements.ts'
 import type { Statement } from './leases.ts'
 
 /** Runs one statement, on a pool or a connection. */
@@ -30,7 +31,7 @@ export function createKysely(run: Run): Db {
       throw unsupported()
     },
   }
-  return new Kysely<Tables>({
+  const db = new Kysely<Tables>({
     dialect: {
       createAdapter: () => adapter,
       createIntrospector: (db) => new PostgresIntrospector(db),
@@ -47,6 +48,8 @@ export function createKysely(run: Run): Db {
     },
     plugins: [bytewiseCollation],
   })
+  runDirectly(db, async (sql, parameters) => (await run({ sql, parameters })).rows)
+  return db
 }
 
 function unsupported(): Error {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
@@ -122,12 +123,14 @@ function createLease({ client, address, releasePermit, ...rest }: LeaseOptions):
   const ignore = () => undefined
   // The pool does not listen to a client in use. Its queries report the loss of the connection.
   client.on('error', ignore)
+  const isPrepared = address.prepared ?? rest.serverInfo.isDirect
   let previous: Promise<unknown> = Promise.resolve()
   return {
     ...rest,
     client,
     async run<Row>(statement: Statement, timeoutMs = address.statementTimeoutMs) {
-      const response = send<Row>(client, statement, address.prepared)
+      writeTogether(client.connection.stream)
+      const response = send<Row>(client, statement, isPrepared)
       const result = previous.then(() =>
         withConnectionTimeout(response, timeoutMs + responseGraceMs),
       )
@@ -148,6 +151,13 @@ function createLease({ client, address, releasePermit, ...rest }: LeaseOptions):
       releasePermit()
     },
   }
+}
+
+/** Has the statements that are sent until the next tick written by one system call. */
+function writeTogether(stream: Writable): void {
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  process.nextTick(() => stream.uncork())
 }
 
 /** Whether the session cannot be used after the error; other errors leave it intact. */

@@ -11,6 +11,8 @@ export interface ServerInfo {
   hasTimeouts: boolean
   /** Whether a commit waits for the disk by default. */
   commitsDurably: boolean
+  /** Whether the session is that of the connection, and not one that a pooler shares. */
+  isDirect: boolean
   version: number
   encoding: string
 }
@@ -59,6 +61,7 @@ const serverInfoQuery = `select pg_is_in_recovery() as standby,
   current_setting('transaction_read_only') as read_only,
   current_setting('statement_timeout') as statement_timeout,
   current_setting('synchronous_commit') as synchronous_commit,
+  pg_backend_pid() as pid,
   current_setting('server_version_num') as version,
   current_setting('server_encoding') as encoding`
 
@@ -78,6 +81,7 @@ const unknownServer: ServerInfo = {
   isReadOnly: false,
   hasTimeouts: false,
   commitsDurably: false,
+  isDirect: false,
   version: 0,
   encoding: '',
 }
@@ -204,6 +208,8 @@ async function readServerInfo(
     isReadOnly: row.read_only === 'on',
     hasTimeouts: expected.includes(String(row.statement_timeout)),
     commitsDurably: row.synchronous_commit !== 'off',
+    // A pooler sends keys of its own for cancel requests.
+    isDirect: row.pid === Reflect.get(client, 'processID'),
     version: Number(row.version),
     encoding: String(row.encoding),
   }
