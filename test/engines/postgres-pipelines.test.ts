@@ -42,6 +42,18 @@ test('a session of its own prepares statements, unless the address forbids it', 
   expect(await preparedStatements(unprepared)).toBe(0)
 })
 
+test('a statement is prepared again if a migration changes the columns of its result', async () => {
+  const statement = { sql: 'select * from item where id = $1', parameters: [1] }
+  await database.query('create table item as select 1 as id')
+  expect((await sessions.read(statement)).rows).toEqual([{ id: 1 }])
+  await database.query("alter table item add column label text default 'new'")
+  expect((await sessions.read(statement)).rows).toEqual([{ id: 1, label: 'new' }])
+
+  const transaction = await sessions.begin()
+  await transaction.query(statement)
+  await transaction.commit()
+})
+
 async function preparedStatements(opened: PostgresDatabase): Promise<number> {
   const transaction = await opened.begin()
   const statement = { sql: 'select $1::integer', parameters: [1] }

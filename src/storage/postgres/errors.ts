@@ -31,6 +31,14 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
+/**
+ * A migration has changed the columns of a prepared statement's result. The server names the routine
+ * because the SQLSTATE, `feature_not_supported`, has other causes too; the message is translated.
+ */
+function isStalePlan(error: unknown): boolean {
+  return error instanceof Error && 'routine' in error && error.routine === 'RevalidateCachedQuery'
+}
+
 export function classify(error: unknown): ErrorClass {
   if (error instanceof PubringError) {
     return error.code === 'storage_unavailable' ? 'unavailable' : 'other'
@@ -38,6 +46,7 @@ export function classify(error: unknown): ErrorClass {
   const state = sqlState(error)
   if (state === undefined) return isConnectionError(error) ? 'lost' : 'other'
   if (state === '25006') return 'read-only'
+  if (isStalePlan(error)) return 'lost'
   if (conflictStates.includes(state)) return 'conflict'
   if (lostStates.test(state)) return 'lost'
   return unavailableStates.test(state) ? 'unavailable' : 'other'
