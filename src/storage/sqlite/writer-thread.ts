@@ -9,6 +9,9 @@ import { unpackError, type WriterMessage, type WriterReply } from './messages.ts
 /** Changes in one commit. */
 const maxBatch = 256
 
+/** Changes that are committed during the rest of the turn in which they arrive. */
+const fullBatch = 16
+
 /** Queued changes, beyond which further ones are rejected. */
 const maxQueue = 4_096
 
@@ -35,8 +38,9 @@ interface WriterThread {
 
 /**
  * Starts the writing thread. Resolves once the file is open and its schema up to date. Changes are
- * queued while a batch is being committed and make up the next one, without a timer. A thread that
- * exits is restarted. Long because all of it depends on the current thread.
+ * queued while a batch is being committed and make up the next one, without a timer; so are those of
+ * one turn of the event loop. A thread that exits is restarted. Long because all of it depends on the
+ * current thread.
  */
 export async function startWriterThread(location: DatabaseFile): Promise<WriterThread> {
   const queue = createBatchQueue()
@@ -94,8 +98,9 @@ export async function startWriterThread(location: DatabaseFile): Promise<WriterT
       return new Promise<ChangeResults[T]>((resolve, reject) => {
         if (worker === undefined || isClosing) return reject(writerExited())
         if (queue.isFull()) return reject(queueFull())
-        if (queue.isEmpty()) queueMicrotask(sendNextBatch)
         queue.add({ change, resolve: (result) => resolve(result as ChangeResults[T]), reject })
+        if (queue.size() === fullBatch) sendNextBatch()
+        else if (queue.size() === 1 && !queue.isBatchOpen()) setImmediate(sendNextBatch)
       })
     },
     isWritable: () => isWritable,
@@ -114,7 +119,7 @@ function createBatchQueue() {
   let queued: PendingChange[] = []
   let batch: PendingChange[] = []
   return {
-    isEmpty: () => batch.length === 0 && queued.length === 0,
+    size: () => queued.length,
     isFull: () => queued.length >= maxQueue,
     isBatchOpen: () => batch.length > 0,
     add: (pending: PendingChange) => void queued.push(pending),
