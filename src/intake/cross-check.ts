@@ -20,21 +20,27 @@ export function crossCheck(key: ParsedKey): void {
   if (!isSame) throwDisagreement(key, 'its JWK')
 }
 
-/** The DER of each curve as far as the point, as OpenSSL writes it. */
+/** What precedes the point in the DER of each curve, as OpenSSL writes it. */
 const headers = new Map<string, Buffer>()
 
 /**
- * The DER as OpenSSL writes it. Its search for a writer takes longer than all other checks of an EC key,
- * so it writes only the first key of each curve: those of others differ in nothing but the
- * coordinates, which it has written in the JWK.
+ * The DER as OpenSSL writes it. Its search for a writer takes longer than all other checks of a key on a
+ * curve, so it writes the header of each curve only once, for a key read from its JWK: then the encoding
+ * of no submitted key can influence it. It has written the coordinates of each key in the JWK.
  */
-function writeSpki(parsed: KeyObject, { crv = '', x = '', y = '' }: webcrypto.JsonWebKey): Buffer {
+function writeSpki(parsed: KeyObject, jwk: webcrypto.JsonWebKey): Buffer {
+  const { crv, x = '', y = '' } = jwk
+  if (crv === undefined) return exportSpki(parsed)
   const point = Buffer.concat([x, y].map((coordinate) => Buffer.from(coordinate, 'base64url')))
-  const header = headers.get(crv)
-  if (header !== undefined) return Buffer.concat([header, point])
-  const spki = parsed.export({ type: 'spki', format: 'der' })
-  if (parsed.asymmetricKeyType === 'ec') headers.set(crv, spki.subarray(0, -point.length))
-  return spki
+  const header =
+    headers.get(crv) ??
+    exportSpki(createPublicKey({ key: jwk, format: 'jwk' })).subarray(0, -point.length)
+  headers.set(crv, header)
+  return Buffer.concat([header, point])
+}
+
+function exportSpki(key: KeyObject): Buffer {
+  return key.export({ type: 'spki', format: 'der' })
 }
 
 function parseWithNode(key: ParsedKey): KeyObject {
