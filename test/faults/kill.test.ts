@@ -17,16 +17,15 @@ function freshPem(): string {
   return publicKey.export({ format: 'pem', type: 'spki' }).toString()
 }
 
-/** Creates keys until the server is gone; returns the acknowledged kids. */
-async function createUntilGone(url: string, apiKey: string): Promise<string[]> {
-  const acknowledged: string[] = []
+/** Creates keys until the server is gone, and adds the acknowledged kids. */
+async function createUntilGone(url: string, apiKey: string, acknowledged: string[]): Promise<void> {
   for (;;) {
     const response = await fetch(`${url}/v1/projects/default/jwt-keys`, {
       method: 'POST',
       headers: { 'X-Api-Key': apiKey, 'Content-Type': 'application/json' },
       body: JSON.stringify({ name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }),
     }).catch(() => undefined)
-    if (response === undefined) return acknowledged
+    if (response === undefined) return
     if (response.status === 201) acknowledged.push(await kidOf(response))
   }
 }
@@ -48,11 +47,15 @@ test('kill -9 during creates loses no acknowledged key', async () => {
   const { apiKey } = server
   const acknowledged: string[] = []
   for (let round = 0; round < 4; round += 1) {
-    const writers = Array.from({ length: 16 }, () => createUntilGone(server.url, apiKey))
-    await delay(150 + 200 * Math.random())
+    const writers = Array.from({ length: 16 }, () =>
+      createUntilGone(server.url, apiKey, acknowledged),
+    )
+    const before = acknowledged.length
+    while (acknowledged.length < before + 6) await delay(10)
+    await delay(200 * Math.random())
     server.signal('SIGKILL')
     await server.ended
-    acknowledged.push(...(await Promise.all(writers)).flat())
+    await Promise.all(writers)
     server = { ...(await spawnServer(folder, env)), apiKey }
     await whenReady(server)
   }
