@@ -54,6 +54,8 @@ export interface Store {
   heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
   /** Whether the observed heads are still current. The read starts after the call. */
   headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
+  /** To learn which heads change without reading all of them. */
+  followHeads(): HeadFollower
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
   /** Events of a stretch of a ledger that match a filter. One call examines a bounded number. */
   history(ledgerId: string, page: HistoryPage): Promise<HistoryResult>
@@ -114,6 +116,16 @@ export interface Store {
   /** Whether the database accepted the last attempt to write. */
   isWritable(): boolean
   close(): Promise<void>
+}
+
+export interface HeadFollower {
+  follow(ledgerId: string): void
+  unfollow(ledgerId: string): void
+  /**
+   * The heads of the followed ledgers that have changed since the last completed call, or that are
+   * followed since then. The read starts after the call. Call it again only when it has settled.
+   */
+  read(): Promise<Map<string, LedgerHead>>
 }
 
 /** Empty for a database that is a file. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Context, Store } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { KeySet, RotationRecord } from '../records.ts'
+import type { KeySet, LedgerHead, RotationRecord } from '../records.ts'
 import { contradictedProject } from '../storage-faults.ts'
 import { now } from '../times.ts'
 import { systemLedgerId } from './chain.ts'
@@ -108,11 +108,11 @@ export function createContradictions(
     const finding = replayed.get(ledgerId)
     return finding === undefined ? hash : `${hash} ${finding.generation}`
   }
-  async function readHeads(reads: Pick<Store, 'heads'>, ids: readonly string[]) {
-    const heads = new Map(await reads.heads(ids))
-    for (const id of ids) if (heads.has(id)) schedule(id)
-    for (const [id, { revision, hash }] of replayed.size === 0 ? [] : heads) {
-      heads.set(id, { revision, hash: withFinding(id, hash) })
+  function noteHeads(read: ReadonlyMap<string, LedgerHead>): Map<string, LedgerHead> {
+    const heads = new Map(read)
+    for (const [id, { revision, hash }] of read) {
+      schedule(id)
+      if (replayed.has(id)) heads.set(id, { revision, hash: withFinding(id, hash) })
     }
     return heads
   }
@@ -160,7 +160,11 @@ export function createContradictions(
   return {
     store: {
       ...store,
-      heads: (ids) => readHeads(store, ids),
+      heads: async (ids) => noteHeads(await store.heads(ids)),
+      followHeads() {
+        const follower = store.followHeads()
+        return { ...follower, read: async () => noteHeads(await follower.read()) }
+      },
       async headsMatch(seen) {
         if (replayed.size === 0) return store.headsMatch(seen)
         const plain = seen.map((head) => ({ ...head, hash: head.hash.slice(0, hashLength) }))
@@ -204,7 +208,7 @@ export function createContradictions(
       },
       published: {
         ...store.published,
-        heads: (ids) => readHeads(store.published, ids),
+        heads: async (ids) => noteHeads(await store.published.heads(ids)),
         keySet: (projectId) => readKeySet(store.published, projectId),
       },
     },

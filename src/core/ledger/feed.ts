@@ -1,9 +1,10 @@
 import type { Places, Refusal } from '../../async/places.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
+import type { LedgerHead } from '../records.ts'
 import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import { formatPosition, type LedgerPosition, readEventsAfter } from './position.ts'
-import type { Observation, RevisionWatch } from './revision-watch.ts'
+import type { RevisionWatch } from './revision-watch.ts'
 import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
 
 export interface StreamRequest {
@@ -40,12 +41,12 @@ export function createEventFeed(
   const streams = new Set<EventStream>()
   const reads = createSingleFlight<LedgerEvent[] | 'history_changed'>()
   let isClosed = false
-  let systemRevision: Observation = 'unknown'
+  let systemHash: string | undefined
   let unwatchSystem: (() => void) | undefined
 
-  function observeSystem(observation: Observation): void {
-    if (observation === 'unknown' || observation === systemRevision) return
-    systemRevision = observation
+  function observeSystem({ hash }: LedgerHead): void {
+    if (hash === systemHash) return
+    systemHash = hash
     for (const stream of streams) stream.recheckAccess()
   }
   function remove(stream: EventStream): void {
@@ -58,6 +59,9 @@ export function createEventFeed(
   const reserve: EventFeed['reserve'] = ({ ledgerId, callerId }) =>
     isClosed ? 'full' : places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
 
+  watch.onRead(() => {
+    for (const stream of streams) stream.check()
+  })
   return {
     reserve,
     open({ ledgerId, after, callerId }, sink) {

@@ -1,4 +1,5 @@
 import type { Store } from '../context.ts'
+import type { LedgerHead } from '../records.ts'
 import type { LedgerEvent } from './chain.ts'
 import type { HistoryPage } from './history.ts'
 
@@ -22,15 +23,17 @@ export function parsePosition(text: string): LedgerPosition | undefined {
   return { revision: Number(revision), ...(hashStart === undefined ? {} : { hashStart }) }
 }
 
-export function positionOf({
-  revision,
-  hash,
-}: Pick<LedgerEvent, 'revision' | 'hash'>): LedgerPosition {
+export function positionOf({ revision, hash }: LedgerHead): LedgerPosition {
   return { revision, hashStart: hash.slice(0, 8) }
 }
 
 export function formatPosition({ revision, hashStart }: LedgerPosition): string {
   return hashStart === undefined ? String(revision) : `${revision}.${hashStart}`
+}
+
+/** A position without a hash is that of any event with its revision. */
+export function isAt(position: LedgerPosition, event: LedgerHead): boolean {
+  return event.revision === position.revision && event.hash.startsWith(position.hashStart ?? '')
 }
 
 /**
@@ -40,13 +43,13 @@ export function formatPosition({ revision, hashStart }: LedgerPosition): string 
 export async function readEventsAfter(
   store: Pick<Store, 'events'>,
   ledgerId: string,
-  { revision, hashStart }: LedgerPosition,
+  position: LedgerPosition,
   limit: number,
 ): Promise<LedgerEvent[] | 'history_changed'> {
+  const { revision } = position
   if (revision === 0) return store.events(ledgerId, { after: 0, limit })
   const [last, ...events] = await store.events(ledgerId, { after: revision - 1, limit: limit + 1 })
-  const isKnown = last?.revision === revision && last.hash.startsWith(hashStart ?? '')
-  return isKnown ? events : 'history_changed'
+  return last !== undefined && isAt(position, last) ? events : 'history_changed'
 }
 
 /** A page to read, and the one that follows it. */
@@ -65,10 +68,10 @@ export async function readHistory(
   request: HistoryRequest,
 ): Promise<FoundPage | 'history_changed'> {
   const { after, limit, newestFirst } = request
-  const { revision, hashStart = '' } = after
+  const { revision } = after
   if (revision > 0) {
     const [last] = await store.events(ledgerId, { after: revision - 1, limit: 1 })
-    if (last?.revision !== revision || !last.hash.startsWith(hashStart)) return 'history_changed'
+    if (last === undefined || !isAt(after, last)) return 'history_changed'
   }
   const page = { ...request, after: revision, limit: limit + 1 }
   const { events: found, examinedTo } = await store.history(ledgerId, page)

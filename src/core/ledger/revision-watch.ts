@@ -2,13 +2,13 @@ import type { Clock, Store } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
 import { systemLedgerId } from './chain.ts'
 
-/** The revision of a ledger, or `unknown` if the store did not answer in time. */
-export type Observation = number | 'unknown'
+/**
+ * Gets the head of the ledger, perhaps again. Must not throw. Heads can arrive late: one may be older
+ * than the last, and is followed by a newer one.
+ */
+type Watcher = (head: LedgerHead) => void
 
-/** Must not throw. Observations can arrive late: one may be of an older revision than the last. */
-type Watcher = (observation: Observation) => void
-
-/** A read of the heads of all watched ledgers: completed, failed, or not answered so far. */
+/** A read of the heads that have changed: completed, failed, or not answered so far. */
 export interface WatchRead {
   /** Milliseconds since it began. */
   ms: number
@@ -18,11 +18,11 @@ export interface WatchRead {
 
 export interface RevisionWatch {
   /**
-   * Calls the watcher every `intervalMs`, whether or not anything has changed and whether or not
-   * the store answers, and soon after `checkNow`. Returns a function that stops it.
+   * Calls the watcher with the head of the ledger within `intervalMs`, and again within `intervalMs`
+   * of each change. Returns a function that stops it.
    */
   watch(ledgerId: string, watcher: Watcher): () => void
-  /** Observes the ledger, which this process has changed, without waiting for the interval. */
+  /** Reads the head of a ledger that this process has changed, without waiting for the interval. */
   checkNow(ledgerId: string): void
   /** Calls the listener every `intervalMs` with the state of the latest read. Must not throw. */
   onRead(listener: (read: WatchRead) => void): void
@@ -32,20 +32,28 @@ export interface RevisionWatch {
 }
 
 /**
- * Reads the revisions of all watched ledgers, and of the system ledger, every `intervalMs`, with one
- * query at a time even if the store is slow. So it also knows whether the store can be read. Long
+ * How often unchanged heads are read as well, because ledgers that are read are also replayed
+ * (contradictions.ts).
+ */
+const completeIntervalMs = 60_000
+
+/**
+ * Reads which of the watched ledgers, and of the system ledger, have changed every `intervalMs`, with
+ * one query at a time even if the store is slow. So it also knows whether the store can be read. Long
  * because both kinds of checks share the watchers.
  */
 export function createRevisionWatch(store: Store, clock: Clock, intervalMs: number): RevisionWatch {
   const watchers = new Map<string, Set<Watcher>>()
   const requested = new Set<string>()
   const listeners: ((read: WatchRead) => void)[] = []
+  const follower = store.followHeads()
   let checkingSince: number | undefined
   let readAt = clock.monotonic()
+  let completeAt = readAt
 
-  function notify(ids: Iterable<string>, observe: (id: string) => Observation): void {
-    for (const id of ids) {
-      for (const watcher of watchers.get(id) ?? []) watcher(observe(id))
+  function notify(heads: ReadonlyMap<string, LedgerHead>): void {
+    for (const [id, head] of heads) {
+      for (const watcher of watchers.get(id) ?? []) watcher(head)
     }
   }
   function report(outcome: WatchRead['outcome'], startTime: number, error?: unknown): void {
@@ -53,25 +61,26 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     for (const listener of listeners) listener(read)
   }
   async function checkAll(startTime: number): Promise<void> {
-    const ids = [...watchers.keys()]
-    let heads = new Map<string, LedgerHead>()
     try {
-      heads = await store.heads([systemLedgerId, ...ids])
+      const heads = await follower.read()
       readAt = startTime
+      notify(heads)
       report('completed', startTime)
     } catch (error) {
       report('failed', startTime, error)
     }
-    notify(ids, (id) => heads.get(id)?.revision ?? 'unknown')
   }
   function tick(): void {
     if (checkingSince !== undefined) {
       report('pending', checkingSince)
-      notify([...watchers.keys()], () => 'unknown')
       return
     }
     const startTime = clock.monotonic()
     checkingSince = startTime
+    if (startTime - completeAt >= completeIntervalMs) {
+      completeAt = startTime
+      for (const id of [systemLedgerId, ...watchers.keys()]) follower.follow(id)
+    }
     void checkAll(startTime).finally(() => {
       checkingSince = undefined
     })
@@ -81,9 +90,11 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     requested.clear()
     if (ids.length === 0) return
     // Requests that read the store report its faults.
-    const heads = await store.heads(ids).catch(() => new Map<string, LedgerHead>())
-    notify(ids, (id) => heads.get(id)?.revision ?? 'unknown')
+    notify(await store.heads(ids).catch(() => new Map<string, LedgerHead>()))
+    // The other read may have returned newer heads by now: its next result is the last word.
+    for (const id of ids) if (watchers.has(id)) follower.follow(id)
   }
+  follower.follow(systemLedgerId)
   const timer = setInterval(tick, intervalMs).unref()
   tick()
 
@@ -91,9 +102,13 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     watch(ledgerId, watcher) {
       const group = watchers.get(ledgerId) ?? new Set()
       watchers.set(ledgerId, group.add(watcher))
+      // Also if it is watched already: the new watcher has to get its head.
+      follower.follow(ledgerId)
       return () => {
         group.delete(watcher)
-        if (group.size === 0 && watchers.get(ledgerId) === group) watchers.delete(ledgerId)
+        if (group.size > 0 || watchers.get(ledgerId) !== group) return
+        watchers.delete(ledgerId)
+        if (ledgerId !== systemLedgerId) follower.unfollow(ledgerId)
       }
     },
     checkNow(ledgerId) {

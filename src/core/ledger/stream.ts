@@ -1,8 +1,8 @@
 import type { Clock } from '../context.ts'
+import type { LedgerHead } from '../records.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import type { LedgerEvent } from './chain.ts'
-import { type LedgerPosition, ledgerStart, positionOf } from './position.ts'
-import type { Observation } from './revision-watch.ts'
+import { isAt, type LedgerPosition, ledgerStart, positionOf } from './position.ts'
 
 const heartbeatMs = 15_000
 
@@ -37,6 +37,8 @@ export interface EventSink {
 export interface EventStream {
   /** Sends the existing events, and then new ones as they come. */
   start(): void
+  /** Call it at intervals: ends the stream if it must end, and repeats what has failed. */
+  check(): void
   /** Continues after `send` returned false: the sink has room again. */
   resume(): void
   /** Checks the permission again, because an API key has changed. */
@@ -52,14 +54,14 @@ interface StreamSource {
   endsWithProject: boolean
   isProjectDeleted(): Promise<boolean>
   read(after: LedgerPosition): Promise<LedgerEvent[] | 'history_changed'>
-  watch(watcher: (observation: Observation) => void): () => void
+  watch(watcher: (head: LedgerHead) => void): () => void
   onEnd(): void
 }
 
 interface StreamState {
   isOpen: boolean
   end(how: 'complete' | 'cut', error?: unknown): void
-  /** Ends the stream, but not while the database is unavailable: the next observation retries. */
+  /** Ends the stream, but not while the database is unavailable: the next check retries. */
   fail(error: unknown): void
 }
 
@@ -86,16 +88,16 @@ export function createEventStream(source: StreamSource): EventStream {
   const access = createAccessCheck(sink, clock, state)
   const delivery = createDelivery(source, state)
 
-  function observe(observation: Observation): void {
-    if (delivery.isTooSlow() || access.isExpired()) state.end('cut')
-    if (!state.isOpen) return
-    access.checkIfNeeded()
-    delivery.heartbeatIfDue()
-    delivery.deliverIfNew(observation)
-  }
   return {
+    check() {
+      if (delivery.isTooSlow() || access.isExpired()) state.end('cut')
+      if (!state.isOpen) return
+      access.checkIfNeeded()
+      delivery.heartbeatIfDue()
+      delivery.deliverIfNew()
+    },
     start() {
-      unwatch = source.watch(observe)
+      unwatch = source.watch(delivery.onHead)
       access.recheck()
       void delivery.deliver()
     },
@@ -145,6 +147,8 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
 function createDelivery(source: StreamSource, state: StreamState) {
   const { clock, sink } = source
   let last = source.after
+  /** Of the ledger, once it is known. */
+  let head: LedgerHead | undefined
   let isReading = false
   let sentAt = clock.monotonic()
   let blockedSince: number | undefined
@@ -189,11 +193,16 @@ function createDelivery(source: StreamSource, state: StreamState) {
       isReading = false
     }
   }
+  function deliverIfNew(): void {
+    if (head === undefined) return
+    if (!isAt(last, head) || !projectExisted) void deliver()
+  }
   return {
     deliver,
-    deliverIfNew(observation: Observation): void {
-      if (observation === 'unknown') return
-      if (observation !== last.revision || !projectExisted) void deliver()
+    deliverIfNew,
+    onHead(current: LedgerHead): void {
+      head = current
+      deliverIfNew()
     },
     isBlocked: () => blockedSince !== undefined,
     isTooSlow: () => blockedSince !== undefined && clock.monotonic() - blockedSince >= maxBlockedMs,

@@ -3,7 +3,7 @@ import type { Places } from '../../async/places.ts'
 import type { PubringError } from '../../errors.ts'
 import type { Clock, ProjectRef } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
-import type { Observation, RevisionWatch } from '../ledger/revision-watch.ts'
+import type { RevisionWatch } from '../ledger/revision-watch.ts'
 import { isStorageUnavailable, storageUnavailable } from '../storage-faults.ts'
 import { includes } from '../validity.ts'
 import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
@@ -42,6 +42,10 @@ interface Group {
   projectId: string
   requests: Set<HeldRequest>
   latest: PublishedProject
+  /** The hash of the head that the watch has reported; `latest` may be behind it. */
+  head: string | undefined
+  /** The earliest of its requests, or earlier. */
+  deadline: number
   isRefreshing: boolean
   unwatch(): void
 }
@@ -124,18 +128,28 @@ export function createLiveKeySets(
     }
   }
   function rejectUnconfirmed(group: Group): void {
-    if (watch.ageMs() <= unconfirmedAfterMs) return
     for (const request of group.requests) {
       if (request.freshOnly && remove(group, request)) request.resolve(Promise.reject(onlyStale()))
     }
   }
-  function onObservation(group: Group, observation: Observation): void {
-    const { revision, span } = group.latest
-    const hasChanged = observation !== 'unknown' && observation !== revision
-    if (hasChanged || !includes(span, clock.now())) void refresh(group)
-    rejectUnconfirmed(group)
-    const time = clock.monotonic()
+  function resolveExpired(group: Group, time: number): void {
+    group.deadline = Number.POSITIVE_INFINITY
+    for (const { deadline } of group.requests) {
+      if (deadline > time) group.deadline = Math.min(group.deadline, deadline)
+    }
     void resolveDue(group, ({ deadline }) => deadline <= time)
+  }
+  /** Quick, because there may be as many groups as requests, and most have nothing to do. */
+  function check(): void {
+    const isUnconfirmed = watch.ageMs() > unconfirmedAfterMs
+    const [time, now] = [clock.monotonic(), clock.now()]
+    for (const group of groups.values()) {
+      const { latest, head, deadline } = group
+      // Also if an earlier attempt has failed.
+      if (headOf(latest) !== head || !includes(latest.span, now)) void refresh(group)
+      if (isUnconfirmed) rejectUnconfirmed(group)
+      if (deadline <= time) resolveExpired(group, time)
+    }
   }
   function openGroup(latest: PublishedProject): Group {
     const { projectId } = latest
@@ -143,13 +157,19 @@ export function createLiveKeySets(
       projectId,
       requests: new Set(),
       latest,
+      head: headOf(latest),
+      deadline: Number.POSITIVE_INFINITY,
       isRefreshing: false,
-      unwatch: watch.watch(projectId, (observation) => onObservation(group, observation)),
+      unwatch: watch.watch(projectId, ({ hash }) => {
+        group.head = hash
+        if (hash !== headOf(group.latest)) void refresh(group)
+      }),
     }
     groups.set(projectId, group)
     return group
   }
 
+  watch.onRead(check)
   return {
     wait(waiting, latest, waitMs) {
       const release = isClosed ? 'full' : places.take([waiting.address])
@@ -158,6 +178,7 @@ export function createLiveKeySets(
       const { promise, resolve } = Promise.withResolvers<PublishedProject>()
       const request = { ...waiting, deadline: clock.monotonic() + waitMs, resolve, release }
       group.requests.add(request)
+      group.deadline = Math.min(group.deadline, request.deadline)
       // Either this request or the group has outdated documents.
       if (differ(group.latest, latest)) void refresh(group)
       return {
@@ -175,9 +196,12 @@ export function createLiveKeySets(
   }
 }
 
+/** The hash, because a fail-over that loses changes reuses their revisions. */
+const headOf = ({ validity }: PublishedProject) => validity.heads[0]?.hash
+
 /** The full key set has all keys, so it changes with the other. */
 function differ(one: PublishedProject, other: PublishedProject): boolean {
-  return one.revision !== other.revision || one.fullJwks.etag !== other.fullJwks.etag
+  return headOf(one) !== headOf(other) || one.fullJwks.etag !== other.fullJwks.etag
 }
 
 /** For a request that accepts no stale answer, so that a load balancer asks another replica. */

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { createBatchLoader } from '../../async/batch-loader.ts'
+import type { HeadFollower } from '../../core/context.ts'
 import type { LedgerHead } from '../../core/records.ts'
 import { headsMatch } from '../../core/validity.ts'
 import type { LedgerHeads } from '../reads/cached.ts'
@@ -8,6 +9,14 @@ import type { Run } from './dialect.ts'
 
 /** One array parameter instead of a list, so that the most frequent query is prepared only once. */
 const sql = 'select project_id, revision, hash from ledger where project_id = any($1::text[])'
+
+/** Returns only the heads that differ, since thousands are followed and few of them change. */
+const changedSql = `select seen.id, ledger.revision, ledger.hash
+  from unnest($1::text[], $2::text[]) as seen (id, hash)
+  left join ledger on ledger.project_id = seen.id
+  where ledger.hash is distinct from seen.hash`
+
+type ChangedRow = { id: string } & (LedgerHead | { revision: null; hash: null })
 
 /** Reads the heads for each use. Concurrent callers share one query. */
 export function createBatchedHeads(run: Run): LedgerHeads {
@@ -21,5 +30,29 @@ export function createBatchedHeads(run: Run): LedgerHeads {
     heads: load,
     headsMatch: (seen) =>
       load(seen.map(({ ledgerId }) => ledgerId)).then((heads) => headsMatch(seen, heads)),
+  }
+}
+
+/** Ids and hashes need no escapes, with which the driver would search each of them. */
+const arrayOf = (items: Iterable<string>) => `{${[...items].map((item) => item || 'null').join()}}`
+
+/** Has the database compare the heads with those that were read last. */
+export function createHeadFollower(run: Run): HeadFollower {
+  /** The hashes; empty before the first read, and if there is no such ledger. */
+  const known = new Map<string, string>()
+  return {
+    follow: (ledgerId) => void known.set(ledgerId, ''),
+    unfollow: (ledgerId) => void known.delete(ledgerId),
+    async read() {
+      const parameters = [arrayOf(known.keys()), arrayOf(known.values())]
+      const { rows } = await run<ChangedRow>({ sql: changedSql, parameters })
+      const heads = new Map<string, LedgerHead>()
+      for (const { id, revision, hash } of rows) {
+        if (!known.has(id)) continue
+        known.set(id, hash ?? '')
+        if (hash !== null) heads.set(id, { revision, hash })
+      }
+      return heads
+    },
   }
 }

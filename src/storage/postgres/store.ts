@@ -7,7 +7,7 @@ import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
 import { openDatabase, type PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
-import { createBatchedHeads } from './heads.ts'
+import { createBatchedHeads, createHeadFollower } from './heads.ts'
 import { migratePostgres } from './migrate.ts'
 import { withReplicaReads } from './replica-reads.ts'
 import { explainStartError, prepareInBackground, waitUntilUsable } from './startup.ts'
@@ -57,6 +57,7 @@ function createStore(
   const store: Store = {
     ...reads,
     ...createCachedReads(reads, createBatchedHeads(database.read)),
+    followHeads: () => createHeadFollower(database.read),
     ...createCommit(database, address.poolSize),
     census: (time) => takeCensusSlowly(database, time),
     diagnostics: () => database.diagnostics(),

@@ -19,6 +19,7 @@ export type StoreReads = Omit<
   | 'census'
   | 'heads'
   | 'headsMatch'
+  | 'followHeads'
   | 'isWritable'
   | 'diagnostics'
   | 'published'

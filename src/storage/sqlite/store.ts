@@ -4,6 +4,7 @@ import { createStoreReads } from '../reads/store.ts'
 import { createCensus } from './census.ts'
 import { openSqlite } from './connection.ts'
 import { isIntact, openDatabaseFile } from './file.ts'
+import { createHeadFollower } from './head-follower.ts'
 import { createVersionedHeads } from './heads.ts'
 import { startWriterThread } from './writer-thread.ts'
 
@@ -22,6 +23,7 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
   return {
     ...reads,
     ...createCachedReads(reads, heads),
+    followHeads: () => createHeadFollower(reader, heads),
     async commit(change) {
       try {
         return await writer.commit(change)

@@ -34,6 +34,10 @@ function delayable(store: Store): { store: Store; hold(): () => void; releaseAll
       ...store,
       findProject: late(store.findProject),
       heads: late(store.heads),
+      followHeads() {
+        const follower = store.followHeads()
+        return { ...follower, read: late(follower.read) }
+      },
       keySet: late(store.keySet),
       published: {
         heads: late(store.heads),

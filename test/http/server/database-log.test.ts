@@ -53,11 +53,11 @@ test('a first read that takes longer, as on a busy machine, is no lost database'
   const app = fastify({ logger: { stream: { write: (line: string) => void written.push(line) } } })
   const { store } = server.context
   const firstRead = delay(1_500)
-  const heads: Store['heads'] = async (ids) => {
-    await firstRead
-    return store.heads(ids)
+  const followHeads: Store['followHeads'] = () => {
+    const follower = store.followHeads()
+    return { ...follower, read: () => firstRead.then(follower.read) }
   }
-  const live = createLiveServices({ ...server.context, store: { ...store, heads } })
+  const live = createLiveServices({ ...server.context, store: { ...store, followHeads } })
   addDatabaseLog(app, live)
   await delay(1_800)
   live.close()
