@@ -17,6 +17,7 @@ import * as signInRules from '../../src/contract/sign-in/rules.ts'
 import * as sessions from '../../src/contract/sign-in/sessions.ts'
 import * as trustPolicies from '../../src/contract/trust/policies.ts'
 import * as tokenExchange from '../../src/contract/trust/token-exchange.ts'
+import { bodyTypes } from '../../src/http/body/media-type.ts'
 import { readManifest } from '../../src/runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
@@ -38,6 +39,28 @@ Errors are problem details (RFC 9457); compare their \`code\`. A path that is no
 is 404 \`route_not_found\`; an unsupported method is 405 \`method_not_allowed\` with \`Allow\`. HEAD
 works wherever GET does.`
 
+/** The groups of the operations, and what their paths begin with, `/v1` and the project aside. */
+const groups: Readonly<Record<string, RegExp>> = {
+  'JWT keys': /^(jwt-keys|key-roles|key-imports|key-checks|token-checks)\b/,
+  'Key sets': /^(key-set-changes|\.well-known\/(?!ledger-proof))/,
+  Projects: /^projects\b/,
+  Rotations: /^rotations\b/,
+  Search: /^(search|warnings|project-health)\b/,
+  Events: /^events\b/,
+  Log: /^(log|ledger-proof|\.well-known\/ledger-proof)\b/,
+  'API keys': /^api-keys\b/,
+  'Sign-in': /^(sign-in-options|sign-in-rules|self|sessions|people)\b/,
+  'Trust policies': /^(trust-policies|token$)/,
+  Health: /^health\b/,
+}
+
+function groupOf(url: string): string {
+  const path = url.replace(/^\/(v1\/)?(projects\/[^/]+\/)?/, '')
+  const [name] = Object.entries(groups).find(([, pattern]) => pattern.test(path)) ?? []
+  if (name === undefined) throw new Error(`${url} is in no group of operations.`)
+  return name
+}
+
 /**
  * Describes every route added later as OpenAPI 3.1, from the schemas of the routes. Long because it
  * is one options record.
@@ -56,18 +79,7 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicUrl }],
-      tags: [
-        'JWT keys',
-        'Key sets',
-        'Projects',
-        'Search',
-        'Events',
-        'Log',
-        'API keys',
-        'Sign-in',
-        'Trust policies',
-        'Health',
-      ].map((name) => ({ name })),
+      tags: Object.keys(groups).map((name) => ({ name })),
       components: {
         securitySchemes: {
           apiKey: {
@@ -98,11 +110,14 @@ function isComponent(value: unknown): value is { $id: string } {
 }
 
 function describe(operation: Parameters<typeof responsesOf>[0], publicUrl: string): FastifySchema {
-  const { schema, config } = operation
+  const { method, schema, config } = operation
   if (schema.hide) return schema
   return {
     ...schema,
-    ...(schema.body === undefined ? {} : { body: reference(schema.body) }),
+    tags: [groupOf(operation.url)],
+    ...(schema.body === undefined
+      ? {}
+      : { body: reference(schema.body), consumes: bodyTypes(String(method), config) }),
     security: config.access === undefined ? [] : [{ apiKey: [] }],
     response: responsesOf(operation, publicUrl),
   }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import { unsupportedMediaType } from '../errors/faults.ts'
 
 /** RFC 9110 section 8.3.1: a type and parameters, which may be quoted. Empty parameters pass. */
@@ -9,12 +9,15 @@ const parameter = /\s*;\s*(?:([^\s;=]+)=("[^"]*"|[^\s;"]*))?/y
 /** A longer header is rejected unparsed. */
 const maxLength = 1_000
 
-const accepted: Record<string, readonly string[]> = {
+const accepted: Readonly<Record<string, readonly string[]>> = {
   POST: ['application/json'],
   PATCH: ['application/json', 'application/merge-patch+json'],
 }
 
-const formType = 'application/x-www-form-urlencoded'
+/** The media types of the bodies of an operation; undefined if any may be sent, and is ignored. */
+export function bodyTypes(method: string, { form }: FastifyContextConfig) {
+  return form ? ['application/x-www-form-urlencoded'] : accepted[method]
+}
 
 const withoutCharset: Record<string, string> = {
   'application/json; charset=utf-8': 'application/json',
@@ -25,7 +28,7 @@ const withoutCharset: Record<string, string> = {
 export function addMediaTypes(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { config, schema } = request.routeOptions
-    const expected = config.form ? [formType] : accepted[request.method]
+    const expected = bodyTypes(request.method, config)
     if (schema?.body === undefined || expected === undefined) return done()
     if (!isAcceptable(request, expected)) throw unsupportedMediaType(expected.join(' or '))
     done()

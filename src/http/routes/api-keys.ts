@@ -13,7 +13,6 @@ import { principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
 import { managedRecords, recordRoutes } from './managed-records.ts'
 
-const tag = 'API keys'
 const collection = '/v1/api-keys'
 
 const scope =
@@ -21,7 +20,6 @@ const scope =
 
 const apiKeys = managedRecords({
   collection,
-  tag,
   type: { one: 'ApiKey', many: 'ApiKeys' },
   noun: { bare: 'API key', one: 'an API key', many: 'API keys' },
   deletion: { verb: 'Revoke', done: 'revoked' },
@@ -56,7 +54,6 @@ export function apiKeyRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'getOwnApiKey',
       summary: "Read the caller's own API key",
-      tags: [tag],
       response: { 200: ApiKey },
     },
     handler: async (request, reply) => {

@@ -48,7 +48,6 @@ export function healthRoutes(app: App, live: LiveServices): void {
       operationId: 'getLiveness',
       summary: 'Check that the process is running',
       description: 'Does not check the storage. Restart the process only if this fails.',
-      tags: ['Health'],
       response: { 200: Health },
     },
     handler: async (_request, reply) =>
@@ -63,7 +62,6 @@ export function healthRoutes(app: App, live: LiveServices): void {
       summary: 'Check that key sets can be served',
       description:
         '200 while key sets can be served: `fresh` ones, or `stale` ones from memory while the database is unavailable. 503 without any to serve, while the process is overloaded, and during shutdown.',
-      tags: ['Health'],
       response: { 200: Health, 503: Health },
     },
     handler: async (request, reply) => {
@@ -89,7 +87,6 @@ export function healthRoutes(app: App, live: LiveServices): void {
       summary: 'Check that changes can be made',
       description:
         '503 while the database is unavailable or has rejected the last change, while the process is overloaded, and during shutdown. After a rejected change it makes a trial change, which leaves no trace.',
-      tags: ['Health'],
       response: { 200: Health, 503: Health },
     },
     handler: async (request, reply) => {

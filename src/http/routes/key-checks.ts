@@ -18,7 +18,6 @@ export function keyCheckRoutes(app: App, context: Context): void {
       summary: 'Check whether a public key would be accepted',
       description:
         'Runs the checks of registration without storing the key, and reports every fault; slow rules that were not checked are named in `skipped`. A key that would be rejected is still a successful check: 200 with `accepted: false`. A private key is an incident here too: none of it is stored, its public key is blocked, and if that is registered, the ledger of its project records the incident.',
-      tags: ['JWT keys'],
       body: KeyCheckRequest,
       response: { 200: KeyCheck },
     },

@@ -46,7 +46,6 @@ export function keyImportRoutes(app: App, context: Context, { maxImportBytes }: 
       summary: 'Register many JWT public keys, all or none',
       description:
         'Checks each key as on registration, with the same codes. If any is rejected, nothing is imported and the error `import_refused` lists each one by `errors[].pointer` (`/keys/5/publicKeyPem`). Keys that the project already has are reported as `present` and left unchanged, so an import can be repeated. Only an admin API key for all projects may set `kid`, `createTime` and `updateTime`, to restore exported keys. A `kid` that any other key has or had is rejected with `kid_taken`.',
-      tags: ['JWT keys'],
       params: ProjectPath,
       body: KeyImport,
       response: { 200: KeyImportReport },

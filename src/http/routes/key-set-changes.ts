@@ -38,7 +38,6 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
       summary: 'The changed key sets of several projects',
       description:
         'Returns the key sets of those projects whose `etag` differs from that of the request. With `Prefer: wait=N` (at most 60) and no difference, the request is held until there is one, or for N seconds. A project that cannot be read is always part of the response: leave it out of the next requests for a while. `Age` tells how many seconds ago the oldest of the key sets was read from the database.',
-      tags: ['Key sets'],
       headers: Type.Object({
         Prefer: Type.Optional(Type.String({ examples: ['wait=30'] })),
       }),

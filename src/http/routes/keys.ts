@@ -26,7 +26,6 @@ import { contextOf, projectOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
 import { KeyPath, Precondition, ProjectPath, Query } from '../request/paths.ts'
 
-const tags = ['JWT keys']
 const collection = '/v1/projects/:projectIdOrName/jwt-keys'
 const member = `${collection}/:kid`
 
@@ -79,7 +78,6 @@ export function keyRoutes(app: App, context: Context): void {
       summary: 'Register a JWT public key',
       description:
         'The `ETag` is the one of the key at the URL in `Location`. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
-      tags,
       params: ProjectPath,
       body: JwtKeyCreate,
       response: { 201: JwtKeyCreated },
@@ -102,7 +100,6 @@ export function keyRoutes(app: App, context: Context): void {
       operationId: 'listJwtKeys',
       summary: 'List the JWT keys of a project',
       description: 'Returns all keys in one array, oldest first.',
-      tags,
       params: ProjectPath,
       querystring: KeyFilter,
       response: { 200: Type.Array(JwtKey) },
@@ -121,7 +118,6 @@ export function keyRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'getJwtKey',
       summary: 'Read a JWT key',
-      tags,
       params: KeyPath,
       response: { 200: JwtKeyWithDetails },
     },
@@ -139,7 +135,6 @@ export function keyRoutes(app: App, context: Context): void {
       operationId: 'listKeyRoles',
       summary: 'List the roles of the keys of a project',
       description: 'Returns one entry for each key, in the order of the list of keys.',
-      tags,
       params: ProjectPath,
       response: { 200: Type.Array(KeyRoleEntry) },
     },
@@ -170,8 +165,6 @@ export function keyRoutes(app: App, context: Context): void {
       summary: 'Change a JWT key',
       description:
         'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
-      tags,
-      consumes: ['application/json', 'application/merge-patch+json'],
       params: KeyPath,
       querystring: DescendantsQuery,
       headers: Precondition,
@@ -202,7 +195,6 @@ export function keyRoutes(app: App, context: Context): void {
       operationId: 'deleteJwtKey',
       summary: 'Delete a JWT key',
       description: 'Fails while the key is active: deactivate it first.',
-      tags,
       params: KeyPath,
       querystring: DescendantsQuery,
       headers: Precondition,

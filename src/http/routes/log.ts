@@ -15,8 +15,6 @@ import type { App } from '../options.ts'
 import { ProjectPath, Query } from '../request/paths.ts'
 import { publishedFolder } from './published.ts'
 
-const tags = ['Log']
-
 /** Checkpoints change every minute at most; C2SP tlog-tiles asks for a few seconds. */
 const checkpointMaxAge = 5
 
@@ -71,7 +69,7 @@ export function logRoutes(app: App, live: LiveServices): void {
     },
   })
   const errors = ['not_logged', 'log_stopped'] as const
-  const shared = { tags, querystring: ProofQuery, response: { 200: LedgerProof } }
+  const shared = { querystring: ProofQuery, response: { 200: LedgerProof } }
   app.route({
     method: 'GET',
     url: '/v1/projects/:projectIdOrName/ledger-proof',
@@ -165,7 +163,6 @@ function publicRoute(app: App, url: string, { read, schema, errors = [] }: Publi
     },
     schema: {
       ...schema,
-      tags,
       response: {
         200: { description: 'The file.', content: { 'text/plain': { schema: Type.String() } } },
       },
@@ -199,7 +196,7 @@ function adminRoute(
     method: 'POST',
     url,
     config: { access: { role: 'admin', unbound: true }, errors: ['log_stopped'] },
-    schema: { ...schema, tags, response: { 201: LogTree } },
+    schema: { ...schema, response: { 201: LogTree } },
     handler: async (request, reply) => {
       const {
         checkpoint = '',

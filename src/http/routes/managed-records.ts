@@ -22,7 +22,6 @@ interface ManagedRecords<
 > {
   /** Path of the collection. */
   collection: `/v1/${string}`
-  tag: string
   /** In the ids of operations. */
   type: { one: string; many: string }
   /** In sentences, `one` with its article. */
@@ -88,7 +87,7 @@ export function managedRecords<
 
 /** Registers the operations of a kind. Long because it lists the routes. */
 export function recordRoutes(app: App, context: Context, kind: AnyRecords): void {
-  const { collection, tag, type, noun, deletion, access, notFound } = kind
+  const { collection, type, noun, deletion, access, notFound } = kind
   const { schemas, descriptions, operations, entityTag = recordEntityTag } = kind
   const { createErrors, updateErrors = grantErrors, changeErrors = [] } = kind
   const url = `${collection}/:id`
@@ -108,7 +107,6 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
       operationId: `create${type.one}`,
       summary: `Create ${noun.one}`,
       description: descriptions.create,
-      tags: [tag],
       ...inProject,
       body: schemas.create,
       response: { 201: schemas.created },
@@ -134,7 +132,6 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
       operationId: `list${type.many}`,
       summary: `List ${noun.many}`,
       description: descriptions.list,
-      tags: [tag],
       ...inProject,
       response: { 200: Type.Array(schemas.shown) },
     },
@@ -149,7 +146,6 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
       operationId: `get${type.one}`,
       summary: `Read ${noun.one}`,
       ...(descriptions.read === undefined ? {} : { description: descriptions.read }),
-      tags: [tag],
       params,
       response: { 200: schemas.shown },
     },
@@ -173,8 +169,6 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
       operationId: `update${type.one}`,
       summary: `Change ${noun.one}`,
       description: descriptions.update,
-      tags: [tag],
-      consumes: ['application/json', 'application/merge-patch+json'],
       params,
       headers: Precondition,
       body: schemas.update,
@@ -196,7 +190,6 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
       operationId: `delete${type.one}`,
       summary: `${deletion.verb} ${noun.one}`,
       description: descriptions.delete,
-      tags: [tag],
       params,
       headers: Precondition,
       response: { 204: Type.Null({ description: `The ${noun.bare} is ${deletion.done}.` }) },

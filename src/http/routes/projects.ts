@@ -16,7 +16,6 @@ import {
   Query,
 } from '../request/paths.ts'
 
-const tags = ['Projects']
 const collection = '/v1/projects'
 const member = '/v1/projects/:projectIdOrName'
 
@@ -49,7 +48,6 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
       summary: 'Create a project',
       description:
         'With `id`, for a project that is moved from another registry: 409 if a ledger of this id exists, even that of a deleted project.',
-      tags,
       body: ProjectCreate,
       response: { 201: Project },
     },
@@ -68,7 +66,6 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
       summary: 'List projects',
       description:
         'Returns the projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, if there is one.',
-      tags,
       querystring: projectPageQuery(maxPageSize),
       response: { 200: Type.Array(Project) },
     },
@@ -82,7 +79,6 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
     schema: {
       operationId: 'getProject',
       summary: 'Read a project',
-      tags,
       params: ProjectPath,
       response: { 200: Project },
     },
@@ -100,8 +96,6 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
       operationId: 'renameProject',
       summary: 'Rename a project',
       description: 'The id does not change, nor does any URL or issuer derived from it.',
-      tags,
-      consumes: ['application/json', 'application/merge-patch+json'],
       params: ProjectPath,
       headers: Precondition,
       body: ProjectUpdate,
@@ -124,7 +118,6 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
       operationId: 'deleteProject',
       summary: 'Delete a project',
       description: 'Fails while the project has keys, active or not.',
-      tags,
       params: ProjectPath,
       headers: Precondition,
       response: { 204: Type.Null({ description: 'The project is deleted.' }) },

@@ -20,8 +20,6 @@ import { clientAddress } from '../request/client-address.ts'
 import { ProjectPath } from '../request/paths.ts'
 import { heldSeconds } from '../request/prefer.ts'
 
-const tags = ['Key sets']
-
 export const publishedFolder = '/v1/projects/:projectIdOrName/.well-known'
 const publishedHeaders = ['Age', 'Cache-Control', 'Access-Control-Allow-Origin'] as const
 
@@ -94,7 +92,6 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
       operationId,
       summary,
       description: `Returns ${content}. Changes appear within a second; an expired key disappears at its \`expireTime\`. While the database is unavailable, the last good key set is served for a limited time, with \`Age\` and \`max-age=0\`; with \`Cache-Control: stale-if-error=0\` (RFC 5861) the request gets 503 instead. With \`If-None-Match\` and \`Prefer: wait=N\` the request is held until the key set changes; each connection can hold one request at a time.`,
-      tags,
       params: ProjectPath,
       headers: JwksHeaders,
       response: { 200: Jwks },
@@ -188,7 +185,7 @@ export function documentRoute(app: App, live: LiveServices, route: DocumentRoute
       errors: ['project_not_found', 'storage_unavailable', ...errors],
       headers: publishedHeaders,
     },
-    schema: { tags, params: ProjectPath, ...schema },
+    schema: { params: ProjectPath, ...schema },
     handler: async (request, reply) => {
       const { projectIdOrName, kid = '' } = request.params
       const ref = parseProjectRef(projectIdOrName)

@@ -60,7 +60,6 @@ const streamDescription =
 export function eventRoutes(app: App, live: LiveServices, options: HttpOptions): void {
   const { maxPageSize = defaultMaxPageSize } = options
   const sharedSchema = {
-    tags: ['Events'],
     querystring: eventQuery(maxPageSize),
     headers: StreamHeaders,
     response: { 200: Type.Array(Event) },

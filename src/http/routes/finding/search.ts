@@ -45,7 +45,6 @@ export function searchRoute(app: App, context: Context): void {
       summary: 'Find keys, projects, API keys and requests',
       description:
         'Finds what the caller may read: API keys for their admins alone, nothing of projects that the caller cannot see. A deleted key is found by its kid, with `deleteTime`. Rejects private keys, tokens and API keys: they do not belong in a URL.',
-      tags: ['Search'],
       querystring: SearchQuery,
       response: { 200: Search },
     },

@@ -20,7 +20,6 @@ export function warningRoutes(app: App, live: LiveServices, options: HttpOptions
       summary: 'List what needs attention',
       description:
         'Returns up to 200 warnings about what the caller may see, the most urgent first: keys and API keys (for their admins) that expire in 30, 7 and 1 days, unused API keys, and projects without active keys. For callers that see all projects a new warning may appear a minute late; one whose cause has gone disappears at once.',
-      tags: ['Search'],
       response: { 200: Type.Array(Warning) },
     },
     handler: async (request, reply) => {
@@ -38,7 +37,6 @@ export function warningRoutes(app: App, live: LiveServices, options: HttpOptions
       summary: 'List the state of projects',
       description:
         'Returns a page of the projects that the caller may see, as `GET /v1/projects` does: keys by state, the next expiry and the number of warnings.',
-      tags: ['Search'],
       querystring: projectPageQuery(Math.min(options.maxPageSize ?? maxPageSize, maxPageSize)),
       response: { 200: Type.Array(ProjectHealth) },
     },

@@ -17,7 +17,6 @@ import { managedRecords, recordRoutes } from '../managed-records.ts'
 
 const rotations = managedRecords({
   collection: '/v1/projects/:projectIdOrName/rotations',
-  tag: 'Rotations',
   type: { one: 'Rotation', many: 'Rotations' },
   noun: { bare: 'rotation', one: 'a rotation', many: 'rotations' },
   deletion: { verb: 'Abandon', done: 'abandoned' },
@@ -64,7 +63,7 @@ const FinishQuery = Query({
 
 export function rotationRoutes(app: App, context: Context): void {
   recordRoutes(app, context, rotations)
-  const { collection, access, tag } = rotations
+  const { collection, access } = rotations
   app.route({
     method: 'POST',
     url: `${collection}/:id/finish`,
@@ -85,7 +84,6 @@ export function rotationRoutes(app: App, context: Context): void {
       summary: 'Finish a rotation',
       description:
         'Deactivates the old key now. Fails until every verifier that honors the cache headers knows the new one.',
-      tags: [tag],
       params: Type.Object({ ...ProjectPath.properties, ...recordPath('rotation').properties }),
       querystring: FinishQuery,
       response: { 200: Rotation },

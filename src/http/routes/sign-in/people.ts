@@ -5,7 +5,6 @@ import { deletePerson, listPeople } from '../../../core/sign-in/people.ts'
 import { contextOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
 
-const tags = ['Sign-in']
 const collection = '/v1/people'
 
 export function personRoutes(app: App, context: Context): void {
@@ -17,7 +16,6 @@ export function personRoutes(app: App, context: Context): void {
       operationId: 'listPeople',
       summary: 'List people',
       description: 'All people who have signed in through the OpenID provider, by first sign-in.',
-      tags,
       response: { 200: Type.Array(Person) },
     },
     handler: async (_request, reply) => reply.send(await listPeople(context)),
@@ -31,7 +29,6 @@ export function personRoutes(app: App, context: Context): void {
       summary: 'Erase a person',
       description:
         'Erases name and email, which events then no longer show, and ends all sessions of the person. The ledger keeps the issuer and the subject. A person who may still sign in can do so again.',
-      tags,
       params: Type.Object({ id: Type.String({ description: 'Id of the person.' }) }),
       response: { 204: Type.Null({ description: 'The person is erased.' }) },
     },

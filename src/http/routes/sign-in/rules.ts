@@ -12,7 +12,6 @@ import { managedRecords, recordRoutes } from '../managed-records.ts'
 
 const signInRules = managedRecords({
   collection: '/v1/sign-in-rules',
-  tag: 'Sign-in',
   type: { one: 'SignInRule', many: 'SignInRules' },
   noun: { bare: 'sign-in rule', one: 'a sign-in rule', many: 'sign-in rules' },
   deletion: { verb: 'Delete', done: 'deleted' },

@@ -17,7 +17,6 @@ import type { App } from '../../options.ts'
 import { sessionCookie } from '../../request/cookies.ts'
 import { Query } from '../../request/paths.ts'
 
-const tags = ['Sign-in']
 const collection = '/v1/sessions'
 
 export const signInPath = '/sign-in'
@@ -38,7 +37,6 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       operationId: 'getSignInOptions',
       summary: 'Read how people can sign in',
       description: 'Needs no API key.',
-      tags,
       response: { 200: SignInOptions },
     },
     handler: async (_request, reply) => reply.header('cache-control', 'no-cache').send(options),
@@ -51,7 +49,6 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       operationId: 'getSelf',
       summary: 'Read who the caller is',
       description: 'The person or API key of the request, and what they may do.',
-      tags,
       response: { 200: Self },
     },
     handler: async (request, reply) =>
@@ -66,7 +63,6 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       summary: 'Sign in with an API key',
       description:
         'Exchanges the API key in `X-Api-Key` for a session, so that a browser need not keep the secret. The session has the rights of the API key and ends with it. Its own secret is in a cookie that scripts cannot read; further requests send `X-Api-Key: session` beside the cookie.',
-      tags,
       response: { 201: Session },
     },
     handler: async (request, reply) => {
@@ -90,7 +86,6 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       summary: 'List sessions',
       description:
         'Live sessions, oldest first: all of them for an admin of all projects, otherwise those of the caller.',
-      tags,
       querystring: Query({
         person: Type.Optional(
           Type.String({ format: 'uuid', description: 'Id of a person, whose sessions are meant.' }),
@@ -115,7 +110,6 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       operationId: 'signOut',
       summary: 'Sign out',
       description: 'Ends the session of the request, from the next request on.',
-      tags,
       response: { 200: SignedOut },
     },
     handler: async (request, reply) => {
@@ -136,7 +130,6 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       summary: 'End a session',
       description:
         'Takes effect with the next request, on every replica. An admin of all projects can end every session, others their own.',
-      tags,
       params: Type.Object({ id: Type.String({ description: 'Id of the session.' }) }),
       response: { 204: Type.Null({ description: 'The session has ended.' }) },
     },
@@ -153,7 +146,6 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       operationId: 'endSessions',
       summary: 'End all sessions of a person',
       description: 'Takes effect with the next request, on every replica.',
-      tags,
       querystring: Query({
         person: Type.String({ format: 'uuid', description: 'Id of the person.' }),
       }),

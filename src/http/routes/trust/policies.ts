@@ -21,7 +21,6 @@ import { managedRecords, recordRoutes } from '../managed-records.ts'
 
 const trustPolicies = managedRecords({
   collection: '/v1/trust-policies',
-  tag: 'Trust policies',
   type: { one: 'TrustPolicy', many: 'TrustPolicies' },
   noun: { bare: 'trust policy', one: 'a trust policy', many: 'trust policies' },
   deletion: { verb: 'Delete', done: 'deleted' },
@@ -53,7 +52,7 @@ const trustPolicies = managedRecords({
 
 export function trustPolicyRoutes(app: App, context: Context, keys: IssuerKeys): void {
   recordRoutes(app, context, trustPolicies)
-  const { collection, access, tag } = trustPolicies
+  const { collection, access } = trustPolicies
   app.route({
     method: 'POST',
     url: `${collection}/:id/checks`,
@@ -62,7 +61,6 @@ export function trustPolicyRoutes(app: App, context: Context, keys: IssuerKeys):
       operationId: 'checkTrustPolicy',
       summary: 'Explain why a trust policy does or does not accept a token',
       description: 'Nothing is issued, and nothing of the token is stored.',
-      tags: [tag],
       params: recordPath('trust policy'),
       body: TrustPolicyCheckRequest,
       response: { 200: TrustPolicyCheck },

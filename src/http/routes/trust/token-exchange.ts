@@ -45,8 +45,6 @@ export function tokenExchangeRoute(
       summary: 'Exchange a token for an API key',
       description:
         'RFC 8693. A workload sends the token that its platform gave it, and gets an API key of minutes if a trust policy accepts the token. It is valid until the token expires, for `maxLifetime` at most, and until the policy changes. Exchanges are limited per client address and per policy.',
-      tags: ['Trust policies'],
-      consumes: ['application/x-www-form-urlencoded'],
       body: TokenExchangeRequest,
       response: {
         200: TokenExchangeResponse,
