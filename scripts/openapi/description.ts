@@ -18,6 +18,7 @@ import * as sessions from '../../src/contract/sign-in/sessions.ts'
 import * as trustPolicies from '../../src/contract/trust/policies.ts'
 import * as tokenExchange from '../../src/contract/trust/token-exchange.ts'
 import { bodyTypes } from '../../src/http/body/media-type.ts'
+import { ProjectPath } from '../../src/http/request/paths.ts'
 import { readManifest } from '../../src/runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
@@ -110,17 +111,25 @@ function isComponent(value: unknown): value is { $id: string } {
 }
 
 function describe(operation: Parameters<typeof responsesOf>[0], publicUrl: string): FastifySchema {
-  const { method, schema, config } = operation
+  const { method, url, schema, config } = operation
   if (schema.hide) return schema
   return {
     ...schema,
-    tags: [groupOf(operation.url)],
+    tags: [groupOf(url)],
+    params: paramsOf(url, schema.params),
     ...(schema.body === undefined
       ? {}
       : { body: reference(schema.body), consumes: bodyTypes(String(method), config) }),
     security: config.access === undefined ? [] : [{ apiKey: [] }],
     response: responsesOf(operation, publicUrl),
   }
+}
+
+/** The hooks read the project in the path, so most routes do not name it. */
+function paramsOf(url: string, params: unknown): unknown {
+  if (!url.includes(':projectIdOrName')) return params
+  const { properties } = Object(params)
+  return { ...ProjectPath, properties: { ...ProjectPath.properties, ...properties } }
 }
 
 /** Removes HEAD, which the general description covers. */

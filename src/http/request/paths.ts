@@ -2,24 +2,23 @@ import type { FastifyRequest } from 'fastify'
 import type { TProperties } from 'typebox'
 import { Type } from '../../contract/schema.ts'
 
-const idOrName = Type.String({
-  description: 'Id (a UUID) or name of the project.',
-  examples: ['default'],
+/** The path parameter of every operation on a project; routes that read it name it. */
+export const ProjectPath = Type.Object({
+  projectIdOrName: Type.String({
+    description: 'Id (a UUID) or name of the project.',
+    examples: ['default'],
+  }),
 })
 
-/** Path parameters of operations on a project. */
-export const ProjectPath = Type.Object({ projectIdOrName: idOrName })
-
-/** Path parameters of operations on one JWT key. */
+/** Path parameter of operations on one JWT key. */
 export const KeyPath = Type.Object({
-  projectIdOrName: idOrName,
   kid: Type.String({
     description: 'Id of the key, or its `publishedKid`.',
     examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
   }),
 })
 
-/** Path parameters of operations on one record outside of projects. */
+/** Path parameter of operations on one record. */
 export function recordPath(noun: string) {
   return Type.Object({
     id: Type.String({

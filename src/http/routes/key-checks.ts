@@ -11,7 +11,7 @@ export function keyCheckRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/v1/key-checks',
-    config: { access: { role: 'reader' }, errors: ['overloaded'], cost: 5 },
+    config: { access: { role: 'reader' }, cost: 5 },
     validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'checkPublicKey',

@@ -11,7 +11,6 @@ import { bodyAs, bodyReader } from '../body/submissions.ts'
 import { noPlace } from '../errors/faults.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
-import { ProjectPath } from '../request/paths.ts'
 
 /** Schema of the body without its keys, which are validated one by one. */
 const Envelope = Type.Object(
@@ -38,7 +37,7 @@ export function keyImportRoutes(app: App, context: Context, { maxImportBytes }: 
       access: { role: 'writer' },
       cost: 50,
       changes: ({ body }) => (body as ImportBody).keys.length,
-      errors: ['import_refused', 'overloaded'],
+      errors: ['import_refused'],
     },
     validatorCompiler: bodyAs(Envelope),
     schema: {
@@ -46,7 +45,6 @@ export function keyImportRoutes(app: App, context: Context, { maxImportBytes }: 
       summary: 'Register many JWT public keys, all or none',
       description:
         'Checks each key as on registration, with the same codes. If any is rejected, nothing is imported and the error `import_refused` lists each one by `errors[].pointer` (`/keys/5/publicKeyPem`). Keys that the project already has are reported as `present` and left unchanged, so an import can be repeated. Only an admin API key for all projects may set `kid`, `createTime` and `updateTime`, to restore exported keys. A `kid` that any other key has or had is rejected with `kid_taken`.',
-      params: ProjectPath,
       body: KeyImport,
       response: { 200: KeyImportReport },
     },

@@ -24,7 +24,7 @@ import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
 import { contextOf, projectOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
-import { KeyPath, Precondition, ProjectPath, Query } from '../request/paths.ts'
+import { KeyPath, Precondition, Query } from '../request/paths.ts'
 
 const collection = '/v1/projects/:projectIdOrName/jwt-keys'
 const member = `${collection}/:kid`
@@ -68,7 +68,6 @@ export function keyRoutes(app: App, context: Context): void {
         'duplicate_key',
         'key_limit_reached',
         'jwks_too_large',
-        'overloaded',
       ],
       headers: ['Location', 'ETag'],
     },
@@ -78,7 +77,6 @@ export function keyRoutes(app: App, context: Context): void {
       summary: 'Register a JWT public key',
       description:
         'The `ETag` is the one of the key at the URL in `Location`. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
-      params: ProjectPath,
       body: JwtKeyCreate,
       response: { 201: JwtKeyCreated },
     },
@@ -100,7 +98,6 @@ export function keyRoutes(app: App, context: Context): void {
       operationId: 'listJwtKeys',
       summary: 'List the JWT keys of a project',
       description: 'Returns all keys in one array, oldest first.',
-      params: ProjectPath,
       querystring: KeyFilter,
       response: { 200: Type.Array(JwtKey) },
     },
@@ -135,7 +132,6 @@ export function keyRoutes(app: App, context: Context): void {
       operationId: 'listKeyRoles',
       summary: 'List the roles of the keys of a project',
       description: 'Returns one entry for each key, in the order of the list of keys.',
-      params: ProjectPath,
       response: { 200: Type.Array(KeyRoleEntry) },
     },
     handler: async (request, reply) => {
@@ -155,7 +151,6 @@ export function keyRoutes(app: App, context: Context): void {
         'precondition_failed',
         'key_has_descendants',
         'jwks_too_large',
-        'overloaded',
       ],
       headers: ['ETag'],
     },
@@ -188,7 +183,6 @@ export function keyRoutes(app: App, context: Context): void {
         'key_active',
         'key_has_descendants',
         'precondition_failed',
-        'overloaded',
       ],
     },
     schema: {

@@ -12,7 +12,7 @@ import { type ErrorCode, PubringError } from '../../errors.ts'
 import { contextOf, ledgerOf } from '../hooks/access.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
-import { ProjectPath, Query } from '../request/paths.ts'
+import { Query } from '../request/paths.ts'
 import { publishedFolder } from './published.ts'
 
 /** Checkpoints change every minute at most; C2SP tlog-tiles asks for a few seconds. */
@@ -60,7 +60,6 @@ export function logRoutes(app: App, live: LiveServices): void {
       summary: 'Prove the latest revision of a project that the log has',
       description:
         'A C2SP tlog-proof of the last logged head of the ledger: its revision, hash and time. It shows that this entry of the log is of the project, and nothing about others.',
-      params: ProjectPath,
     },
     errors: ['project_not_found'],
     async read({ projectIdOrName = '' }) {
@@ -80,7 +79,6 @@ export function logRoutes(app: App, live: LiveServices): void {
       summary: "Prove that the log has a project's ledger",
       description:
         'An entry of the log has the hash of an event, which covers all events before it. The proof contains the secret by which the entries of this ledger are found among all.',
-      params: ProjectPath,
     },
     handler: async (request, reply) =>
       reply.send(await proveLedger(store.log, ledgerOf(request), request.query.revision)),

@@ -11,7 +11,7 @@ import type { ErrorCode } from '../../errors.ts'
 import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { contextOf, principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
-import { Precondition, ProjectPath, preconditionOf, recordPath } from '../request/paths.ts'
+import { Precondition, preconditionOf, recordPath } from '../request/paths.ts'
 
 /** A kind of record that callers manage: its schemas, its operations, and what is said of them. */
 interface ManagedRecords<
@@ -91,8 +91,7 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
   const { schemas, descriptions, operations, entityTag = recordEntityTag } = kind
   const { createErrors, updateErrors = grantErrors, changeErrors = [] } = kind
   const url = `${collection}/:id`
-  const params = memberPath(kind)
-  const inProject = isInProject(kind) ? { params: ProjectPath } : {}
+  const params = recordPath(noun.bare)
   const readNew = bodyReader(schemas.create)
   app.route({
     method: 'POST',
@@ -107,7 +106,6 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
       operationId: `create${type.one}`,
       summary: `Create ${noun.one}`,
       description: descriptions.create,
-      ...inProject,
       body: schemas.create,
       response: { 201: schemas.created },
     },
@@ -132,7 +130,6 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
       operationId: `list${type.many}`,
       summary: `List ${noun.many}`,
       description: descriptions.list,
-      ...inProject,
       response: { 200: Type.Array(schemas.shown) },
     },
     handler: async (request, reply) =>
@@ -204,16 +201,6 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
 
 /** Of creations and updates that give rights. */
 const grantErrors: readonly ErrorCode[] = ['insufficient_lifetime', 'recent_sign_in_required']
-
-function isInProject({ collection }: AnyRecords): boolean {
-  return collection.includes(':projectIdOrName')
-}
-
-/** Path parameters of operations on one record. */
-function memberPath(kind: AnyRecords) {
-  const { properties } = recordPath(kind.noun.bare)
-  return Type.Object({ ...(isInProject(kind) ? ProjectPath.properties : {}), ...properties })
-}
 
 function projectIdOf({ project }: FastifyRequest): string {
   return project?.id ?? ''

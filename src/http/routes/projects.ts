@@ -8,13 +8,7 @@ import { createProject, deleteProject, listProjects, renameProject } from '../..
 import type { ProjectRecord } from '../../core/records.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
-import {
-  defaultMaxPageSize,
-  Precondition,
-  ProjectPath,
-  preconditionOf,
-  Query,
-} from '../request/paths.ts'
+import { defaultMaxPageSize, Precondition, preconditionOf, Query } from '../request/paths.ts'
 
 const collection = '/v1/projects'
 const member = '/v1/projects/:projectIdOrName'
@@ -79,7 +73,6 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
     schema: {
       operationId: 'getProject',
       summary: 'Read a project',
-      params: ProjectPath,
       response: { 200: Project },
     },
     handler: async (request, reply) => sendProject(reply, projectOf(request)),
@@ -96,7 +89,6 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
       operationId: 'renameProject',
       summary: 'Rename a project',
       description: 'The id does not change, nor does any URL or issuer derived from it.',
-      params: ProjectPath,
       headers: Precondition,
       body: ProjectUpdate,
       response: { 200: Project },
@@ -118,7 +110,6 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
       operationId: 'deleteProject',
       summary: 'Delete a project',
       description: 'Fails while the project has keys, active or not.',
-      params: ProjectPath,
       headers: Precondition,
       response: { 204: Type.Null({ description: 'The project is deleted.' }) },
     },

@@ -185,7 +185,7 @@ export function documentRoute(app: App, live: LiveServices, route: DocumentRoute
       errors: ['project_not_found', 'storage_unavailable', ...errors],
       headers: publishedHeaders,
     },
-    schema: { params: ProjectPath, ...schema },
+    schema,
     handler: async (request, reply) => {
       const { projectIdOrName, kid = '' } = request.params
       const ref = parseProjectRef(projectIdOrName)

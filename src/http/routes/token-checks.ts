@@ -3,7 +3,6 @@ import type { Context } from '../../core/context.ts'
 import { checkToken } from '../../core/tokens/check.ts'
 import { projectOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
-import { ProjectPath } from '../request/paths.ts'
 
 export function tokenCheckRoutes(app: App, context: Context): void {
   app.route({
@@ -15,7 +14,6 @@ export function tokenCheckRoutes(app: App, context: Context): void {
       summary: 'Explain why a JWT does or does not verify',
       description:
         "Performs the steps of a verifier with the project's current keys and stops at the first that fails. `iss` is compared with the issuer of the project unless the request names another; without an `audience`, `aud` is not compared. A token that does not verify is still a successful check: 200 with `valid: false`. The token is neither stored nor logged.",
-      params: ProjectPath,
       body: TokenCheckRequest,
       response: { 200: TokenCheck },
     },

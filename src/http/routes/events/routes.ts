@@ -10,7 +10,7 @@ import { PubringError } from '../../../errors.ts'
 import { ledgerOf, principalOf } from '../../hooks/access.ts'
 import type { App, HttpOptions } from '../../options.ts'
 import { prefers } from '../../request/accept.ts'
-import { defaultMaxPageSize, ProjectPath } from '../../request/paths.ts'
+import { defaultMaxPageSize } from '../../request/paths.ts'
 import { exportFormatOf, sendExport } from './export.ts'
 import { historyChanged } from './faults.ts'
 import {
@@ -49,7 +49,7 @@ const mediaTypes = {
 }
 
 const sharedConfig = {
-  errors: ['overloaded', 'history_changed'],
+  errors: ['history_changed'],
   headers: ['Link'],
   mediaTypes,
 } satisfies FastifyContextConfig
@@ -74,7 +74,6 @@ export function eventRoutes(app: App, live: LiveServices, options: HttpOptions):
       operationId: 'listEvents',
       summary: 'Read the ledger of a project',
       description: `Returns every change to the project and its keys, in order and without gaps. ${streamDescription} The ledger of a deleted project stays readable by id for an admin API key for all projects.`,
-      params: ProjectPath,
     },
     handler: async (request, reply) => {
       await respond(live, request, reply, { ledgerId: ledgerOf(request), access: reader })

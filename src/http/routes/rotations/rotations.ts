@@ -12,7 +12,7 @@ import {
 } from '../../../core/rotations/operations.ts'
 import { contextOf, projectOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
-import { ProjectPath, Query, recordPath } from '../../request/paths.ts'
+import { Query, recordPath } from '../../request/paths.ts'
 import { managedRecords, recordRoutes } from '../managed-records.ts'
 
 const rotations = managedRecords({
@@ -76,7 +76,6 @@ export function rotationRoutes(app: App, context: Context): void {
         'rotation_not_ready',
         'key_not_found',
         'key_has_descendants',
-        'overloaded',
       ],
     },
     schema: {
@@ -84,7 +83,7 @@ export function rotationRoutes(app: App, context: Context): void {
       summary: 'Finish a rotation',
       description:
         'Deactivates the old key now. Fails until every verifier that honors the cache headers knows the new one.',
-      params: Type.Object({ ...ProjectPath.properties, ...recordPath('rotation').properties }),
+      params: recordPath('rotation'),
       querystring: FinishQuery,
       response: { 200: Rotation },
     },
