@@ -351,6 +351,11 @@ export function joinDetails(details: readonly string[]): string {
 }
 
 /** The error of a request with one invalid field. */
-export function invalidField(pointer: string, code: string, detail: string): PubringError {
-  return new PubringError('invalid_request', detail, { errors: [{ pointer, code, detail }] })
+export function invalidField(
+  pointer: string,
+  code: string,
+  detail: string,
+  problem: ErrorCode = 'invalid_request',
+): PubringError {
+  return new PubringError(problem, detail, { errors: [{ pointer, code, detail }] })
 }

@@ -88,15 +88,12 @@ export function rejection(faults: readonly FieldError[]): PubringError {
   if (first === undefined) throw new Error('a rejection without a fault')
   const byField = new Map(errors.toReversed().map(({ pointer, detail }) => [pointer, detail]))
   const detail = isPrivateKey(first) ? first.detail : joinDetails([...byField.values()].reverse())
-  return new PubringError(problemOf(first), detail, { errors })
+  const problem = isIntakeCode(first.code) ? intakeCodes[first.code] : 'invalid_request'
+  return new PubringError(problem, detail, { errors })
 }
 
 function isPrivateKey({ code }: FieldError): boolean {
   return code === 'private_key_submitted'
-}
-
-function problemOf({ code }: FieldError): ErrorCode {
-  return isIntakeCode(code) ? intakeCodes[code] : 'invalid_request'
 }
 
 function isIntakeCode(code: string): code is IntakeCode {

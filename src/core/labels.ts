@@ -1,4 +1,4 @@
-import { invalidField, PubringError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import { containsSecret } from '../intake/secrets/detector.ts'
 import { containsApiKey, containsToken } from './redaction.ts'
 
@@ -60,8 +60,7 @@ export function requireNoSecrets(label: string, pointer: string): void {
   const field = pointer.slice(1)
   if (containsPrivateKey(label)) {
     const detail = `${field} contains a private key. It was not stored. Treat that key as compromised and generate a new pair.`
-    const errors = [{ pointer, code: 'private_key_submitted', detail }]
-    throw new PubringError('private_key_submitted', detail, { errors })
+    throw invalidField(pointer, 'private_key_submitted', detail, 'private_key_submitted')
   }
   if (containsToken(label)) {
     const detail = `${field} contains a token (JWT). It was not stored. Choose a text without secrets.`

@@ -145,6 +145,6 @@ async function confirmRemoval(
       ? `“${name}” is the API key that this command uses.`
       : `“${name}” (${role}, ${prefix}…) will no longer be valid.`,
     question,
-    unattended: isOwn ? 'refuse' : 'proceed',
+    needsYes: isOwn,
   })
 }

@@ -14,7 +14,6 @@ export async function startEpoch(
     statement:
       'The log gets a new tree with a new name and verifier key. The present one will not grow any more.',
     question: 'Start it?',
-    unattended: 'proceed',
   })
   const epoch = await client.log.startEpoch()
   print(epoch, () => `${epoch.verifierKey}\n`)

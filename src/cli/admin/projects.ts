@@ -55,7 +55,6 @@ export async function deleteProject(session: Session, ref: string, flags: YesFla
   await confirm(session.terminal, flags, {
     statement: `Project ${name} (${id}) will be deleted permanently.`,
     question: 'Delete it?',
-    unattended: 'proceed',
   })
   await session.client.projects.delete(id)
   session.print({ deleted: id })

@@ -149,7 +149,6 @@ export async function deletePolicy(session: Session, ref: string, flags: YesFlag
   await confirm(session.terminal, flags, {
     statement: `“${name}” (${issuer}) and the API keys exchanged under it will no longer be valid.`,
     question: 'Delete it?',
-    unattended: 'proceed',
   })
   await session.client.trustPolicies.delete(id)
   session.print({ deleted: id })

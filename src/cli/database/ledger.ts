@@ -212,7 +212,7 @@ export async function accept(terminal: Terminal, flags: DatabaseFlags & YesFlag)
   if (lines.length > 0) {
     const statement = 'From now on all of this counts as true, and is served.'
     const question = 'Accept it?'
-    await confirm(terminal, flags, { statement, question, unattended: 'refuse' })
+    await confirm(terminal, flags, { statement, question, needsYes: true })
     await acceptLedgers(databaseUrl, ledgerIds)
   }
   printResult(terminal, { accepted: lines })

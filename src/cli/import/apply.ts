@@ -174,7 +174,7 @@ async function confirmPlan(terminal: Terminal, plan: Plan, flags: ApplyFlags): P
   await confirm(terminal, flags, {
     statement: isRemoval ? 'This deactivates or deletes keys.' : 'This is the plan.',
     question: 'Do it?',
-    unattended: isRemoval ? 'refuse' : 'proceed',
+    needsYes: isRemoval,
   })
 }
 

@@ -103,7 +103,6 @@ export async function deleteKeys(
     await confirm(terminal, flags, {
       statement: `${names.join(', ')} will be permanently deleted from project ${project}.`,
       question: `Delete ${keys.length === 1 ? 'it' : 'them'}?`,
-      unattended: 'proceed',
     })
   }
   // An active one first, so that nothing is deleted if the server rejects that.

@@ -27,7 +27,7 @@ export async function confirmLastActive(
         ? `This removes the last active key of project ${project}: no token verifies then.`
         : `The last active key of project ${project} then expires at ${end}: no token verifies after that.`,
     question: 'Continue?',
-    unattended: 'refuse',
+    needsYes: true,
   })
 }
 

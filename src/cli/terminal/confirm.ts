@@ -11,19 +11,19 @@ interface Question {
   /** What is the case, or what will happen. */
   statement: string
   question: string
-  /** What happens without a person to ask: demand `--yes`, or proceed. */
-  unattended: 'refuse' | 'proceed'
+  /** Whether `--yes` is required if there is no person to ask. */
+  needsYes?: boolean
 }
 
 /** Throws if the user declines, or if `--yes` is required and missing. */
 export async function confirm(
   terminal: Terminal,
   { yes }: YesFlag,
-  { statement, question, unattended }: Question,
+  { statement, question, needsYes = false }: Question,
 ): Promise<void> {
   if (yes === true) return
   if (!isInteractive(terminal)) {
-    if (unattended === 'proceed') return
+    if (!needsYes) return
     const hints = ['To confirm, repeat with --yes. Nothing was changed.']
     throw new CommandError('declined', statement, { hints })
   }

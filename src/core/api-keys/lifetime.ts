@@ -1,5 +1,5 @@
 import { roles } from '../../contract/roles.ts'
-import { PubringError } from '../../errors.ts'
+import { invalidField, PubringError } from '../../errors.ts'
 import type { ApiKeyRecord } from '../records.ts'
 
 /**
@@ -67,6 +67,5 @@ function outlives(member: string, end: string): PubringError {
 }
 
 function insufficientLifetime(member: string, code: string, detail: string): PubringError {
-  const errors = [{ pointer: `/${member}`, code, detail }]
-  return new PubringError('insufficient_lifetime', detail, { errors })
+  return invalidField(`/${member}`, code, detail, 'insufficient_lifetime')
 }

@@ -1,4 +1,4 @@
-import { PubringError } from '../../errors.ts'
+import { invalidField, PubringError } from '../../errors.ts'
 import { base64urlToBigInt } from '../../intake/encoding/bytes.ts'
 import { sharesPrime } from '../../intake/rsa/index.ts'
 import type { Fault } from '../../intake/types.ts'
@@ -128,10 +128,8 @@ export function sharedPrime(kid: string): Fault {
   return { code: 'rsa_shared_prime', detail }
 }
 
-function rejectedKey(problem: 'weak_key' | 'compromised_key', fault: Fault): PubringError {
-  return new PubringError(problem, fault.detail, {
-    errors: [{ pointer: '/publicKeyPem', ...fault }],
-  })
+function rejectedKey(problem: 'weak_key' | 'compromised_key', { code, detail }: Fault) {
+  return invalidField('/publicKeyPem', code, detail, problem)
 }
 
 function requireKeyCapacity(count: number, { maxKeys }: KeyLimits): void {

@@ -1,5 +1,5 @@
 import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
-import { PubringError } from '../../errors.ts'
+import { invalidField } from '../../errors.ts'
 import { isActive, patchExpireTime } from '../expiry.ts'
 import type { EventChanges } from '../ledger/chain.ts'
 import type { KeyLimits } from '../ledger/changes.ts'
@@ -38,9 +38,7 @@ export function patchKey(key: KeyRecord, patch: JwtKeyUpdate, now: string): KeyR
 /** Throws `compromised_key`: a key whose private half was submitted can only be deactivated. */
 export function rejectBlockedActivation(): never {
   const { code, detail } = submittedBefore
-  throw new PubringError('compromised_key', detail, {
-    errors: [{ pointer: '/active', code, detail }],
-  })
+  throw invalidField('/active', code, detail, 'compromised_key')
 }
 
 /** The time from which none of these active keys is left; undefined if one never expires. */

@@ -1,4 +1,4 @@
-import { PubringError } from '../../errors.ts'
+import { invalidField, PubringError } from '../../errors.ts'
 
 /** Why this process does not sign checkpoints, and what to do. */
 const faults = {
@@ -26,10 +26,7 @@ export function isStop(fault: LogFault | undefined): boolean {
 }
 
 export function logError(fault: LogFault): PubringError {
-  const detail = faults[fault]
-  return new PubringError('log_stopped', detail, {
-    errors: [{ pointer: '', code: fault, detail }],
-  })
+  return invalidField('', fault, faults[fault], 'log_stopped')
 }
 
 /** The fault in an error of `logError`. */

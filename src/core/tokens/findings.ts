@@ -7,23 +7,16 @@ export interface Finding {
   detail: string
 }
 
-export function passed(detail: string): Finding {
-  return { outcome: 'passed', detail }
-}
+const finding =
+  (outcome: TokenCheckOutcome) =>
+  (detail: string): Finding => ({ outcome, detail })
 
-export function failed(detail: string): Finding {
-  return { outcome: 'failed', detail }
-}
-
+export const passed = finding('passed')
+export const failed = finding('failed')
 /** Some verifiers reject the token, others do not. */
-export function warned(detail: string): Finding {
-  return { outcome: 'warned', detail }
-}
-
+export const warned = finding('warned')
 /** There is nothing to compare, or nothing to compare it with. */
-export function skipped(detail: string): Finding {
-  return { outcome: 'skipped', detail }
-}
+export const skipped = finding('skipped')
 
 /** Code points of a quotation. */
 const maxQuoted = 40

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../core/context.ts'
-import type { SignIn } from '../../../core/sign-in/sign-in.ts'
 import { signInSeconds } from '../../../core/sign-in/sign-in.ts'
 import { errorTable, PubringError } from '../../../errors.ts'
 import type { Spend } from '../../hooks/budgets.ts'
@@ -13,12 +12,8 @@ import { signInPath } from './sessions.ts'
  * The addresses that a browser visits to sign in through the OpenID provider. Failures are pages, not
  * problem details: people read them. `spendFailure` limits failed attempts per client address.
  */
-export function signInRoutes(
-  app: App,
-  context: Context,
-  signIn: SignIn | undefined,
-  spendFailure: Spend | undefined,
-): void {
+export function signInRoutes(app: App, context: Context, spendFailure: Spend | undefined): void {
+  const { signIn } = app
   if (signIn === undefined) return
   const { publicUrl, sessionLifetime } = context.config
   const attempt = signInCookie(publicUrl)

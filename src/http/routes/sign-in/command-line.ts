@@ -9,7 +9,6 @@ import {
   parseLoginRequest,
 } from '../../../core/sign-in/command-line.ts'
 import { describeSelf } from '../../../core/sign-in/sessions.ts'
-import type { SignIn } from '../../../core/sign-in/sign-in.ts'
 import { PubringError } from '../../../errors.ts'
 import { contextOf } from '../../hooks/access.ts'
 import type { Spend } from '../../hooks/budgets.ts'
@@ -28,10 +27,9 @@ const path = `${signInPath}/cli`
 export function commandLineRoutes(
   app: App,
   context: Context,
-  signIn: SignIn | undefined,
   spendFailure: Spend | undefined,
 ): void {
-  if (signIn === undefined) return
+  if (app.signIn === undefined) return
   const { publicUrl } = context.config
   const cookie = sessionCookie(publicUrl)
   const serve = pageServer(publicUrl, spendFailure)

@@ -1,5 +1,4 @@
 import { Type } from '../../../contract/schema.ts'
-import type { SignIn } from '../../../core/sign-in/sign-in.ts'
 import { PubringError } from '../../../errors.ts'
 import type { App } from '../../options.ts'
 import { signInPath } from './sessions.ts'
@@ -8,7 +7,8 @@ import { signInPath } from './sessions.ts'
  * The OpenID provider ends sessions here (OpenID Connect Back-Channel Logout 1.0 section 2.8). The token
  * authenticates it, and errors have the format that the provider expects.
  */
-export function logoutRoute(app: App, signIn: SignIn | undefined): void {
+export function logoutRoute(app: App): void {
+  const { signIn } = app
   if (signIn === undefined) return
   app.route({
     method: 'POST',

@@ -11,7 +11,6 @@ import {
   signInWithApiKey,
   toSession,
 } from '../../../core/sign-in/sessions.ts'
-import type { SignIn } from '../../../core/sign-in/sign-in.ts'
 import { contextOf, principalOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
 import { sessionCookie } from '../../request/cookies.ts'
@@ -22,7 +21,7 @@ const collection = '/v1/sessions'
 export const signInPath = '/sign-in'
 
 /** Long because it lists the routes. */
-export function sessionRoutes(app: App, context: Context, signIn: SignIn | undefined): void {
+export function sessionRoutes(app: App, context: Context): void {
   const { oidc, publicUrl, sessionLifetime } = context.config
   const url = `${publicUrl}${signInPath}`
   const options = {
@@ -117,7 +116,7 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       const session = await context.store.findSession(id)
       await endSession(contextOf(request, context), id)
       cookie.clear(reply)
-      const signOutUrl = await signIn?.signOutUrl(session)
+      const signOutUrl = await app.signIn?.signOutUrl(session)
       return reply.send(signOutUrl === undefined ? {} : { signOutUrl })
     },
   })
