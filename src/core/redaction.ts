@@ -2,9 +2,8 @@ import { isApiKeySecret } from './api-keys/secrets.ts'
 
 const redacted = '[redacted]'
 
-// Anchored to the start of a base64url run, so that a long run is scanned once, not for each `ey`.
-const token =
-  /(?<![\w-])(?=[\w-]{10,}\.[\w-]{8})([\w-]*?)\bey[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}/g
+// Only from the first `ey` of a base64url run, so that a long run is scanned once, not for each `ey`.
+const token = /\bey(?<!\bey[\w-]*?\bey)[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}/g
 
 // White space, written-out line breaks and header lines may precede the base64 of a block. A sentence
 // that only mentions the BEGIN line is not a block.
@@ -17,10 +16,10 @@ const pem =
  * `ey` in base64url).
  */
 const patterns: readonly [pattern: RegExp, replacement: string][] = [
-  [/(?<=pubring_)[0-9A-Za-z]{16,}/g, redacted],
+  [/_(?<=pubring_)[0-9A-Za-z]{16,}/g, `_${redacted}`],
   [pem, redacted],
   [/\bM[A-P][0-9A-Za-z+/_-]{38,}={0,2}/g, redacted],
-  [token, `$1${redacted}`],
+  [token, redacted],
 ]
 
 /**
