@@ -172,6 +172,7 @@ test.each([
       'kysely',
       'kysely/migration',
       'lru-cache',
+      'pino',
       'piscina',
       'uuid',
     ],

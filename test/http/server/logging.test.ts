@@ -190,7 +190,7 @@ describe('an expected fault of ours', () => {
 
 test('on a terminal the lines are readable, and as free of secrets', async () => {
   const program = `
-    import { loggingOptions } from ${JSON.stringify(new URL('../../../src/http/hooks/logging.ts', import.meta.url))}
+    import { loggingOptions } from ${JSON.stringify(logging)}
     import Fastify from 'fastify'
     const options = loggingOptions({ logLevel: 'info', logPretty: true })
     const app = Fastify(options)
@@ -204,4 +204,34 @@ test('on a terminal the lines are readable, and as free of secrets', async () =>
   expect(printed).not.toContain(secret.slice(12, 36))
 })
 
+test('lines of processes that share a pipe arrive whole and in order, even if they exit at once', () => {
+  const program = `
+    import { createLogStream } from ${JSON.stringify(logging)}
+    const stream = createLogStream()
+    const text = 'é'.repeat(100)
+    let count = 0
+    function turn() {
+      for (let line = 0; line < 45; line += 1) {
+        count += 1
+        stream.write(JSON.stringify({ by: process.argv[1], count, text }) + '\\n')
+      }
+      if (count === 450) process.exit()
+      setImmediate(turn)
+    }
+    turn()
+  `
+  const both = '"$0" "$@" a & "$0" "$@" b & wait'
+  const args = ['-c', both, process.execPath, '--input-type=module', '--eval', program]
+  const printed = execFileSync('sh', args, { cwd: root, encoding: 'utf8' })
+  const lines = printed
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  for (const name of ['a', 'b']) {
+    const counts = lines.filter(({ by }) => by === name).map(({ count }) => count)
+    expect(counts).toEqual(Array.from({ length: 450 }, (_, index) => index + 1))
+  }
+})
+
 const root = new URL('../..', import.meta.url)
+const logging = new URL('../../../src/http/hooks/logging.ts', import.meta.url)
