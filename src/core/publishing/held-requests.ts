@@ -5,7 +5,7 @@ import type { Clock, ProjectRef } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
 import type { RevisionWatch } from '../ledger/revision-watch.ts'
 import { isStorageUnavailable, storageUnavailable } from '../storage-faults.ts'
-import { includes } from '../validity.ts'
+import { always, includes } from '../validity.ts'
 import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
 import type { ReadPublished } from './read-published.ts'
 
@@ -31,6 +31,7 @@ export interface KeySetRequest {
 }
 
 interface HeldRequest extends KeySetRequest {
+  group: Group
   release(): void
   /** Monotonic milliseconds. */
   deadline: number
@@ -44,8 +45,6 @@ interface Group {
   latest: PublishedProject
   /** The hash of the head that the watch has reported; `latest` may be behind it. */
   head: string | undefined
-  /** The earliest of its requests, or earlier. */
-  deadline: number
   isRefreshing: boolean
   unwatch(): void
 }
@@ -88,21 +87,32 @@ export function createLiveKeySets(
   places: Places,
 ): LiveKeySets {
   const groups = new Map<string, Group>()
+  /** Those that may have to be refreshed: most of the groups are not. */
+  const unsettled = new Set<Group>()
+  /** By the second of their deadline. */
+  const expiring = new Map<number, Set<HeldRequest>>()
   let isClosed = false
 
-  function remove(group: Group, request: HeldRequest): boolean {
+  function remove(request: HeldRequest): boolean {
+    const { group, deadline } = request
     if (!group.requests.delete(request)) return false
     request.release()
+    const second = secondOf(deadline)
+    expiring.get(second)?.delete(request)
+    if (expiring.get(second)?.size === 0) expiring.delete(second)
     if (group.requests.size === 0) {
       group.unwatch()
       groups.delete(group.projectId)
     }
     return true
   }
-  async function resolveDue(group: Group, isDue: (request: HeldRequest) => boolean): Promise<void> {
+  async function resolveDue(
+    requests: ReadonlySet<HeldRequest>,
+    isDue: (request: HeldRequest) => boolean,
+  ): Promise<void> {
     let resolved = 0
-    for (const request of group.requests) {
-      if (!isDue(request) || !remove(group, request)) continue
+    for (const request of requests) {
+      if (!isDue(request) || !remove(request)) continue
       request.resolve(readPublished(request.ref))
       resolved += 1
       if (resolved % sliceSize === 0) await setImmediate()
@@ -115,40 +125,37 @@ export function createLiveKeySets(
       publisher.invalidate(group.projectId)
       group.latest = await publisher.published(group.projectId)
       const { latest } = group
-      await resolveDue(group, ({ ref, keySet, ifNoneMatch }) => {
+      await resolveDue(group.requests, ({ ref, keySet, ifNoneMatch }) => {
         if (!includesEntityTag(ifNoneMatch, latest[keySet].etag, 'weak')) return true
         return 'name' in ref && ref.name !== latest.name
       })
     } catch (error) {
       // Keep holding requests while the store is unavailable.
       if (isStorageUnavailable(error)) return
-      await resolveDue(group, () => true)
+      await resolveDue(group.requests, () => true)
     } finally {
       group.isRefreshing = false
+      unsettled.add(group)
     }
   }
   function rejectUnconfirmed(group: Group): void {
     for (const request of group.requests) {
-      if (request.freshOnly && remove(group, request)) request.resolve(Promise.reject(onlyStale()))
+      if (request.freshOnly && remove(request)) request.resolve(Promise.reject(onlyStale()))
     }
   }
-  function resolveExpired(group: Group, time: number): void {
-    group.deadline = Number.POSITIVE_INFINITY
-    for (const { deadline } of group.requests) {
-      if (deadline > time) group.deadline = Math.min(group.deadline, deadline)
-    }
-    void resolveDue(group, ({ deadline }) => deadline <= time)
-  }
-  /** Quick, because there may be as many groups as requests, and most have nothing to do. */
   function check(): void {
-    const isUnconfirmed = watch.ageMs() > unconfirmedAfterMs
     const [time, now] = [clock.monotonic(), clock.now()]
-    for (const group of groups.values()) {
-      const { latest, head, deadline } = group
+    for (const group of unsettled) {
+      const { requests, latest, head } = group
+      const isCurrent = headOf(latest) === head
+      if (requests.size === 0 || (isCurrent && latest.span === always)) unsettled.delete(group)
       // Also if an earlier attempt has failed.
-      if (headOf(latest) !== head || !includes(latest.span, now)) void refresh(group)
-      if (isUnconfirmed) rejectUnconfirmed(group)
-      if (deadline <= time) resolveExpired(group, time)
+      else if (!isCurrent || !includes(latest.span, now)) void refresh(group)
+    }
+    if (watch.ageMs() > unconfirmedAfterMs) groups.values().forEach(rejectUnconfirmed)
+    for (const [second, requests] of expiring) {
+      if (second > secondOf(time)) continue
+      void resolveDue(requests, ({ deadline }) => deadline <= time)
     }
   }
   function openGroup(latest: PublishedProject): Group {
@@ -158,14 +165,15 @@ export function createLiveKeySets(
       requests: new Set(),
       latest,
       head: headOf(latest),
-      deadline: Number.POSITIVE_INFINITY,
       isRefreshing: false,
       unwatch: watch.watch(projectId, ({ hash }) => {
         group.head = hash
+        unsettled.add(group)
         if (hash !== headOf(group.latest)) void refresh(group)
       }),
     }
     groups.set(projectId, group)
+    unsettled.add(group)
     return group
   }
 
@@ -176,25 +184,30 @@ export function createLiveKeySets(
       if (typeof release === 'string') return undefined
       const group = groups.get(latest.projectId) ?? openGroup(latest)
       const { promise, resolve } = Promise.withResolvers<PublishedProject>()
-      const request = { ...waiting, deadline: clock.monotonic() + waitMs, resolve, release }
+      const deadline = clock.monotonic() + waitMs
+      const request = { ...waiting, group, deadline, resolve, release }
       group.requests.add(request)
-      group.deadline = Math.min(group.deadline, request.deadline)
+      const second = secondOf(deadline)
+      expiring.set(second, (expiring.get(second) ?? new Set()).add(request))
       // Either this request or the group has outdated documents.
       if (differ(group.latest, latest)) void refresh(group)
       return {
         result: promise,
         cancel: () => {
-          if (remove(group, request)) resolve(latest)
+          if (remove(request)) resolve(latest)
         },
       }
     },
     count: places.count,
     close() {
       isClosed = true
-      for (const group of groups.values()) void resolveDue(group, () => true)
+      for (const group of groups.values()) void resolveDue(group.requests, () => true)
     },
   }
 }
+
+/** Of a monotonic time in milliseconds. */
+const secondOf = (time: number) => Math.floor(time / 1_000)
 
 /** The hash, because a fail-over that loses changes reuses their revisions. */
 const headOf = ({ validity }: PublishedProject) => validity.heads[0]?.hash
