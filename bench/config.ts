@@ -8,6 +8,8 @@ export interface BenchConfig {
   /** Keys registered in one round. */
   ecKeys: number
   rsaKeys: number
+  /** Keys of one import. */
+  importKeys: number
   starts: number
   /** Idle time after which the memory of a server is read. */
   settleSeconds: number
@@ -31,6 +33,7 @@ export const full: BenchConfig = {
   halfLoadSeconds: 2,
   ecKeys: 640,
   rsaKeys: 96,
+  importKeys: 5_000,
   starts: 5,
   settleSeconds: 5,
   measureLogging: true,
@@ -48,6 +51,7 @@ export const quick: BenchConfig = {
   halfLoadSeconds: 0.3,
   ecKeys: 320,
   rsaKeys: 24,
+  importKeys: 1_000,
   starts: 1,
   settleSeconds: 1,
   measureLogging: false,

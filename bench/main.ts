@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { type BenchConfig, connections, full, quick } from './config.ts'
 import { measureBusyIntake } from './creates/busy-intake.ts'
 import { measureEcCreates } from './creates/ec-creates.ts'
+import { measureImports } from './creates/imports.ts'
 import { measureRsaCreates } from './creates/rsa-creates.ts'
 import { startGenerator } from './load/client.ts'
 import { measureExchanges } from './processes/exchanges.ts'
@@ -24,7 +25,7 @@ import { type Results, saveResults } from './report/results.ts'
 import { resultsText } from './report/table.ts'
 import { startBaseline } from './server/baseline.ts'
 import { createDatabases, type Databases, type Engine } from './server/databases.ts'
-import { createFixtures, whenConverged } from './server/fixtures.ts'
+import { createFixtures } from './server/fixtures.ts'
 import { type BenchServer, startServer } from './server/start.ts'
 
 const engines: Engine[] = ['sqlite', 'postgres']
@@ -69,24 +70,24 @@ const parts: Record<string, Part> = {
       if (config.measureLogging) {
         servers.push(await startServer(await databases.create('sqlite'), { logs: true }))
       }
-      const prepared: PreparedServer[] = []
-      for (const server of servers) {
-        prepared.push({ server, fixtures: await createFixtures(server.replica) })
-      }
-      for (const { server, fixtures } of prepared) await whenConverged(server.replica, fixtures)
+      const prepared: PreparedServer[] = await Promise.all(
+        servers.map(async (server) => ({ server, fixtures: await createFixtures(server.replica) })),
+      )
       const reads = await measureReads(context, prepared)
       await Promise.all(servers.map((server) => server.close()))
       return { reads, figures: [...workersOverOne(reads), ...loggingOverSilence(reads)] }
     },
   },
   creates: {
-    scope: `${config.rounds} shuffled rounds: of ${config.ecKeys} P-256 keys from ${connections} connections, of ${config.rsaKeys} RSA-2048 keys from 4; medians, with the quartiles in brackets.`,
+    scope: `${config.rounds} shuffled rounds: of ${config.ecKeys} P-256 keys from ${connections} connections, of ${config.rsaKeys} RSA-2048 keys from 4, of imports of ${config.importKeys} keys; medians, with the quartiles in brackets.`,
     async measure({ generator }, databases) {
       const servers = await startServers(databases)
       const single = servers.filter(({ workers }) => workers === 1)
       const figures = await measureEcCreates(generator, config, servers)
       progress('RSA-2048')
       figures.push(...(await measureRsaCreates(generator, config, single)))
+      progress('imports')
+      figures.push(...(await measureImports(config, single)))
       progress('lists while RSA-4096 keys are registered')
       for (const server of single.filter(({ engine }) => engine === 'sqlite')) {
         figures.push(...(await measureBusyIntake(server, config.busyRounds)))

@@ -27,26 +27,27 @@ async function publicPems(count: number): Promise<string[]> {
   return pairs.map(({ publicKey }) => publicKey.export({ type: 'spki', format: 'pem' }).toString())
 }
 
-/** Registers 50 new RSA-2048 keys in one project, and the first three of them in another. */
+/**
+ * Registers 50 new RSA-2048 keys in one project, and the first three of them in another. Resolves once
+ * their roles no longer change with time, and with them the size of responses: after a minute.
+ */
 export async function createFixtures(replica: Replica): Promise<Fixtures> {
   const pems = await publicPems(50)
   const three = await createProject(replica, 'bench-3')
   const fifty = await createProject(replica, 'bench-50')
   const kids = await register(replica, three, pems.slice(0, 3))
-  await register(replica, fifty, pems)
+  const lastKid = (await register(replica, fifty, pems)).at(-1)
   const path = `/v1/projects/${three}/.well-known/jwks.json`
   const port = Number(new URL(replica.url).port)
   const { headers } = await capture(port, { method: 'GET', path, headers: {} })
   const etag = headers[headers.findIndex((name) => name.toLowerCase() === 'etag') + 1] ?? ''
+  await whenConverged(replica, `/v1/projects/${fifty}/jwt-keys/${lastKid}`)
   return { apiKey: replica.apiKey, three, fifty, pems, kids, etag }
 }
 
-/** Waits until the role of the keys no longer changes with time, and with it the size of responses. */
-export async function whenConverged(replica: Replica, { apiKey, three, kids }: Fixtures) {
-  const url = `${replica.url}/v1/projects/${three}/jwt-keys/${kids.at(-1)}`
-  const response = await fetch(url, { headers: { 'x-api-key': apiKey } })
-  const { details }: { details: { convergedTime: string } } = Object(await response.json())
-  await sleep(Math.max(0, Date.parse(details.convergedTime) - Date.now()))
+async function whenConverged(replica: Replica, path: string): Promise<void> {
+  const { body } = await replica.call('GET', path)
+  await sleep(Math.max(0, Date.parse(JSON.parse(body).details.convergedTime) - Date.now()))
 }
 
 async function register(replica: Replica, project: string, pems: string[]): Promise<string[]> {
