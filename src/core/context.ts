@@ -20,6 +20,7 @@ import type {
   ObservedHead,
   OpenRotation,
   PersonRecord,
+  ProjectIdentity,
   ProjectRecord,
   ProjectSnapshot,
   RotationWithActors,
@@ -45,6 +46,8 @@ export interface Store {
    */
   commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
   findProject(ref: ProjectRef): Promise<ProjectSnapshot | undefined>
+  /** Which project that is at this head of the system ledger, by default at the current one, or later. */
+  identifyProject(ref: ProjectRef, systemHead?: string): Promise<ProjectIdentity | undefined>
   /** A page by creation; `after` is the last id of the previous page. */
   listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
   /**

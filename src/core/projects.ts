@@ -5,6 +5,7 @@ import { projectsWith } from './access/grants.ts'
 import type { Principal, RequestContext } from './access/principal.ts'
 import { foldName } from './access/projects.ts'
 import type { Context } from './context.ts'
+import { notFound } from './faults.ts'
 import { isKid, newId, parseId } from './ids.ts'
 import { rejectPrivateKeys } from './keys/intake.ts'
 import type { ProjectRecord } from './records.ts'
@@ -30,6 +31,13 @@ export async function createProject(
   const name = parseProjectName(text)
   const { store, origin } = context
   return store.commit({ type: 'project.create', origin, id, name })
+}
+
+/** Throws `project_not_found` if it was deleted after the access check. */
+export async function readProject({ store }: Context, id: string): Promise<ProjectRecord> {
+  const project = await store.findProject({ id })
+  if (project === undefined) throw notFound('project_not_found')
+  return project
 }
 
 /** A page of the projects that the caller may see, by creation. */

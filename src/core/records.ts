@@ -13,6 +13,9 @@ import type { Actor } from './ledger/chain.ts'
 /** A stored project. All times in records are ISO 8601 in UTC with milliseconds. */
 export type ProjectRecord = Project
 
+/** What changes with an event of the system ledger only. */
+export type ProjectIdentity = Pick<ProjectRecord, 'id' | 'name'>
+
 /** A project and its state in the ledger. */
 export interface ProjectSnapshot extends ProjectRecord {
   /** Hash of the last event of its ledger when it was read. */

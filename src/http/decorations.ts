@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import type { Access } from '../core/access/grants.ts'
 import type { Principal } from '../core/access/principal.ts'
 import type { Authenticator } from '../core/api-keys/authentication.ts'
-import type { ProjectSnapshot } from '../core/records.ts'
+import type { ProjectIdentity } from '../core/records.ts'
 import type { SignIn } from '../core/sign-in/sign-in.ts'
 import type { ErrorCode, PubringError } from '../errors.ts'
 import type { ResponseCache, Reuse } from './caching/response-cache.ts'
@@ -71,7 +71,7 @@ declare module 'fastify' {
     /** The caller; set if the route has an `access`. */
     principal: Principal | undefined
     /** The project in the path; set if the path has `:projectIdOrName`. */
-    project: ProjectSnapshot | undefined
+    project: ProjectIdentity | undefined
     /** The ledger of the project in the path; set if the route reads the ledger. */
     ledgerId: string | undefined
     /** The trust policy that accepted the token of an exchange. */

@@ -3,7 +3,8 @@ import { roles } from '../../contract/roles.ts'
 import type { Context, ProjectRef } from '../context.ts'
 import { notFound } from '../faults.ts'
 import { parseId } from '../ids.ts'
-import type { ProjectSnapshot } from '../records.ts'
+import { systemLedgerId } from '../ledger/chain.ts'
+import type { ProjectIdentity } from '../records.ts'
 import { projectsWith } from './grants.ts'
 import type { Principal } from './principal.ts'
 
@@ -24,20 +25,22 @@ export function foldName(text: string): string {
  */
 export async function findProject(
   { store }: Context,
-  { grants }: Principal,
+  { grants, validity }: Principal,
   idOrName: string,
-): Promise<ProjectSnapshot> {
+): Promise<ProjectIdentity> {
   const ref = parseProjectRef(idOrName)
   // PostgreSQL rejects some texts, such as NUL, and no project has such a name.
   const canExist = 'id' in ref || projectNamePattern.test(ref.name)
   const visible = projectsWith(grants, roles[0])
   const read = visible === 'all' ? [ref] : visible.map((id) => ({ id }))
-  const found = canExist ? await Promise.all(read.map(store.findProject)) : []
+  const systemHead = validity.heads.find(({ ledgerId }) => ledgerId === systemLedgerId)?.hash
+  const find = (each: ProjectRef) => store.identifyProject(each, systemHead)
+  const found = canExist ? await Promise.all(read.map(find)) : []
   const project = found.find((each) => each !== undefined && matchesRef(ref, each))
   if (project === undefined) throw notFound('project_not_found')
   return project
 }
 
-function matchesRef(ref: ProjectRef, { id, name }: ProjectSnapshot): boolean {
+function matchesRef(ref: ProjectRef, { id, name }: ProjectIdentity): boolean {
   return 'id' in ref ? ref.id === id : ref.name === name
 }

@@ -179,6 +179,11 @@ export function createContradictions(
         requireProject(project.id)
         return { ...project, head: withFinding(project.id, project.head) }
       },
+      async identifyProject(...args) {
+        const project = await store.identifyProject(...args)
+        if (project !== undefined) requireProject(project.id)
+        return project
+      },
       keySet: (projectId) => readKeySet(store, projectId),
       rotations: async (projectId) => noteAll(await store.rotations(projectId)),
       async findRotation(projectId, id) {

@@ -72,7 +72,7 @@ export function createEventFeed(
         sink,
         after,
         endsWithProject: ledgerId !== systemLedgerId,
-        isProjectDeleted: async () => (await store.findProject({ id: ledgerId })) === undefined,
+        isProjectDeleted: async () => (await store.identifyProject({ id: ledgerId })) === undefined,
         read: (last) =>
           reads.run(`${ledgerId} ${formatPosition(last)}`, () =>
             readEventsAfter(store, ledgerId, last, eventsPerPage),

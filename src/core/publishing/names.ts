@@ -14,7 +14,7 @@ export function createPublishedNames({ store, clock }: Context) {
     clock,
     copies: new LRUCache({ max: maxNames }),
     staleLimitMs: Number.POSITIVE_INFINITY,
-    read: async (name) => (await store.findProject({ name }))?.id,
+    read: async (name) => (await store.identifyProject({ name }))?.id,
   })
   return {
     /**

@@ -5,7 +5,7 @@ import { findProject } from '../../core/access/projects.ts'
 import { createAuthenticator, namesSession } from '../../core/api-keys/authentication.ts'
 import type { Context } from '../../core/context.ts'
 import { findLedger } from '../../core/ledger/events.ts'
-import type { ProjectSnapshot } from '../../core/records.ts'
+import type { ProjectIdentity } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
 import { requireSameOrigin, sessionCookie } from '../request/cookies.ts'
@@ -96,7 +96,7 @@ export function principalOf(request: FastifyRequest): Principal {
 }
 
 /** The project in the path; for routes with an `access` and `:projectIdOrName`. */
-export function projectOf(request: FastifyRequest): ProjectSnapshot {
+export function projectOf(request: FastifyRequest): ProjectIdentity {
   if (request.project === undefined) throw new Error('The route has no project.')
   return request.project
 }

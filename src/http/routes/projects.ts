@@ -4,7 +4,13 @@ import { Type } from '../../contract/schema.ts'
 import type { Context } from '../../core/context.ts'
 import { projectEntityTag } from '../../core/entity-tags.ts'
 import { parseId } from '../../core/ids.ts'
-import { createProject, deleteProject, listProjects, renameProject } from '../../core/projects.ts'
+import {
+  createProject,
+  deleteProject,
+  listProjects,
+  readProject,
+  renameProject,
+} from '../../core/projects.ts'
 import type { ProjectRecord } from '../../core/records.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
@@ -75,7 +81,8 @@ export function projectRoutes(app: App, context: Context, options: HttpOptions):
       summary: 'Read a project',
       response: { 200: Project },
     },
-    handler: async (request, reply) => sendProject(reply, projectOf(request)),
+    handler: async (request, reply) =>
+      sendProject(reply, await readProject(context, projectOf(request).id)),
   })
   app.route({
     method: 'PATCH',

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Store } from '../../core/context.ts'
-import { type KeySet, keySetBytes, type ProjectSnapshot } from '../../core/records.ts'
+import { systemLedgerId } from '../../core/ledger/chain.ts'
+import { type KeySet, keySetBytes, type ProjectIdentity } from '../../core/records.ts'
 import type { StoreReads } from './store.ts'
 
 /** How an engine reads the heads of ledgers, which validate every cached copy. */
@@ -15,12 +16,12 @@ const maxProjects = 20_000
 const admissionWindow = 4_000
 
 type UncachedReads = Pick<StoreReads, 'findProject' | 'keySet' | 'events'>
-type CachedReads = Pick<Store, 'findProject' | 'keySet' | 'heads' | 'headsMatch' | 'published'>
+type CachedReads = Pick<Store, 'identifyProject' | 'keySet' | 'heads' | 'headsMatch' | 'published'>
 type ReadHead = (ledgerId: string) => Promise<string | undefined>
 
 /**
- * Caches projects and their keys. Each use is validated by the head of the project's ledger, read
- * after the call: every change of a project changes its head. So a read costs the database next to
+ * Caches the identity and the keys of projects. Each use is validated by the head of a ledger, read
+ * after the call: every change changes a head. So a read costs the database next to
  * nothing and sees every change acknowledged before it, by any process. The hash is compared and not
  * the revision, since a fail-over that loses changes assigns their revisions to other changes.
  */
@@ -30,28 +31,31 @@ export function createCachedReads(reads: UncachedReads, ledgerHeads: LedgerHeads
   return {
     ...ledgerHeads,
     published: { heads: ledgerHeads.heads, keySet: reads.keySet, events: reads.events },
-    findProject: createProjectCache(reads, readHead),
+    identifyProject: createIdentityCache(reads, readHead),
     keySet: createKeySetCache(reads, readHead),
   }
 }
 
-function createProjectCache(reads: UncachedReads, readHead: ReadHead): Store['findProject'] {
-  const projects = new LRUCache<string, ProjectSnapshot>({ max: maxProjects })
-  const ids = new LRUCache<string, string>({ max: maxProjects })
-  return async (ref) => {
-    const id = 'id' in ref ? ref.id : ids.get(ref.name)
-    const cached = id === undefined ? undefined : projects.get(id)
-    // As long as a project keeps its name, no other project has it.
-    const isSameName = 'id' in ref || cached?.name === ref.name
-    if (cached !== undefined && cached.head === (await readHead(cached.id)) && isSameName) {
-      return cached
-    }
-    // One query in either case: its time must not reveal whether the project exists.
-    const found = await reads.findProject(ref)
-    if (found === undefined) return undefined
-    projects.set(found.id, found)
-    ids.set(found.name, found.id)
-    return found
+/**
+ * A project that is created, renamed or deleted has an event in the system ledger, so its identity costs
+ * no read while that is unchanged. The head is read before the project.
+ */
+function createIdentityCache(
+  { findProject }: UncachedReads,
+  readHead: ReadHead,
+): Store['identifyProject'] {
+  const known = new LRUCache<string, ProjectIdentity & { head: string | undefined }>({
+    max: maxProjects,
+  })
+  return async (ref, systemHead) => {
+    const head = systemHead ?? (await readHead(systemLedgerId))
+    // No project has a name in the form of an id.
+    const key = 'id' in ref ? ref.id : ref.name
+    const cached = known.get(key)
+    if (cached !== undefined && cached.head === head) return cached
+    const project = await findProject(ref)
+    if (project !== undefined) known.set(key, { id: project.id, name: project.name, head })
+    return project
   }
 }
 

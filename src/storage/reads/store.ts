@@ -17,6 +17,7 @@ export type StoreReads = Omit<
   Store,
   | 'commit'
   | 'census'
+  | 'identifyProject'
   | 'heads'
   | 'headsMatch'
   | 'followHeads'

@@ -165,6 +165,7 @@ test('a project whose row contradicts its ledger is not served', async () => {
   await opened.database.execute("update project set name = 'mine' where id = ?", projectId)
   const error = { code: 'storage_unavailable', message: expect.stringMatching(/pubring check/) }
   await expect(opened.store.findProject({ name: 'mine' })).rejects.toMatchObject(error)
+  await expect(opened.store.identifyProject({ name: 'mine' })).rejects.toMatchObject(error)
   await expect(opened.store.keySet(projectId)).rejects.toMatchObject(error)
   expect(await opened.store.listProjects({ limit: 9 })).toEqual([])
 })

@@ -32,7 +32,7 @@ function delayable(store: Store): { store: Store; hold(): () => void; releaseAll
   return {
     store: {
       ...store,
-      findProject: late(store.findProject),
+      identifyProject: late(store.identifyProject),
       heads: late(store.heads),
       followHeads() {
         const follower = store.followHeads()
