@@ -18,10 +18,13 @@ const { values } = parseArgs({
 })
 
 const kinds: Kind[] = [
-  { name: 'live key set, or the follower' },
+  { name: 'live key set' },
+  { name: 'the follower, its file read every second', readsFile: 1 },
   { name: 'jose4j, nginx with njs', keeps: 60 },
-  { name: 'PyJWT, Spring Security, Nimbus, Authlib, Rust', keeps: 300 },
+  { name: 'PyJWT, Spring Security, Nimbus; the examples for Authlib and Rust', keeps: 300 },
   { name: 'jose, jwks-rsa, Envoy', keeps: 600 },
+  { name: 'jwx', keeps: 900 },
+  { name: 'keyfunc', keeps: 3_600 },
 ]
 
 /** With replicas in each of five regions, the primary is up to 150 ms away. */
@@ -34,7 +37,7 @@ const places: Place[] = [
 
 const seconds = (value: number) => (value < 10 ? value.toFixed(1) : value.toFixed(0))
 
-/** The followers do not go through the CDN, which must not cache requests that wait. */
+/** Requests that wait do not go through the CDN. */
 function rows(random: () => number, count: number): string[][] {
   return kinds.flatMap((kind) =>
     places

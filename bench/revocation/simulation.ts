@@ -3,8 +3,10 @@
 /** A kind of verifier. All times are in seconds. */
 export interface Kind {
   name: string
-  /** How long it keeps a key set, as measured (docs/verifiers.md); absent: it waits for changes itself. */
+  /** How long it keeps a key set (docs/rotating-keys.md); absent: a held request tells it of changes. */
   keeps?: number
+  /** It reads the file that a follower writes, this often. */
+  readsFile?: number
 }
 
 export interface Place {
@@ -30,9 +32,6 @@ const watchInterval = 0.25
 /** A check of a key set, and the read of what has changed. */
 const roundTrips = 3
 
-/** A follower writes the file, and the verifier beside it reads it, within this time. */
-const followerWrites = 1
-
 /** Random numbers below 1 that depend on the seed alone (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed
@@ -54,15 +53,21 @@ export function simulate(
   count: number,
   random: () => number,
 ): Delays {
+  /** The first time from `since` on of something that is done at this interval. */
+  const next = (interval: number, since: number) => {
+    const first = random() * interval
+    return first + Math.max(0, Math.ceil((since - first) / interval)) * interval
+  }
   const delays = Array.from({ length: count }, () => {
-    if (kind.keeps === undefined) {
-      return random() * watchInterval + roundTrips * toPrimary + random() * followerWrites
+    const { keeps, readsFile = 0 } = kind
+    if (keeps === undefined) {
+      const told = random() * watchInterval + roundTrips * toPrimary
+      return readsFile === 0 ? told : next(readsFile, told)
     }
-    // The first time from which on the place hands out the key set without the key.
-    const isNew = random() * replicaChecks + roundTrips * toPrimary + random() * maxAge
-    const firstRefresh = random() * kind.keeps
-    const refreshes = Math.max(0, Math.ceil((isNew - firstRefresh) / kind.keeps))
-    return firstRefresh + refreshes * kind.keeps
+    const onReplica = random() * replicaChecks + roundTrips * toPrimary
+    // A cache that fetches before the replica knows keeps the old key set for another `max-age`.
+    const inCache = maxAge === 0 ? onReplica : next(maxAge, onReplica)
+    return next(keeps, inCache)
   }).sort((one, other) => one - other)
   const at = (share: number) => delays[Math.min(count - 1, Math.floor(share * count))] ?? Number.NaN
   return { median: at(0.5), p99: at(0.99), slowest: at(1) }
