@@ -164,7 +164,6 @@ test.each([
     server,
     [
       '@fastify/helmet',
-      '@fastify/static',
       '@fastify/under-pressure',
       'fastest-levenshtein',
       'fastify',

@@ -34,6 +34,14 @@ test('the files of a page are compressed and cached for good', async () => {
   const { status, headers } = await fetch(`${url}/console/${script}`)
   expect([status, headers.get('content-encoding')]).toEqual([200, 'gzip'])
   expect(headers.get('cache-control')).toContain('immutable')
+  const plain = await fetch(`${url}/console/${script}`, {
+    headers: { 'Accept-Encoding': 'identity' },
+  })
+  expect(plain.headers.get('content-encoding')).toBeNull()
+  expect(plain.headers.get('content-type')).toBe(headers.get('content-type'))
+  expect(plain.headers.get('vary')).toBe('Accept-Encoding')
+  const other = await fetch(`${url}/console/${script}`, { headers: { 'If-Match': '"other"' } })
+  expect(other.status).toBe(404)
 })
 
 test('axe finds no fault on the sign-in page', async () => {
