@@ -14,7 +14,7 @@ import { addCaching } from './caching/etags.ts'
 import { addResponseCache } from './caching/response-cache.ts'
 import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
-import { addCountedLog, describeCause } from './hooks/counted-log.ts'
+import { createCountedLog, describeCause } from './hooks/counted-log.ts'
 import { addDatabaseLog } from './hooks/database-log.ts'
 import { addLogState } from './hooks/log-state.ts'
 import { addRequestLog } from './hooks/logging.ts'
@@ -96,7 +96,7 @@ export async function buildApp(
   disconnectStalledReaders(app, context.clock)
   addRequestRecords(app)
   addRequestLog(app)
-  addCountedLog(app)
+  app.decorate('countedLog', createCountedLog(app))
   addDatabaseLog(app, live)
   addLogState(app, live.log)
   app.decorate('metrics', options.metrics ? await collectMetrics(app, live) : undefined)

@@ -14,15 +14,6 @@ export interface Contradiction {
   subject: string
 }
 
-export interface Contradictions {
-  /** Its reads mark what the ledgers contradict, and reject contradicted projects. */
-  store: Store
-  /** Contradictions in what this process has read or replayed. */
-  count(): number
-  /** Schedules no more replays. */
-  close(): void
-}
-
 /** Milliseconds from the first read of a ledger to its replay, which must not delay a start. */
 const replayDelayMs = 10_000
 
@@ -51,7 +42,7 @@ export function createContradictions(
   { store, clock, replayLedger }: Pick<Context, 'store' | 'clock' | 'replayLedger'>,
   report: (contradiction: Contradiction) => void,
   delayMs = replayDelayMs,
-): Contradictions {
+) {
   const read = new Map<string, ReadonlySet<string>>()
   const replayed = new Map<string, { subjects: ReadonlySet<string>; generation: number }>()
   const recent = new LRUCache<string, true>({
@@ -158,6 +149,7 @@ export function createContradictions(
 
   schedule(systemLedgerId)
   return {
+    /** Its reads mark what the ledgers contradict, and reject contradicted projects. */
     store: {
       ...store,
       heads: async (ids) => noteHeads(await store.heads(ids)),
@@ -216,13 +208,15 @@ export function createContradictions(
         heads: async (ids) => noteHeads(await store.published.heads(ids)),
         keySet: (projectId) => readKeySet(store.published, projectId),
       },
-    },
+    } satisfies Store,
+    /** Contradictions in what this process has read or replayed. */
     count() {
       const ledgerIds = new Set([...read.keys(), ...replayed.keys()])
       return ledgerIds.values().reduce((sum, id) => {
         return sum + new Set(read.get(id)).union(new Set(replayed.get(id)?.subjects)).size
       }, 0)
     },
+    /** Schedules no more replays. */
     close() {
       queue.clear()
       clearTimeout(timer)

@@ -14,30 +14,12 @@ export interface StreamRequest {
   callerId: string
 }
 
-export interface EventFeed {
-  /**
-   * Streams the events of a ledger after a position to the sink, in order and without a gap. Refused
-   * if too many streams are open, in all or of this API key or ledger, and after `close`.
-   */
-  open(request: StreamRequest, sink: EventSink): EventStream | Refusal
-  /** Takes the place of a stream for an export, or is refused like a stream. */
-  reserve(request: Pick<StreamRequest, 'ledgerId' | 'callerId'>): (() => void) | Refusal
-  count(): number
-  /** Ends all streams and accepts no more. */
-  close(): void
-}
-
 /**
  * Streams ledger events to readers, which share their reads of the store. Checks their permissions
  * again whenever the system ledger, which records changes to API keys, has a new event. One
  * closure, because the streams share one watch of that ledger, which ends with the last of them.
  */
-export function createEventFeed(
-  store: Store,
-  watch: RevisionWatch,
-  clock: Clock,
-  places: Places,
-): EventFeed {
+export function createEventFeed(store: Store, watch: RevisionWatch, clock: Clock, places: Places) {
   const streams = new Set<EventStream>()
   const reads = createSingleFlight<LedgerEvent[] | 'history_changed'>()
   let isClosed = false
@@ -55,16 +37,21 @@ export function createEventFeed(
     unwatchSystem?.()
     unwatchSystem = undefined
   }
-
-  const reserve: EventFeed['reserve'] = ({ ledgerId, callerId }) =>
-    isClosed ? 'full' : places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
+  /** Takes the place of a stream for an export, or is refused like a stream. */
+  function reserve({ ledgerId, callerId }: Pick<StreamRequest, 'ledgerId' | 'callerId'>) {
+    return isClosed ? 'full' : places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
+  }
 
   watch.onRead(() => {
     for (const stream of streams) stream.check()
   })
   return {
     reserve,
-    open({ ledgerId, after, callerId }, sink) {
+    /**
+     * Streams the events of a ledger after a position to the sink, in order and without a gap. Refused
+     * if too many streams are open, in all or of this API key or ledger, and after `close`.
+     */
+    open({ ledgerId, after, callerId }: StreamRequest, sink: EventSink): EventStream | Refusal {
       const release = reserve({ ledgerId, callerId })
       if (typeof release === 'string') return release
       const stream = createEventStream({
@@ -89,6 +76,7 @@ export function createEventFeed(
       return stream
     },
     count: places.count,
+    /** Ends all streams and accepts no more. */
     close() {
       isClosed = true
       for (const stream of streams) stream.close()

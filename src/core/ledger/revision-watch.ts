@@ -16,20 +16,7 @@ export interface WatchRead {
   error?: unknown
 }
 
-export interface RevisionWatch {
-  /**
-   * Calls the watcher with the head of the ledger within `intervalMs`, and again within `intervalMs`
-   * of each change. Returns a function that stops it.
-   */
-  watch(ledgerId: string, watcher: Watcher): () => void
-  /** Reads the head of a ledger that this process has changed, without waiting for the interval. */
-  checkNow(ledgerId: string): void
-  /** Calls the listener every `intervalMs` with the state of the latest read. Must not throw. */
-  onRead(listener: (read: WatchRead) => void): void
-  /** Milliseconds since the last completed read began, or since the start. */
-  ageMs(): number
-  close(): void
-}
+export type RevisionWatch = ReturnType<typeof createRevisionWatch>
 
 /**
  * How often unchanged heads are read as well, because ledgers that are read are also replayed
@@ -42,7 +29,7 @@ const completeIntervalMs = 60_000
  * one query at a time even if the store is slow. So it also knows whether the store can be read. Long
  * because both kinds of checks share the watchers.
  */
-export function createRevisionWatch(store: Store, clock: Clock, intervalMs: number): RevisionWatch {
+export function createRevisionWatch(store: Store, clock: Clock, intervalMs: number) {
   const watchers = new Map<string, Set<Watcher>>()
   const requested = new Set<string>()
   const listeners: ((read: WatchRead) => void)[] = []
@@ -99,7 +86,11 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
   tick()
 
   return {
-    watch(ledgerId, watcher) {
+    /**
+     * Calls the watcher with the head of the ledger within `intervalMs`, and again within `intervalMs`
+     * of each change. Returns a function that stops it.
+     */
+    watch(ledgerId: string, watcher: Watcher): () => void {
       const group = watchers.get(ledgerId) ?? new Set()
       watchers.set(ledgerId, group.add(watcher))
       // Also if it is watched already: the new watcher has to get its head.
@@ -111,12 +102,15 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
         if (ledgerId !== systemLedgerId) follower.unfollow(ledgerId)
       }
     },
-    checkNow(ledgerId) {
+    /** Reads the head of a ledger that this process has changed, without waiting for the interval. */
+    checkNow(ledgerId: string): void {
       if (!watchers.has(ledgerId)) return
       if (requested.size === 0) setImmediate(() => void checkRequested())
       requested.add(ledgerId)
     },
-    onRead: (listener) => void listeners.push(listener),
+    /** Calls the listener every `intervalMs` with the state of the latest read. Must not throw. */
+    onRead: (listener: (read: WatchRead) => void) => void listeners.push(listener),
+    /** Milliseconds since the last completed read began, or since the start. */
     ageMs: () => clock.monotonic() - readAt,
     close() {
       watchers.clear()

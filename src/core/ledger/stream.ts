@@ -34,17 +34,7 @@ export interface EventSink {
   end(how: 'complete' | 'cut', error?: unknown): void
 }
 
-export interface EventStream {
-  /** Sends the existing events, and then new ones as they come. */
-  start(): void
-  /** Call it at intervals: ends the stream if it must end, and repeats what has failed. */
-  check(): void
-  /** Continues after `send` returned false: the sink has room again. */
-  resume(): void
-  /** Checks the permission again, because an API key has changed. */
-  recheckAccess(): void
-  close(): void
-}
+export type EventStream = ReturnType<typeof createEventStream>
 
 interface StreamSource {
   clock: Clock
@@ -69,7 +59,7 @@ interface StreamState {
  * Streams a ledger to one reader. A page is sent once the reader has read the previous one; a
  * reader that takes longer than 10 seconds is disconnected and can resume after its last event.
  */
-export function createEventStream(source: StreamSource): EventStream {
+export function createEventStream(source: StreamSource) {
   const { clock, sink } = source
   let unwatch: (() => void) | undefined
   const state: StreamState = {
@@ -89,6 +79,7 @@ export function createEventStream(source: StreamSource): EventStream {
   const delivery = createDelivery(source, state)
 
   return {
+    /** Call it at intervals: ends the stream if it must end, and repeats what has failed. */
     check() {
       if (delivery.isTooSlow() || access.isExpired()) state.end('cut')
       if (!state.isOpen) return
@@ -96,12 +87,15 @@ export function createEventStream(source: StreamSource): EventStream {
       delivery.heartbeatIfDue()
       delivery.deliverIfNew()
     },
+    /** Sends the existing events, and then new ones as they come. */
     start() {
       unwatch = source.watch(delivery.onHead)
       access.recheck()
       void delivery.deliver()
     },
+    /** Continues after `send` returned false: the sink has room again. */
     resume: delivery.resume,
+    /** Checks the permission again, because an API key has changed. */
     recheckAccess: access.recheck,
     close: () => state.end(delivery.isBlocked() ? 'cut' : 'complete'),
   }

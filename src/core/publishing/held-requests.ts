@@ -49,28 +49,6 @@ interface Group {
   unwatch(): void
 }
 
-export interface Waiter {
-  /**
-   * Settles as a plain GET would: once its key set differs from the client's, or its name leads to
-   * another project or none; and at the deadline and at shutdown.
-   */
-  result: Promise<PublishedProject>
-  /** Stops waiting: the client has disconnected. */
-  cancel(): void
-}
-
-export interface LiveKeySets {
-  /**
-   * Holds a request whose `If-None-Match` names the key set in `latest`, for up to `waitMs`
-   * milliseconds. Undefined if too many requests are held, in all or of its address, and after
-   * `close`.
-   */
-  wait(request: KeySetRequest, latest: PublishedProject, waitMs: number): Waiter | undefined
-  count(): number
-  /** Resolves all held requests and accepts no more. */
-  close(): void
-}
-
 interface LiveKeySetServices {
   publisher: Publisher
   readPublished: ReadPublished
@@ -85,7 +63,7 @@ interface LiveKeySetServices {
 export function createLiveKeySets(
   { publisher, readPublished, watch, clock }: LiveKeySetServices,
   places: Places,
-): LiveKeySets {
+) {
   const groups = new Map<string, Group>()
   /** Those that may have to be refreshed: most of the groups are not. */
   const unsettled = new Set<Group>()
@@ -179,7 +157,12 @@ export function createLiveKeySets(
 
   watch.onRead(check)
   return {
-    wait(waiting, latest, waitMs) {
+    /**
+     * Holds a request whose `If-None-Match` names the key set in `latest`, for up to `waitMs`
+     * milliseconds. Undefined if too many requests are held, in all or of its address, and after
+     * `close`.
+     */
+    wait(waiting: KeySetRequest, latest: PublishedProject, waitMs: number) {
       const release = isClosed ? 'full' : places.take([waiting.address])
       if (typeof release === 'string') return undefined
       const group = groups.get(latest.projectId) ?? openGroup(latest)
@@ -192,13 +175,19 @@ export function createLiveKeySets(
       // Either this request or the group has outdated documents.
       if (differ(group.latest, latest)) void refresh(group)
       return {
+        /**
+         * Settles as a plain GET would: once its key set differs from the client's, or its name leads
+         * to another project or none; and at the deadline and at shutdown.
+         */
         result: promise,
+        /** Stops waiting: the client has disconnected. */
         cancel: () => {
           if (remove(request)) resolve(latest)
         },
       }
     },
     count: places.count,
+    /** Resolves all held requests and accepts no more. */
     close() {
       isClosed = true
       for (const group of groups.values()) void resolveDue(group.requests, () => true)

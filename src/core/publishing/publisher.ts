@@ -57,24 +57,6 @@ export interface PublishedProject extends Documents {
   staleMs?: number
 }
 
-export interface Publisher {
-  /**
-   * The project's documents: with every change of this process, and at most 500 ms plus one read
-   * behind other processes. While the store is unavailable, the last good ones for
-   * `jwksStaleLimit`; then `storage_unavailable`. Never an empty `jwks.json` for a project that had
-   * keys in it.
-   */
-  published(projectId: string): Promise<PublishedProject>
-  /** Whether `published` would return any project's documents without the store. */
-  canServe(): boolean
-  /** Whether these are the heads of what `published` would return without a read, not stale. */
-  headsMatch(heads: readonly ObservedHead[]): boolean
-  /** Milliseconds since the project's documents were last read from the store. */
-  ageMs(projectId: string): number | undefined
-  /** The project has changed: reads that began before now are no longer served. */
-  invalidate(projectId: string): void
-}
-
 interface ProjectCopy {
   projectId: string
   name: string
@@ -87,7 +69,9 @@ interface ProjectCopy {
   keySet?: KeySet
 }
 
-export function createPublisher(context: Context): Publisher {
+export type Publisher = ReturnType<typeof createPublisher>
+
+export function createPublisher(context: Context) {
   const { clock, config } = context
   const store = context.store.published
   const copies = createRevalidatedCache<ProjectCopy>({
@@ -116,7 +100,13 @@ export function createPublisher(context: Context): Publisher {
   })
 
   return {
-    async published(projectId) {
+    /**
+     * The project's documents: with every change of this process, and at most 500 ms plus one read
+     * behind other processes. While the store is unavailable, the last good ones for
+     * `jwksStaleLimit`; then `storage_unavailable`. Never an empty `jwks.json` for a project that had
+     * keys in it.
+     */
+    async published(projectId: string): Promise<PublishedProject> {
       const copy = await copies.get(projectId)
       if (copy === undefined) throw notPublished()
       const time = clock.now()
@@ -128,14 +118,18 @@ export function createPublisher(context: Context): Publisher {
       if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
       return { ...withMaxAge(copy, time, 0), staleMs: ageMs }
     },
+    /** Whether `published` would return any project's documents without the store. */
     canServe: copies.hasUsable,
-    headsMatch: (heads) =>
+    /** Whether these are the heads of what `published` would return without a read, not stale. */
+    headsMatch: (heads: readonly ObservedHead[]) =>
       heads.every(
         ({ ledgerId, hash }) =>
           copies.getFresh(ledgerId)?.head === hash &&
           Number(copies.ageMs(ledgerId)) <= staleAfterMs,
       ),
+    /** Milliseconds since the project's documents were last read from the store. */
     ageMs: copies.ageMs,
+    /** The project has changed: reads that began before now are no longer served. */
     invalidate: copies.invalidate,
   }
 }

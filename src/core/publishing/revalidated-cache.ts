@@ -40,28 +40,11 @@ interface Options<Value> {
   read(key: string, previous: Value | undefined): Promise<Value | undefined>
 }
 
-interface RevalidatedCache<Value> {
-  /**
-   * The value with every change announced by `invalidate`, and at most 500 ms plus one read behind
-   * other processes. While the store is unavailable, the last good value up to the limit; then
-   * throws `storage_unavailable`.
-   */
-  get(key: string): Promise<Value | undefined>
-  /** The copy that `get` would return without a read. */
-  getFresh(key: string): Value | undefined
-  /** Whether any copy would be served while the store is unavailable. */
-  hasUsable(): boolean
-  /** Milliseconds since the last successful read of the value began. */
-  ageMs(key: string): number | undefined
-  /** The value (or any) has changed: later callers do not get reads that began before now. */
-  invalidate(key?: string): void
-}
-
 /**
  * Copies with bounded staleness: one read per key at a time, stale if the store is unavailable.
  * Long because reads, the fallback and invalidation share the copies.
  */
-export function createRevalidatedCache<Value>(options: Options<Value>): RevalidatedCache<Value> {
+export function createRevalidatedCache<Value>(options: Options<Value>) {
   const { clock, copies, staleLimitMs } = options
   const reads = createSingleFlight<Value | undefined>()
   const firstReads = createSemaphore({
@@ -103,13 +86,19 @@ export function createRevalidatedCache<Value>(options: Options<Value>): Revalida
     if (!isSuperseded) copy.recheckAt = Math.min(time + recheckIntervalMs, limit)
     return copy.value
   }
+  /** The copy that `get` would return without a read. */
   const getFresh = (key: string) => {
     const copy = copies.get(key)
     return copy !== undefined && clock.monotonic() < copy.recheckAt ? copy.value : undefined
   }
 
   return {
-    async get(key) {
+    /**
+     * The value with every change announced by `invalidate`, and at most 500 ms plus one read behind
+     * other processes. While the store is unavailable, the last good value up to the limit; then
+     * throws `storage_unavailable`.
+     */
+    async get(key: string): Promise<Value | undefined> {
       const fresh = getFresh(key)
       if (fresh !== undefined) return fresh
       const known = copies.peek(key)
@@ -124,15 +113,18 @@ export function createRevalidatedCache<Value>(options: Options<Value>): Revalida
       }
     },
     getFresh,
+    /** Whether any copy would be served while the store is unavailable. */
     hasUsable() {
       const time = clock.monotonic()
       return copies.values().some(({ readAt }) => time < readAt + staleLimitMs)
     },
-    ageMs(key) {
+    /** Milliseconds since the last successful read of the value began. */
+    ageMs(key: string) {
       const copy = copies.peek(key)
       return copy && clock.monotonic() - copy.readAt
     },
-    invalidate(key) {
+    /** The value (or any) has changed: later callers do not get reads that began before now. */
+    invalidate(key?: string) {
       reads.supersede(key)
       for (const copy of key === undefined ? copies.values() : [copies.peek(key)]) {
         if (copy !== undefined) copy.recheckAt = Number.NEGATIVE_INFINITY

@@ -27,18 +27,12 @@ interface Line {
   cause?: string | undefined
 }
 
-export interface CountedLog {
-  /**
-   * Logs the line at once, then counts repeats for a minute and logs their number. `log` may add
-   * the id of the first request.
-   */
-  write(line: Line, log?: Pick<FastifyBaseLogger, Level>): void
-  /** Logs an expected fault without its stack; returns false if the fault is unexpected. */
-  writeExpected(problem: PubringError, log: Pick<FastifyBaseLogger, Level>): boolean
-}
+type Log = Pick<FastifyBaseLogger, Level>
+
+export type CountedLog = ReturnType<typeof createCountedLog>
 
 /** Keeps floods of equal faults out of the log: one line per cause and minute, with a count. */
-export function addCountedLog(app: FastifyInstance): void {
+export function createCountedLog(app: FastifyInstance) {
   const repeats = new Map<string, { line: Line; count: number; timer: NodeJS.Timeout }>()
   let isClosing = false
 
@@ -61,28 +55,31 @@ export function addCountedLog(app: FastifyInstance): void {
     isClosing = true
     for (const key of [...repeats.keys()]) summarize(key)
   })
-  const countedLog: CountedLog = {
-    write(line, log = app.log) {
-      const { code, cause = '', message } = line
-      const all = `${code} ${message} ${cause}`
-      const key = repeats.has(all) || repeats.size < maxCauses ? all : code
-      const entry = repeats.get(key)
-      if (entry !== undefined) {
-        entry.count += 1
-        return
-      }
-      log[line.level](membersOf(line), message)
-      start(key, line)
-    },
-    writeExpected(problem, log) {
-      const { code, message, cause } = problem
+  /**
+   * Logs the line at once, then counts repeats for a minute and logs their number. `log` may add
+   * the id of the first request.
+   */
+  function write(line: Line, log: Log = app.log): void {
+    const { code, cause = '', message } = line
+    const all = `${code} ${message} ${cause}`
+    const key = repeats.has(all) || repeats.size < maxCauses ? all : code
+    const entry = repeats.get(key)
+    if (entry !== undefined) {
+      entry.count += 1
+      return
+    }
+    log[line.level](membersOf(line), message)
+    start(key, line)
+  }
+  return {
+    write,
+    /** Logs an expected fault without its stack; returns false if the fault is unexpected. */
+    writeExpected({ code, message, cause }: PubringError, log: Log): boolean {
       const level = floods[code]
-      if (level === undefined) return false
-      countedLog.write({ level, code, message, cause: describeCause(cause) }, log)
-      return true
+      if (level !== undefined) write({ level, code, message, cause: describeCause(cause) }, log)
+      return level !== undefined
     },
   }
-  app.decorate('countedLog', countedLog)
 }
 
 function membersOf({ level: _level, message: _message, ...members }: Line & { repeats?: number }) {

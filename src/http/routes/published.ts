@@ -3,7 +3,7 @@ import { Discovery, Jwks } from '../../contract/published.ts'
 import { Type } from '../../contract/schema.ts'
 import { parseProjectRef } from '../../core/access/projects.ts'
 import { type EntityTags, includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
-import type { KeySetRequest, Waiter } from '../../core/publishing/held-requests.ts'
+import type { KeySetRequest } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type {
   KeySetName,
@@ -144,7 +144,7 @@ async function waitForChange(
     confirmWait()
     return current
   }
-  let waiter: Waiter | undefined
+  let waiter: ReturnType<typeof keySets.wait>
   const endWait =
     wait === 0
       ? undefined

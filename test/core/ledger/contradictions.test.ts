@@ -4,7 +4,6 @@ import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { type EventContent, eventHash, systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import {
   type Contradiction,
-  type Contradictions,
   createContradictions,
 } from '../../../src/core/ledger/contradictions.ts'
 import type { ApiKeyRecord, KeyRecord } from '../../../src/core/records.ts'
@@ -24,7 +23,7 @@ let projectId: string
 let key: KeyRecord
 let apiKey: ApiKeyRecord
 let replays: ReturnType<typeof createReplayThread>
-let contradictions: Contradictions
+let contradictions: ReturnType<typeof createContradictions>
 let reported: Contradiction[]
 
 beforeEach(async () => {
