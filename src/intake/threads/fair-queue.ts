@@ -15,19 +15,7 @@ export interface Measured<Result> {
   cpuMs: number
 }
 
-export interface FairQueue {
-  /**
-   * Runs the work when it is the caller's turn. Slices of bulk work come after the single tasks of
-   * the same API key and do not count for the limits. Rejects with `rate_limited` if too many tasks
-   * of the API key wait, with `overloaded` if too many wait in total, and if the caller leaves
-   * before its turn.
-   */
-  run<Result>(
-    caller: IntakeCaller,
-    kind: Kind,
-    work: () => Promise<Measured<Result>>,
-  ): Promise<Result>
-}
+export type FairQueue = ReturnType<typeof createFairQueue>
 
 type Kind = 'single' | 'slice'
 
@@ -72,7 +60,7 @@ export function groupOf({ callerId, projectId }: IntakeCaller): string {
  * @param maxWaiting Single tasks that may wait, half of them for one API key. When it is full, the
  *   API key with the most gives up its newest one to a caller with fewer.
  */
-export function createFairQueue(slots: number, maxWaiting: number): FairQueue {
+export function createFairQueue(slots: number, maxWaiting: number) {
   const maxPerCaller = Math.ceil(maxWaiting / 2)
   const groups = new Map<string, Group>()
   let clock = 0
@@ -163,7 +151,17 @@ export function createFairQueue(slots: number, maxWaiting: number): FairQueue {
     }
   }
   return {
-    async run(intakeCaller, kind, work) {
+    /**
+     * Runs the work when it is the caller's turn. Slices of bulk work come after the single tasks of
+     * the same API key and do not count for the limits. Rejects with `rate_limited` if too many tasks
+     * of the API key wait, with `overloaded` if too many wait in total, and if the caller leaves
+     * before its turn.
+     */
+    async run<Result>(
+      intakeCaller: IntakeCaller,
+      kind: Kind,
+      work: () => Promise<Measured<Result>>,
+    ): Promise<Result> {
       const { signal } = intakeCaller
       if (signal?.aborted) throw callerLeft()
       const caller = callerOf(intakeCaller)

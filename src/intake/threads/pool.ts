@@ -37,26 +37,14 @@ export interface Intake {
   bulk: BulkIntake
 }
 
-export interface IntakePool {
-  /** Callers share the threads fairly. */
-  for(caller: IntakeCaller): Intake
-  /** Starts a worker, so that the first key does not have to wait for it (about 0.2 s). */
-  warmUp(): Promise<void>
-  /**
-   * Replaces the operator's block list. Keys that are being examined finish with the old one. Throws
-   * if the list is not valid; nothing has changed then.
-   */
-  replaceBlocklist(records: Uint8Array | undefined): void
-  /** Waits up to 5 seconds for running tasks and stops the workers. */
-  close(): Promise<void>
-}
+export type IntakePool = ReturnType<typeof createIntakePool>
 
 const defaultMaxQueue = 128
 const idleTimeoutMs = 60_000
 const closeTimeoutMs = 5_000
 
 /** Creates the pool. Threads start with the first key that needs one. */
-export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
+export function createIntakePool(options: IntakePoolOptions = {}) {
   const { maxLength } = options
   const workers = startWorkers(options)
   const { maxThreads } = workers.options
@@ -68,19 +56,26 @@ export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
     Math.max(1, maxThreads - 1),
   )
   return {
-    for: (caller) => ({
+    /** Callers share the threads fairly. */
+    for: (caller: IntakeCaller): Intake => ({
       async examine(text, algorithm) {
         const verdict = examineCheaply(text, algorithm, blocklist, maxLength)
         return verdict ?? threads.examine({ text, algorithm }, caller)
       },
       bulk: bulkFor(caller),
     }),
-    async warmUp() {
+    /** Starts a worker, so that the first key does not have to wait for it (about 0.2 s). */
+    async warmUp(): Promise<void> {
       await threads.examine({ text: '' }, { callerId: '' })
     },
-    replaceBlocklist(records) {
+    /**
+     * Replaces the operator's block list. Keys that are being examined finish with the old one. Throws
+     * if the list is not valid; nothing has changed then.
+     */
+    replaceBlocklist(records: Uint8Array | undefined): void {
       blocklist = shareBlocklist(records)
     },
+    /** Waits up to 5 seconds for running tasks and stops the workers. */
     close: threads.close,
   }
 }

@@ -1,11 +1,9 @@
 import type { QueryResult } from 'kysely'
-import type { StoreDiagnostics } from '../../core/context.ts'
 import type { PostgresAddress } from './address.ts'
 import { classify, readOnly, toStorageError } from './errors.ts'
 import { breaksConnection, createLeases, type Lease, type Statement } from './leases.ts'
-import type { ServerInfo } from './pool.ts'
 import type { Target } from './primary.ts'
-import { beginStatement, createTransaction, type PostgresTransaction } from './transaction.ts'
+import { beginStatement, createTransaction } from './transaction.ts'
 
 /** A read that has lost its connection is retried, within a time and a number of attempts. */
 const retryWindowMs = 1_500
@@ -19,22 +17,14 @@ interface BeginOptions {
 }
 
 /** A PostgreSQL database, on whichever host its primary is at the moment. */
-export interface PostgresDatabase {
-  /** Runs one read-only statement, and retries it if the connection is lost. */
-  read<Row>(statement: Statement): Promise<QueryResult<Row>>
-  begin(options?: BeginOptions): Promise<PostgresTransaction>
-  /** Runs a statement that PostgreSQL allows in no transaction, on a connection of its own. */
-  runAlone(sql: string, timeoutMs: number): Promise<void>
-  serverInfo(): Promise<ServerInfo>
-  diagnostics(): StoreDiagnostics
-  close(): Promise<void>
-}
+export type PostgresDatabase = ReturnType<typeof openDatabase>
 
-export function openDatabase(address: PostgresAddress, target: Target): PostgresDatabase {
+export function openDatabase(address: PostgresAddress, target: Target) {
   const leases = createLeases(address, target)
   const { statementTimeoutMs } = address
   return {
-    async read<Row>(statement: Statement) {
+    /** Runs one read-only statement, and retries it if the connection is lost. */
+    async read<Row>(statement: Statement): Promise<QueryResult<Row>> {
       const deadline = performance.now() + retryWindowMs
       for (let attempt = 1; ; attempt += 1) {
         try {
@@ -45,7 +35,7 @@ export function openDatabase(address: PostgresAddress, target: Target): Postgres
         }
       }
     },
-    async begin({ timeoutMs = statementTimeoutMs, isSnapshot = false } = {}) {
+    async begin({ timeoutMs = statementTimeoutMs, isSnapshot = false }: BeginOptions = {}) {
       const lease = await leases.acquire()
       if (lease.serverInfo.isReadOnly) {
         lease.release(false)
@@ -57,7 +47,8 @@ export function openDatabase(address: PostgresAddress, target: Target): Postgres
       const statement = beginStatement(lease, { mode, timeoutMs, hasTimeout })
       return createTransaction(lease, statement, timeoutMs)
     },
-    async runAlone(text, timeoutMs) {
+    /** Runs a statement that PostgreSQL allows in no transaction, on a connection of its own. */
+    async runAlone(text: string, timeoutMs: number): Promise<void> {
       const own = createLeases({ ...address, poolSize: 1, statementTimeoutMs: timeoutMs }, target)
       try {
         const lease = await own.acquire()
@@ -71,8 +62,8 @@ export function openDatabase(address: PostgresAddress, target: Target): Postgres
       lease.release(false)
       return lease.serverInfo
     },
-    diagnostics: () => leases.diagnostics(),
-    close: () => leases.close(),
+    diagnostics: leases.diagnostics,
+    close: leases.close,
   }
 }
 

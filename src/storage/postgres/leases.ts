@@ -40,20 +40,13 @@ export interface Lease {
   release(isBroken: boolean): void
 }
 
-interface Leases {
-  /** Rejects with `storage_unavailable` if no connection is available in time. */
-  acquire(): Promise<Lease>
-  diagnostics(): StoreDiagnostics
-  close(): Promise<void>
-}
-
 /** How long to wait for a response after the server's own timeout, whose error says more. */
 const responseGraceMs = 500
 
 const acquireTimeoutMs = 2_000
 const maxWaiting = 10_000
 
-export function createLeases(address: PostgresAddress, target: Target): Leases {
+export function createLeases(address: PostgresAddress, target: Target) {
   const finder = createPrimaryFinder(address, target)
   const connections = createSemaphore({
     permits: address.poolSize,
@@ -62,7 +55,8 @@ export function createLeases(address: PostgresAddress, target: Target): Leases {
     timeoutError: databaseBusy,
   })
   return {
-    async acquire() {
+    /** Rejects with `storage_unavailable` if no connection is available in time. */
+    async acquire(): Promise<Lease> {
       const deadline = performance.now() + acquireTimeoutMs
       const releasePermit = await connections.acquire(acquireTimeoutMs)
       try {
@@ -79,7 +73,7 @@ export function createLeases(address: PostgresAddress, target: Target): Leases {
         throw toStorageError(error)
       }
     },
-    diagnostics() {
+    diagnostics(): StoreDiagnostics {
       const pool = finder.inUse()
       if (pool === undefined) {
         return { connections: { used: 0, idle: 0, waiting: connections.waiting() } }

@@ -32,22 +32,14 @@ const otherHostsWaitMs = 250
 /** How often to look for a newer primary among the other hosts. */
 const watchPauseMs = 2_000
 
-export interface PrimaryFinder {
-  /** The pool of the server in use. Rejects with `storage_unavailable` if none is found in time. */
-  current(timeoutMs: number): Promise<HostPool>
-  /** The pool of the server in use, if there is one at the moment. */
-  inUse(): HostPool | undefined
-  /** Stops using the server and searches for the primary. */
-  reportFailure(pool: HostPool): void
-  close(): Promise<void>
-}
+export type PrimaryFinder = ReturnType<typeof createPrimaryFinder>
 
 /**
  * Finds the primary among several hosts, and finds it again after a fail-over or a restart. Of two
  * primaries the one on the newer timeline is right: the other was replaced while it was frozen or
  * cut off. Long because all of it depends on the current server and the search for the next one.
  */
-export function createPrimaryFinder(address: PostgresAddress, target: Target): PrimaryFinder {
+export function createPrimaryFinder(address: PostgresAddress, target: Target) {
   const closing = new AbortController()
   const ending = new Set<Promise<void>>()
   let current: HostPool | undefined
@@ -110,6 +102,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target): P
       }
     }
   }
+  /** Stops using the server and searches for the primary. */
   function reportFailure(pool: HostPool): void {
     if (current !== pool || closing.signal.aborted) return
     current = undefined
@@ -118,7 +111,8 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target): P
   }
 
   return {
-    async current(timeoutMs) {
+    /** The pool of the server in use. Rejects with `storage_unavailable` if none is found in time. */
+    async current(timeoutMs: number): Promise<HostPool> {
       if (current !== undefined) return current
       const { result, startTime } = search ?? startSearch()
       const waitMs = Math.min(timeoutMs, startTime + searchWaitMs - performance.now())
@@ -129,6 +123,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target): P
         throw noServer(lastError ?? error)
       }
     },
+    /** The pool of the server in use, if there is one at the moment. */
     inUse: () => current,
     reportFailure,
     async close() {

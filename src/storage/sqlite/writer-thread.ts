@@ -29,20 +29,13 @@ interface PendingChange {
   reject(error: Error): void
 }
 
-interface WriterThread {
-  commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
-  /** Whether the storage accepted the last batch. */
-  isWritable(): boolean
-  close(): Promise<void>
-}
-
 /**
  * Starts the writing thread. Resolves once the file is open and its schema up to date. Changes are
  * queued while a batch is being committed and make up the next one, without a timer; so are those of
  * one turn of the event loop. A thread that exits is restarted. Long because all of it depends on the
  * current thread.
  */
-export async function startWriterThread(location: DatabaseFile): Promise<WriterThread> {
+export async function startWriterThread(location: DatabaseFile) {
   const queue = createBatchQueue()
   let isClosing = false
   let isWritable = true
@@ -94,7 +87,7 @@ export async function startWriterThread(location: DatabaseFile): Promise<WriterT
   use(await startWorker(location))
 
   return {
-    commit<T extends ChangeType>(change: ChangeOf<T>) {
+    commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]> {
       return new Promise<ChangeResults[T]>((resolve, reject) => {
         if (worker === undefined || isClosing) return reject(writerExited())
         if (queue.isFull()) return reject(queueFull())
@@ -103,6 +96,7 @@ export async function startWriterThread(location: DatabaseFile): Promise<WriterT
         else if (queue.size() === 1 && !queue.isBatchOpen()) setImmediate(sendNextBatch)
       })
     },
+    /** Whether the storage accepted the last batch. */
     isWritable: () => isWritable,
     async close() {
       isClosing = true
