@@ -66,8 +66,9 @@ export function addRequestLog(app: FastifyInstance): void {
     const code = problem?.code
     const rounded = Math.round(ms * 10) / 10
     const { type, id } = credential ?? {}
-    const caller = type === 'session' ? { sessionId: id } : { apiKeyId: id }
-    app.log.info({ requestId, method, route, status, code, ms: rounded, ...caller }, 'request')
+    const [sessionId, apiKeyId] = type === 'session' ? [id] : [undefined, id]
+    const fields = { requestId, method, route, status, code, ms: rounded, sessionId, apiKeyId }
+    app.log.info(fields, 'request')
   }, isEnabled)
 }
 
