@@ -1,14 +1,6 @@
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
-/** No response is what its type does not say: data is never run as a script or shown as a page. */
-export function addNoSniff(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.header('x-content-type-options', 'nosniff')
-    done()
-  })
-}
-
 /**
  * Headers that only matter to pages, for the routes of this scope. The content security policy is the
  * strictest; pages relax it themselves.
