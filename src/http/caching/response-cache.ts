@@ -186,16 +186,9 @@ function reportOnFinish(
 ): void {
   const { requestId, response, arrival } = served
   const dataAgeMs = reuse.dataAgeMs?.()
+  const record = { requestId, method: 'GET', route, credential, dataAgeMs, wasHeld: false }
   response.once('finish', () => {
-    app.requestRecords.report({
-      requestId,
-      method: 'GET',
-      route,
-      credential,
-      status: response.statusCode,
-      ms: performance.now() - arrival,
-      dataAgeMs,
-      wasHeld: false,
-    })
+    const ms = performance.now() - arrival
+    app.requestRecords.report({ ...record, status: response.statusCode, ms })
   })
 }

@@ -53,15 +53,12 @@ export function createLogStream(): { write(line: string): void } {
   }
 }
 
-/** Levels that include the request log. */
-const requestLogLevels: readonly string[] = ['info', 'debug', 'trace']
-
 /**
  * Logs one line per request: operation, status, duration and API key id. It contains no header,
  * query, body or raw URL, and so no secret.
  */
 export function addRequestLog(app: FastifyInstance): void {
-  const isEnabled = () => requestLogLevels.includes(app.log.level)
+  const isEnabled = () => ['info', 'debug', 'trace'].includes(app.log.level)
   app.requestRecords.observe(({ requestId, method, route, status, problem, ms, credential }) => {
     const code = problem?.code
     const rounded = Math.round(ms * 10) / 10
