@@ -127,9 +127,11 @@ export function addResponseCache(
         entries.delete(key)
         return route(request, response)
       }
-      app.requestRecords.markArrival(request, arrival)
       app.connections.track(request, response)
-      const callRoute = () => route(request, response)
+      const callRoute = () => {
+        app.requestRecords.markArrival(request, arrival)
+        route(request, response)
+      }
       valid.then((isStillValid) => {
         if (!isStillValid && entries.peek(key) === entry) entries.delete(key)
         // Check again: the process may have begun to shut down while the heads were read.
