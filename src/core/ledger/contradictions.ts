@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Context, Store } from '../context.ts'
+import type { Context, HeadFollower, Store } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { KeySet, LedgerHead, RotationRecord } from '../records.ts'
 import { contradictedProject } from '../storage-faults.ts'
@@ -107,6 +107,29 @@ export function createContradictions(
     }
     return heads
   }
+  /** Followed ledgers are in use, though they are read only when they change. */
+  function followHeads(follower: HeadFollower): HeadFollower {
+    const followed = new Set<string>()
+    let scheduledAt = clock.monotonic()
+    return {
+      follow(ledgerId) {
+        followed.add(ledgerId)
+        follower.follow(ledgerId)
+      },
+      unfollow(ledgerId) {
+        followed.delete(ledgerId)
+        follower.unfollow(ledgerId)
+      },
+      async read() {
+        const heads = noteHeads(await follower.read())
+        if (clock.monotonic() - scheduledAt >= recheckIntervalMs) {
+          scheduledAt = clock.monotonic()
+          followed.forEach(schedule)
+        }
+        return heads
+      },
+    }
+  }
   function note<Row extends { id: string; contradicted?: true }>(
     ledgerId: string,
     name: SubjectName,
@@ -153,10 +176,7 @@ export function createContradictions(
     store: {
       ...store,
       heads: async (ids) => noteHeads(await store.heads(ids)),
-      followHeads() {
-        const follower = store.followHeads()
-        return { ...follower, read: async () => noteHeads(await follower.read()) }
-      },
+      followHeads: () => followHeads(store.followHeads()),
       async headsMatch(seen) {
         if (replayed.size === 0) return store.headsMatch(seen)
         const plain = seen.map((head) => ({ ...head, hash: head.hash.slice(0, hashLength) }))

@@ -19,12 +19,6 @@ export interface WatchRead {
 export type RevisionWatch = ReturnType<typeof createRevisionWatch>
 
 /**
- * How often unchanged heads are read as well, because ledgers that are read are also replayed
- * (contradictions.ts).
- */
-const completeIntervalMs = 60_000
-
-/**
  * Reads which of the watched ledgers, and of the system ledger, have changed every `intervalMs`, with
  * one query at a time even if the store is slow. So it also knows whether the store can be read. Long
  * because both kinds of checks share the watchers.
@@ -36,7 +30,6 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
   const follower = store.followHeads()
   let checkingSince: number | undefined
   let readAt = clock.monotonic()
-  let completeAt = readAt
 
   function notify(heads: ReadonlyMap<string, LedgerHead>): void {
     for (const [id, head] of heads) {
@@ -64,10 +57,6 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     }
     const startTime = clock.monotonic()
     checkingSince = startTime
-    if (startTime - completeAt >= completeIntervalMs) {
-      completeAt = startTime
-      for (const id of [systemLedgerId, ...watchers.keys()]) follower.follow(id)
-    }
     void checkAll(startTime).finally(() => {
       checkingSince = undefined
     })

@@ -160,6 +160,16 @@ test('keys whose events come after a break in the chain are not used any more', 
   expect(await readKey()).toMatchObject({ contradicted: true })
 })
 
+test('a ledger is replayed that is only followed', async () => {
+  const set = 'update event set time = ? where revision = 2 and project_id = ?'
+  await opened.database.execute(set, '2020-01-01', projectId)
+  const follower = contradictions.store.followHeads()
+  follower.follow(projectId)
+  expect([...(await follower.read()).keys()]).toEqual([projectId])
+  await replayed(2)
+  expect(reported).toContainEqual({ ledgerId: projectId, subject: `ledger ${projectId}` })
+})
+
 test('a project whose row contradicts its ledger is not served', async () => {
   await opened.database.execute("update project set name = 'mine' where id = ?", projectId)
   const error = { code: 'storage_unavailable', message: expect.stringMatching(/pubring check/) }
