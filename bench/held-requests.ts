@@ -2,9 +2,11 @@
  * The cost of held requests: memory and CPU of the server while requests wait for news of a key set,
  * in one project and in as many projects as requests, alone and while another process makes 1,000
  * changes a second in other projects; the time until a change has answered the last one, and the CPU
- * of the server for each of them then and when it is sent again. Linux.
+ * of the server for each of them then and when it is sent again. Prints a table, and writes the
+ * figures to bench/results/held-requests-ENGINE.json, or with fewer than 10,000 requests to
+ * quick-held-requests-ENGINE.json. Linux.
  *
- *   node bench/held-requests.ts [count] [postgres]
+ *   npm run bench:held [-- [count] [postgres]]
  */
 import { connect } from 'node:net'
 import process from 'node:process'
@@ -14,12 +16,19 @@ import { isoTime } from '../src/core/times.ts'
 import { openStore } from '../src/storage/open.ts'
 import { fillRegistry } from './fill/registry.ts'
 import { cpuMicros, residentMib } from './load/usage.ts'
+import type { Figure } from './report/figures.ts'
 import { machine } from './report/machine.ts'
+import { saveResults } from './report/results.ts'
+import { spreadOf } from './report/spread.ts'
+import { resultsText } from './report/table.ts'
+import { serverCores } from './server/cores.ts'
 import { createDatabases } from './server/databases.ts'
 import { startServer } from './server/start.ts'
 
 const count = Number(process.argv[2] ?? 10_000)
 const seconds = 12
+/** Until the garbage of what was before is collected. */
+const settleMs = 25_000
 /** Below the usual length of the queue of connections that a server has not accepted yet, 511. */
 const clientsAtOnce = 200
 /** Projects in which nothing is held. */
@@ -28,7 +37,7 @@ const changesPerSecond = 1_000
 const burstMs = 10
 const limits = { maxKeys: 50, maxJwksBytes: 51_200 }
 
-const print = (line: string) => process.stdout.write(`${line}\n`)
+const progress = (text: string) => process.stderr.write(`${text}\n`)
 const nameOf = (index: number) => `bench-${String(index).padStart(6, '0')}`
 const jwksPath = (index: number) => `/v1/projects/${nameOf(index)}/.well-known/jwks.json`
 
@@ -39,6 +48,14 @@ await fillRegistry(database.url, { keys: projects, projects }, () => {})
 const other = await openStore(database.url)
 const server = await startServer(database)
 const { replica, port, pids } = server
+const figures: Figure[] = []
+
+/** The server while nothing is held. */
+interface Idle {
+  mib: number
+  share: number
+  shareAmidChanges: number
+}
 
 interface Client {
   /**
@@ -122,14 +139,11 @@ function disconnect(clients: { client: Client }[]): void {
   for (const { client } of clients) client.disconnect()
 }
 
-/** Prints memory and CPU over some seconds; returns the memory in MiB. */
-async function measure(label: string): Promise<number> {
+/** The CPU time of the server over some seconds, in percent of a core. */
+async function cpuShare(): Promise<number> {
   const before = cpuMicros(pids)
   await delay(seconds * 1_000)
-  const share = ((cpuMicros(pids) - before) / (seconds * 1e6)) * 100
-  const mib = residentMib(pids)
-  print(`${label}: ${mib.toFixed(0)} MiB resident, ${share.toFixed(1)} % of a core`)
-  return mib
+  return ((cpuMicros(pids) - before) / (seconds * 1e6)) * 100
 }
 
 /** Gives the only key of the project another label, by this process. */
@@ -146,8 +160,8 @@ async function keyOf(index: number): Promise<{ projectId: string; kid: string }>
   return { projectId: key.projectId, kid: key.id }
 }
 
-/** Runs the action while this process makes changes in projects in which nothing is held. */
-async function amidChanges(action: () => Promise<unknown>): Promise<void> {
+/** The same while this process makes changes in projects in which nothing is held. */
+async function cpuShareAmidChanges(): Promise<number> {
   const keys = await Promise.all(Array.from({ length: otherProjects }, (_, i) => keyOf(count + i)))
   const pending = new Set<Promise<void>>()
   let made = 0
@@ -164,59 +178,96 @@ async function amidChanges(action: () => Promise<unknown>): Promise<void> {
       pending.add(change)
     }
   }, burstMs)
-  await action()
+  const share = await cpuShare()
   clearInterval(timer)
   await Promise.all(pending)
   const rate = (made * 1_000) / (performance.now() - start)
-  print(`(${rate.toFixed(0)} changes a second elsewhere)`)
+  if (rate < 0.9 * changesPerSecond) progress(`only ${rate.toFixed(0)} changes a second`)
+  return share
 }
 
-try {
-  const { cpu, cores, node, load } = machine()
-  print(`${cpu}, ${cores} cores, Node ${node}, ${database.engine}; load average before: ${load}`)
-  const all = Array.from({ length: count }, (_, index) => index)
-  const same = all.map(() => 0)
-  const idle = await measure('idle server')
-  await amidChanges(() => measure('idle server, changes elsewhere'))
+function add(name: string, unit: string, value: number, note: string, max?: number): void {
+  const target = max === undefined ? {} : { target: { max } }
+  figures.push({ name, server: server.name, unit, value: spreadOf([value]), note, ...target })
+}
 
-  const open = await connectAll(same)
-  const connected = await measure(`${count} idle connections`)
-  disconnect(open)
-  await delay(1_000)
+async function measureIdle(): Promise<Idle> {
+  await delay(settleMs)
+  const share = await cpuShare()
+  const idle = { mib: residentMib(pids), share, shareAmidChanges: await cpuShareAmidChanges() }
+  const clients = await connectAll(Array.from({ length: count }, () => 0))
+  await delay(settleMs)
+  add('memory of an idle connection', 'KiB', kibEach(idle), 'that has sent one request')
+  disconnect(clients)
+  return idle
+}
 
-  const held = await hold(same)
-  const waiting = await measure(`${count} held requests, one project`)
-  await amidChanges(() => measure(`${count} held requests, one project, changes elsewhere`))
-  const kibEach = (mib: number) => (((mib - idle) * 1024) / count).toFixed(1)
-  print(`per connection: ${kibEach(connected)} KiB idle, ${kibEach(waiting)} KiB held`)
-  const microsEach = (since: number) => ((cpuMicros(pids) - since) / count).toFixed(0)
+const kibEach = ({ mib }: Idle) => ((residentMib(pids) - mib) * 1024) / count
+
+async function measureWaiting(scope: string, idle: Idle): Promise<void> {
+  await delay(settleMs)
+  const note = (share: number) => `${share.toFixed(1)} % with nothing held`
+  const cpu = await cpuShare()
+  add(`memory of each, ${scope}`, 'KiB', kibEach(idle), 'with its connection', 20)
+  add(`CPU, ${scope}`, '% of a core', cpu, note(idle.share), 1)
+  const busy = await cpuShareAmidChanges()
+  const name = `CPU, ${scope}, ${changesPerSecond.toLocaleString('en')} changes/s elsewhere`
+  add(name, '% of a core', busy, note(idle.shareAmidChanges), 1)
+}
+
+/** A change answers all that wait for the first project; each of them is sent again. */
+async function measureNews(held: Held[]): Promise<void> {
+  const microsEach = (since: number) => (cpuMicros(pids) - since) / count
   const beforeChange = cpuMicros(pids)
   const { projectId, kid } = await keyOf(0)
   await replica.call('PATCH', `/v1/projects/${projectId}/jwt-keys/${kid}`, { active: false })
   const changed = performance.now()
   const answers = await answersOf(held)
+  if (answers.length < count) throw new Error(`only ${answers.length} were answered`)
   const last = answers.reduce((latest, { time }) => Math.max(latest, time), 0) - changed
-  print(`${answers.length} answered, the last ${last.toFixed(0)} ms after the acknowledged change`)
-  print(`CPU of the change for each: ${microsEach(beforeChange)} µs`)
+  add('news to the last, one project', 'ms', last, 'after the change was acknowledged', 1_000)
+  add('answering each', 'µs CPU', microsEach(beforeChange), 'when the change is made')
   const repeated = holding(answers[0]?.etag ?? '')
   const beforeRepeat = cpuMicros(pids)
   for (const { client } of held) void client.get(jwksPath(0), repeated)
   await delay(2_000)
-  print(`CPU of each that is sent again: ${microsEach(beforeRepeat)} µs`)
-  disconnect(held)
+  add('holding each again', 'µs CPU', microsEach(beforeRepeat), 'when it is sent again')
+}
 
-  const inProjects = await hold(all)
-  const label = `${count} held requests, ${count} projects`
-  await measure(`${label}, while their ledgers are replayed`)
-  await measure(label)
-  await amidChanges(() => measure(`${label}, changes elsewhere`))
+/** At the end: all requests are answered, and none is cut off. */
+async function stop(held: Held[]): Promise<void> {
   const stopping = performance.now()
   replica.signal('SIGTERM')
   const code = await replica.ended
-  const ms = (performance.now() - stopping).toFixed(0)
-  const answered = (await answersOf(inProjects)).length
-  print(`SIGTERM: ${answered} of ${count} answered, exit ${code} after ${ms} ms`)
-  disconnect(inProjects)
+  const ms = performance.now() - stopping
+  const answered = (await answersOf(held)).length
+  if (answered < count || code !== 0) throw new Error(`${answered} were answered, exit ${code}`)
+  add('SIGTERM to exit, all answered', 'ms', ms, 'half a second of it is the pause before closing')
+}
+
+try {
+  const measuredOn = machine()
+  server.pin(serverCores(1))
+  progress('nothing held')
+  const idle = await measureIdle()
+  progress('one project')
+  const inOne = await hold(Array.from({ length: count }, () => 0))
+  await measureWaiting('one project', idle)
+  await measureNews(inOne)
+  disconnect(inOne)
+  progress('as many projects as requests')
+  const all = Array.from({ length: count }, (_, index) => index)
+  // The ledgers that come into use are replayed, which can take longer than a request is held.
+  disconnect(await connectAll(all))
+  await delay(2 * settleMs)
+  const inMany = await hold(all)
+  await measureWaiting('as many projects', idle)
+  await stop(inMany)
+  disconnect(inMany)
+  const scope = `${count.toLocaleString('en')} held requests, from one process; the server on one core. CPU over ${seconds} s.`
+  const results = { machine: measuredOn, scope, reads: [], figures }
+  saveResults(`${count < 10_000 ? 'quick-' : ''}held-requests-${database.engine}`, results)
+  process.stdout.write(`${resultsText(results)}\n`)
 } finally {
   await other.close()
   await server.close()
