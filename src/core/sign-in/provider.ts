@@ -5,7 +5,6 @@ import { createSingleFlight } from '../../async/single-flight.ts'
 import type { OutboundFetch } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import type { Clock, OidcConfig } from '../context.ts'
-import type { TokenUse } from '../ledger/changes.ts'
 import { isoTime } from '../times.ts'
 import { tokenDigest } from '../trust/exchange.ts'
 
@@ -34,16 +33,6 @@ export interface Identity {
   claims: Record<string, unknown>
   /** Those of the ID token alone: no signature protects the others, and people may edit some. */
   signed: Record<string, unknown>
-}
-
-/** Which sessions a logout token ends; it has a subject, a session at the provider, or both. */
-export interface ProviderLogout {
-  issuer: string
-  subject?: string
-  providerSessionId?: string
-  /** ISO 8601. */
-  issueTime: string
-  once: TokenUse
 }
 
 /** The keys of logout tokens are cached with the rest, because anyone can have a token checked. */
@@ -115,7 +104,8 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
       return { ...identity, claims: { ...more, ...claims } }
     },
 
-    async verifyLogoutToken(token: string): Promise<ProviderLogout> {
+    /** Returns which sessions it ends: of a subject, of a session at the provider, or of both. */
+    async verifyLogoutToken(token: string) {
       const { configuration, logoutKeys } = await discover()
       const { issuer } = configuration.serverMetadata()
       const { payload, protectedHeader } = await jwtVerify(token, logoutKeys, {

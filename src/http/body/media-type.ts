@@ -48,13 +48,8 @@ function isAcceptable(request: FastifyRequest, expected: readonly string[]): boo
   return type !== undefined && expected.includes(type.name) && isUtf8(type.charset)
 }
 
-interface MediaType {
-  name: string
-  charset?: string | undefined
-}
-
 /** The type in lower case and its first `charset`; undefined if the header cannot be parsed. */
-function readMediaType(header: string): MediaType | undefined {
+function readMediaType(header: string) {
   if (header.length > maxLength) return undefined
   const [start = '', name] = typeName.exec(header) ?? []
   if (name === undefined) return undefined
