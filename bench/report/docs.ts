@@ -1,17 +1,18 @@
 /**
  * Writes the chart and the tables of docs/performance.md and bench/results/README.md from the
- * results in bench/results.
+ * results in bench/results, and the model of docs/scaling.md.
  *
  *   npm run bench:docs
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { renderChart } from './chart.ts'
+import { measuredText, sizesText } from './model.ts'
 import { loadResults } from './results.ts'
 import { summaryText } from './summary.ts'
 import { resultsText } from './table.ts'
 
 const root = new URL('../../', import.meta.url)
-const pages = ['docs/performance.md', 'bench/results/README.md']
+const pages = ['docs/performance.md', 'docs/scaling.md', 'bench/results/README.md']
 const chart = 'docs/performance.svg'
 
 /** The generated files by path, from their present text; tables without results stay as they are. */
@@ -23,13 +24,23 @@ export function renderDocs(read: (path: string) => string): Record<string, strin
 }
 
 function renderTables(page: string): string {
-  const marker = /(<!-- (results|summary): (.+) -->\n)[\s\S]*?(<!-- end of \2 -->)/g
+  const marker = /(<!-- (results|summary|model): (.+) -->\n)[\s\S]*?(<!-- end of \2 -->)/g
   return page.replace(marker, (whole, begin: string, kind: string, names: string, end: string) => {
-    const results = names.split(', ').flatMap((name) => loadResults(name) ?? [])
-    if (results.length === 0) return whole
-    const text = kind === 'summary' ? summaryText(results) : results.map(resultsText).join('\n\n')
-    return `${begin}\n${text}\n\n${end}`
+    const text = kind === 'model' ? modelText(names) : tablesText(kind, names.split(', '))
+    return text === '' ? whole : `${begin}\n${text}\n\n${end}`
   })
+}
+
+function tablesText(kind: string, names: string[]): string {
+  const results = names.flatMap((name) => loadResults(name) ?? [])
+  if (results.length === 0) return ''
+  return kind === 'summary' ? summaryText(results) : results.map(resultsText).join('\n\n')
+}
+
+function modelText(name: string): string {
+  const [model, reads] = [loadResults('model'), loadResults('reads')]
+  if (model === undefined || reads === undefined) return ''
+  return name === 'sizes' ? sizesText(model, reads) : measuredText(model, reads)
 }
 
 if (import.meta.main) {
