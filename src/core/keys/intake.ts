@@ -44,7 +44,8 @@ export async function rejectPrivateKeys(
   values: Record<string, string | object | undefined>,
   projectId = soleProject(context.principal.grants),
 ): Promise<void> {
-  for (const [pointer, value = ''] of Object.entries(values)) {
+  for (const [pointer, value] of Object.entries(values)) {
+    if (value === undefined) continue
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     if (!containsPrivateKey(text)) continue
     await requireAccepted(context, projectId, await context.intake.examine(text), pointer)
