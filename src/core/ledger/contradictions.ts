@@ -107,6 +107,15 @@ export function createContradictions(
     }
     return heads
   }
+  /** Without the further heads, which may arrive later than newer ones that another read returns. */
+  async function readHeads(reads: Pick<Store, 'heads'>, ids: readonly string[]) {
+    const found = await reads.heads(ids)
+    const requested = ids.flatMap((id) => {
+      const head = found.get(id)
+      return head === undefined ? [] : [[id, head] as const]
+    })
+    return noteHeads(new Map(requested))
+  }
   /** Followed ledgers are in use, though they are read only when they change. */
   function followHeads(follower: HeadFollower): HeadFollower {
     const followed = new Set<string>()
@@ -172,10 +181,13 @@ export function createContradictions(
 
   schedule(systemLedgerId)
   return {
-    /** Its reads mark what the ledgers contradict, and reject contradicted projects. */
+    /**
+     * Its reads mark what the ledgers contradict, and reject contradicted projects. Its heads are only
+     * the requested ones.
+     */
     store: {
       ...store,
-      heads: async (ids) => noteHeads(await store.heads(ids)),
+      heads: (ids) => readHeads(store, ids),
       followHeads: () => followHeads(store.followHeads()),
       async headsMatch(seen) {
         if (replayed.size === 0) return store.headsMatch(seen)
@@ -225,7 +237,7 @@ export function createContradictions(
       },
       published: {
         ...store.published,
-        heads: async (ids) => noteHeads(await store.published.heads(ids)),
+        heads: (ids) => readHeads(store.published, ids),
         keySet: (projectId) => readKeySet(store.published, projectId),
       },
     } satisfies Store,
