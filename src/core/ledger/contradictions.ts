@@ -52,6 +52,7 @@ export function createContradictions(
     ttlResolution: 1_000,
   })
   const queue = new Set<string>()
+  const findingListeners: ((ledgerId: string) => void)[] = []
   let timer: NodeJS.Timeout | undefined
 
   function schedule(ledgerId: string): void {
@@ -90,6 +91,7 @@ export function createContradictions(
     const { subjects: before = new Set(), generation = 0 } = replayed.get(ledgerId) ?? {}
     if (before.symmetricDifference(subjects).size === 0) return
     replayed.set(ledgerId, { subjects, generation: generation + 1 })
+    for (const listener of findingListeners) listener(ledgerId)
   }
   const isContradicted = (ledgerId: string, subject: string) =>
     replayed.get(ledgerId)?.subjects.has(subject) === true
@@ -120,6 +122,10 @@ export function createContradictions(
   function followHeads(follower: HeadFollower): HeadFollower {
     const followed = new Set<string>()
     let scheduledAt = clock.monotonic()
+    // A finding changes the head without a new event, so the store would not return it.
+    findingListeners.push((ledgerId) => {
+      if (followed.has(ledgerId)) follower.follow(ledgerId)
+    })
     return {
       follow(ledgerId) {
         followed.add(ledgerId)

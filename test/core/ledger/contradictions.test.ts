@@ -165,9 +165,16 @@ test('a ledger is replayed that is only followed', async () => {
   await opened.database.execute(set, '2020-01-01', projectId)
   const follower = contradictions.store.followHeads()
   follower.follow(projectId)
-  expect([...(await follower.read()).keys()]).toEqual([projectId])
+  const before = await follower.read()
+  expect([...before.keys()]).toEqual([projectId])
   await replayed(2)
   expect(reported).toContainEqual({ ledgerId: projectId, subject: `ledger ${projectId}` })
+  // Without a new event, the finding alone changes the head.
+  const after = await follower.read()
+  expect([...after.keys()]).toEqual([projectId])
+  expect(after.get(projectId)?.hash).not.toBe(before.get(projectId)?.hash)
+  expect(after).toEqual(await contradictions.store.heads([projectId]))
+  expect(await follower.read()).toEqual(new Map())
 })
 
 test('a project whose row contradicts its ledger is not served', async () => {
