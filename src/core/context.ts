@@ -22,7 +22,6 @@ import type {
   PersonRecord,
   ProjectIdentity,
   ProjectRecord,
-  ProjectSnapshot,
   RotationWithActors,
   RsaKey,
   SessionRecord,
@@ -45,8 +44,11 @@ export interface Store {
    * change is rejected, the error is a PubringError and nothing was changed.
    */
   commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
-  findProject(ref: ProjectRef): Promise<ProjectSnapshot | undefined>
-  /** Which project that is at this head of the system ledger, by default at the current one, or later. */
+  findProject(ref: ProjectRef): Promise<ProjectRecord | undefined>
+  /**
+   * The project with this id or name, as of this head of the system ledger or later; without one, as of
+   * the current head.
+   */
   identifyProject(ref: ProjectRef, systemHead?: string): Promise<ProjectIdentity | undefined>
   /** A page by creation; `after` is the last id of the previous page. */
   listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
@@ -125,8 +127,8 @@ export interface HeadFollower {
   follow(ledgerId: string): void
   unfollow(ledgerId: string): void
   /**
-   * The heads of the followed ledgers that have changed since the last completed call, or that are
-   * followed since then. The read starts after the call. Call it again only when it has settled.
+   * The heads of the followed ledgers that have changed since the last completed call, or that have
+   * been followed since. The read starts after the call. Call it again only when it has settled.
    */
   read(): Promise<Map<string, LedgerHead>>
 }

@@ -16,12 +16,6 @@ export type ProjectRecord = Project
 /** What changes with an event of the system ledger only. */
 export type ProjectIdentity = Pick<ProjectRecord, 'id' | 'name'>
 
-/** A project and its state in the ledger. */
-export interface ProjectSnapshot extends ProjectRecord {
-  /** Hash of the last event of its ledger when it was read. */
-  head: string
-}
-
 /** The last event of a ledger. */
 export interface LedgerHead {
   revision: number

@@ -32,7 +32,7 @@ export interface SearchReads {
   deletedKeys(needle: Needle, projectId: string | undefined, limit: number): Promise<DeletedKey[]>
   apiKeys(needle: Needle, limit: number): Promise<ApiKeyRecord[]>
   projects(needle: Needle, limit: number): Promise<ProjectRecord[]>
-  /** Those that exist. */
+  /** Those that exist, in no order, without those that contradict their ledgers. */
   projectsById(ids: readonly string[]): Promise<ProjectRecord[]>
   /** Events of one request, in the ledgers of these projects or in all ledgers. */
   events(

@@ -205,9 +205,8 @@ export function createContradictions(
       },
       async findProject(ref) {
         const project = await store.findProject(ref)
-        if (project === undefined) return undefined
-        requireProject(project.id)
-        return { ...project, head: withFinding(project.id, project.head) }
+        if (project !== undefined) requireProject(project.id)
+        return project
       },
       async identifyProject(...args) {
         const project = await store.identifyProject(...args)
@@ -240,6 +239,13 @@ export function createContradictions(
       async trustPolicies() {
         const policies = await store.trustPolicies()
         return policies.map((policy) => note(systemLedgerId, 'trust_policy', policy))
+      },
+      search: {
+        ...store.search,
+        async projectsById(ids) {
+          const projects = await store.search.projectsById(ids)
+          return projects.filter(({ id }) => !isContradicted(id, `project ${id}`))
+        },
       },
       published: {
         ...store.published,

@@ -6,7 +6,7 @@ import {
   type SubjectName,
   type SubjectRows,
 } from '../../core/ledger/subjects.ts'
-import type { ProjectSnapshot } from '../../core/records.ts'
+import type { ProjectRecord } from '../../core/records.ts'
 import { storageUnavailable } from '../../core/storage-faults.ts'
 import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import {
@@ -34,7 +34,7 @@ function lastEventOf(ledgerId: RawBuilder<unknown>, subjectId: string) {
 
 export const lastProjectEvent = lastEventOf(sql.ref('project.id'), 'project.id').as('project_event')
 
-/** Projects with the heads of their ledgers. */
+/** Projects with the revisions of their ledgers. */
 export function projectsWithLastEvents(db: Db) {
   return db
     .selectFrom('project')
@@ -43,7 +43,6 @@ export function projectsWithLastEvents(db: Db) {
       'project.id',
       'project.name',
       'ledger.revision',
-      'ledger.hash',
       'project.create_time',
       'project.update_time',
       lastProjectEvent,
@@ -153,11 +152,10 @@ export function uncontradicted<Record extends { contradicted?: true }>(
 export function checkedProject(
   row: Selectable<Tables['project']> & {
     revision: number
-    hash: string
     project_event: string | null
   },
-): ProjectSnapshot | undefined {
-  const project = { ...projectFromRow(row), head: row.hash }
+): ProjectRecord | undefined {
+  const project = projectFromRow(row)
   const last = parseLastEvent(row.project_event)
   return contradictsEvent('project', project, last) ? undefined : project
 }

@@ -137,9 +137,7 @@ export async function readKeySet(db: Db, projectId: string): Promise<KeySet | un
   if (first === undefined) return undefined
   const { name, revision, hash, project_event, project_time, project_update_time } = first
   const times = { create_time: project_time, update_time: project_update_time }
-  if (
-    checkedProject({ id: projectId, name, ...times, revision, hash, project_event }) === undefined
-  ) {
+  if (checkedProject({ id: projectId, name, ...times, revision, project_event }) === undefined) {
     throw contradictedProject()
   }
   return { name, revision, head: hash, keys: rows.filter(hasKey).map(keys.check) }

@@ -177,6 +177,18 @@ test('a ledger is replayed that is only followed', async () => {
   expect(await follower.read()).toEqual(new Map())
 })
 
+test('a project whose events come after a break in the chain is not served', async () => {
+  const set = 'update event set time = ? where revision = 1 and project_id = ?'
+  await opened.database.execute(set, '2020-01-01', projectId)
+  const { search } = contradictions.store
+  expect(await search.projectsById([projectId])).toMatchObject([{ name: 'payments' }])
+  await contradictions.store.heads([projectId])
+  await replayed(3)
+  expect(await search.projectsById([projectId])).toEqual([])
+  const error = { code: 'storage_unavailable' }
+  await expect(contradictions.store.findProject({ id: projectId })).rejects.toMatchObject(error)
+})
+
 test('a project whose row contradicts its ledger is not served', async () => {
   await opened.database.execute("update project set name = 'mine' where id = ?", projectId)
   const error = { code: 'storage_unavailable', message: expect.stringMatching(/pubring check/) }

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listProjects } from '../../src/core/projects.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
+
+let opened: TestStore
+beforeAll(async () => {
+  opened = await openTestStore()
+})
+afterAll(() => opened.dispose())
+
+test('a caller bound to projects gets pages of those that exist, in order, by one query each', async () => {
+  const { store, database } = opened
+  const names = ['one', 'deleted', 'forged', 'two', 'hidden', 'three']
+  const ids = new Map<string, string>()
+  for (const name of names) ids.set(name, (await createProject(store, name)).id)
+  const projectId = ids.get('deleted') ?? ''
+  await store.commit({ type: 'project.delete', origin: origin(), projectId })
+  await database.execute("update project set name = 'mine' where name = 'forged'")
+  const grants = ['three', 'two', 'forged', 'deleted', 'one'].map((name) => {
+    return { role: 'reader', projectId: ids.get(name) ?? '' } as const
+  })
+  const findProject = () => Promise.reject(new Error('a query for a single project'))
+  const list = async (limit: number, after?: string) => {
+    const page = after === undefined ? { limit } : { limit, after: ids.get(after) ?? '' }
+    const listed = await listProjects({ store: { ...store, findProject } }, { grants }, page)
+    return listed.map(({ name }) => name)
+  }
+  expect(await list(2)).toEqual(['one', 'two'])
+  expect(await list(9)).toEqual(['one', 'two', 'three'])
+  expect(await list(1, 'two')).toEqual(['three'])
+  expect(await list(9, 'three')).toEqual([])
+})
