@@ -1,6 +1,8 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readVersion } from '../../src/runtime/version.ts'
 import { publicUrl } from '../support/app/app.ts'
 import { createBrowser } from '../support/sign-in/browser.ts'
 import {
@@ -76,7 +78,14 @@ async function login(...flags: string[]) {
 
 describe('login through the browser', () => {
   test('signs in, and keeps the secrets in a file that only its owner can read', async () => {
+    const agents = new Set<string | undefined>()
+    const { server } = shell.test.app
+    const note = ({ headers, url }: IncomingMessage) =>
+      url?.endsWith('/session-keys') && agents.add(headers['user-agent'])
+    server.on('request', note)
     const ran = await login()
+    server.off('request', note)
+    expect([...agents]).toEqual([`pubring/${readVersion()}`])
     expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: '' })
     expect(ran.stderr).toMatch(/“Ada Lovelace” \(admin\) at http.* is profile default/)
     expect(statSync(config()).mode & 0o777).toBe(0o600)

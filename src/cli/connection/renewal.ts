@@ -1,10 +1,14 @@
 import { createTransport } from '../../../client/src/transport.ts'
 import type { Environment } from '../../config/setting.ts'
 import type { SessionKey, SessionKeyRequest } from '../../contract/sign-in/command-line.ts'
+import { readVersion } from '../../runtime/version.ts'
 import { type Profile, readConfiguration, writeConfiguration } from './configuration.ts'
 
 /** How long before its end an API key is renewed. */
 const marginMs = 60_000
+
+/** The `User-Agent` of the requests of a session. */
+export const userAgent = () => `pubring/${readVersion()}`
 
 /** The members of a profile that hold an API key of a session. */
 export function renewedMembers({ apiKey, expiresIn }: SessionKey): Profile {
@@ -17,7 +21,7 @@ export async function requestSessionKey(
   options: { url: string; fetch: typeof fetch },
   body: SessionKeyRequest,
 ): Promise<SessionKey> {
-  const transport = createTransport({ ...options, retries: 1 })
+  const transport = createTransport({ ...options, retries: 1, userAgent: userAgent() })
   const retry = body.code === undefined ? 'always' : 'if-not-processed'
   const operation = { method: 'POST', path: '/session-keys', body, retry } as const
   return (await transport.send({ ...operation, access: 'public' })).body as SessionKey

@@ -8,12 +8,11 @@ import {
 } from '../../../client/src/index.ts'
 import type { Environment } from '../../config/setting.ts'
 import { present } from '../../runtime/present.ts'
-import { readVersion } from '../../runtime/version.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { toCommandError } from './client-errors.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
-import { renewingFetch } from './renewal.ts'
+import { renewingFetch, userAgent } from './renewal.ts'
 
 /** The context of a command that calls a server. */
 export interface Session extends Connection {
@@ -69,7 +68,7 @@ function createSession(terminal: Terminal, connection: Connection): Session {
       renewedProfile === undefined
         ? clock.fetch
         : renewingFetch(terminal.env, renewedProfile, { url, send: clock.fetch }),
-    userAgent: `pubring/${readVersion()}`,
+    userAgent: userAgent(),
     ...present({ credentials, trustPolicy }),
   }
   return {
