@@ -9,8 +9,8 @@ import { unpackError, type WriterMessage, type WriterReply } from './messages.ts
 /** Changes in one commit. */
 const maxBatch = 256
 
-/** Changes that are committed during the rest of the turn in which they arrive. */
-const fullBatch = 16
+/** So many queued changes are sent at once, not at the end of the turn. */
+const eagerBatch = 16
 
 /** Queued changes, beyond which further ones are rejected. */
 const maxQueue = 4_096
@@ -31,9 +31,9 @@ interface PendingChange {
 
 /**
  * Starts the writing thread. Resolves once the file is open and its schema up to date. Changes are
- * queued while a batch is being committed and make up the next one, without a timer; so are those of
- * one turn of the event loop. A thread that exits is restarted. Long because all of it depends on the
- * current thread.
+ * queued while a batch is being committed and make up the next one, without a timer. At most 15 wait
+ * for the end of the turn of the event loop. A thread that exits is restarted. Long because all of it
+ * depends on the current thread.
  */
 export async function startWriterThread(location: DatabaseFile) {
   const queue = createBatchQueue()
@@ -92,8 +92,13 @@ export async function startWriterThread(location: DatabaseFile) {
         if (worker === undefined || isClosing) return reject(writerExited())
         if (queue.isFull()) return reject(queueFull())
         queue.add({ change, resolve: (result) => resolve(result as ChangeResults[T]), reject })
-        if (queue.size() === fullBatch) sendNextBatch()
-        else if (queue.size() === 1 && !queue.isBatchOpen()) setImmediate(sendNextBatch)
+        if (queue.size() === eagerBatch) sendNextBatch()
+        else if (queue.size() === 1 && !queue.isBatchOpen()) {
+          setImmediate(() => {
+            // Otherwise it was sent meanwhile, perhaps with `close` after it, which must not be repeated.
+            if (queue.size() > 0) sendNextBatch()
+          })
+        }
       })
     },
     /** Whether the storage accepted the last batch. */
