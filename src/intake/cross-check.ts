@@ -24,9 +24,9 @@ export function crossCheck(key: ParsedKey): void {
 const headers = new Map<string, Buffer>()
 
 /**
- * The DER as OpenSSL writes it. Its search for a writer takes longer than all other checks of a key on a
- * curve, so it writes the header of each curve only once, for a key read from its JWK: then the encoding
- * of no submitted key can influence it. It has written the coordinates of each key in the JWK.
+ * The DER as OpenSSL writes it. OpenSSL searches all its encoders for each DER, which takes longer than
+ * all other checks of a key on a curve. So it writes the header of each curve once, from a JWK, which no
+ * submitted encoding can influence. The coordinates are those it wrote into the JWK.
  */
 function writeSpki(parsed: KeyObject, jwk: webcrypto.JsonWebKey): Buffer {
   const { crv, x = '', y = '' } = jwk

@@ -32,7 +32,7 @@ async function follow(...ledgerIds: string[]) {
   return { ...follower, read }
 }
 
-test('a followed head is returned once, and again after each change by whichever connection', async () => {
+test('a followed head is returned once, and again after each change by any connection', async () => {
   const [one, two] = [await newProject(), await newProject()]
   const follower = await follow(one, two)
   expect(await follower.read()).toEqual({ [one]: head(1), [two]: head(1) })

@@ -5,7 +5,7 @@ import { KeySetError } from './errors.ts'
 import type { KeySetResponse } from './fetch.ts'
 import { elapsedMs } from './timestamp.ts'
 
-/** Minimum time between two requests, after any response. */
+/** Minimum time between two requests, regardless of the responses. */
 const minIntervalMs = 100
 
 /** Polling interval if no `Age` header tells when a cached copy expires. */

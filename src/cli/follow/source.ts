@@ -22,7 +22,7 @@ const minWaitSeconds = 2
 /** How much later a response may come before the connection is given up. */
 const graceMs = 5_000
 
-/** Minimum time between two requests, after any response. */
+/** Minimum time between two requests, regardless of the responses. */
 const minIntervalMs = 100
 
 /** Longest `Retry-After` that is obeyed. */

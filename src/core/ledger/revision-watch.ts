@@ -67,7 +67,8 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     if (ids.length === 0) return
     // Requests that read the store report its faults.
     notify(await store.heads(ids).catch(() => new Map<string, LedgerHead>()))
-    // The other read may have returned newer heads by now: its next result is the last word.
+    // The other read may have returned newer heads by now, so it reads these heads again, and what it
+    // returns next is the newest.
     for (const id of ids) if (watchers.has(id)) follower.follow(id)
   }
   follower.follow(systemLedgerId)

@@ -17,7 +17,7 @@ export function reuseKeyDocument(
 ): void {
   const { credential, validity: principal } = principalOf(request)
   const validity = intersect(principal, document.validity)
-  // The project whose key vouched for the caller changed between the two reads.
+  // The ledger that the API key's validity depends on changed between the two reads.
   if (validity === undefined) return
   const { authenticator } = request.server
   request.reuse = {

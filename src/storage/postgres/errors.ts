@@ -33,7 +33,8 @@ export function sqlState(error: unknown): string | undefined {
 
 /**
  * A migration has changed the columns of a prepared statement's result. The server names the routine
- * because the SQLSTATE, `feature_not_supported`, has other causes too; the message is translated.
+ * because the SQLSTATE, `feature_not_supported`, has other causes too; the message is translated. All
+ * sessions are replaced, since each may have such a plan.
  */
 function isStalePlan(error: unknown): boolean {
   return error instanceof Error && 'routine' in error && error.routine === 'RevalidateCachedQuery'

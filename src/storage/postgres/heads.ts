@@ -33,7 +33,10 @@ export function createBatchedHeads(run: Run): LedgerHeads {
   }
 }
 
-/** Ids and hashes need no escapes, with which the driver would search each of them. */
+/**
+ * Made here because the driver would search each id and hash for characters to escape, and they have
+ * none.
+ */
 const arrayOf = (items: Iterable<string>) => `{${[...items].map((item) => item || 'null').join()}}`
 
 /** Has the database compare the heads with those that were read last. */

@@ -208,7 +208,7 @@ async function readServerInfo(
     isReadOnly: row.read_only === 'on',
     hasTimeouts: expected.includes(String(row.statement_timeout)),
     commitsDurably: row.synchronous_commit !== 'off',
-    // A pooler sends keys of its own for cancel requests.
+    // A pooler gives each client a process id of its own.
     isDirect: row.pid === Reflect.get(client, 'processID'),
     version: Number(row.version),
     encoding: String(row.encoding),

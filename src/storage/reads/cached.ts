@@ -20,8 +20,8 @@ type CachedReads = Pick<Store, 'identifyProject' | 'keySet' | 'heads' | 'headsMa
 type ReadHead = (ledgerId: string) => Promise<string | undefined>
 
 /**
- * Caches the identity and the keys of projects. Each use is validated by the head of a ledger, read
- * after the call: every change changes a head. So a read costs the database next to
+ * Caches the identity and the keys of projects. Each use is validated by the head of its ledger,
+ * read after the request arrived: every change changes a head. So a read costs the database next to
  * nothing and sees every change acknowledged before it, by any process. The hash is compared and not
  * the revision, since a fail-over that loses changes assigns their revisions to other changes.
  */
