@@ -1,5 +1,5 @@
 import { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
-import { destination } from 'pino'
+import sonicBoom from 'sonic-boom'
 import { redact } from '../../core/redaction.ts'
 import type { HttpOptions } from '../options.ts'
 
@@ -27,30 +27,25 @@ export function loggingOptions(
   }
 }
 
-/** Bytes that Linux writes into a pipe undivided (PIPE_BUF), so that workers can share one. */
-const maxWriteBytes = 4_096
-
 /**
- * Writes the lines of a turn of the event loop to standard output together, because one system call
- * costs more than making a line. Waits until the system has taken them. A process that is killed
- * loses at most those of the current turn.
+ * Writes to standard output without waiting for the system to take the lines, and what is left at
+ * the exit. A write holds whole lines and at most the bytes that Linux writes into a pipe undivided
+ * (PIPE_BUF), because workers share one. Lines that cannot be written, since the disk is full or a
+ * reader is more than 16 MiB behind, are dropped: the server goes on without them.
  */
-export function createLogStream(): { write(line: string): void } {
-  const output = destination({ sync: true, minLength: maxWriteBytes - 1, maxWrite: maxWriteBytes })
-  let isScheduled = false
-  const flush = () => {
-    isScheduled = false
-    output.flush()
-  }
-  process.once('exit', flush)
-  return {
-    write(line) {
-      output.write(line)
-      if (isScheduled) return
-      isScheduled = true
-      setImmediate(flush)
-    },
-  }
+export function createLogStream() {
+  const options = { fd: 1, sync: false, maxWrite: 4_096, maxLength: 16 * 1_048_576 }
+  const stream = new sonicBoom.SonicBoom(options)
+  let isWritable = true
+  stream.on('error', () => {
+    isWritable = false
+  })
+  stream.on('write', () => {
+    isWritable = true
+  })
+  // flushSync tries until it succeeds.
+  process.once('exit', () => isWritable && stream.flushSync())
+  return stream
 }
 
 /**

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { PubringError } from '../../../src/errors.ts'
@@ -231,6 +231,18 @@ test('lines of processes that share a pipe arrive whole and in order, even if th
     const counts = lines.filter(({ by }) => by === name).map(({ count }) => count)
     expect(counts).toEqual(Array.from({ length: 450 }, (_, index) => index + 1))
   }
+})
+
+test('a server goes on if its log cannot be written', () => {
+  const program = `
+    import { createLogStream } from ${JSON.stringify(logging)}
+    const stream = createLogStream()
+    stream.write('lost\\n')
+    setTimeout(() => process.stderr.write('still here'), 100)
+  `
+  const run = '"$0" "$@" 2>&1 >/dev/full'
+  const args = ['-c', run, process.execPath, '--input-type=module', '--eval', program]
+  expect(spawnSync('sh', args, { cwd: root, encoding: 'utf8' }).stdout).toContain('still here')
 })
 
 const root = new URL('../..', import.meta.url)
