@@ -143,7 +143,7 @@ export async function buildApp(
   warningRoutes(routes, live, options)
   logRoutes(routes, live)
   healthRoutes(routes, live)
-  descriptionRoute(app, options.publicUrl)
+  descriptionRoute(app, options)
   await app.register(async (pages) => {
     await addPageHeaders(pages, options.publicUrl)
     addDocs(pages)

@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { entityTag } from '../../core/entity-tags.ts'
 import { errorTable } from '../../errors.ts'
+import type { HttpOptions } from '../options.ts'
+import { defaultMaxPageSize } from '../request/paths.ts'
 import { referenceRoutes } from './reference.ts'
 
 /** Serves the pages `/docs` and `/docs/errors`. */
@@ -16,16 +18,22 @@ export function addDocs(app: FastifyInstance): void {
   referenceRoutes(app)
 }
 
-/** What `npm run generate` makes of the routes, for the default `PUBRING_PUBLIC_URL`. */
+/** What `npm run generate` makes of the routes, for the default settings. */
 const generated = new URL('../../../docs/openapi.json', import.meta.url)
 export const generatedFor = 'http://127.0.0.1:8080'
 
 /** Serves the OpenAPI document, which is read on the first request. */
-export function descriptionRoute(app: FastifyInstance, publicUrl: string): void {
+export function descriptionRoute(
+  app: FastifyInstance,
+  { publicUrl, maxPageSize = defaultMaxPageSize }: HttpOptions,
+): void {
   let document: { body: Buffer; etag: string } | undefined
   async function read(): Promise<{ body: Buffer; etag: string }> {
-    const text = JSON.stringify(JSON.parse(await readFile(generated, 'utf8')))
-    const body = Buffer.from(text.replaceAll(generatedFor, JSON.stringify(publicUrl).slice(1, -1)))
+    const description = JSON.parse(await readFile(generated, 'utf8'), (name, value) => {
+      if (name === 'maximum' && value === defaultMaxPageSize) return maxPageSize
+      return typeof value === 'string' ? value.replaceAll(generatedFor, () => publicUrl) : value
+    })
+    const body = Buffer.from(JSON.stringify(description))
     return { body, etag: entityTag(body) }
   }
   app.route({
