@@ -82,7 +82,7 @@ async function addFilesAndDeepLinks(app: FastifyInstance): Promise<void> {
       if (files.has(page) && isServed(page)) return sendFile(request, reply, page, files)
       if (!deepLink.test(page)) throw noSuchFile()
       const up = '../'.repeat(page.split('/').length - 1)
-      return reply.redirect(`${up === '' ? './' : up}#/${page}`, 302)
+      return reply.header('cache-control', 'no-cache').redirect(`${up || './'}#/${page}`, 302)
     },
   })
 }
@@ -109,7 +109,7 @@ async function sendFile(
   const path = coding === null ? name : name + suffixes[coding]
   const options = { root: built, cacheControl: false, acceptRanges: false }
   const file = await send(request.raw, path, options)
-  if (file.type === 'error') throw noSuchFile()
+  if (file.type === 'error') throw file.statusCode < 500 ? noSuchFile() : file.metadata.error
   if (coding !== null) {
     const type = `${mime.getType(name)}; charset=utf-8`
     Object.assign(file.headers, { 'Content-Encoding': coding, 'Content-Type': type })
