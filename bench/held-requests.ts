@@ -6,7 +6,7 @@
  * figures to bench/results/held-requests-ENGINE.json, or with fewer than 10,000 requests to
  * quick-held-requests-ENGINE.json. Linux.
  *
- *   npm run bench:held [-- [count] [postgres]]
+ *   npm run bench:held [-- count [postgres]]
  */
 import { connect } from 'node:net'
 import process from 'node:process'
