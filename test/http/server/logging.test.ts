@@ -204,7 +204,7 @@ test('on a terminal the lines are readable, and as free of secrets', async () =>
   expect(printed).not.toContain(secret.slice(12, 36))
 })
 
-test('lines of processes that share a pipe arrive whole and in order, even if they exit at once', () => {
+test('lines of processes that share a pipe all arrive whole, even if they exit at once', () => {
   const program = `
     import { createLogStream } from ${JSON.stringify(logging)}
     const stream = createLogStream()
@@ -228,7 +228,11 @@ test('lines of processes that share a pipe arrive whole and in order, even if th
     .split('\n')
     .map((line) => JSON.parse(line))
   for (const name of ['a', 'b']) {
-    const counts = lines.filter(({ by }) => by === name).map(({ count }) => count)
+    // A line that is being written at the exit can arrive after those that follow it.
+    const counts = lines
+      .filter(({ by }) => by === name)
+      .map(({ count }) => count)
+      .sort((one, other) => one - other)
     expect(counts).toEqual(Array.from({ length: 450 }, (_, index) => index + 1))
   }
 })
