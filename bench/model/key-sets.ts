@@ -16,7 +16,7 @@ import type { BenchServer } from '../server/start.ts'
 const projectsInMemory = 4_000
 const comparedRate = 4_000
 const heldRequests = 1_000
-/** Seconds. Two, so that the cost of a request is told from that of a second in which it waits. */
+/** Seconds. The difference between two waits gives the cost of each second, and the rest is the cost of a request. */
 const [shortWait, longWait] = [2, 6]
 const secondsOfWaits = 30
 
