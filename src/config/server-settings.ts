@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net'
 import { jwsAlgorithmNames } from '../contract/algorithms.ts'
 import type { OidcConfig } from '../core/context.ts'
 import { didYouMean } from '../nearest.ts'
+import { present } from '../runtime/present.ts'
 import { clientSettings } from './client-settings.ts'
 import {
   type Environment,
@@ -326,8 +327,7 @@ export function loadConfig(
     ...values,
     ...withPasswords(values, env.PGPASSWORD),
     oidc: oidcConfig(values),
-    ...(adminApiKeyFile === undefined ? {} : { adminApiKey: adminApiKeyFile }),
-    ...(logLevelFile === undefined ? {} : { logLevel: logLevelFile }),
+    ...present({ adminApiKey: adminApiKeyFile, logLevel: logLevelFile }),
   }) as Config
 }
 

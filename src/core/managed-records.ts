@@ -1,3 +1,4 @@
+import { present } from '../runtime/present.ts'
 import type { RequestContext } from './access/principal.ts'
 import { type NotFoundCode, notFound } from './faults.ts'
 import { parseId } from './ids.ts'
@@ -9,7 +10,7 @@ export function changeOf(
   { id, ifMatch }: RecordReference,
   code: NotFoundCode,
 ) {
-  return { origin, id: requireId(id, code), ...(ifMatch === undefined ? {} : { ifMatch }) }
+  return { origin, id: requireId(id, code), ...present({ ifMatch }) }
 }
 
 type RecordDeletion = `${'api_key' | 'sign_in_rule' | 'trust_policy'}.delete`

@@ -1,6 +1,7 @@
 import { projectNamePattern } from '../contract/names.ts'
 import { roles } from '../contract/roles.ts'
 import { invalidField } from '../errors.ts'
+import { present } from '../runtime/present.ts'
 import { projectsWith } from './access/grants.ts'
 import type { Principal, RequestContext } from './access/principal.ts'
 import { foldName } from './access/projects.ts'
@@ -79,5 +80,5 @@ interface ProjectReference extends Pick<ProjectRecord, 'id' | 'name'> {
 }
 
 function target({ id, ifMatch }: ProjectReference) {
-  return { projectId: id, ...(ifMatch === undefined ? {} : { ifMatch }) }
+  return { projectId: id, ...present({ ifMatch }) }
 }

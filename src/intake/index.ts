@@ -1,4 +1,5 @@
 import type { Algorithm } from '../contract/algorithms.ts'
+import { present } from '../runtime/present.ts'
 import { checkAlgorithm, jwsAlgorithmOf } from './algorithms.ts'
 import type { Blocklist } from './blocklists/blocklist.ts'
 import { commands } from './commands.ts'
@@ -194,8 +195,7 @@ function accept(
 function describe(key: ParsedKey): KeyDescription {
   return {
     kty: key.jwk.kty,
-    ...(key.bits !== undefined && { bits: key.bits }),
-    ...(key.crv !== undefined && { crv: key.crv }),
+    ...present({ bits: key.bits, crv: key.crv }),
     thumbprint: thumbprintOf(key.jwk),
     spkiSha256: sha256Hex(key.spki),
     algorithms: [...key.algorithms],

@@ -2,6 +2,9 @@
 export function present<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  const entries = Object.entries(members).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as ReturnType<typeof present<Members>>
+  const kept: Partial<Members> = {}
+  for (const name in members) {
+    if (members[name] !== undefined) kept[name] = members[name]
+  }
+  return kept as ReturnType<typeof present<Members>>
 }

@@ -1,6 +1,7 @@
 import type { AuditStore } from '../core/audit/records.ts'
 import type { Store } from '../core/context.ts'
 import { requireRegularFile } from '../runtime/files.ts'
+import { present } from '../runtime/present.ts'
 import { requireSchema } from './migrations/index.ts'
 import { createAuditReads } from './reads/audit.ts'
 import { createLedgerReads, type LedgerReader } from './reads/ledger.ts'
@@ -19,7 +20,7 @@ export async function openStore(
 ): Promise<Store> {
   if (isPostgres(databaseUrl)) {
     const { openPostgresStore } = await import('./postgres/store.ts')
-    const replica = replicaUrl === undefined ? {} : { replicaUrl }
+    const replica = present({ replicaUrl })
     return openPostgresStore({ url: databaseUrl, ...replica })
   }
   const { openSqliteStore } = await import('./sqlite/store.ts')
@@ -47,7 +48,7 @@ export async function openServerStore(
 ): Promise<ServerStore> {
   if (isPostgres(databaseUrl)) {
     const { openPostgresServerStore } = await import('./postgres/store.ts')
-    const replica = replicaUrl === undefined ? {} : { replicaUrl }
+    const replica = present({ replicaUrl })
     return openPostgresServerStore({ url: databaseUrl, ...replica })
   }
   const store = await (mustExist ? openExistingStore : openStore)(databaseUrl)

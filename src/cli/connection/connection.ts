@@ -3,6 +3,7 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { rejectUnknownVariables } from '../../config/server-settings.ts'
 import { type Environment, parseSetting, readSetting, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
+import { present } from '../../runtime/present.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { readNamedFile } from '../terminal/files.ts'
 import {
@@ -86,7 +87,7 @@ export function resolveConnection(given: Environment, flags: ConnectionFlags): C
     urlSource: url.source,
     ...(found ?? findToken(env, audience ?? url.value.replace(/\/v1$/, ''))),
     ...(isRenewed && profileName !== undefined ? { renewedProfile: profileName } : {}),
-    ...(trustPolicy === undefined ? {} : { trustPolicy }),
+    ...present({ trustPolicy }),
     project: project.value,
     projectSource: project.source,
     timeoutMs: resolveSetting('timeout', clientSettings.timeout, sources).value * 1_000,

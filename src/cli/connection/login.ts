@@ -1,6 +1,7 @@
 import type { Self } from '../../../client/src/index.ts'
 import { clientSettings } from '../../config/client-settings.ts'
 import { readSetting } from '../../config/setting.ts'
+import { present } from '../../runtime/present.ts'
 import { readText } from '../terminal/files.ts'
 import { isInteractive, notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { type BrowserFlags, signInWithBrowser } from './browser-login.ts'
@@ -48,7 +49,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
     if (project !== undefined) await client.projects.get(project)
     // Read only now: other commands may have changed it during the sign-in.
     const { path, profiles } = readConfiguration(env)
-    const profile = { url, ...(project === undefined ? {} : { project }), ...secrets }
+    const profile = { url, ...present({ project }), ...secrets }
     writeConfiguration({
       path,
       currentProfile: flags.profile,

@@ -10,6 +10,7 @@ import {
 } from '../../core/ledger/verification.ts'
 import { now } from '../../core/times.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { present } from '../../runtime/present.ts'
 import { openLedgerReader, openStore } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
@@ -157,7 +158,7 @@ function verdictDocument(verdict: LedgerVerdict): object {
     ...result,
     ...(differences.length === 0 ? {} : { differences }),
     ...(incomplete.length === 0 ? {} : { incomplete: incomplete.length }),
-    ...(accepted === undefined ? {} : { accepted }),
+    ...present({ accepted }),
   }
 }
 

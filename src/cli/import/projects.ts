@@ -1,4 +1,5 @@
 import type { Client, Project } from '../../../client/src/index.ts'
+import { present } from '../../runtime/present.ts'
 import { type Session, unless } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
@@ -51,7 +52,7 @@ export async function findMissingProjects(
     }
     if (same !== undefined) continue
     const named = await findProject(client, name)
-    if (named === undefined) missing.push({ name, ...(id === undefined ? {} : { id }) })
+    if (named === undefined) missing.push({ name, ...present({ id }) })
     else if (id !== undefined && named.revision === 1)
       missing.push({ name, id, replaces: named.id })
     else if (id !== undefined) throw otherProject(name, named.id, id)
@@ -126,7 +127,7 @@ export async function withNewProjects<Result>(
 
 async function createProject({ client, notify }: Session, project: Missing): Promise<void> {
   const { name, id, replaces } = project
-  const create = () => client.projects.create({ name, ...(id === undefined ? {} : { id }) })
+  const create = () => client.projects.create({ name, ...present({ id }) })
   if (replaces === undefined) {
     await create()
     return

@@ -1,5 +1,6 @@
 import type { KeyImportItem } from '../../../client/src/index.ts'
 import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
+import { present } from '../../runtime/present.ts'
 import { isAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { type KeyMaterial, minCostMs, readMaterial } from './material.ts'
@@ -60,7 +61,7 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
     const source = { number: index + 1, project, place, label, costMs: 0 }
     if ('rejection' in entry) return { ...source, outcome: 'refused', errors: [entry.rejection] }
     const { key, note } = entry
-    const row = { ...source, ...(note === undefined ? {} : { note }) }
+    const row = { ...source, ...present({ note }) }
     const material = readMaterial(key.publicKeyPem)
     const identity = material && `${project} ${material.spkiSha256}`
     const rejection = rejectionOf(key, identity && places.get(identity))

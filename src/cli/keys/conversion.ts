@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { normalizeText } from '../../intake/encoding/text.ts'
 import { isSignatureUse, type Jwk, publicKeyOf } from '../../intake/kinds/public-jwk.ts'
 import { detectWrongKind } from '../../intake/wrong-kind.ts'
+import { present } from '../../runtime/present.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { readSshKey, sshComment } from './ssh.ts'
 
@@ -37,7 +38,7 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
       const publicKeyPem = readPem(name, 'an SSH key', () => readSshKey(text))
       const comment = sshComment(text)
       const converted = `${name} is an SSH key; converted to PEM.`
-      return { publicKeyPem, converted, ...(comment === undefined ? {} : { comment }) }
+      return { publicKeyPem, converted, ...present({ comment }) }
     }
     case 'jwk_submitted': {
       const value: object = Object(JSON.parse(text.replace(/^\uFEFF/, '')))

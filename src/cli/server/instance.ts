@@ -9,6 +9,7 @@ import { listenOn } from '../../http/listen.ts'
 import { createIntakePool } from '../../intake/threads/pool.ts'
 import { createOutboundFetch } from '../../outbound/outbound.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { present } from '../../runtime/present.ts'
 import { openServerStore } from '../../storage/open.ts'
 import { createReplayThread } from '../../storage/replay.ts'
 import { readBlocklist } from './blocklist.ts'
@@ -33,7 +34,7 @@ export async function openRegistry(config: Config, { mustExist }: { mustExist: b
     replayLedger: replays.replayLedger,
     clock: systemClock,
     config,
-    ...(logSigner === undefined ? {} : { logSigner }),
+    ...present({ logSigner }),
     intakeFor: intake.for,
     fetch: createOutboundFetch({
       allow: config.outboundAllow,

@@ -1,4 +1,5 @@
 import { loadConfig } from '../../config/server-settings.ts'
+import { present } from '../../runtime/present.ts'
 import type { DatabaseReport } from '../../storage/inspect.ts'
 import { inspectDatabase } from '../../storage/inspect.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
@@ -19,7 +20,7 @@ export async function showStatus(
   { url: urlFlag, databaseUrl }: Pick<ConnectionFlags, 'url'> & DatabaseFlags,
 ): Promise<void> {
   const { env } = terminal
-  const { url } = resolveConnection(env, urlFlag === undefined ? {} : { url: urlFlag })
+  const { url } = resolveConnection(env, present({ url: urlFlag }))
   const config = loadConfig(env, { databaseUrl })
   const [server, database] = await Promise.all([
     serverStep(url).catch(() =>

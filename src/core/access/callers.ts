@@ -1,4 +1,5 @@
 import { PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import type { Store } from '../context.ts'
 import { isActive } from '../expiry.ts'
 import { findByKid } from '../keys/kids.ts'
@@ -72,7 +73,7 @@ export function callerOf(apiKey: ApiKeyRecord | undefined, time: string): Caller
   const { expireTime } = apiKey
   return {
     grants: [grantOf(apiKey)],
-    ...(expireTime === undefined ? {} : { expireTime }),
+    ...present({ expireTime }),
     apiKey,
   }
 }
@@ -98,7 +99,7 @@ export async function readSessionCaller(
   const rules = person === undefined ? [] : await reads.signInRules()
   const grants = apiKey === undefined ? grantsOf(person, rules) : [grantOf(apiKey)]
   if (!isUsable || grants.length === 0) throw invalidSession()
-  return { grants, expireTime, session, ...(apiKey === undefined ? {} : { apiKey }) }
+  return { grants, expireTime, session, ...present({ apiKey }) }
 }
 
 function sessionEnd({ expireTime, lastUseTime }: SessionRecord, idleTimeout: IdleTimeout): string {
@@ -155,7 +156,7 @@ export function workloadOf(key: WorkloadKeyRecord): Actor {
 }
 
 export function grantOf({ role, projectId }: Pick<ApiKeyRecord, 'role' | 'projectId'>): Grant {
-  return { role, ...(projectId === undefined ? {} : { projectId }) }
+  return { role, ...present({ projectId }) }
 }
 
 /** What the rules give to a person with these claims. */

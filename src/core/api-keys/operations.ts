@@ -1,5 +1,6 @@
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
 import { PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import { projectsWith, requireAccess } from '../access/grants.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
@@ -47,7 +48,7 @@ export async function createApiKey(
   return registerApiKey(context.store, origin, {
     name: label,
     role,
-    ...(bound === undefined ? {} : { projectId: bound.id }),
+    ...present({ projectId: bound?.id }),
     ...expiry,
   })
 }

@@ -3,6 +3,7 @@ import { Piscina } from 'piscina'
 import type { SharedPrime } from '../../intake/rsa/index.ts'
 import type { Fault } from '../../intake/types.ts'
 import { siblingModule } from '../../runtime/modules.ts'
+import { present } from '../../runtime/present.ts'
 import type { KeyToExamine } from './worker.ts'
 
 export type AuditPool = ReturnType<typeof createAuditPool>
@@ -25,7 +26,7 @@ export function createAuditPool(signal?: AbortSignal) {
     name: 'sharedPrimes',
     maxThreads: 1,
   })
-  const abortable = signal === undefined ? {} : { signal }
+  const abortable = present({ signal })
   return {
     /** Keys that can be examined at the same time. */
     threads,

@@ -2,6 +2,7 @@ import type { Blocklist } from '../../intake/blocklists/blocklist.ts'
 import { base64urlToBigInt, minimalBytes } from '../../intake/encoding/bytes.ts'
 import { sha256Hex } from '../../intake/encoding/jwk.ts'
 import type { Fault } from '../../intake/types.ts'
+import { present } from '../../runtime/present.ts'
 import type { Clock } from '../context.ts'
 import { newId } from '../ids.ts'
 import { reportWeaknesses } from '../keys/incidents.ts'
@@ -44,7 +45,7 @@ const pageSize = 200
  */
 export async function runAudit(setup: AuditSetup, options: AuditOptions): Promise<AuditSummary> {
   const audit: Audit = { ...setup, options, requestId: newId() }
-  const scope = options.projectId === undefined ? {} : { projectId: options.projectId }
+  const scope = present({ projectId: options.projectId })
   const progress = { examined: 0 }
   const keys = await setup.store.countAuditedKeys(scope)
   try {

@@ -1,5 +1,6 @@
 import type { Search } from '../../contract/finding/search.ts'
 import { roles } from '../../contract/roles.ts'
+import { present } from '../../runtime/present.ts'
 import { permits, projectsWith } from '../access/grants.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
@@ -63,7 +64,7 @@ async function findKeys(scope: Scope, needle: Needle): Promise<Result[]> {
     projectId,
     ...names.get(projectId),
     kid,
-    ...(publishedKid === undefined ? {} : { publishedKid }),
+    ...present({ publishedKid }),
     label,
     algorithm,
     active: isActive(key, time),
@@ -119,7 +120,7 @@ async function findApiKeys(scope: Scope, needle: Needle): Promise<Result[]> {
     id,
     name,
     prefix,
-    ...(projectId === undefined ? {} : { projectId }),
+    ...present({ projectId }),
     active: isActive(apiKey, time),
   }))
 }
@@ -143,7 +144,7 @@ async function findEvents(scope: Scope, { id }: Needle): Promise<Result[]> {
       eventType: type,
       time,
       subject,
-      ...(label === undefined ? {} : { label }),
+      ...present({ label }),
       requestId,
     }))
 }

@@ -1,5 +1,6 @@
 import type { ProjectHealth, Warning } from '../../contract/finding/warnings.ts'
 import { roles } from '../../contract/roles.ts'
+import { present } from '../../runtime/present.ts'
 import { projectsWith } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Context } from '../context.ts'
@@ -65,7 +66,7 @@ function healthOf(projectId: string, state: ProjectState, time: string): Project
       off: keys.length - active.length - expired.length,
       expired: expired.length,
     },
-    ...(next === undefined ? {} : { nextExpireTime: next }),
+    ...present({ nextExpireTime: next }),
     rotations: rotations.length,
     warnings: projectWarnings(state, time).length,
   }

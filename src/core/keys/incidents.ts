@@ -1,5 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import type { ExposedKey } from '../../intake/types.ts'
+import { present } from '../../runtime/present.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Store } from '../context.ts'
 import type { Actor } from '../ledger/chain.ts'
@@ -20,7 +21,7 @@ export async function recordExposure(
   projectId: string | undefined,
   exposed: ExposedKey,
 ): Promise<string[]> {
-  const scope = projectId === undefined ? {} : { projectId }
+  const scope = present({ projectId })
   await store.commit({ type: 'private_key.refuse', origin, ...scope, exposed })
   // Read after the commit: any key registered later is rejected as blocked.
   const keys = await store.findKeysByMaterial(exposed.materialSha256)

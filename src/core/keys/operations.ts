@@ -5,6 +5,7 @@ import type {
   JwtKeyWithDetails,
   KeyRole,
 } from '../../contract/keys.ts'
+import { present } from '../../runtime/present.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Context, CoreConfig } from '../context.ts'
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../expiry.ts'
@@ -28,7 +29,7 @@ export function toJwtKey(key: KeyRecord, time: string): JwtKey {
     active: isActive(key, time),
     createTime: key.createTime,
     updateTime: key.updateTime,
-    ...(key.expireTime === undefined ? {} : { expireTime: key.expireTime }),
+    ...present({ expireTime: key.expireTime }),
   }
 }
 
@@ -43,14 +44,12 @@ export function toJwtKeyWithDetails(
     details: {
       role,
       kty: key.jwk.kty,
-      ...(key.bits === undefined ? {} : { bits: key.bits }),
-      ...('crv' in key.jwk ? { crv: key.jwk.crv } : {}),
+      ...present({ bits: key.bits, crv: 'crv' in key.jwk ? key.jwk.crv : undefined }),
       jwsAlgorithm: key.jwsAlgorithm,
       thumbprint: key.thumbprint,
       spkiSha256: key.spkiSha256,
       convergedTime: convergedTime(key, time, config.jwksMaxAge),
-      ...(key.publishedKid === undefined ? {} : { publishedKid: key.publishedKid }),
-      ...(key.introducedBy === undefined ? {} : { introducedBy: key.introducedBy }),
+      ...present({ publishedKid: key.publishedKid, introducedBy: key.introducedBy }),
     },
   }
 }
@@ -145,7 +144,7 @@ function target(
     projectId,
     kid,
     ...(ifMatch === undefined ? {} : { precondition: { ifMatch, jwksMaxAge } }),
-    ...(descendants === undefined ? {} : { descendants }),
+    ...present({ descendants }),
   }
 }
 

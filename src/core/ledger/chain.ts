@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson, chainText } from '../../../client/src/log/chain.ts'
+import { present } from '../../runtime/present.ts'
 
 /** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
 export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
@@ -123,8 +124,7 @@ export function eventChanges(before: Members | undefined, after: Members): Event
     const from = before?.[member]
     if (from === to) continue
     changes[member] = {
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
+      ...present({ from, to }),
     }
   }
   return changes

@@ -1,5 +1,6 @@
 import type { Event } from '../../contract/events.ts'
 import { PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import { readCaller } from '../access/callers.ts'
 import { type Access, permits, requireAccess } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
@@ -52,7 +53,7 @@ export async function readPermission(
     requireAccess(grants, access, ledgerId)
     // It ends with a key of the project, of which a stream learns too late.
     if (voucher !== undefined) return 'refused'
-    return expireTime === undefined ? {} : { until: expireTime }
+    return present({ until: expireTime })
   } catch (error) {
     if (error instanceof PubringError) return 'refused'
     throw error

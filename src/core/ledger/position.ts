@@ -1,3 +1,4 @@
+import { present } from '../../runtime/present.ts'
 import type { Store } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
 import type { LedgerEvent } from './chain.ts'
@@ -20,7 +21,7 @@ export const positionPattern = '^[0-9]{1,15}(\\.[0-9a-f]{8})?$'
 export function parsePosition(text: string): LedgerPosition | undefined {
   if (!new RegExp(positionPattern).test(text)) return undefined
   const [revision, hashStart] = text.split('.')
-  return { revision: Number(revision), ...(hashStart === undefined ? {} : { hashStart }) }
+  return { revision: Number(revision), ...present({ hashStart }) }
 }
 
 export function positionOf({ revision, hash }: LedgerHead): LedgerPosition {

@@ -4,6 +4,7 @@ import {
   gapBefore,
   genesisHash,
 } from '../../../client/src/log/chain.ts'
+import { present } from '../../runtime/present.ts'
 import { type EventContent, eventHash } from './chain.ts'
 import { type Comparison, createReplay, type LedgerRows, type SubjectIds } from './replay.ts'
 
@@ -107,8 +108,7 @@ export async function verifyLedger(
     events: verified.revision,
     hash: verified.hash,
     ...replay.compare(rows),
-    ...(accepted === undefined ? {} : { accepted: accepted.revision }),
-    ...(broken === undefined ? {} : { broken }),
+    ...present({ accepted: accepted?.revision, broken }),
   })
   for (;;) {
     const entries = await reads.ledgerEntries(ledgerId, {

@@ -4,6 +4,7 @@ import { formatLedgerProof } from '../../../client/src/log/ledger-proof.ts'
 import { inclusionProof } from '../../../client/src/log/proofs.ts'
 import type { LedgerProof } from '../../contract/log.ts'
 import { PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import { logError } from './faults.ts'
 import type { LogReads } from './records.ts'
 import { createNodeReader, sha256 } from './tiles.ts'
@@ -38,7 +39,7 @@ async function findProof(log: LogReads, ledgerId: string, revision?: number) {
   const current = await log.epoch()
   if (current?.checkpoint === undefined) throw notLogged()
   const { epoch, checkpoint, checkpointSize: size } = current
-  const search = { before: size, ...(revision === undefined ? {} : { revision }) }
+  const search = { before: size, ...present({ revision }) }
   const found = await log.findEntry(epoch, ledgerId, search)
   if (found === undefined) throw notLogged()
   const { position: index, content } = found

@@ -154,5 +154,5 @@ function withSchedule(
 ): RotationRecord {
   const { disableTime, deleteTime, waitingReason } = schedule
   const next = waitingReason === undefined ? (disableTime ?? deleteTime) : undefined
-  return { ...rotation, ...schedule, ...(next === undefined ? {} : { dueTime: next }) }
+  return { ...rotation, ...schedule, ...present({ dueTime: next }) }
 }

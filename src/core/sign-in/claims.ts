@@ -1,4 +1,5 @@
 import { PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import { newId } from '../ids.ts'
 import { containsPrivateKey, parseLabel } from '../labels.ts'
 import type { PersonRecord } from '../records.ts'
@@ -42,8 +43,7 @@ export function toPerson({ issuer, subject, claims }: Identity, time: string): P
     id: newId(),
     issuer,
     subject,
-    ...(name === undefined ? {} : { name }),
-    ...(email === undefined ? {} : { email }),
+    ...present({ name, email }),
     firstSignInTime: time,
     lastSignInTime: time,
   }

@@ -4,6 +4,7 @@ import * as oidc from 'openid-client'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { OutboundFetch } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
+import { present } from '../../runtime/present.ts'
 import type { Clock, OidcConfig } from '../context.ts'
 import { isoTime } from '../times.ts'
 import { tokenDigest } from '../trust/exchange.ts'
@@ -91,7 +92,7 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
         expectedState: state,
         expectedNonce: nonce,
         pkceCodeVerifier: codeVerifier,
-        ...(maxAge === undefined ? {} : { maxAge }),
+        ...present({ maxAge }),
       })
       const claims = tokens.claims()
       if (claims === undefined) throw new Error('The provider sent no ID token.')
@@ -119,8 +120,7 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
       const { sub: subject, sid, iat = 0, jti = '' } = payload
       return {
         issuer,
-        ...(subject === undefined ? {} : { subject }),
-        ...(typeof sid === 'string' ? { providerSessionId: sid } : {}),
+        ...present({ subject, providerSessionId: typeof sid === 'string' ? sid : undefined }),
         issueTime: isoTime(iat * 1_000),
         once: {
           digest: tokenDigest(issuer, jti),
@@ -179,7 +179,7 @@ async function readMetadata(
 
 function clientAuthentication({ clientSecret, privateKey, privateKeyId }: OidcConfig) {
   if (privateKey !== undefined) {
-    const kid = privateKeyId === undefined ? {} : { kid: privateKeyId }
+    const kid = present({ kid: privateKeyId })
     return oidc.PrivateKeyJwt({ key: importPrivateKey(privateKey), ...kid })
   }
   if (clientSecret === undefined) return oidc.None()

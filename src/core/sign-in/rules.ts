@@ -5,6 +5,7 @@ import type {
 } from '../../contract/sign-in/rules.ts'
 import type { ClaimValue, Conditions } from '../../contract/trust/conditions.ts'
 import { invalidField } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
@@ -54,7 +55,7 @@ export async function createSignInRule(
       issuer,
       conditions,
       role,
-      ...(bound === undefined ? {} : { projectId: bound.id }),
+      ...present({ projectId: bound?.id }),
       enabled: fields.active ?? true,
       createTime: origin.time,
       updateTime: origin.time,
@@ -122,7 +123,7 @@ export async function updateSignInRule(
   const { attempt, throwAny } = collectFaults(malformed?.faults)
   const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
   throwAny()
-  const patch = { ...rest, ...(label === undefined ? {} : { name: label }) }
+  const patch = { ...rest, ...present({ name: label }) }
   const change = { ...changeOf(context, rule, 'sign_in_rule_not_found'), patch }
   return toSignInRule(await context.store.commit({ type: 'sign_in_rule.update', ...change }))
 }

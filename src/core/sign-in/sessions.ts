@@ -1,5 +1,6 @@
 import type { Self, Session } from '../../contract/sign-in/sessions.ts'
 import { PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import type { Caller } from '../access/callers.ts'
 import { permits } from '../access/grants.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
@@ -118,10 +119,8 @@ export function toSession(record: SessionRecord, name: string, current: boolean)
   return {
     id,
     name,
-    ...(person && { personId: person.id }),
-    ...(apiKeyId === undefined ? {} : { apiKeyId }),
+    ...present({ personId: person?.id, apiKeyId, signInTime }),
     current,
-    ...(signInTime === undefined ? {} : { signInTime }),
     createTime,
     expireTime,
     lastUseTime,
@@ -162,9 +161,8 @@ export async function describeSelf(context: Context, principal: Principal): Prom
     type: 'personId' in holder ? 'person' : 'api_key',
     name: actor.user === undefined ? actor.name : nameOf(person, actor.user.subject),
     ...('apiKeyId' in holder ? holder : {}),
-    ...(person === undefined ? {} : { person }),
     grants: [...grants],
     ...(session && { session: describeSession(session, principal, { person, apiKey }) }),
-    ...(isRecent ? { recentSignInUntil: isoTime(recentUntil) } : {}),
+    ...present({ person, recentSignInUntil: isRecent ? isoTime(recentUntil) : undefined }),
   }
 }

@@ -5,8 +5,8 @@ import {
   type TokenCheckStep,
   tokenCheckReasons,
 } from '../../contract/checks/tokens.ts'
+import { present } from '../../runtime/present.ts'
 import type { Context } from '../context.ts'
-
 import { isActive } from '../expiry.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { requireKeySet } from '../keys/operations.ts'
@@ -62,7 +62,7 @@ export async function checkToken(
     ['aud', () => checkAudience(claims, request.audience)],
   ]
   const { id, publishedKid, label, jwsAlgorithm } = key
-  const published = publishedKid === undefined ? {} : { publishedKid }
+  const published = present({ publishedKid })
   const shown = { id, ...published, label, jwsAlgorithm, active }
   return { ...(await report(steps)), header, claims, key: shown }
 }

@@ -5,6 +5,7 @@ import {
   type TokenExchangeResponse,
   tokenExchangeGrant,
 } from '../../contract/trust/token-exchange.ts'
+import { present } from '../../runtime/present.ts'
 import { workloadOf } from '../access/callers.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
@@ -99,12 +100,11 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
         policyId,
         name,
         role,
-        ...(projectId === undefined ? {} : { projectId }),
         issuer,
         subject,
         createTime: isoTime(nowMs),
         expireTime,
-        ...(successor === undefined ? {} : { successor }),
+        ...present({ projectId, successor }),
       }
       await store.commit({
         type: 'token.exchange',

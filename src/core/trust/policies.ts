@@ -4,6 +4,7 @@ import type {
   TrustPolicyUpdate,
 } from '../../contract/trust/policies.ts'
 import { invalidField } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
@@ -58,9 +59,9 @@ export async function createTrustPolicy(
     return project === undefined ? undefined : await findProject(context, principal, project)
   })
   if (isRotation && role !== undefined && (bound !== undefined || allProjects)) {
-    const projectId = bound === undefined ? {} : { projectId: bound.id }
+    const scope = present({ projectId: bound?.id })
     attempt(() =>
-      requireRotation({ issuer, audience, role, singleUse, ...projectId }, config.publicUrl),
+      requireRotation({ issuer, audience, role, singleUse, ...scope }, config.publicUrl),
     )
   }
   throwAny()
@@ -77,7 +78,7 @@ export async function createTrustPolicy(
       audience,
       conditions,
       role,
-      ...(bound === undefined ? {} : { projectId: bound.id }),
+      ...present({ projectId: bound?.id }),
       singleUse,
       maxLifetime: fields.maxLifetime ?? defaultLifetime,
       enabled: fields.active ?? true,
@@ -138,8 +139,7 @@ export async function updateTrustPolicy(
   throwAny()
   const patch = {
     ...rest,
-    ...(label ? { name: label } : {}),
-    ...(audience === undefined ? {} : { audience }),
+    ...present({ name: label, audience }),
   }
   const change = { ...changeOf(context, policy, 'trust_policy_not_found'), patch }
   return toTrustPolicy(await context.store.commit({ type: 'trust_policy.update', ...change }))

@@ -2,6 +2,7 @@ import type { Conditions } from '../../contract/trust/conditions.ts'
 import type { IssuerJwks, KeySource } from '../../contract/trust/policies.ts'
 import { sharedIssuers } from '../../contract/trust/presets.ts'
 import { invalidField } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import type { IssuerKeySource, TrustPolicyRecord } from '../records.ts'
 import { isPlain, prefixOf, requireConditions } from './conditions.ts'
@@ -100,8 +101,7 @@ export function requireSource(submitted: SubmittedSource): IssuerKeySource {
   return {
     issuer,
     keySource,
-    ...(jwksUri === undefined ? {} : { jwksUri }),
-    ...(jwks === undefined ? {} : { jwks }),
+    ...present({ jwksUri, jwks }),
   }
 }
 

@@ -8,6 +8,7 @@ import { findLedger } from '../../core/ledger/events.ts'
 import type { ProjectIdentity } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import { requireSameOrigin, sessionCookie } from '../request/cookies.ts'
 import type { Spend } from './budgets.ts'
 
@@ -113,7 +114,7 @@ export function contextOf(request: FastifyRequest, context: Context): RequestCon
   const { credential, callerId, actor, grants } = principal
   const { access } = request.routeOptions.config
   const projectId = scopeOf(request)
-  const scope = projectId === undefined ? {} : { projectId }
+  const scope = present({ projectId })
   const { recentSignIn } = context.config
   const signal = request.server.connections.closeSignal(request.raw.socket)
   return {

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { TProperties } from 'typebox'
 import { Type } from '../../contract/schema.ts'
+import { present } from '../../runtime/present.ts'
 
 /** The path parameter of every operation on a project; routes that read it name it. */
 export const ProjectPath = Type.Object({
@@ -39,7 +40,7 @@ export const Precondition = Type.Object({
 
 export function preconditionOf({ headers }: FastifyRequest): { ifMatch?: string } {
   const ifMatch = headers['if-match']
-  return ifMatch === undefined ? {} : { ifMatch }
+  return present({ ifMatch })
 }
 
 /** Largest page, unless configured otherwise. */

@@ -7,6 +7,7 @@ import { soleProject } from '../../core/access/grants.ts'
 import type { Context } from '../../core/context.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
 import { groupOf } from '../../intake/threads/fair-queue.ts'
+import { present } from '../../runtime/present.ts'
 import { bodyAs, bodyReader } from '../body/submissions.ts'
 import { noPlace } from '../errors/faults.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
@@ -31,7 +32,7 @@ export function keyImportRoutes(app: App, context: Context, { maxImportBytes }: 
   app.route<{ Body: ImportBody }>({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/key-imports',
-    ...(maxImportBytes === undefined ? {} : { bodyLimit: maxImportBytes }),
+    ...present({ bodyLimit: maxImportBytes }),
     onRequest: async (request, reply) => takePlace(places, request, reply),
     config: {
       access: { role: 'writer' },

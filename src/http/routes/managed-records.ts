@@ -8,6 +8,7 @@ import { recordEntityTag } from '../../core/entity-tags.ts'
 import type { Submitted } from '../../core/faults.ts'
 import type { RecordReference } from '../../core/records.ts'
 import type { ErrorCode } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { contextOf, principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
@@ -142,7 +143,7 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
     schema: {
       operationId: `get${type.one}`,
       summary: `Read ${noun.one}`,
-      ...(descriptions.read === undefined ? {} : { description: descriptions.read }),
+      ...present({ description: descriptions.read }),
       params,
       response: { 200: schemas.shown },
     },

@@ -1,3 +1,4 @@
+import { present } from '../../runtime/present.ts'
 import { toBigInt } from '../encoding/bytes.ts'
 import { oid } from '../encoding/oids.ts'
 import { joseCurves } from '../kinds/curves.ts'
@@ -32,7 +33,7 @@ function readRsa(members: Record<string, unknown>): PrivateKeyNumbers | undefine
     n,
     e,
     factors: factors.filter((factor) => factor !== undefined),
-    ...(exponent !== undefined && { exponent }),
+    ...present({ exponent }),
   }
 }
 

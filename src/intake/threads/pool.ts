@@ -4,6 +4,7 @@ import { Piscina } from 'piscina'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import { PubringError } from '../../errors.ts'
 import { siblingModule } from '../../runtime/modules.ts'
+import { present } from '../../runtime/present.ts'
 import { type Blocklist, createBlocklist } from '../blocklists/blocklist.ts'
 import { examineCheaply } from '../index.ts'
 import type { Verdict } from '../types.ts'
@@ -147,7 +148,7 @@ function startWorkers(options: IntakePoolOptions): Piscina {
 /** The whole environment of a thread. Without the cache, each thread would compile every module. */
 function compileCacheEnvironment(): { NODE_COMPILE_CACHE?: string } {
   const directory = getCompileCacheDir()
-  return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory }
+  return present({ NODE_COMPILE_CACHE: directory })
 }
 
 /** The cause keeps the code of the failure and drops its message, which may quote input. */

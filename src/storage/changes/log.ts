@@ -1,5 +1,6 @@
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf } from '../../core/ledger/changes.ts'
+import { present } from '../../runtime/present.ts'
 import { createLogReads } from '../reads/log.ts'
 import type { Db } from '../schema.ts'
 import { chunked } from '../statements.ts'
@@ -19,7 +20,7 @@ export async function startLog(
     .values({ epoch, origin: name, verifier_key: verifierKey, size: 0, checkpoint_size: 0 })
     .execute()
   const changes: EventChanges = {
-    origin: { ...(previous === undefined ? {} : { from: previous }), to: name },
+    origin: { ...present({ from: previous }), to: name },
     verifierKey: { to: verifierKey },
   }
   const subject = { type: 'registry', id: ledger.ledgerId } as const

@@ -1,4 +1,5 @@
 import { type Migration, Migrator } from 'kysely/migration'
+import { present } from '../../runtime/present.ts'
 import { readVersion } from '../../runtime/version.ts'
 import type { Db } from '../schema.ts'
 import { tables } from './0001-0013-tables.ts'
@@ -53,7 +54,7 @@ export async function migrate(db: Db, schema?: string, last = lastMigration): Pr
     db,
     provider: { getMigrations: async () => migrations },
     disableTransactions: true,
-    ...(schema === undefined ? {} : { migrationTableSchema: schema }),
+    ...present({ migrationTableSchema: schema }),
   })
   const { error } = await migrator.migrateTo(last)
   if (error !== undefined) throw error

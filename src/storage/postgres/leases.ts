@@ -5,6 +5,7 @@ import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
 import { createSemaphore } from '../../async/semaphore.ts'
 import type { StoreDiagnostics } from '../../core/context.ts'
+import { present } from '../../runtime/present.ts'
 import type { PostgresAddress } from './address.ts'
 import {
   classify,
@@ -169,7 +170,7 @@ async function send<Row>(
   const response: pg.QueryResult | pg.QueryResult[] = await client.query({
     text: sql,
     ...(parameters.length === 0 ? {} : { values: [...parameters] }),
-    ...(name === undefined ? {} : { name }),
+    ...present({ name }),
   })
   // A text of several statements gets an array.
   if (Array.isArray(response)) return { rows: [] }

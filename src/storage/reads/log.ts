@@ -1,4 +1,5 @@
 import type { LogReads } from '../../core/log/records.ts'
+import { present } from '../../runtime/present.ts'
 import { columnsOf, type Db } from '../schema.ts'
 
 export function createLogReads(db: Db): LogReads {
@@ -97,6 +98,6 @@ async function readMovedHeads(
   ).execute()
   return {
     heads: rows.map(({ project_id: ledgerId, ...head }) => ({ ledgerId, ...head })),
-    ...(last === undefined ? {} : { last }),
+    ...present({ last }),
   }
 }

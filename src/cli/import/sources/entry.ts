@@ -1,6 +1,7 @@
 import type { KeyImportItem } from '../../../../client/src/index.ts'
 import { containsSecret } from '../../../intake/secrets/detector.ts'
 import { parseJson } from '../../../runtime/json.ts'
+import { present } from '../../../runtime/present.ts'
 import { convertToPem } from '../../keys/conversion.ts'
 import { CommandError, fileError } from '../../terminal/failures.ts'
 
@@ -89,7 +90,7 @@ export function recordEntry(
     const value = record[member]
     return typeof value === 'string' && value !== '' ? [[member, value]] : []
   })
-  const state = active === undefined ? {} : { active }
+  const state = present({ active })
   return { place, label, key: { publicKeyPem, ...state, ...Object.fromEntries(texts) } }
 }
 
