@@ -21,8 +21,6 @@ export interface BenchConfig {
   exchangeReads: number
   /** Rounds of listing keys while RSA-4096 keys are registered. */
   busyRounds: number
-  /** Numbers of workers to measure. */
-  workers: number[]
 }
 
 export const connections = 32
@@ -41,7 +39,6 @@ export const full: BenchConfig = {
   exchanges: 100_000,
   exchangeReads: 20_000,
   busyRounds: 3,
-  workers: [1, 2],
 }
 
 /** Shows that everything works; its figures mean little. */
@@ -59,5 +56,4 @@ export const quick: BenchConfig = {
   exchanges: 3_000,
   exchangeReads: 2_000,
   busyRounds: 0,
-  workers: [1],
 }

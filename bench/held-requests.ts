@@ -247,7 +247,7 @@ async function stop(held: Held[]): Promise<void> {
 
 try {
   const measuredOn = machine()
-  server.pin(serverCores(1))
+  server.pin(serverCores)
   progress('nothing held')
   const idle = await measureIdle()
   progress('one project')

@@ -17,8 +17,8 @@ import { startGenerator } from './load/client.ts'
 import { measureExchanges } from './processes/exchanges.ts'
 import { measureRevocations } from './processes/revocations.ts'
 import { measureStarts } from './processes/starts.ts'
+import { loggingOverSilence } from './reads/logging.ts'
 import { type BenchContext, measureReads, type PreparedServer } from './reads/reads.ts'
-import { loggingOverSilence, workersOverOne } from './reads/workers.ts'
 import type { Figure } from './report/figures.ts'
 import { machine } from './report/machine.ts'
 import { type Results, saveResults } from './report/results.ts'
@@ -49,9 +49,7 @@ function progress(text: string): void {
 async function startServers(databases: Databases): Promise<BenchServer[]> {
   const servers: BenchServer[] = []
   for (const engine of engines) {
-    for (const workers of config.workers) {
-      servers.push(await startServer(await databases.create(engine), { workers }))
-    }
+    servers.push(await startServer(await databases.create(engine)))
   }
   return servers
 }
@@ -75,21 +73,20 @@ const parts: Record<string, Part> = {
       )
       const reads = await measureReads(context, prepared)
       await Promise.all(servers.map((server) => server.close()))
-      return { reads, figures: [...workersOverOne(reads), ...loggingOverSilence(reads)] }
+      return { reads, figures: loggingOverSilence(reads) }
     },
   },
   creates: {
     scope: `${config.rounds} shuffled rounds: of ${config.ecKeys} P-256 keys from ${connections} connections, of ${config.rsaKeys} RSA-2048 keys from 4, of imports of ${config.importKeys} keys; medians, with the quartiles in brackets.`,
     async measure({ generator }, databases) {
       const servers = await startServers(databases)
-      const single = servers.filter(({ workers }) => workers === 1)
       const figures = await measureEcCreates(generator, config, servers)
       progress('RSA-2048')
-      figures.push(...(await measureRsaCreates(generator, config, single)))
+      figures.push(...(await measureRsaCreates(generator, config, servers)))
       progress('imports')
-      figures.push(...(await measureImports(config, single)))
+      figures.push(...(await measureImports(config, servers)))
       progress('lists while RSA-4096 keys are registered')
-      for (const server of single.filter(({ engine }) => engine === 'sqlite')) {
+      for (const server of servers.filter(({ engine }) => engine === 'sqlite')) {
         figures.push(...(await measureBusyIntake(server, config.busyRounds)))
       }
       await Promise.all(servers.map((server) => server.close()))

@@ -48,7 +48,7 @@ async function measureEngine(engine: Engine): Promise<Figure[]> {
   const filled = await newDatabase(engine)
   await fillRegistry(filled.url, size, () => {})
   const server = await startServer(filled)
-  server.pin(serverCores(1))
+  server.pin(serverCores)
   const pid = await postgresPid()
   const databasePids = () => (engine === 'sqlite' ? [] : withChildren(pid))
   const keySets = await measureKeySets(generator, { server, databasePids })

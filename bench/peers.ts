@@ -70,7 +70,7 @@ try {
   const request = jwks.call(await createFixtures(server.replica))
   const response = lean(await capture(server.port, request))
   const call = await captureCall(server.port, request)
-  for (const { pids } of [server, ...peers]) pin(pids, serverCores(1))
+  for (const { pids } of [server, ...peers]) pin(pids, serverCores)
   const port = await baseline.serve(response)
   const servers = [
     { name: 'baseline', port, pids: baseline.pids, calls: [call], micros: [] as number[] },

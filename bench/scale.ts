@@ -132,7 +132,7 @@ async function measureAll(): Promise<Figure[]> {
         : { engine, url: values.large }
     const servers = [await startServer(few), await startServer(many)] as const
     try {
-      for (const server of servers) server.pin(serverCores(1))
+      for (const server of servers) server.pin(serverCores)
       progress('servers are ready')
       const [a, b] = [await openRegistry(servers[0]), await openRegistry(servers[1])]
       const pages = await measurePages(generator, b, config)

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { createReplicas, type Replica } from '../../test/support/server/replicas.ts'
 import type { BenchConfig } from '../config.ts'
-import { cpuMicros, residentMib, withChildren } from '../load/usage.ts'
+import { cpuMicros, residentMib } from '../load/usage.ts'
 import type { Figure } from '../report/figures.ts'
 import { spreadOf } from '../report/spread.ts'
 import { type Database, type Databases, type Engine, engineNames } from '../server/databases.ts'
@@ -34,7 +34,7 @@ export async function measureExchanges(
   const replicas = createReplicas(database.url)
   try {
     const replica = await replicas.add({ PUBRING_EXCHANGE_LIMIT: 'off', PUBRING_OVERLOAD_LAG: '0' })
-    const pids = withChildren(replica.pid)
+    const pids = [replica.pid]
     const newToken = await createPolicy(replica)
     const exchange = () => exchangeToken(replica, newToken())
     await repeat(500, exchange)

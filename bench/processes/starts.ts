@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createReplicas } from '../../test/support/server/replicas.ts'
 import type { BenchConfig } from '../config.ts'
-import { residentMib, withChildren } from '../load/usage.ts'
+import { residentMib } from '../load/usage.ts'
 import type { Figure } from '../report/figures.ts'
 import { spreadOf } from '../report/spread.ts'
 import { type Database, type Databases, type Engine, engineNames } from '../server/databases.ts'
@@ -24,7 +24,7 @@ export async function measureStart(
     }
     const ms = performance.now() - start
     await delay(idleMs)
-    return { ms, mib: residentMib(withChildren(replica.pid)) }
+    return { ms, mib: residentMib([replica.pid]) }
   } finally {
     await replicas.close()
   }

@@ -10,14 +10,12 @@ export interface Operation {
   isCorrect(body: string, fixtures: Fixtures): boolean
   /** The operation whose baseline it is compared with; absent: its own. */
   baselineOf?: string
-  /** For one process on each engine, and for several. */
-  targets: Record<Engine | 'workers', Target>
+  targets: Record<Engine, Target>
 }
 
-const targets = (sqlite: number, postgres: number, workers = postgres) => ({
+const targets = (sqlite: number, postgres: number) => ({
   sqlite: { max: sqlite },
   postgres: { max: postgres },
-  workers: { max: workers },
 })
 
 export const operations: Operation[] = [

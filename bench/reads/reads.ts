@@ -48,7 +48,7 @@ export async function measureReads(
   context: BenchContext,
   prepared: PreparedServer[],
 ): Promise<ReadFigure[]> {
-  for (const { server } of prepared) server.pin(serverCores(server.workers))
+  for (const { server } of prepared) server.pin(serverCores)
   const benchmarks: Benchmark[] = []
   for (const operation of operations) {
     benchmarks.push(...(await createBenchmarks(context, operation, prepared)))
@@ -91,12 +91,12 @@ async function createBenchmarks(
     },
   })
   const onServers = prepared.map(({ server }, index): Benchmark => {
-    const { port, pids, logs, engine, workers } = server
+    const { port, pids, logs, engine } = server
     const calls = captured[index]?.calls ?? []
     return {
       ...common,
       server: server.name,
-      ...(logs ? {} : { target: targets[workers > 1 ? 'workers' : engine] }),
+      ...(logs ? {} : { target: targets[engine] }),
       samples: [],
       run: (seconds, rate) => measure(generator, { port, pids, calls, seconds, rate }),
     }

@@ -21,7 +21,7 @@ export async function measureWithHeapLimit(
   const server = await startServer(database, { nodeOptions })
   const tools = createTools(generator, seconds)
   try {
-    server.pin(serverCores(1))
+    server.pin(serverCores)
     const benchmarks = await createBenchmarks(tools, await openRegistry(server))
     const memory: number[] = []
     for (let round = 0; round < rounds; round += 1) {

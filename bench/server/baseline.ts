@@ -15,7 +15,7 @@ export async function startBaseline(): Promise<Baseline> {
   const child = fork(new URL('./baseline-process.ts', import.meta.url))
   await once(child, 'message')
   const pids = [child.pid ?? 0]
-  pin(pids, serverCores(1))
+  pin(pids, serverCores)
   return {
     pids,
     async serve(content) {

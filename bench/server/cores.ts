@@ -1,23 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
-const cores = availableParallelism()
-const last = cores - 1
+const last = availableParallelism() - 1
 
-/** The load generator runs on the last core, a single server process on the first. */
+/** The load generator runs on the last core, the server on the first. */
 export const generatorCores = String(last)
+export const serverCores = '0'
 export const allCores = `0-${last}`
-
-/** Cores for a server with this many workers: without the generator's if there are enough. */
-export function serverCores(workers: number): string {
-  if (workers === 1) return '0'
-  return workers < cores ? `0-${last - 1}` : allCores
-}
-
-/** Whether this many workers and the load generator have a core each. */
-export function haveCoresEach(workers: number): boolean {
-  return workers < cores
-}
 
 /** Restricts the processes and all their threads, present and future, to the cores (util-linux). */
 export function pin(pids: readonly number[], list: string): void {

@@ -1,5 +1,4 @@
 import { createReplicas, type Replica } from '../../test/support/server/replicas.ts'
-import { withChildren } from '../load/usage.ts'
 import { pin } from './cores.ts'
 import { type Database, type Engine, engineNames } from './databases.ts'
 
@@ -7,11 +6,9 @@ import { type Database, type Engine, engineNames } from './databases.ts'
 export interface BenchServer {
   name: string
   engine: Engine
-  workers: number
   /** Whether it logs a line for each request, as by default. */
   logs: boolean
   port: number
-  /** The process and its workers. */
   pids: number[]
   replica: Replica
   /** Restricts it to these cores. */
@@ -20,19 +17,17 @@ export interface BenchServer {
 }
 
 interface ServerOptions {
-  workers?: number
   logs?: boolean
   nodeOptions?: string
 }
 
-/** Starts a server on the database; resolves when it is ready with all its workers. */
+/** Starts a server on the database; resolves when it is ready. */
 export async function startServer(
   database: Database,
-  { workers = 1, logs = false, nodeOptions }: ServerOptions = {},
+  { logs = false, nodeOptions }: ServerOptions = {},
 ): Promise<BenchServer> {
   const replicas = createReplicas(database.url)
   const replica = await replicas.add({
-    PUBRING_WORKERS: String(workers),
     PUBRING_LOG_LEVEL: logs ? 'info' : 'warn',
     // A server on a busy machine would otherwise reject requests.
     PUBRING_OVERLOAD_LAG: '0',
@@ -40,15 +35,11 @@ export async function startServer(
     PUBRING_HELD_REQUEST_SHARE: '100',
     ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }),
   })
-  while (workers > 1 && withChildren(replica.pid).length <= workers) {
-    await replica.call('GET', '/health/ready')
-  }
-  const pids = withChildren(replica.pid)
+  const pids = [replica.pid]
   const { engine } = database
   return {
-    name: `${engineNames[engine]}${workers === 1 ? '' : `, ${workers} workers`}${logs ? ', logging' : ''}`,
+    name: `${engineNames[engine]}${logs ? ', logging' : ''}`,
     engine,
-    workers,
     logs,
     port: Number(new URL(replica.url).port),
     pids,

@@ -139,11 +139,6 @@ export const settings = named({
     'Maximum size of an import body.',
     '4194304',
   ),
-  workers: setting(
-    integer(1, 128),
-    'Processes that serve the port. Limits counted in memory apply to each of them.',
-    '1',
-  ),
   metricsPort: setting(
     integer(1, 65535),
     'TCP port of the Prometheus metrics (/metrics). Default: none.',

@@ -38,21 +38,17 @@ export interface ServerStore {
   prepared: Promise<void>
 }
 
-/**
- * Opens the store for a server, which can listen before PostgreSQL can be reached. `mustExist`: the
- * database was prepared by another process.
- */
+/** Opens the store for a server, which can listen before PostgreSQL can be reached. */
 export async function openServerStore(
   databaseUrl: string,
-  { replicaUrl, mustExist }: OpenOptions & { mustExist: boolean },
+  { replicaUrl }: OpenOptions,
 ): Promise<ServerStore> {
   if (isPostgres(databaseUrl)) {
     const { openPostgresServerStore } = await import('./postgres/store.ts')
     const replica = present({ replicaUrl })
     return openPostgresServerStore({ url: databaseUrl, ...replica })
   }
-  const store = await (mustExist ? openExistingStore : openStore)(databaseUrl)
-  return { store, prepared: Promise.resolve() }
+  return { store: await openStore(databaseUrl), prepared: Promise.resolve() }
 }
 
 /**

@@ -84,8 +84,8 @@ describe('pubring doctor', () => {
 
   const at = (PUBRING_DATABASE_URL: string) => ({ PUBRING_DATABASE_URL })
   test.each([
-    ['settings', { PUBRING_WORKERS: 'many' }, /^failed PUBRING_WORKERS must be a whole number/],
-    ['settings', { PUBRING_WORKER: '2' }, /^failed PUBRING_WORKER is not a known variable/],
+    ['settings', { PUBRING_PORT: 'many' }, /^failed PUBRING_PORT must be a whole number/],
+    ['settings', { PUBRING_PORTS: '2' }, /^failed PUBRING_PORTS is not a known variable/],
     [
       'blocklist',
       { PUBRING_BLOCKLIST: '/none' },

@@ -9,33 +9,27 @@ import { spawnServer, startServer, temporaryFolder } from '../support/server/pro
 const { folder: parent, remove } = temporaryFolder()
 afterAll(remove)
 
-test.concurrent.each([
-  { setting: 'PUBRING_PORT', workers: '1' },
-  { setting: 'PUBRING_METRICS_PORT', workers: '1' },
-  { setting: 'PUBRING_PORT', workers: '2' },
-  { setting: 'PUBRING_METRICS_PORT', workers: '2' },
-])(
-  'a start with $workers workers whose $setting is in use fails with one line',
-  async ({ setting, workers }) => {
+test.concurrent.each(['PUBRING_PORT', 'PUBRING_METRICS_PORT'])(
+  'a start whose %s is in use fails with one line',
+  async (setting) => {
     const folder = mkdtempSync(join(parent, 'start-'))
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const address = taken.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    const server = await spawnServer(folder, { PUBRING_WORKERS: workers, [setting]: String(port) })
+    const server = await spawnServer(folder, { [setting]: String(port) })
     expect(await server.ended).toBe(70)
     expect(server.output()).toContain(`${setting}`)
     expect(server.output().trim().split('\n')).toHaveLength(1)
     taken.close()
     // The API key is created by the start that shows it.
-    const second = await startServer(folder, { PUBRING_WORKERS: workers })
+    const second = await startServer(folder)
     expect(second.apiKey).toMatch(/^pubring_/)
     second.signal('SIGTERM')
     expect(await second.ended).toBe(0)
     recordFault({
       fault: 'Start on a port that is in use',
-      action:
-        'the port of the server or of the metrics taken by another process, with one and two workers',
+      action: 'the port of the server or of the metrics taken by another process',
       observed:
         'exit code 1 and one line that names the setting; no API key is created, and the next start prints the first one',
       acknowledged: 0,

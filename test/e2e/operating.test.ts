@@ -34,10 +34,10 @@ test('the shell blocks of docs/operating.md run in one shell', async () => {
 })
 
 describe('metrics', () => {
-  /** The metric names of a server with workers. */
+  /** The metric names of a server. */
   async function names(): Promise<Set<string>> {
     const port = await freePort()
-    const env = { ...highLimits, PUBRING_WORKERS: '2', PUBRING_METRICS_PORT: String(port) }
+    const env = { ...highLimits, PUBRING_METRICS_PORT: String(port) }
     const { folder: where, remove: removeAll } = temporaryFolder()
     const server = await startServer(where, env)
     const keys = `${server.url}/v1/projects/default/jwt-keys`
@@ -61,7 +61,7 @@ describe('metrics', () => {
 
   test('the page, the alerts and the dashboard name only existing metrics, and the page all of ours', async () => {
     const there = await names()
-    const table = page.slice(page.indexOf('| metric |'), page.indexOf('With workers, each'))
+    const table = page.slice(page.indexOf('| metric |'), page.indexOf('**Memory**'))
     const rules = read('deploy/prometheus-rules.yaml')
     const dashboard = read('deploy/grafana-dashboard.json')
     for (const text of [table, rules, dashboard]) {

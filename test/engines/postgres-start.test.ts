@@ -101,13 +101,6 @@ test('a server that starts during an outage waits for the database, without migr
   await vi.waitUntil(() => fetch(`${waiting.url}/health/live`).catch(() => undefined), 10_000)
   waiting.signal('SIGTERM')
   expect(await waiting.ended).toBe(0)
-
-  const parent = await spawnServer(folder, { ...env, PUBRING_WORKERS: '2' })
-  await vi.waitUntil(() => /cannot be reached. Waiting for it/.test(parent.output()), 10_000)
-  await postgres.start()
-  await whenReady(parent)
-  parent.signal('SIGTERM')
-  expect(await parent.ended).toBe(0)
   recordFault({
     fault: 'Start during an outage of the database (PostgreSQL)',
     action: 'start while PostgreSQL is stopped; then PostgreSQL started',

@@ -6,8 +6,13 @@ import { findViolation } from '../support/faults/linearizability.ts'
 import { createRecordedLoad, repeat } from '../support/faults/recorded-load.ts'
 import { recordFault } from '../support/faults/results.ts'
 import { highLimits } from '../support/server/client.ts'
-import { workerPids } from '../support/server/command.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import {
+  type ServerProcess,
+  spawnServer,
+  startServer,
+  temporaryFolder,
+  whenReady,
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
@@ -15,13 +20,13 @@ afterAll(remove)
 const duration = 20_000
 
 test('the history of two servers under kills is linearizable, and key sets are at most a second old', async () => {
-  const first = await startServer(folder, { ...highLimits, PUBRING_WORKERS: '2' })
+  const first = await startServer(folder, highLimits)
   const { apiKey } = first
   const env = { ...highLimits, PUBRING_PUBLIC_URL: first.url }
-  let second = await spawnServer(folder, env)
-  await whenReady(second)
+  const servers: [ServerProcess, ServerProcess] = [first, await spawnServer(folder, env)]
+  await whenReady(servers[1])
 
-  const url = () => (Math.random() < 0.5 ? first.url : second.url)
+  const url = () => servers[Math.random() < 0.5 ? 0 : 1].url
   const load = createRecordedLoad(url, apiKey, 'default', 100)
   const { write, list, look, history } = load
   const ending = new AbortController()
@@ -33,16 +38,12 @@ test('the history of two servers under kills is linearizable, and key sets are a
   const until = performance.now() + duration
   while (performance.now() < until) {
     await delay(700 + 800 * Math.random())
+    const victim = kills % 3 === 0 ? 0 : 1
     kills += 1
-    if (kills % 3 === 0) {
-      second.signal('SIGKILL')
-      await second.ended
-      second = await spawnServer(folder, env)
-      await whenReady(second)
-    } else {
-      const [victim = 0] = workerPids(first)
-      process.kill(victim, 'SIGKILL')
-    }
+    servers[victim].signal('SIGKILL')
+    await servers[victim].ended
+    servers[victim] = await spawnServer(folder, env)
+    await whenReady(servers[victim])
   }
   ending.abort()
   await Promise.all(clients)
@@ -51,7 +52,7 @@ test('the history of two servers under kills is linearizable, and key sets are a
   const answered = history.writes.filter(({ answered: at }) => Number.isFinite(at)).length
   expect(answered).toBeGreaterThan(100)
   expect(history.lists.length).toBeGreaterThan(100)
-  for (const server of [first, second]) {
+  for (const server of servers) {
     server.signal('SIGTERM')
     expect(await server.ended, server.output().slice(-2_000)).toBe(0)
   }
@@ -61,7 +62,7 @@ test('the history of two servers under kills is linearizable, and key sets are a
   )
   recordFault({
     fault: 'Model check under kills',
-    action: `four writers, two listers and two verifiers for ${duration / 1_000} s on two servers of one database, one of them with two workers, and ${kills} kill -9 of workers and servers`,
+    action: `four writers, two listers and two verifiers for ${duration / 1_000} s on two servers of one database, and ${kills} kill -9 of them`,
     observed: `${history.writes.length} changes (${history.writes.length - answered} without a response), ${history.lists.length} lists and ${history.published.length} key sets: linearizable, key sets at most 1 s behind`,
     acknowledged: answered,
     lost: 0,

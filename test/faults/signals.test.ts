@@ -8,7 +8,6 @@ import { accepted } from '../support/keys/intake.ts'
 import { rawConnection, requestHead } from '../support/network/raw-connection.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { createServerClient, freshPem } from '../support/server/client.ts'
-import { workerPids } from '../support/server/command.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -28,7 +27,6 @@ beforeAll(async () => {
   writeFileSync(adminFile, `${adminSecret}\n`)
   writeFileSync(clientSecretFile, 'before\n')
   server = await startServer(folder, {
-    PUBRING_WORKERS: '2',
     PUBRING_LOG_LEVEL_FILE: levelFile,
     PUBRING_BLOCKLIST: blocklist,
     PUBRING_ADMIN_API_KEY_FILE: adminFile,
@@ -36,7 +34,6 @@ beforeAll(async () => {
     PUBRING_OIDC_CLIENT_ID: 'pubring',
     PUBRING_OIDC_CLIENT_SECRET_FILE: clientSecretFile,
   })
-  await vi.waitUntil(() => workerPids(server).length === 2, wait)
 })
 afterAll(async () => {
   server.signal('SIGKILL')
@@ -45,7 +42,6 @@ afterAll(async () => {
 })
 
 interface LogLine {
-  pid: number
   msg: string
   changed?: string[]
   reason?: string
@@ -58,23 +54,21 @@ const logLines = (): LogLine[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
 
-/** Sends SIGHUP to the parent and returns what each worker logs. */
-async function reload(message: RegExp): Promise<LogLine[]> {
+/** Sends SIGHUP and returns the line that the server logs about it. */
+async function reload(message: RegExp): Promise<LogLine | undefined> {
   const earlier = logLines().length
   server.signal('SIGHUP')
-  const replies = () =>
-    logLines()
-      .slice(earlier)
-      .filter(({ msg }) => message.test(msg))
-  await vi.waitUntil(() => replies().length === 2, wait)
-  expect(new Set(replies().map(({ pid }) => pid)).size).toBe(2)
-  return replies()
+  return vi.waitUntil(
+    () =>
+      logLines()
+        .slice(earlier)
+        .find(({ msg }) => message.test(msg)),
+    wait,
+  )
 }
 
-const changesOf = (lines: LogLine[]) => lines.map(({ changed }) => changed)
-
-test('SIGHUP re-reads log level, block list and secrets in every worker', async () => {
-  expect(changesOf(await reload(/^settings re-read$/))).toEqual([[], []])
+test('SIGHUP re-reads log level, block list and secrets', async () => {
+  expect((await reload(/^settings re-read$/))?.changed).toEqual([])
 
   const publicKeyPem = freshPem()
   const { materialSha256 } = accepted(publicKeyPem).key
@@ -89,35 +83,31 @@ test('SIGHUP re-reads log level, block list and secrets in every worker', async 
     'PUBRING_OIDC_CLIENT_SECRET_FILE',
     `PUBRING_BLOCKLIST ${blocklist}`,
   ]
-  expect(changesOf(await reload(/^settings re-read$/))).toEqual([change, change])
+  expect((await reload(/^settings re-read$/))?.changed).toEqual(change)
 
   const client = createServerClient(server, secret)
-  for (let request = 0; request < 6; request += 1) {
-    const check = await client.send('POST', '/v1/key-checks', { publicKeyPem })
-    expect(check?.text).toContain('compromised_key')
-  }
-  const requests = () => logLines().filter(({ msg }) => msg === 'request').length
-  await vi.waitUntil(() => requests() === 6, wait)
+  const check = await client.send('POST', '/v1/key-checks', { publicKeyPem })
+  expect(check?.text).toContain('compromised_key')
+  await vi.waitUntil(() => logLines().some(({ msg }) => msg === 'request'), wait)
 })
 
 test('SIGHUP changes nothing if a file cannot be used, and logs why', async () => {
   writeFileSync(levelFile, 'loud\n')
-  const [refused] = await reload(/^settings not re-read/)
+  const refused = await reload(/^settings not re-read/)
   expect(refused?.reason).toMatch(/^PUBRING_LOG_LEVEL_FILE names a file whose first line must be/)
   writeFileSync(levelFile, 'warn\n')
   writeFileSync(blocklist, 'not a list')
-  const [invalid] = await reload(/^settings not re-read/)
+  const invalid = await reload(/^settings not re-read/)
   expect(invalid?.reason).toMatch(/^The block list has 10 bytes/)
   rmSync(blocklist)
-  const [unreadable] = await reload(/^settings not re-read/)
+  const unreadable = await reload(/^settings not re-read/)
   expect(unreadable?.reason).toBe('PUBRING_BLOCKLIST names a file that does not exist.')
   writeFileSync(blocklist, '')
   const change = ['PUBRING_LOG_LEVEL_FILE warn', `PUBRING_BLOCKLIST ${blocklist}`]
-  expect(changesOf(await reload(/^settings re-read$/))).toEqual([change, change])
+  expect((await reload(/^settings re-read$/))?.changed).toEqual(change)
 })
 
 test('SIGUSR1 and SIGUSR2 leave a request and its process alone; SIGQUIT completes it', async () => {
-  const pids = workerPids(server)
   const { socket, waitFor } = rawConnection(server.url)
   const body = JSON.stringify({ publicKeyPem: freshPem() })
   const head = requestHead(
@@ -129,11 +119,8 @@ test('SIGUSR1 and SIGUSR2 leave a request and its process alone; SIGQUIT complet
   )
   socket.write(head + body.slice(0, 10))
   await delay(200)
-  for (const pid of [server.pid, ...pids]) {
-    for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.kill(pid, signal)
-  }
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) server.signal(signal)
   await delay(300)
-  expect(workerPids(server)).toEqual(pids)
   expect(server.output()).not.toMatch(/Debugger/)
   server.signal('SIGQUIT')
   await delay(200)
@@ -141,10 +128,10 @@ test('SIGUSR1 and SIGUSR2 leave a request and its process alone; SIGQUIT complet
   await waitFor(/HTTP\/1.1 200 /)
   expect(await server.ended).toBe(0)
   recordFault({
-    fault: 'SIGHUP, SIGUSR1, SIGUSR2 and SIGQUIT (PUBRING_WORKERS=2)',
+    fault: 'SIGHUP, SIGUSR1, SIGUSR2 and SIGQUIT',
     action: 'SIGHUP after changes of settings in files; the others during a request',
     observed:
-      'every worker uses the changed settings and logs them, or keeps the previous ones if a file is invalid; the request is answered; no debugger opens; exit code 0 after SIGQUIT',
+      'the server uses the changed settings and logs them, or keeps the previous ones if a file is invalid; the request is answered; no debugger opens; exit code 0 after SIGQUIT',
     acknowledged: 0,
     lost: 0,
   })

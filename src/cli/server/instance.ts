@@ -19,15 +19,12 @@ import { openLogSigner } from './log-key.ts'
 /** The registry of one process. */
 export type Registry = Awaited<ReturnType<typeof openRegistry>>
 
-/**
- * Opens the configured store and the intake threads, which start with the first key. `mustExist`: as
- * for `openServerStore`.
- */
-export async function openRegistry(config: Config, { mustExist }: { mustExist: boolean }) {
+/** Opens the configured store and the intake threads, which start with the first key. */
+export async function openRegistry(config: Config) {
   const intake = createIntakePool({ ...intakeBounds(config), ...readBlocklist(config) })
-  const logSigner = openLogSigner(config, { create: !mustExist })
+  const logSigner = openLogSigner(config, { create: true })
   const { databaseUrl, databaseReplicaUrl: replicaUrl } = config
-  const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl, mustExist })
+  const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl })
   const replays = createReplayThread(databaseUrl)
   const context: Context = {
     store,
@@ -55,12 +52,9 @@ export async function openRegistry(config: Config, { mustExist }: { mustExist: b
   }
 }
 
-/** Loads the HTTP side lazily: the parent of workers never needs it. */
-export const loadApp = () => import('../../http/app.ts')
-
 /** The HTTP side of the registry, not yet listening. Closing it closes the registry. */
 export async function createApp(registry: Registry, config: Config): Promise<HttpApp> {
-  const { buildApp } = await loadApp()
+  const { buildApp } = await import('../../http/app.ts')
   const app = await buildApp(registry.context, {
     ...config,
     metrics: config.metricsPort !== undefined,
@@ -81,11 +75,11 @@ export async function createApp(registry: Registry, config: Config): Promise<Htt
  */
 export async function listenForMetrics(
   { metricsHost: host, metricsPort: port }: Config,
-  metrics: () => Promise<string>,
+  metrics: HttpApp['metrics'],
 ): Promise<void> {
-  if (port === undefined) return
+  if (port === undefined || metrics === undefined) return
   const { serveMetrics } = await import('../../http/metrics/server.ts')
-  const listening = serveMetrics({ host, port }, metrics)
+  const listening = serveMetrics({ host, port }, () => metrics.metrics())
   const server = await listening.catch(explainFor(host, port, 'PUBRING_METRICS'))
   // It must not keep a process alive that has nothing else to do.
   server.unref()
@@ -107,10 +101,10 @@ export async function listen(app: HttpApp, { host, port }: Config): Promise<void
   await listenOn(app, { host, port }).catch(explainFor(host, port, 'PUBRING'))
 }
 
-/** All workers share the processors; each examines keys in its own threads. */
-function intakeBounds({ intakeThreads, intakeQueue, maxPemLength, workers }: Config) {
-  const share = Math.max(1, Math.floor((availableParallelism() - 1) / workers))
-  return { maxQueue: intakeQueue, maxLength: maxPemLength, threads: intakeThreads ?? share }
+/** One processor is left to the event loop. */
+function intakeBounds({ intakeThreads, intakeQueue, maxPemLength }: Config) {
+  const threads = intakeThreads ?? Math.max(1, availableParallelism() - 1)
+  return { maxQueue: intakeQueue, maxLength: maxPemLength, threads }
 }
 
 /** Throws one line for a person who cannot listen there; `prefix` is that of the settings. */

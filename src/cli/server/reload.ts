@@ -1,4 +1,3 @@
-import cluster from 'node:cluster'
 import { hash } from 'node:crypto'
 import process from 'node:process'
 import type { Config } from '../../config/server-settings.ts'
@@ -7,9 +6,6 @@ import type { HttpApp } from '../../http/app.ts'
 import { filesOfAddress } from '../../storage/postgres/address.ts'
 import { readBlocklist, readNamed } from './blocklist.ts'
 import type { Registry } from './instance.ts'
-
-/** The message with which the parent passes SIGHUP on to its workers. */
-export const reloadMessage = 'reload'
 
 /** What can change without a restart. */
 interface Reloadable {
@@ -43,20 +39,13 @@ export function prepareReloads(config: Config, load: () => Config): (server: Ser
       server.app.log.error({ reason }, 'settings not re-read: the previous ones stay in use')
     }
   }
-  onReloadSignal(() => {
-    reloading = reloading.then(reload)
-  })
+  // On a terminal, SIGHUP says that it has been closed.
+  if (!process.stdout.isTTY) {
+    process.on('SIGHUP', () => {
+      reloading = reloading.then(reload)
+    })
+  }
   return setServer
-}
-
-/**
- * Calls `handle` at each SIGHUP. A worker listens for its parent's message instead, because the
- * signal may reach the whole process group.
- */
-export function onReloadSignal(handle: () => void): void {
-  if (cluster.isWorker) process.on('message', (message) => message === reloadMessage && handle())
-  // On a terminal, the signal says that it has been closed.
-  else if (!process.stdout.isTTY) process.on('SIGHUP', handle)
 }
 
 /** Throws one line for a person if a file cannot be read. */

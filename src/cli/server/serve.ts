@@ -1,4 +1,3 @@
-import cluster from 'node:cluster'
 import process from 'node:process'
 import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
@@ -6,7 +5,7 @@ import type { HttpApp } from '../../http/app.ts'
 import { limitHeapGrowth } from '../../runtime/heap-growth.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
-import { createApp, listen, listenForMetrics, loadApp, openRegistry } from './instance.ts'
+import { createApp, listen, listenForMetrics, openRegistry } from './instance.ts'
 import { prepareReloads, type Server } from './reload.ts'
 import { ignoreOtherSignals, onShutdownSignal, shutDown } from './shutdown.ts'
 import { announceReady } from './welcome.ts'
@@ -19,18 +18,17 @@ export async function serve(load: () => Config): Promise<void> {
   const config = load()
   ignoreOtherSignals()
   limitHeapGrowth()
-  if (config.workers > 1 && cluster.isPrimary) {
-    const { runWorkers } = await import('./workers.ts')
-    return runWorkers(config)
-  }
   const startReloads = prepareReloads(config, load)
-  startReloads(await (cluster.isWorker ? serveAsWorker(config) : serveAlone(config)))
+  startReloads(await startServer(config))
 }
 
-async function serveAlone(config: Config): Promise<Server> {
-  const server = await listenFirst(config, { mustExist: false })
+async function startServer(config: Config): Promise<Server> {
+  const server = await listenFirst(config)
   const { app, registry } = server
-  onShutdownSignal(shutDownOf(app, config), () => process.exit(exitCodes.error.code))
+  onShutdownSignal(
+    (signal) => void shutDown(app, config.shutdownGrace, signal),
+    () => process.exit(exitCodes.error.code),
+  )
   await closeIfFailed(app, registry.prepared)
   // Only now, because the API key is shown only once: a taken port has been reported before.
   const preparing = prepareRegistry(registry.context, config.adminApiKey)
@@ -40,30 +38,19 @@ async function serveAlone(config: Config): Promise<Server> {
   return server
 }
 
-/** One of several: the parent has prepared the registry. */
-async function serveAsWorker(config: Config): Promise<Server> {
-  const server = await listenFirst(config, { mustExist: true })
-  const { app, registry } = server
-  // The signal can arrive twice (parent and process group); handle it once.
-  onShutdownSignal(shutDownOf(app, config), () => {})
-  await closeIfFailed(app, registry.prepared)
-  app.readiness.starting = false
-  return server
-}
-
 /**
  * Opens the registry and listens. Until it is prepared, the process is not ready, and all requests
  * that need the database get 503. Closes everything if a step fails.
  */
-async function listenFirst(config: Config, options: { mustExist: boolean }): Promise<Server> {
-  const opening = openRegistry(config, options)
+async function listenFirst(config: Config): Promise<Server> {
+  const opening = openRegistry(config)
   // The store opens on its own thread in the meantime.
-  const [registry] = await Promise.all([opening, loadApp()])
+  const [registry] = await Promise.all([opening, import('../../http/app.ts')])
   let app: HttpApp | undefined
   try {
     app = await createApp(registry, config)
     app.readiness.starting = true
-    await publishMetrics(app, config)
+    await listenForMetrics(config, app.metrics)
     // Before the first request, which would wait for it.
     await collectStartupGarbage()
     await listen(app, config)
@@ -82,17 +69,4 @@ async function closeIfFailed<Result>(app: HttpApp, step: Promise<Result>): Promi
     await app.close()
     throw error
   }
-}
-
-/** On a port of their own; a worker sends them to its parent, which adds them up. */
-async function publishMetrics({ metrics }: HttpApp, config: Config): Promise<void> {
-  if (metrics === undefined) return
-  if (cluster.isWorker) {
-    const { sendMetricsToParent } = await import('./worker-metrics.ts')
-    sendMetricsToParent(() => metrics.getMetricsAsJSON())
-  } else await listenForMetrics(config, () => metrics.metrics())
-}
-
-function shutDownOf(app: HttpApp, { shutdownGrace }: Config) {
-  return (source: string) => void shutDown(app, shutdownGrace, source)
 }

@@ -11,9 +11,6 @@ const drainDelayMs = 500
 /** Node's `backlog`: clients that connect without a pause do not delay the shutdown any longer. */
 const maxWaiting = 511
 
-/** The message with which the parent shuts its workers down. */
-export const shutdownMessage = 'shutdown'
-
 /**
  * Keeps the signals without a meaning from ending the process and, in the case of SIGUSR1, from
  * opening Node's debugger. SIGHUP gets its meaning once the server has started.
@@ -23,8 +20,8 @@ export function ignoreOtherSignals(): void {
 }
 
 /**
- * Calls `first` at the first SIGTERM, SIGINT, SIGQUIT, parent's message or end of the terminal, and
- * `repeat` at each later one.
+ * Calls `first` at the first SIGTERM, SIGINT, SIGQUIT or end of the terminal, and `repeat` at each
+ * later one.
  */
 export function onShutdownSignal(first: (source: string) => void, repeat: () => void): void {
   let isShuttingDown = false
@@ -35,9 +32,6 @@ export function onShutdownSignal(first: (source: string) => void, repeat: () => 
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) process.on(signal, handle)
   if (process.stdout.isTTY) process.on('SIGHUP', handle)
-  process.on('message', (message) => {
-    if (message === shutdownMessage) handle('the parent')
-  })
 }
 
 /**

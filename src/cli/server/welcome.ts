@@ -9,18 +9,6 @@ export function announceReady({ publicUrl }: Config, newSecret: string | undefin
   else if (process.stdout.isTTY) process.stdout.write(`Pubring is ready at ${publicUrl}\n`)
 }
 
-/** Shows the new secret after a failed start: the API key exists, and nothing else shows it. */
-export function announceSecret(newSecret: string | undefined): void {
-  if (newSecret !== undefined) process.stdout.write(adminApiKey(newSecret))
-}
-
-function adminApiKey(secret: string): string {
-  return `Your admin API key, shown only once (keep it safe):
-
-  export PUBRING_API_KEY=${secret}
-`
-}
-
 /** The commands find a server at the default address without this. */
 function serverAddress(publicUrl: string): string {
   if (publicUrl === clientSettings.url.default) return ''
@@ -36,7 +24,10 @@ function welcome(publicUrl: string, secret: string): string {
   return `
 Pubring is ready at ${publicUrl}
 
-${adminApiKey(secret)}${serverAddress(publicUrl)}
+Your admin API key, shown only once (keep it safe):
+
+  export PUBRING_API_KEY=${secret}
+${serverAddress(publicUrl)}
 Generate a key pair; private.pem stays with the signer:
 
   openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem

@@ -29,13 +29,11 @@ export function loggingOptions(
 
 /**
  * Writes to standard output without waiting for the system to take the lines, and what is left at
- * the exit. A write holds whole lines and at most the bytes that Linux writes into a pipe undivided
- * (PIPE_BUF), because workers share one. Lines that cannot be written, since the disk is full or a
- * reader is more than 16 MiB behind, are dropped: the server goes on without them.
+ * the exit. Lines that cannot be written, since the disk is full or a reader is more than 16 MiB
+ * behind, are dropped: the server goes on without them.
  */
 export function createLogStream() {
-  const options = { fd: 1, sync: false, maxWrite: 4_096, maxLength: 16 * 1_048_576 }
-  const stream = new sonicBoom.SonicBoom(options)
+  const stream = new sonicBoom.SonicBoom({ fd: 1, sync: false, maxLength: 16 * 1_048_576 })
   let isWritable = true
   stream.on('error', () => {
     isWritable = false

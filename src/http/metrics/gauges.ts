@@ -6,8 +6,7 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 
 type Reading = number | undefined | readonly (readonly [labels: object, value: number])[]
 
-interface GaugeOptions
-  extends Pick<GaugeConfiguration<string>, 'name' | 'help' | 'labelNames' | 'aggregator'> {
+interface GaugeOptions extends Pick<GaugeConfiguration<string>, 'name' | 'help' | 'labelNames'> {
   /** At each scrape: the value, if there is one, or the value for each combination of labels. */
   read(): Reading | Promise<Reading>
 }
@@ -47,18 +46,16 @@ function addGauge(registry: Registry, { read, ...options }: GaugeOptions): void 
   })
 }
 
-/** The values of workers add up unless `aggregator` is set. Long because it is a table. */
+/** Long because it is a table. */
 function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
   const { statistics, contradictions, log, keySets, events } = live
   const { figures } = statistics
   const { store } = live.context
   return [
-    // Every worker counts the same keys.
     {
       name: 'pubring_keys',
       help: 'Registered keys, as last counted.',
       labelNames: ['algorithm', 'state'],
-      aggregator: 'max',
       read: () =>
         figures().keys.map(({ algorithm, state, count }) => [{ algorithm, state }, count]),
     },
@@ -66,32 +63,27 @@ function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
       name: 'pubring_warnings',
       help: 'Warnings about keys, projects and API keys, as last counted.',
       labelNames: ['code', 'severity'],
-      aggregator: 'max',
       read: () =>
         figures().warnings.map(({ code, severity, count }) => [{ code, severity }, count]),
     },
     {
       name: 'pubring_next_key_expiry_seconds',
       help: 'Time until the next active key expires, as last counted; absent if none does.',
-      aggregator: 'min',
       read: () => figures().nextExpiry,
     },
     {
       name: 'pubring_keys_age_seconds',
       help: 'Time since the keys were last counted; absent before the first count.',
-      aggregator: 'max',
       read: () => figures().ageSeconds,
     },
     {
       name: 'pubring_keys_count_failed',
       help: '1 if the last count of the keys failed, so that pubring_keys is outdated.',
-      aggregator: 'max',
       read: () => Number(figures().hasFailed),
     },
     {
       name: 'pubring_storage_readable',
       help: '1 while the storage can be read, else 0.',
-      aggregator: 'min',
       read: () =>
         store.ping().then(
           () => 1,
@@ -101,7 +93,6 @@ function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
     {
       name: 'pubring_storage_writable',
       help: '0 from a failed write until the next successful one, else 1.',
-      aggregator: 'min',
       read: () => Number(store.isWritable()),
     },
     // Without values for SQLite.
@@ -119,7 +110,6 @@ function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
       name: 'pubring_database_primary',
       help: '1 for the host that is used as the primary.',
       labelNames: ['host'],
-      aggregator: 'max',
       read: () => {
         const { primary: host } = store.diagnostics()
         return host === undefined ? [] : [[{ host }, 1]]
@@ -128,20 +118,17 @@ function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
     {
       name: 'pubring_contradictions',
       help: 'Rows and ledgers that contradict each other or themselves, of those that were used or replayed.',
-      aggregator: 'max',
       read: contradictions.count,
     },
     {
       name: 'pubring_log_stopped',
       help: '1 if the last attempt to sign a checkpoint of the log has failed.',
-      aggregator: 'max',
       read: () => Number(log.state().error !== undefined || isStop(log.state().fault)),
     },
     {
       name: 'pubring_log_witness_cosigned',
       help: '1 for a witness that has cosigned the last checkpoint of the log that it was sent.',
       labelNames: ['witness'],
-      aggregator: 'max',
       read: () =>
         log
           .witnesses()

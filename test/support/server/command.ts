@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
@@ -24,10 +24,4 @@ export async function pubring(where: string, ...args: string[]): Promise<Command
 export async function stopServer(server: ServerProcess): Promise<void> {
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
-}
-
-/** The process ids of a server's workers. */
-export function workerPids({ pid }: ServerProcess): number[] {
-  const printed = execFileSync('ps', ['--ppid', String(pid), '-o', 'pid=']).toString()
-  return printed.trim().split(/\s+/).map(Number)
 }

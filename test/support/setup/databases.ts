@@ -38,7 +38,7 @@ let server: PostgresServer | undefined
  * the byte order of text without asking for it fails.
  */
 export async function setup(project: TestProject): Promise<void> {
-  // Inherited by the workers: servers that tests start of their own copy these files.
+  // Inherited by the processes of the tests: servers that tests start of their own copy these files.
   postgresTemplate = await initializeFolder()
   process.env.POSTGRES_TEMPLATE_FOLDER = postgresTemplate
   server = await createPostgres(settings)
