@@ -2,17 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
-import { migrate } from '../../src/storage/migrations/index.ts'
+import { ownMigrations } from '../../src/storage/migrations/index.ts'
 import { openStore } from '../../src/storage/open.ts'
-import { createKysely } from '../../src/storage/postgres/dialect.ts'
-import type { Statement } from '../../src/storage/postgres/leases.ts'
-import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
+import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
+import { openDatabase } from '../../src/storage/postgres/database.ts'
+import { migratePostgres } from '../../src/storage/postgres/migrate.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { furtherMigrations } from '../support/store/further-migrations.ts'
 import { createProject } from '../support/store/store.ts'
 
 let database: TestDatabase
 let writer: pg.Client
 beforeEach(async () => {
-  database = await createBlankDatabase('postgres')
+  database = await createDatabase('postgres')
   writer = new pg.Client(database.url)
   writer.on('error', () => {})
   await writer.connect()
@@ -22,27 +24,22 @@ afterEach(async () => {
   await database.remove()
 })
 
-/** Migrates as a release without the indexes did. */
-async function migrateBeforeIndexes(): Promise<void> {
-  await migrate(createKysely(runOnWriter), 'public', '0002-key-audit')
-}
-
-async function runOnWriter<Row>({ sql, parameters }: Statement) {
-  const { rows } = await writer.query(sql, [...parameters])
-  return { rows: rows as Row[] }
-}
-
 /** The names of the indexes of the migrations, with whether they can be used. */
 const indexes = () =>
   database.query(
-    "select relname as name, indisvalid as valid from pg_index join pg_class on oid = indexrelid where relname in ('jwt_key_census', 'event_subject') order by 1",
+    "select relname as name, indisvalid as valid from pg_index join pg_class on oid = indexrelid where relname in ('jwt_key_by_time', 'event_by_time') order by 1",
   )
 const bothValid = [
-  { name: 'event_subject', valid: true },
-  { name: 'jwt_key_census', valid: true },
+  { name: 'event_by_time', valid: true },
+  { name: 'jwt_key_by_time', valid: true },
 ]
 
+/** As a replica of a release with the further migrations starts; then uses the database. */
 async function open(): Promise<void> {
+  const newer = openDatabase(parsePostgresAddress(database.url), 'primary')
+  await migratePostgres(newer, { ...ownMigrations, ...furtherMigrations }).finally(() =>
+    newer.close(),
+  )
   const store = await openStore(database.url)
   await createProject(store, `p-${newId().slice(-12)}`)
   await store.close()
@@ -70,7 +67,6 @@ async function beginChange(): Promise<void> {
 
 describe('an index of a migration', () => {
   test('is built while others write to the table, by one of several replicas', async () => {
-    await migrateBeforeIndexes()
     await beginChange()
     const opening = [open(), open(), open()]
     await builder()
@@ -87,13 +83,12 @@ describe('an index of a migration', () => {
   })
 
   test('is built again if a build was interrupted', async () => {
-    await migrateBeforeIndexes()
     await beginChange()
     const failing = open().catch((error) => error)
     const pid = await builder()
     await database.query(`select pg_terminate_backend(${pid})`)
     expect(await failing).toMatchObject({ code: 'storage_unavailable' })
-    expect(await indexes()).toEqual([{ name: 'jwt_key_census', valid: false }])
+    expect(await indexes()).toEqual([{ name: 'jwt_key_by_time', valid: false }])
     const reopening = open()
     await delay(300)
     await writer.query('commit')

@@ -18,7 +18,7 @@ test('every migration records the oldest release that can run beside it', async 
   const executed = await database.query('select name from kysely_migration order by name')
   const recorded = await database.query('select * from migration_release order by name')
   expect(recorded.map(({ name }) => ({ name }))).toEqual(executed)
-  for (const { oldest_release } of recorded) expect(oldest_release).toBe('0.1.0')
+  for (const { oldest_release } of recorded) expect(oldest_release).toBe('1.0.0')
 })
 
 describe('on the schema of a newer release', () => {

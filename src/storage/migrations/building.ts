@@ -6,21 +6,19 @@ export interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
   oldestRelease: string
   /**
-   * Of a migration that does nothing but create this index, if it does not exist, on a table that may
-   * be large. PostgreSQL builds it before the transaction, so that writes continue meanwhile.
+   * The index that this migration creates, if it does nothing else. PostgreSQL builds it before the
+   * transaction, so that writes to a large table continue meanwhile.
    */
   index?: string
 }
 
+/** In the order of their names. */
+export type Migrations = Readonly<Record<string, SchemaMigration>>
+
 type DataType = 'text' | 'integer' | 'bigint'
 
 /** Not null, unless it says otherwise. Several `key` columns are the primary key together. */
-type ColumnType = `${'' | 'key ' | 'unique ' | 'nullable '}${DataType}`
-
-type Column = [name: string, type: ColumnType]
-
-/** Constraints that span columns, by name. */
-type UniqueConstraints = Record<string, string[]>
+export type ColumnType = `${'' | 'key ' | 'unique ' | 'nullable '}${DataType}`
 
 /**
  * Creates a table with these columns, in order. Released migrations depend on it: for the same columns
@@ -30,7 +28,6 @@ export async function createTable(
   db: Kysely<Tables>,
   name: string,
   columns: Record<string, ColumnType>,
-  unique: UniqueConstraints = {},
 ): Promise<void> {
   const entries = Object.entries(columns)
   const key = entries.flatMap(([column, type]) => (type.startsWith('key ') ? [column] : []))
@@ -39,14 +36,12 @@ export async function createTable(
     db.schema.createTable(name) as CreateTableBuilder<string, string>,
   )
   const keyed = key.length === 1 ? table : table.addPrimaryKeyConstraint(`${name}_pk`, key)
-  await Object.entries(unique)
-    .reduce((before, [constraint, names]) => before.addUniqueConstraint(constraint, names), keyed)
-    .execute()
+  await keyed.execute()
 }
 
 function addColumn(
   table: CreateTableBuilder<string, string>,
-  [name, type]: Column,
+  [name, type]: [name: string, type: ColumnType],
   isOnlyKey: boolean,
 ): CreateTableBuilder<string, string> {
   const [word = '', dataType = word] = type.split(' ')
@@ -58,14 +53,3 @@ function addColumn(
 }
 
 export type BuildIndex = (index: CreateIndexBuilder) => CreateIndexBuilder<string>
-
-/** The migration that creates an index of an existing table. */
-export function indexMigration(name: string, build: BuildIndex): SchemaMigration {
-  return {
-    async up(db: Kysely<Tables>) {
-      await build(db.schema.createIndex(name).ifNotExists()).execute()
-    },
-    oldestRelease: '0.1.0',
-    index: name,
-  }
-}

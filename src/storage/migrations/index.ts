@@ -2,19 +2,15 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { present } from '../../runtime/present.ts'
 import { readVersion } from '../../runtime/version.ts'
 import type { Db } from '../schema.ts'
-import { tables } from './0001-0013-tables.ts'
-import { searchIndexes } from './0014-0022-search.ts'
-import { rotations } from './0023-rotations.ts'
-import type { SchemaMigration } from './building.ts'
+import { firstTables } from './0001-tables.ts'
+import type { Migrations } from './building.ts'
 
 /**
  * In order, forward only, never edited once released. Each leaves a schema with which the previous
  * release still works, and names the oldest one that does.
  */
-const migrations: Record<string, SchemaMigration> = {
-  ...tables,
-  ...searchIndexes,
-  '0023-rotations': rotations,
+export const ownMigrations: Migrations = {
+  '0001-tables': firstTables,
 }
 
 /** Tables of the migrations themselves. */
@@ -22,8 +18,6 @@ type MigrationTables = {
   kysely_migration: { name: string }
   migration_release: { name: string; oldest_release: string }
 }
-
-const lastMigration = Object.keys(migrations).at(-1) ?? ''
 
 /** Part of the way to the schema of this release: the migrations up to `last`. */
 interface MigrationStep {
@@ -33,9 +27,13 @@ interface MigrationStep {
 }
 
 /** One step for a new database, which nothing uses yet; otherwise one for each pending migration. */
-export async function readPendingSteps(db: Db, schema?: string): Promise<MigrationStep[]> {
-  const executed = await readExecuted(db, schema)
-  if (executed.length === 0) return [{ last: lastMigration }]
+export async function readPendingSteps(
+  db: Db,
+  schema: string | undefined,
+  migrations: Migrations,
+): Promise<MigrationStep[]> {
+  const executed = await readExecuted(db, schema, migrations)
+  if (executed.length === 0) return [{ last: lastOf(migrations) }]
   return Object.entries(migrations)
     .filter(([last]) => !executed.includes(last))
     .map(([last, { index: name, up }]) =>
@@ -48,8 +46,12 @@ export async function readPendingSteps(db: Db, schema?: string): Promise<Migrati
  * if a newer release has migrated the database and this one cannot run beside it. `schema`: the
  * PostgreSQL schema that holds the tables.
  */
-export async function migrate(db: Db, schema?: string, last = lastMigration): Promise<void> {
-  if ((await readExecuted(db, schema)).includes(last)) return
+export async function migrate(
+  db: Db,
+  migrations: Migrations,
+  { schema, last = lastOf(migrations) }: { schema?: string; last?: string } = {},
+): Promise<void> {
+  if ((await readExecuted(db, schema, migrations)).includes(last)) return
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
@@ -58,8 +60,6 @@ export async function migrate(db: Db, schema?: string, last = lastMigration): Pr
   })
   const { error } = await migrator.migrateTo(last)
   if (error !== undefined) throw error
-  // Before this migration there is no table for them.
-  if (last < '0005-releases') return
   const rows = Object.entries(migrations)
     .filter(([name]) => name <= last)
     .map(([name, { oldestRelease }]) => ({ name, oldest_release: oldestRelease }))
@@ -71,6 +71,10 @@ export async function migrate(db: Db, schema?: string, last = lastMigration): Pr
     .execute()
 }
 
+function lastOf(migrations: Migrations): string {
+  return Object.keys(migrations).at(-1) ?? ''
+}
+
 /** `newer`: this release can run beside the one that migrated it. */
 export type SchemaState = 'none' | 'older' | 'current' | 'newer'
 
@@ -78,8 +82,8 @@ export type SchemaState = 'none' | 'older' | 'current' | 'newer'
 export async function readSchemaState(db: Db, schema?: string): Promise<SchemaState> {
   const executed = await readExecuted(db, schema)
   if (executed.length === 0) return 'none'
-  if (!isComplete(executed)) return 'older'
-  return executed.every((name) => name in migrations) ? 'current' : 'newer'
+  if (Object.keys(ownMigrations).some((name) => !executed.includes(name))) return 'older'
+  return executed.every((name) => name in ownMigrations) ? 'current' : 'newer'
 }
 
 /** Throws unless this release can use the schema as it is. */
@@ -94,19 +98,19 @@ export async function requireSchema(db: Db, schema?: string): Promise<void> {
 /** As `requireSchema`; also throws if a newer release may have stored what this one does not know. */
 export async function requireOwnSchema(db: Db, schema?: string): Promise<void> {
   await requireSchema(db, schema)
-  const newer = (await readExecuted(db, schema)).filter((name) => !(name in migrations))
+  const newer = (await readExecuted(db, schema)).filter((name) => !(name in ownMigrations))
   if (newer.length === 0) return
   throw new Error(
     `The database was migrated by a newer Pubring (${newer.join(', ')}), which stores what this release would leave out. Use that release.`,
   )
 }
 
-function isComplete(executed: readonly string[]): boolean {
-  return Object.keys(migrations).every((name) => executed.includes(name))
-}
-
 /** The names of the executed migrations. Throws if one of them excludes this release. */
-async function readExecuted(db: Db, schema: string | undefined): Promise<string[]> {
+async function readExecuted(
+  db: Db,
+  schema: string | undefined,
+  migrations = ownMigrations,
+): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
   const hasTable = (name: string) =>
     tables.some((table) => table.name === name && (schema === undefined || table.schema === schema))

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { migrate, readPendingSteps } from '../migrations/index.ts'
+import type { Migrations } from '../migrations/building.ts'
+import { migrate, ownMigrations, readPendingSteps } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import type { PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
@@ -22,21 +23,28 @@ const indexLock = sql.lit(0x50_7562_7269_6f)
  * transaction for each migration. What was interrupted is resumed by the next call. Replicas that
  * start at the same time wait for each other.
  */
-export async function migratePostgres(database: PostgresDatabase): Promise<void> {
+export async function migratePostgres(
+  database: PostgresDatabase,
+  migrations = ownMigrations,
+): Promise<void> {
   const reads = createKysely(database.read)
   const schema = await readCurrentSchema(reads)
-  for (const { last, index } of await readPendingSteps(reads, schema)) {
+  for (const { last, index } of await readPendingSteps(reads, schema, migrations)) {
     if (index !== undefined) {
       await underIndexLock(database, () => buildIndex(database, index)).catch((error) => {
         throw toStorageError(error)
       })
     }
-    await migrateInTransaction(database, last)
+    await migrateInTransaction(database, migrations, last)
   }
 }
 
 /** A lock that ends with the transaction makes other replicas wait. */
-async function migrateInTransaction(database: PostgresDatabase, last: string): Promise<void> {
+async function migrateInTransaction(
+  database: PostgresDatabase,
+  migrations: Migrations,
+  last: string,
+): Promise<void> {
   const transaction = await database.begin({ timeoutMs: stepTimeoutMs })
   // Later errors in the transaction only say that there was an earlier one.
   let firstError: unknown
@@ -48,7 +56,7 @@ async function migrateInTransaction(database: PostgresDatabase, last: string): P
   )
   try {
     await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(db)
-    await migrate(db, await readCurrentSchema(db), last)
+    await migrate(db, migrations, { schema: await readCurrentSchema(db), last })
   } catch (error) {
     await transaction.rollback()
     throw toStorageError(firstError ?? error)

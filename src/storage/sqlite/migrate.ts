@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { sql } from 'kysely'
-import { migrate } from '../migrations/index.ts'
+import { migrate, ownMigrations } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import { openSqlite, type SqliteConnection, withTransaction } from './connection.ts'
 import { requireGeneration } from './generation.ts'
@@ -13,15 +13,15 @@ const maxCheckedBytes = 32 * 2 ** 20
  * wait for each other. Rejects if the file is damaged, has lost its log, or was migrated by a newer
  * release beside which this one cannot run.
  */
-export async function openMigrated(location: {
-  file: string
-  descriptor?: number
-}): Promise<SqliteConnection> {
+export async function openMigrated(
+  location: { file: string; descriptor?: number },
+  migrations = ownMigrations,
+): Promise<SqliteConnection> {
   const connection = openSqlite({ ...location, role: 'writer' })
   try {
     await requireGeneration(connection.db, location.file)
     await requireIntact(connection.db, location.file)
-    await withTransaction(connection, () => migrate(connection.db))
+    await withTransaction(connection, () => migrate(connection.db, migrations))
   } catch (error) {
     connection.close()
     throw error

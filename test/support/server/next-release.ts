@@ -18,15 +18,13 @@ export function makeNextRelease(folder: string): string {
   const migrations = join(folder, 'src/storage/migrations')
   writeFileSync(join(migrations, '9999-notes.ts'), migration)
   const index = join(migrations, 'index.ts')
-  replaceIn(
-    index,
-    'import { tables }',
-    "import { notes } from './9999-notes.ts'\nimport { tables }",
-  )
-  const entry = "'9999-notes': { ...notes, oldestRelease: '0.1.0' },"
-  replaceIn(index, '\n}\n\n/** Tables of', `\n  ${entry}\n}\n\n/** Tables of`)
+  replaceIn(index, 'import { firstTables', `${importNotes}\nimport { firstTables`)
+  const first = "'0001-tables': firstTables,\n"
+  replaceIn(index, first, `${first}  '9999-notes': { ...notes, oldestRelease: '0.1.0' },\n`)
   return join(folder, 'bin/pubring.js')
 }
+
+const importNotes = "import { notes } from './9999-notes.ts'"
 
 const migration = `
 export const notes = {

@@ -1,0 +1,32 @@
+import { type Kysely, sql } from 'kysely'
+import type { Migrations } from '../../../src/storage/migrations/building.ts'
+import type { Tables } from '../../../src/storage/schema.ts'
+
+const oldestRelease = '0.1.0'
+
+/** Migrations of a release after this one: they build indexes, and alter and rewrite a table. */
+export const furtherMigrations: Migrations = {
+  '9997-key-by-time': {
+    async up(db: Kysely<Tables>) {
+      const index = db.schema.createIndex('jwt_key_by_time').ifNotExists()
+      await index.on('jwt_key').column('create_time').execute()
+    },
+    oldestRelease,
+    index: 'jwt_key_by_time',
+  },
+  '9998-event-by-time': {
+    async up(db: Kysely<Tables>) {
+      const index = db.schema.createIndex('event_by_time').ifNotExists()
+      await index.on('event').column('time').execute()
+    },
+    oldestRelease,
+    index: 'event_by_time',
+  },
+  '9999-notes': {
+    async up(db: Kysely<Tables>) {
+      await db.schema.alterTable('jwt_key').addColumn('note', 'text').execute()
+      await sql`update jwt_key set note = 'key ' || id`.execute(db)
+    },
+    oldestRelease,
+  },
+}
