@@ -1,6 +1,6 @@
 /**
- * What spreadsheets take for a formula, and the apostrophe that escapes it: since that is escaped
- * too, removing one apostrophe restores every text.
+ * Matches a text that a spreadsheet takes for a formula, and one with the apostrophe that escapes it:
+ * removing one apostrophe restores every text.
  */
 const formula = /^['=+\-@\t\r\n＝＋－＠]/u
 
@@ -11,8 +11,4 @@ export function csvLine(cells: readonly string[]): string {
     return `"${safe.replaceAll('"', '""')}"`
   })
   return `${quoted.join(',')}\r\n`
-}
-
-export function unescapeFormula(text: string): string {
-  return text.startsWith("'") ? text.slice(1) : text
 }

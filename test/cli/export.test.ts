@@ -1,24 +1,12 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { csvHeadings, readCsv, writeCsv } from '../../src/cli/import/sources/csv.ts'
+import { readContent } from '../../src/cli/import/sources/read.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
-const labels = [
-  'plain',
-  '=HYPERLINK("https://x.example","a")',
-  '+1',
-  '-1+1',
-  '@SUM(A1)',
-  "'=quoted",
-  "'",
-  '＝wide',
-  'comma, "quote"; semicolon',
-  'Ключ 🔑',
-]
+const labels = ['plain', '=HYPERLINK("https://x.example","a")', "'", 'Ключ 🔑', 'e', 'f', 'g']
 let from: Awaited<ReturnType<typeof startShell>>
 let to: Awaited<ReturnType<typeof startShell>>
 beforeAll(async () => {
@@ -49,207 +37,145 @@ const listed = async ({ test: server }: typeof from, project: string) => {
   return keys.map((key) => ({ ...key, projectId: 'any' }))
 }
 
-const publishedKids = async ({ test: server }: typeof from, project: string) => {
+/** The published kid of each key of the project, or else its id. */
+const kidsOf = async ({ test: server }: typeof from, project: string) => {
   const url = `/v1/projects/${project}/jwt-keys`
-  const kids: unknown[] = []
+  const kids: string[] = []
   for (const { id } of (await server.send('GET', url)).json()) {
-    kids.push((await server.send('GET', `${url}/${id}`)).json().details.publishedKid ?? [])
+    kids.push((await server.send('GET', `${url}/${id}`)).json().details.publishedKid ?? id)
   }
-  return kids.flat()
+  return kids
 }
 
-describe.each(['json', 'csv'])('an export as %s', (format) => {
-  test('is imported with kids, states, times and labels', async () => {
-    const project = `back-${format}`
-    await to.test.send('POST', '/v1/projects', { body: { name: project } })
-    const { stdout } = await from.pubring(['export', '--format', format])
-    const file = to.file(`export.${format}`, stdout)
-    const ran = await to.pubring(['import', file, '--project', project, '--json'])
-    expect(ran.code, ran.stderr).toBe(0)
-    expect(documentOf(ran)).toMatchObject({ created: labels.length, refused: 0 })
-    expect(await listed(to, project)).toEqual(await listed(from, 'payments'))
-    expect(await publishedKids(to, project)).toEqual(['inactive-one', 'arn:aws:kms/+1'])
-    const again = await to.pubring(['import', file, '--project', project, '--json'])
-    expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length })
+const exportOf = (...projects: object[]) =>
+  JSON.stringify({ format: 'pubring-export', version: 1, projects })
+
+test('an export is imported with ids, states, times and labels', async () => {
+  await to.test.send('POST', '/v1/projects', { body: { name: 'back' } })
+  const file = to.file('export.json', (await from.pubring(['export'])).stdout)
+  const ran = await to.pubring(['import', file, '--project', 'back', '--json'])
+  expect(ran.code, ran.stderr).toBe(0)
+  expect(documentOf(ran)).toMatchObject({ created: labels.length, refused: 0 })
+  expect(await listed(to, 'back')).toEqual(await listed(from, 'payments'))
+  expect(await kidsOf(to, 'back')).toEqual(await kidsOf(from, 'payments'))
+  expect((await kidsOf(to, 'back')).slice(5)).toEqual(['inactive-one', 'arn:aws:kms/+1'])
+  const again = await to.pubring(['import', file, '--project', 'back', '--json'])
+  expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length })
+})
+
+test('a writer imports an export with new ids, and tokens with the old ones verify', async () => {
+  const file = to.file('export.json', (await from.pubring(['export'])).stdout)
+  await to.test.send('POST', '/v1/projects', { body: { name: 'writers' } })
+  const env = { PUBRING_API_KEY: await to.test.apiKey('writer') }
+  const call = ['import', file, '--project', 'writers', '--skip-refused', '--json']
+  // The one that has expired cannot be registered anew.
+  const expected = (await kidsOf(from, 'payments')).toSpliced(3, 1)
+  expect(documentOf(await to.pubring(call, { env }))).toMatchObject({
+    created: expected.length,
+    refused: 1,
+  })
+  expect(await kidsOf(to, 'writers')).toEqual(expected)
+  const ids = (keys: object[]) => keys.map((key) => Reflect.get(key, 'id'))
+  expect(ids(await listed(to, 'writers'))).not.toContain(ids(await listed(from, 'payments'))[0])
+  expect(documentOf(await to.pubring(call, { env }))).toMatchObject({
+    created: 0,
+    present: expected.length,
   })
 })
+
+test.each([
+  [{ active: 'false' }, /active of a.json, key 1 must be true or false/],
+  [{ expireTime: 1 }, /expireTime of a.json, key 1 must be text/],
+  [{ expiretime: '2020-01-01T00:00:00Z' }, /unknown member: expiretime/],
+])('an exported key with %j is rejected', (members, message) => {
+  const key = { label: 'a', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem, ...members }
+  const text = exportOf({ id: crypto.randomUUID(), name: 'p', keys: [key] })
+  expect(() => readContent(Buffer.from(text), 'a.json')).toThrow(message)
+})
+
+test.each([{ name: 'p' }, { id: crypto.randomUUID() }])(
+  'an exported project with %j alone is rejected',
+  (project) => {
+    const text = exportOf({ ...project, keys: [] })
+    expect(() => readContent(Buffer.from(text), 'a.json')).toThrow(/without an id or without/)
+  },
+)
 
 describe('import --all', () => {
   const projectsOf = async ({ test: server }: typeof from) =>
     (await server.send('GET', '/v1/projects?limit=200')).json() as { id: string; name: string }[]
 
-  test.each(['json', 'csv'])(
-    'moves a registry to a fresh server with the ids of its projects (%s)',
-    async (format) => {
-      const fresh = await startShell()
-      try {
-        await from.test.send('POST', '/v1/projects', { body: { name: 'empty' } })
-        const { stdout } = await from.pubring(['export', '--all', '--format', format])
-        const file = fresh.file(`all.${format}`, stdout)
-        expect(await fresh.pubring(['import', file])).toMatchObject({
-          code: 64,
-          stderr: expect.stringContaining('--all'),
-        })
-        const dry = await fresh.pubring(['import', file, '--all', '--dry-run', '--json'])
-        expect(documentOf(dry)).toMatchObject({ created: 0, notSent: labels.length + 2 })
-        const ran = await fresh.pubring(['import', file, '--all'])
-        expect(ran.code, ran.stderr).toBe(0)
-        expect(ran.stderr).toMatch(/Project payments \(.*\) was never used.*payments-replaced/)
-        const ids = (projects: { id: string; name: string }[]) =>
-          projects.map(({ id, name }) => `${name} ${id}`).sort()
-        const moved = (await projectsOf(from)).filter(
-          ({ name }) => format === 'json' || name !== 'empty',
-        )
-        const here = await projectsOf(fresh)
-        expect(here.map(({ name }) => name)).toContain('payments-replaced')
-        expect(ids(here.filter(({ name }) => name !== 'payments-replaced'))).toEqual(ids(moved))
-        expect(await listed(fresh, 'orders')).toEqual(await listed(from, 'orders'))
-        const again = await fresh.pubring(['import', file, '--all', '--json'])
-        expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length + 2 })
-      } finally {
-        await fresh.close()
-      }
-    },
-  )
-
-  test('undoes the renaming of an unused project if its id was taken', async () => {
-    const used = await startShell()
+  test('moves a registry to a fresh server with the ids of its projects', async () => {
+    const fresh = await startShell()
     try {
-      const bound = { name: 'deploy', role: 'writer', project: used.test.project.id }
-      await used.test.send('POST', '/v1/api-keys', { body: bound })
-      const gone = (await used.test.send('POST', '/v1/projects', { body: { name: 'gone' } })).json()
-      await used.test.send('DELETE', '/v1/projects/gone')
-      const key = { label: 'a', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-      const early = { id: '0f8fad5b-d9cb-469f-a165-70867728950d', name: 'early' }
-      const unused = { id: used.test.project.id, name: 'payments' }
-      const projects = [
-        { ...early, keys: [key] },
-        { id: gone.id, name: unused.name, keys: [] },
-      ]
-      const document = { format: 'pubring-export', version: 1, projects }
-      const ran = await used.pubring([
-        'import',
-        used.file('a.json', JSON.stringify(document)),
-        '--all',
-      ])
-      expect(ran).toMatchObject({
-        code: 7,
-        stderr: expect.stringContaining('was, a project with this id'),
+      await from.test.send('POST', '/v1/projects', { body: { name: 'empty' } })
+      const file = fresh.file('all.json', (await from.pubring(['export', '--all'])).stdout)
+      expect(await fresh.pubring(['import', file])).toMatchObject({
+        code: 64,
+        stderr: expect.stringContaining('--all'),
       })
-      expect(await projectsOf(used)).toEqual(
-        expect.arrayContaining([early, unused].map((each) => expect.objectContaining(each))),
-      )
-      expect(ran.stderr).toContain('Project early was created and stays')
-      const apiKeys = (await used.test.send('GET', '/v1/api-keys')).json()
-      expect(apiKeys.map(({ name }: { name: string }) => name)).toContain('deploy')
+      const taken = await fresh.pubring(['import', file, '--all'])
+      expect(taken).toMatchObject({
+        code: 7,
+        stderr: expect.stringMatching(/Project payments has another id here.*Nothing was imported/),
+      })
+      expect(await projectsOf(fresh)).toHaveLength(1)
+      await fresh.pubring(['project', 'rename', 'payments', 'payments-old'])
+      const dry = await fresh.pubring(['import', file, '--all', '--dry-run', '--json'])
+      expect(documentOf(dry)).toMatchObject({ created: 0, notSent: labels.length + 2 })
+      const ran = await fresh.pubring(['import', file, '--all'])
+      expect(ran.code, ran.stderr).toBe(0)
+      const ids = (projects: { id: string; name: string }[]) =>
+        projects.map(({ id, name }) => `${name} ${id}`).sort()
+      const here = (await projectsOf(fresh)).filter(({ name }) => name !== 'payments-old')
+      expect(ids(here)).toEqual(ids(await projectsOf(from)))
+      expect(await listed(fresh, 'orders')).toEqual(await listed(from, 'orders'))
+      await fresh.pubring(['project', 'rename', 'orders', 'orders-here'])
+      const again = await fresh.pubring(['import', file, '--all', '--json'])
+      expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length + 2 })
+      const { stderr } = await fresh.pubring(['import', file, '--all'])
+      expect(stderr).toContain('Project orders is called orders-here here.')
     } finally {
-      await used.close()
+      await fresh.close()
     }
+  })
+
+  test('keeps what it has created if the id of a later project was taken', async () => {
+    const gone = (await to.test.send('POST', '/v1/projects', { body: { name: 'gone' } })).json()
+    await to.test.send('DELETE', '/v1/projects/gone')
+    const key = { label: 'a', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+    const early = { id: '0f8fad5b-d9cb-469f-a165-70867728950d', name: 'early' }
+    const document = exportOf({ ...early, keys: [key] }, { id: gone.id, name: 'late', keys: [] })
+    const ran = await to.pubring(['import', to.file('a.json', document), '--all'])
+    expect(ran).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining('was, a project with this id'),
+    })
+    expect(await projectsOf(to)).toContainEqual(expect.objectContaining(early))
+    expect(ran.stderr).toContain('Project early was created and stays')
   })
 
   test('creates a project once that two exports of a folder have', async () => {
     const id = '0f8fad5b-d9cb-469f-a165-70867728950e'
-    const { publicKeyPem } = ecKey()
-    const key = { label: 'twice', algorithm: 'ES256', publicKeyPem }
+    const key = { label: 'twice', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
     const folder = mkdtempSync(join(to.folder, 'twice-'))
     for (const name of ['a', 'b']) {
-      const projects = [{ id, name: `twice-${name}`, keys: name === 'a' ? [key] : [] }]
-      writeFileSync(
-        join(folder, `${name}.json`),
-        JSON.stringify({ format: 'pubring-export', version: 1, projects }),
-      )
+      const keys = name === 'a' ? [key] : []
+      writeFileSync(join(folder, `${name}.json`), exportOf({ id, name: `twice-${name}`, keys }))
     }
     const ran = await to.pubring(['import', folder, '--all'])
     expect(ran.code, ran.stderr).toBe(0)
     expect((await projectsOf(to)).filter((project) => project.id === id)).toHaveLength(1)
   })
 
-  test('does not give the keys of a project in use another issuer, but with --kids new', async () => {
-    const used = await startShell()
-    try {
-      await sendImport(used.test, [
-        { name: 'x', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem },
-      ])
-      const file = used.file('all.json', (await from.pubring(['export', '--all'])).stdout)
-      const ran = await used.pubring(['import', file, '--all'])
-      expect(ran).toMatchObject({
-        code: 7,
-        stderr: expect.stringMatching(/Project payments has another id here.*in use/),
-      })
-      const added = await used.pubring([
-        'import',
-        file,
-        '--all',
-        '--kids',
-        'new',
-        '--skip-refused',
-        '--json',
-      ])
-      expect(documentOf(added)).toMatchObject({ created: labels.length + 1 })
-    } finally {
-      await used.close()
-    }
+  test('rejects two projects of one name', async () => {
+    const projects = [1, 2].map(() => ({ id: crypto.randomUUID(), name: 'one-name', keys: [] }))
+    const file = to.file('names.json', exportOf(...projects))
+    expect(await to.pubring(['import', file, '--all'])).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('two projects with the name one-name'),
+    })
   })
-})
-
-test('a writer can import with new kids; keeping kids requires an admin', async () => {
-  const file = to.file('export.json', (await from.pubring(['export'])).stdout)
-  await to.test.send('POST', '/v1/projects', { body: { name: 'writers' } })
-  const env = { PUBRING_API_KEY: await to.test.apiKey('writer') }
-  const kept = await to.pubring(['import', file, '--project', 'writers'], { env })
-  expect(kept).toMatchObject({ code: 5, stderr: expect.stringContaining('--kids new') })
-  const call = ['import', file, '--project', 'writers', '--kids', 'new', '--skip-refused', '--json']
-  const ran = await to.pubring(call, { env })
-  // The one that has expired cannot be registered anew.
-  expect(documentOf(ran)).toMatchObject({ created: labels.length - 1, refused: 1 })
-})
-
-/** The cells of a CSV whose cells are all quoted (RFC 4180). */
-function cellsOf(text: string): string[][] {
-  const rows: string[][] = [[]]
-  for (const [, cell = '', ending] of text.matchAll(/"((?:[^"]|"")*)"(,|\r\n)/g)) {
-    rows.at(-1)?.push(cell.replaceAll('""', '"'))
-    if (ending !== ',') rows.push([])
-  }
-  return rows.filter((cells) => cells.length > 0)
-}
-
-test('no CSV cell reads as a formula, and every label is restored', () => {
-  const anyLabel = fc.oneof(
-    fc.string({ unit: 'grapheme' }),
-    fc
-      .tuple(fc.constantFrom(...'\'=+-@\t\r\n",;'), fc.string())
-      .map(([first, rest]) => first + rest),
-  )
-  const key = {
-    id: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
-    projectId: 'p',
-    algorithm: 'ES256' as const,
-    publicKeyPem: ecKey().publicKeyPem,
-    active: true,
-    createTime: '2024-05-01T10:00:00.000Z',
-    updateTime: '2024-05-01T10:00:00.000Z',
-  }
-  fc.assert(
-    fc.property(anyLabel, anyLabel, (name, label) => {
-      const id = '019ac8f2-6c1e-7d53-a1b0-000000000001'
-      const text = csvHeadings + writeCsv({ id, name, keys: [{ ...key, label }] })
-      for (const cell of cellsOf(text).flat()) expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/u)
-      expect(readCsv(text, 'x')).toMatchObject({
-        entries: [{ project: name, label, key: { kid: key.id } }],
-        projects: [{ id, name }],
-      })
-    }),
-  )
-})
-
-test('a CSV saved by a spreadsheet with semicolons and a byte order mark is read', async () => {
-  const { stdout } = await from.pubring(['export', '--format', 'csv'])
-  const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
-  const lines = cellsOf(stdout).map((cells) => `${cells.map(quoted).join(';')}\n`)
-  const saved = `\uFEFF${lines.join('')}`
-  const { entries } = readCsv(saved, 'x')
-  expect(entries.map(({ label }) => label)).toEqual(labels)
 })
 
 test('an export as PEM keeps the labels on import', async () => {

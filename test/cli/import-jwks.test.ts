@@ -119,6 +119,9 @@ describe('a mixed set', () => {
     ]
     const certificates = shell.file('certs.json', JSON.stringify({ one, two }))
     expect(verdicts(await into(certificates))).toEqual(['one created', 'two created'])
+    expect((await published()).map(({ kid }: Jwk) => kid)).toEqual(
+      expect.arrayContaining(['a', 'b', 'one', 'two']),
+    )
     expect(await imported('n24-e-AAAA.jwk.json')).toEqual(['c refused invalid_jwk'])
   })
 
@@ -158,22 +161,39 @@ describe('a mixed set', () => {
     expect(await published()).toMatchObject(plain)
   })
 
-  test('--kids published keeps the kids of the set in the key set', async () => {
-    const file = setFile(
-      jwk('P-256', { kid: 'arn:aws:kms/1' }),
-      jwk('P-256', { kid: 'no good' }),
-      jwk('P-256'),
-    )
-    const ran = await into(file, '--kids', 'published', '--skip-refused')
-    expect(verdicts(ran)).toEqual([
-      'arn:aws:kms/1 created',
-      'no good refused kid_invalid',
-      'set 3 created',
+  test('a kid becomes the published kid if it can be one, for a writer, too', async () => {
+    const uuid = crypto.randomUUID()
+    const kids = ['arn:aws:kms/1', uuid, 'no good', undefined]
+    const file = setFile(...kids.map((kid) => jwk('P-256', { kid })))
+    const env = { PUBRING_API_KEY: await shell.test.apiKey('writer') }
+    const call = ['import', file, '--project', project, '--json']
+    const ran = await shell.pubring(call, { env })
+    expect(verdicts(ran)).toEqual([...kids.slice(0, 3), 'set 4'].map((label) => `${label} created`))
+    expect(Object(documentOf(ran)).items.map(({ note = '' }) => note)).toEqual([
+      '',
+      '',
+      'Its kid has characters that no published kid has: it gets another.',
+      '',
     ])
-    const [first, second] = (await published()).map(({ kid }: Jwk) => kid)
-    expect([first, second]).toEqual(['arn:aws:kms/1', expect.stringMatching(/^[0-9a-f-]{36}$/)])
     const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
-    expect(list[0].id).not.toBe(first)
+    const ids = list.map(({ id }: Jwk) => id)
+    expect((await published()).map(({ kid }: Jwk) => kid)).toEqual([
+      'arn:aws:kms/1',
+      uuid,
+      ...ids.slice(2),
+    ])
+    expect(ids[1]).not.toBe(uuid)
+    expect(verdicts(await shell.pubring(call, { env }))[0]).toBe('arn:aws:kms/1 present')
+  })
+
+  test('a key that is registered under its kid is present, and under another is rejected', async () => {
+    const own = await into(setFile(jwk('P-256')))
+    const id = Object(documentOf(own)).items[0].kid
+    const [{ kid: _kid, ...members }] = await published()
+    expect(verdicts(await into(setFile({ ...members, kid: id })))).toEqual([`${id} present`])
+    expect(verdicts(await into(setFile({ ...members, kid: 'x' })))).toEqual([
+      'x refused duplicate_key',
+    ])
   })
 
   test('a key that is revoked, expired or not valid yet is registered inactive', async () => {
@@ -233,13 +253,6 @@ describe('a mixed set', () => {
     const ran = await into(file)
     expect(verdicts(ran)).toEqual([])
     expect(await published()).toEqual([])
-  })
-
-  test('--kids keep preserves the kid of a single JWK', async () => {
-    const kid = crypto.randomUUID()
-    const file = shell.file('one.jwk', JSON.stringify(jwk('Ed25519', { kid })))
-    expect((await into(file, '--kids', 'keep')).code).toBe(0)
-    expect(await published()).toMatchObject([{ kid }])
   })
 })
 

@@ -1,4 +1,3 @@
-import { createPublicKey } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -133,25 +132,6 @@ test('an interrupted import says how many keys are registered, and the next one 
   expect(documentOf(again)).toMatchObject({ created: 200, present: 1_000 })
 })
 
-test('authorized_keys has a key a line, called like its comment', async () => {
-  const line = (comment: string) => {
-    const { x = '' } = createPublicKey(edKey().publicKeyPem).export({ format: 'jwk' })
-    const string = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes])
-    const blob = [Buffer.from('ssh-ed25519'), Buffer.from(x, 'base64url')].map(string)
-    return `ssh-ed25519 ${Buffer.concat(blob).toString('base64')}${comment}`
-  }
-  const lines = [
-    '# team',
-    line(' alice@laptop'),
-    '',
-    `no-pty,command="a b" ${line(' bob in Berlin')}`,
-    line(''),
-  ]
-  const ran = await into(shell.file('authorized_keys', lines.join('\n')))
-  expect(documentOf(ran)).toMatchObject({ created: 3, refused: 0 })
-  expect(await labels()).toEqual(['alice@laptop', 'bob in Berlin', 'authorized_keys 5'])
-})
-
 describe('PEM blocks', () => {
   test('each of 300 commented blocks is a key named by the line before it', async () => {
     const blocks = pems(300).map((pem, index) => `note\n# signer ${index}, =1+1\n${pem}`)
@@ -183,9 +163,9 @@ describe('PEM blocks', () => {
     expect(itemsOf(ran)[2]?.place).toMatch(/odd\.pem, block 3$/)
   })
 
-  test('labels come from the file and --name-prefix, algorithms from the key and --algorithm', async () => {
+  test('labels come from the file and --label-prefix, algorithms from the key and --algorithm', async () => {
     const file = shell.file('spring.pem', rsaKey().publicKeyPem)
-    await into(file, '--name-prefix', 'old ', '--algorithm', 'PS256')
+    await into(file, '--label-prefix', 'old ', '--algorithm', 'PS256')
     const mixed = [edKey().publicKeyPem, ecPem(), rsaKey().publicKeyPem].join('\n')
     await into(shell.file('mixed.pem', mixed), '--algorithm', 'PS512')
     expect((await keys()).map(({ label, algorithm }) => `${label}: ${algorithm}`)).toEqual([
@@ -224,6 +204,7 @@ describe('other sources', () => {
     ['text without keys', 'hello', /holds no keys/],
     ['invalid JSON', '{"keys": [', /not valid JSON/],
     ['unrelated JSON', '{"a": 1}', /holds no keys/],
+    ['a table', 'label,publicKey\na,MFkw', /holds no keys/],
   ])('%s is rejected', async (_name, text, message) => {
     const ran = await into(shell.file('odd.txt', text))
     expect(ran).toMatchObject({ code: 66, stdout: '', stderr: expect.stringMatching(message) })

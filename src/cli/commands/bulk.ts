@@ -6,7 +6,7 @@ import { addProjectCommand, sessionAction, yesOption } from './options.ts'
 export function registerBulk(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'import', 'Register many public keys, all or none', {
     notes:
-      'The source is a file (PEM blocks, a JWKS, certificates by kid, authorized_keys, CSV or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
+      'The source is a file (PEM blocks, a JWKS, certificates by kid or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. The kid of a key set stays the published kid; an API key with the role admin for all projects restores an export with its ids and times. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
       'pubring import keys.pem --dry-run',
       'pubring import https://login.example.com/jwks.json --project payments',
@@ -22,31 +22,21 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     )
     .option('-a, --algorithm <name>', 'Algorithm of keys that fit it and have none in the source')
     .option('--label-prefix <text>', 'Prefix for every label')
-    .addOption(new Option('--name-prefix <text>').hideHelp())
-    .on('option:name-prefix', function (this: Command, text: string) {
-      this.setOptionValue('labelPrefix', text)
-    })
-    .addOption(
-      new Option(
-        '--kids <which>',
-        'Kids: keep, with times (needs an admin API key); published: keep them in the key set only; or new; default: keep those of an export',
-      ).choices(['keep', 'published', 'new']),
-    )
     .option('--skip-refused', 'Import the other keys if some are rejected')
     .option('--dry-run', 'Show what would be imported, and import nothing')
     .option('--allow-http', 'Allow the address of a key set to be http')
     .action(sessionAction(terminal, async () => (await import('../import/run.ts')).importSource))
   addProjectCommand(program, 'export', 'Write the keys of one project or of all to stdout', {
     notes:
-      'json and csv contain everything that import needs to restore the keys. jwks is the key set that verifiers get, pem the bare keys.',
-    examples: ['pubring export > payments.json', 'pubring export --all --format csv > keys.csv'],
+      'json contains everything that import needs to restore the keys. jwks is the key set that verifiers get, pem the bare keys.',
+    examples: ['pubring export > payments.json', 'pubring export --all > everything.json'],
   })
     .addOption(
       new Option('--all', 'Export all projects that the API key can access').conflicts('project'),
     )
     .addOption(
       new Option('--format <format>', 'Output format')
-        .choices(['json', 'jwks', 'pem', 'csv'])
+        .choices(['json', 'jwks', 'pem'])
         .default('json'),
     )
     .action(sessionAction(terminal, async () => (await import('../import/export.ts')).exportKeys))

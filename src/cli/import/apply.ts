@@ -38,9 +38,9 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   if (declared !== undefined) selectProject(session, declared, file)
   const { project } = session
   const entries = keys.map(({ entry }) => entry)
-  const rows = toRows(entries, { project })
-  const privateKey = privateKeyError(rows)
+  const privateKey = privateKeyError(entries)
   if (privateKey !== undefined) throw privateKey
+  const rows = toRows(entries, { project })
   const existing = await unless('project_not_found', client.keys.list(project))
   const registered = await findRegistered(session, rows, existing !== undefined)
   const all = registered.map((row) => ({ ...row, declared: keys[row.number - 1]?.declared ?? {} }))

@@ -2,16 +2,15 @@ import type { Client } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { writeAll } from '../terminal/terminal.ts'
-import { csvHeadings, writeCsv } from './sources/csv.ts'
 import { type ExportedKey, type ExportedProject, exportParts } from './sources/export-document.ts'
 
 /**
- * Writes the keys of one project or of all to stdout, project by project; `json` and `csv` can be
- * imported in full, and `json` also has the projects without keys.
+ * Writes the keys of one project or of all to stdout, project by project; `json` can be
+ * imported in full, and has the projects without keys, too.
  */
 export async function exportKeys(
   session: Session,
-  { all, format }: { all?: true; format: 'json' | 'jwks' | 'pem' | 'csv' },
+  { all, format }: { all?: true; format: 'json' | 'jwks' | 'pem' },
 ): Promise<void> {
   const { client, terminal } = session
   if (format === 'jwks' && all) {
@@ -43,9 +42,8 @@ interface Writer {
   end: string
 }
 
-const writers: Readonly<Record<'json' | 'csv' | 'pem', Writer>> = {
+const writers: Readonly<Record<'json' | 'pem', Writer>> = {
   json: { start: exportParts.start, write: exportParts.project, end: exportParts.end },
-  csv: { start: () => csvHeadings, write: writeCsv, end: '' },
   pem: { start: () => '', write: toPemBlocks, end: '' },
 }
 

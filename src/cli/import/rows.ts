@@ -44,11 +44,8 @@ interface RowOptions {
   /** For the keys that it fits and for which the source names none. */
   algorithm?: Algorithm | undefined
   labelPrefix?: string | undefined
-  /**
-   * Whether to keep kids and times; by default those of keys with a `createTime`. `published` makes
-   * the kids of the source the published ones.
-   */
-  kids?: 'keep' | 'new' | 'published' | undefined
+  /** Whether keys of an export keep their ids and times; without it, their ids become published kids. */
+  keepsIds?: boolean
 }
 
 /** The rows for the entries of a source, with what can be rejected before sending anything. */
@@ -90,20 +87,19 @@ function rejectionOf({ algorithm }: SourceKey, twin: string | undefined): Reject
 }
 
 function toItem(
-  { kid, publishedKid, createTime, updateTime, algorithm: named, ...others }: SourceKey,
+  { id, publishedKid, createTime, updateTime, algorithm: named, ...others }: SourceKey,
   name: string,
   material: KeyMaterial | undefined,
-  { algorithm, kids }: RowOptions,
+  { algorithm, keepsIds = false }: RowOptions,
 ): KeyImportItem {
-  const restores = kids === 'keep' || (kids === undefined && createTime !== undefined)
-  const restored = Object.entries({ kid, createTime, updateTime }).filter(([, value]) => value)
-  const published = kids === 'published' ? (publishedKid ?? kid) : publishedKid
+  const kids = keepsIds
+    ? { kid: id, createTime, updateTime, publishedKid }
+    : { publishedKid: publishedKid ?? id }
   return {
     ...others,
-    ...(published === undefined || kids === 'new' ? {} : { publishedKid: published }),
+    ...present(kids),
     name,
     algorithm: isAlgorithm(named) ? named : chooseAlgorithm(material, algorithm),
-    ...(restores ? Object.fromEntries(restored) : {}),
   }
 }
 
@@ -118,8 +114,10 @@ function chooseAlgorithm(
 }
 
 /** The error for a source with a private key, which keeps every other key from being sent. */
-export function privateKeyError(rows: readonly ImportRow[]): CommandError | undefined {
-  const found = rows.filter(({ errors }) => errors.some(({ code }) => code === privateKeyCode))
+export function privateKeyError(entries: readonly SourceEntry[]): CommandError | undefined {
+  const found = entries.filter(
+    (entry) => 'rejection' in entry && entry.rejection.code === privateKeyCode,
+  )
   const [first] = found
   if (first === undefined) return undefined
   const others = found.length === 1 ? '' : `, and ${found.length - 1} more`

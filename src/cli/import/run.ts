@@ -1,4 +1,4 @@
-import { hasCode, type Session } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import { parseAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
@@ -12,6 +12,7 @@ import { markPresent, settleUnanswered } from './registered.ts'
 import { countRows, printImport } from './report.ts'
 import { type ImportRow, privateKeyError, toRows } from './rows.ts'
 import { type SendOptions, sendRows } from './send.ts'
+import type { SourceEntry } from './sources/entry.ts'
 import { readSource } from './sources/read.ts'
 
 /** Flags of `import`. */
@@ -19,7 +20,6 @@ interface ImportFlags {
   all?: true
   algorithm?: string
   labelPrefix?: string
-  kids?: 'keep' | 'new' | 'published'
   skipRefused?: true
   dryRun?: true
   allowHttp?: true
@@ -34,7 +34,7 @@ export async function importSource(
   source: string,
   flags: ImportFlags,
 ): Promise<void> {
-  const { labelPrefix, kids } = flags
+  const { labelPrefix } = flags
   const { all = false, dryRun = false, skipRefused = false, allowHttp = false } = flags
   const { terminal, timeoutMs } = session
   const algorithm = parseAlgorithm(flags.algorithm)
@@ -42,14 +42,14 @@ export async function importSource(
   const { entries, projects } = await readSource(source, terminal, { timeoutMs, allowHttp, signal })
   requireProjects(entries, all)
   const project = all ? undefined : session.project
-  const rows = toRows(entries, { project, algorithm, labelPrefix, kids })
-  const privateKey = privateKeyError(rows)
+  const privateKey = privateKeyError(entries)
+  const keepsIds = privateKey === undefined && (await canKeepIds(session, entries))
+  const rows = toRows(entries, { project, algorithm, labelPrefix, keepsIds })
   if (privateKey !== undefined) {
     printImport(session, rows, dryRun)
     throw privateKey
   }
-  const keepsIds = kids !== 'new'
-  const missing = all ? await findMissingProjects(session, rows, { projects, keepsIds }) : []
+  const missing = all ? await findMissingProjects(session, rows, projects) : []
   if (dryRun) skipMissingProjects(session, missing, rows)
   const created = new Set(missing.map(({ name }) => name))
   await markPresent(
@@ -62,6 +62,13 @@ export async function importSource(
   printImport(session, rows, dryRun)
   const error = overflow ?? refusedError(rows, flags)
   if (error !== undefined) throw error
+}
+
+/** Only an admin of all projects may restore the ids and times of an export. */
+async function canKeepIds({ client }: Session, entries: readonly SourceEntry[]): Promise<boolean> {
+  if (!entries.some((entry) => 'key' in entry && entry.key.id !== undefined)) return false
+  const { grants } = await client.sessions.self()
+  return grants.some(({ role, projectId }) => role === 'admin' && projectId === undefined)
 }
 
 async function sendWithProgress(
@@ -84,23 +91,10 @@ async function sendWithProgress(
         `Interrupted: ${known}${created + present} of ${rows.length} keys are registered. Run the same command again: it goes on with the rest.`,
       )
     }
-    throw withAdvice(error, rows)
+    throw error
   } finally {
     bar.stop()
   }
-}
-
-/** Points to `--kids` if the server forbids to keep kids and times. */
-function withAdvice(error: unknown, rows: readonly ImportRow[]): unknown {
-  if (!hasCode(error, 'insufficient_role')) return error
-  if (rows.every(({ item }) => item?.createTime === undefined && item?.kid === undefined)) {
-    return error
-  }
-  const message = 'Keeping kids and times requires an API key with the role admin for all projects.'
-  return new CommandError('forbidden', message, {
-    code: error.code,
-    hints: ['With --kids new, the keys get new ones.'],
-  })
 }
 
 function refusedError(

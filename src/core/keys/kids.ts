@@ -20,10 +20,16 @@ export function findByKid<Key extends KidNames>(
   return keys.find((key) => key.id === id || key.publishedKid === kid)
 }
 
+const publishable = /^[A-Za-z0-9._~:/+=@-]{1,255}$/
+
+export function isPublishableKid(text: string): boolean {
+  return publishable.test(text) && text !== placeholderKid
+}
+
 /** Throws `invalid_request`. */
 export function parsePublishedKid(text: string): string {
   const invalid = (detail: string) => invalidField('/publishedKid', 'kid_invalid', detail)
-  if (!/^[A-Za-z0-9._~:/+=@-]{1,255}$/.test(text)) {
+  if (!publishable.test(text)) {
     throw invalid('publishedKid must have 1 to 255 characters of A-Z a-z 0-9 . _ ~ : / + = @ -')
   }
   if (text === placeholderKid) {

@@ -1,4 +1,5 @@
 import type { KeyImportItem } from '../../../../client/src/index.ts'
+import { isPublishableKid } from '../../../core/keys/kids.ts'
 import { containsSecret } from '../../../intake/secrets/detector.ts'
 import { parseJson } from '../../../runtime/json.ts'
 import { present } from '../../../runtime/present.ts'
@@ -12,24 +13,31 @@ export interface Rejection {
 }
 
 /** What a source states about a key; the import decides the rest. */
-export type SourceKey = Pick<KeyImportItem, 'publicKeyPem'> &
-  Partial<Omit<KeyImportItem, 'publicKeyPem' | 'name' | 'algorithm'>> & { algorithm?: string }
+export interface SourceKey
+  extends Pick<
+    KeyImportItem,
+    'publicKeyPem' | 'active' | 'expireTime' | 'createTime' | 'updateTime' | 'publishedKid'
+  > {
+  /** The id that the key has in the registry that exported it. */
+  id?: string
+  algorithm?: string
+}
 
 /** A key, or why there is none; `note` says what was repaired without loss on reading. */
 export type EntryContent = { key: SourceKey; note?: string } | { rejection: Rejection }
 
 /** One entry of a source. */
 export type SourceEntry = EntryContent & {
-  /** The project that an export names. */
+  /** The id of the project that an export names. */
   project?: string
   /** For a person: `keys.pem, block 6`. */
   place: string
   label: string
 }
 
-/** A project as an export names it; other sources do not know its id. */
+/** A project of an export. */
 export interface SourceProject {
-  id?: string
+  id: string
   name: string
 }
 
@@ -37,8 +45,6 @@ export interface SourceProject {
 export interface Source {
   entries: SourceEntry[]
   projects: SourceProject[]
-  /** For a person: what was guessed on reading. */
-  notes?: string[]
 }
 
 export const privateKeyCode = 'private_key_submitted'
@@ -69,8 +75,18 @@ export function convert(content: Buffer, place: string): EntryContent | undefine
   }
 }
 
+/**
+ * The kid of a source as the published kid of its key, so that tokens that carry it go on verifying,
+ * or a note that it cannot be one.
+ */
+export function publishedKidOf(kid: unknown): { fields: { publishedKid?: string }; note?: string } {
+  if (typeof kid !== 'string') return { fields: {} }
+  if (isPublishableKid(kid)) return { fields: { publishedKid: kid } }
+  return { fields: {}, note: 'Its kid has characters that no published kid has: it gets another.' }
+}
+
 const textMembers = [
-  'kid',
+  'id',
   'publishedKid',
   'algorithm',
   'createTime',
@@ -102,7 +118,7 @@ export function readDocument(text: string, name: string, ...hints: string[]): ob
 }
 
 /** The files of a folder that are read. */
-export const extensions = /\.(?:pem|pub|crt|cer|der|jwk|jwks|json|csv)$/i
+export const extensions = /\.(?:pem|pub|crt|cer|der|jwk|jwks|json)$/i
 
 /** The name of a file without folder and extension. */
 export function stem(name: string): string {

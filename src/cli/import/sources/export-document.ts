@@ -38,10 +38,13 @@ export function readExport(document: object, name: string): Source {
   }
   const read = projects.map((value) => {
     const { id, name: project, keys } = Object(value)
+    if (typeof id !== 'string' || typeof project !== 'string') {
+      throw fileError(`${name} has a project without an id or without a name.`)
+    }
     const entries = readKeys(Array.isArray(keys) ? keys : [], name)
     return {
-      project: { name: String(project), ...(typeof id === 'string' ? { id } : {}) },
-      entries: entries.map((entry) => ({ ...entry, project: String(project) })),
+      project: { id, name: project },
+      entries: entries.map((entry) => ({ ...entry, project: id })),
     }
   })
   return {
@@ -84,6 +87,6 @@ export function readKeys(keys: readonly unknown[], name: string): SourceEntry[] 
     }
     const { expireTime = '' } = others
     if (typeof expireTime !== 'string') throw fileError(`expireTime of ${place} must be text.`)
-    return recordEntry({ ...others, kid: id, label, publicKeyPem, active: active !== false }, place)
+    return recordEntry({ ...others, id, label, publicKeyPem, active: active !== false }, place)
   })
 }

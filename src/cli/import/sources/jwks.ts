@@ -8,13 +8,21 @@ import {
 } from '../../../intake/kinds/public-jwk.ts'
 import { toPem } from '../../keys/conversion.ts'
 import { isAlgorithm } from '../../keys/kinds.ts'
-import { type EntryContent, privateEntry, type Rejection, type SourceEntry, stem } from './entry.ts'
+import {
+  type EntryContent,
+  privateEntry,
+  publishedKidOf,
+  type Rejection,
+  type SourceEntry,
+  stem,
+} from './entry.ts'
 
 /**
  * The keys of a JWKS (RFC 7517). An entry for encryption, a symmetric key, an unknown type and a
  * second entry with the same `kid` are rejected. Numbers with padding or with superfluous or missing
- * zeros are normalized (RFC 7518). The label is the `kid`. Pubring's placeholder is no key. What an
- * entry says about its own validity decides whether the key is active.
+ * zeros are normalized (RFC 7518). The `kid` is the label and the published kid.
+ * Pubring's placeholder is no key. What an entry says about its own validity decides whether the key
+ * is active.
  */
 export function readJwks(keys: readonly unknown[], name: string): SourceEntry[] {
   const kids = new Set<string>()
@@ -67,16 +75,17 @@ function readKey(jwk: Jwk): EntryContent {
       ([name, value]) => jwk[name] === value,
     )
     const validity = validityOf(jwk)
+    const published = publishedKidOf(jwk.kid)
     const notes = [
       ...(isNormalized ? [] : ['Its numbers were normalized (padding or zeros).']),
-      ...(validity.note === undefined ? [] : [validity.note]),
+      ...[validity.note, published.note].filter((note) => note !== undefined),
     ]
     return {
       key: {
         publicKeyPem: toPem(key),
         ...validity.fields,
+        ...published.fields,
         ...(typeof jwk.alg === 'string' ? { algorithm: jwk.alg } : {}),
-        ...(typeof jwk.kid === 'string' ? { kid: jwk.kid } : {}),
       },
       ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
     }

@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import { isLoopback } from '../../connection/connection.ts'
 import { fetchRemote } from '../../connection/remote.ts'
 import { isDer } from '../../keys/conversion.ts'
-import { sshComment } from '../../keys/ssh.ts'
 import { type CommandError, fileError, usageError } from '../../terminal/failures.ts'
 import { readBytes, sourceName } from '../../terminal/files.ts'
 import { notify, type Terminal } from '../../terminal/terminal.ts'
-import { isCsv, readCsv } from './csv.ts'
 import {
   convert,
   extensions,
   privateEntry,
+  publishedKidOf,
   readDocument,
   type Source,
   type SourceEntry,
@@ -35,7 +34,7 @@ export async function readSource(
   options: FetchOptions,
 ): Promise<Source> {
   if (/^https?:\/\//i.test(source)) {
-    return readWithNotes(await fetchKeySet(source, options), new URL(source).hostname, terminal)
+    return readContent(await fetchKeySet(source, options), new URL(source).hostname)
   }
   const entry = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
   return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
@@ -59,13 +58,7 @@ async function readFolder(folder: string, terminal: Terminal): Promise<Source> {
 }
 
 async function readFile(file: string, terminal: Terminal): Promise<Source> {
-  return readWithNotes(await readBytes(file, terminal, maxFileBytes), sourceName(file), terminal)
-}
-
-function readWithNotes(bytes: Buffer, name: string, terminal: Terminal): Source {
-  const source = readContent(bytes, name)
-  for (const note of source.notes ?? []) notify(terminal, note)
-  return source
+  return readContent(await readBytes(file, terminal, maxFileBytes), sourceName(file))
 }
 
 /** Reads content of any supported format; `name` is what messages call it. */
@@ -74,11 +67,8 @@ export function readContent(bytes: Buffer, name: string): Source {
   const isBinary = isDer(bytes)
   if (!isBinary) {
     if (/^\s*[{[]/.test(text)) return readJson(text, name)
-    if (isCsv(text)) return readCsv(text, name)
     const entries = readPemBlocks(text, name)
     if (entries.length > 0) return withoutProjects(entries)
-    const lines = readSshLines(text, name)
-    if (lines.length > 0) return withoutProjects(lines)
   }
   const label = stem(name)
   const secret = privateEntry(isBinary ? bytes.toString('base64') : text, name, label)
@@ -91,25 +81,6 @@ export function readContent(bytes: Buffer, name: string): Source {
 function withoutProjects(entries: SourceEntry[]): Source {
   return { entries, projects: [] }
 }
-
-/** SSH public keys, one a line, as in `authorized_keys`; none if another line is among them. */
-function readSshLines(text: string, name: string): SourceEntry[] {
-  const all = text.replace(/^\uFEFF/, '').split(/\r\n?|\n/)
-  const numbered = all.map((line, index) => ({ line: line.trim(), number: index + 1 }))
-  const lines = numbered.filter(({ line }) => line !== '' && !line.startsWith('#'))
-  if (!lines.every(({ line }) => sshLine.test(line))) return []
-  return lines.map(({ line, number }) => {
-    const place = lines.length === 1 ? name : `${name}, line ${number}`
-    const fallback = lines.length === 1 ? stem(name) : `${stem(name)} ${number}`
-    const label = sshComment(line) ?? fallback
-    const content = convert(Buffer.from(line), place)
-    const secret = privateEntry(line, place, fallback)
-    return secret ?? { place, label, ...(content ?? { key: { publicKeyPem: line } }) }
-  })
-}
-
-/** Options may stand in front of the type (sshd(8)). */
-const sshLine = /(?:^|[\s"'])(?:ssh|ecdsa|sk)-[\w@.-]+[ \t]+AAAA/
 
 function readJson(text: string, name: string): Source {
   const document = readDocument(text, name)
@@ -137,14 +108,15 @@ function readPemMap(members: [kid: string, pem: unknown][], name: string): Sourc
     if (secret !== undefined) return secret
     const content = convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
     if ('rejection' in content) return { place, label: kid, ...content }
-    return { place, label: kid, key: { ...content.key, kid } }
+    const { fields, ...note } = publishedKidOf(kid)
+    return { place, label: kid, key: { ...content.key, ...fields }, ...note }
   })
 }
 
 function unknownContent(name: string): CommandError {
   return fileError(
     `${name} holds no keys that can be imported.`,
-    'Supported: PEM blocks, a JWKS, certificates by kid, authorized_keys, an export of pubring, and CSV with a column publicKey.',
+    'Supported: PEM blocks, a JWKS, certificates by kid, and an export of pubring.',
   )
 }
 
