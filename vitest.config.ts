@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { patience } from './test/support/waiting.ts'
 
 /** Files that depend on the store, run on both engines. */
 const onBothEngines = [
@@ -34,8 +35,10 @@ export default defineConfig({
     setupFiles: 'test/support/setup/worker.ts',
     // Two cores: tests wait for a third of their time, for processes, outages and time limits.
     maxWorkers: 5,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Limits that are only limits: a machine may be slow, or busy with something else.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: patience } },
     globalSetup: 'test/support/setup/databases.ts',
     projects: [
       {

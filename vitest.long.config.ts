@@ -10,7 +10,7 @@ export default defineConfig({
     // Most of them wait for outages to pass.
     maxWorkers: 4,
     testTimeout: 900_000,
-    hookTimeout: 60_000,
+    hookTimeout: 900_000,
     provide: { engine: 'sqlite' },
   },
 })

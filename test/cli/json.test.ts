@@ -94,7 +94,7 @@ test('every command that calls a server prints one JSON document with --json', a
     if (args[0] === 'api-key' && args[1] === 'create')
       rememberSecret('an API key', Object(document).apiKey)
   }
-}, 60_000)
+})
 
 test('every command that opens the database prints one JSON document with --json', async () => {
   const here = openShell(() => ({}))
@@ -123,4 +123,4 @@ test('every command that opens the database prints one JSON document with --json
   } finally {
     here.remove()
   }
-}, 60_000)
+})

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
 import { startTlsProxy, type TlsProxy } from '../support/network/tls-proxy.ts'
+import { waitUntil } from '../support/waiting.ts'
 import { type Ran, startShell } from './support.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
@@ -114,7 +115,7 @@ test('Ctrl-C ends events --follow with exit code 130', async () => {
     })
   }
   const closed = once(child, 'close')
-  await vi.waitUntil(() => output.includes('key.created'), { timeout: 10_000 })
+  await waitUntil(() => output.includes('key.created'))
   child.kill('SIGINT')
   expect(await closed).toEqual([130, null])
   expect(output).not.toMatch(/Error|abort/i)

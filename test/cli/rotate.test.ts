@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
+import { waitUntil } from '../support/waiting.ts'
 import { type Ran, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>
@@ -52,7 +53,7 @@ test('it stops before the switch, and anyone resumes; the server ends the old ke
   expect(await states()).toEqual({ old: 'on', new: 'on' })
   const third = await pubring('key', 'rotate', '--resume', rotation.id.slice(0, 13), '--json')
   expect(documentOf(third)).toMatchObject({ old, schedule: { disableTime: expect.any(String) } })
-  await expect.poll(states, { timeout: 10_000, interval: 200 }).toEqual({ old: 'off', new: 'on' })
+  await expect.poll(states, { interval: 200 }).toEqual({ old: 'off', new: 'on' })
   const done = await pubring('key', 'rotate', '--resume', rotation.id)
   expect(done.stderr).toMatch(/4\. The old key, .*, is off since/)
 })
@@ -104,7 +105,7 @@ test('interrupted while it waits, it prints the command that resumes it', async 
   const times = ['--token-lifetime', '6s', '--delete', '2d', '--descendants', 'true']
   const args = ['key', 'rotate', file, '--label', 'new', ...times]
   const rotating = shell.pubring([...args, '--project', 'left'], { signal: controller.signal })
-  await vi.waitUntil(async () => (await list()).length > 0, { timeout: 20_000, interval: 20 })
+  await waitUntil(async () => (await list()).length > 0)
   controller.abort()
   const ran = await rotating
   expect(ran).toMatchObject({ code: 130, stdout: '' })

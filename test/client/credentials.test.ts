@@ -3,6 +3,7 @@ import { type Client, type ClientOptions, createClient } from '../../client/src/
 import type { TrustPolicy } from '../../src/contract/trust/policies.ts'
 import { startTrustApp, type TrustApp } from '../support/app/trust.ts'
 import { ecKey } from '../support/keys/pem.ts'
+import { waitFor } from '../support/waiting.ts'
 
 let server: TrustApp
 let url: string
@@ -65,7 +66,7 @@ test('an API key is renewed while the last one is still valid, and used meanwhil
   expect(counts.tokens).toBe(1)
   advance(lifetimeMs * 0.1)
   await Promise.all([client.keys.list(project), client.keys.list(project)])
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     await client.keys.list(project)
     expect(sent.size).toBe(2)
   })

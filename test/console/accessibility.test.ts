@@ -149,7 +149,7 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
   ]
 }
 
-test('axe finds no fault on any page, and each has its title', { timeout: 90_000 }, async () => {
+test('axe finds no fault on any page, and each has its title', async () => {
   const page = await console_.open('/')
   const faults: Record<string, string[]> = {}
   for (const [route, title] of Object.entries(pages())) {
@@ -161,7 +161,7 @@ test('axe finds no fault on any page, and each has its title', { timeout: 90_000
   expect(faults).toEqual({})
 })
 
-test('axe finds no fault in any menu, dialog and error', { timeout: 120_000 }, async () => {
+test('axe finds no fault in any menu, dialog and error', async () => {
   const page = await console_.open('/')
   const faults: Record<string, string[]> = {}
   for (const [name, route, ...steps] of open()) {
@@ -246,7 +246,7 @@ test('the focus returns after dialogs and menus, and stays after changes of tab 
   await expectFocus('h1: default')
 })
 
-test('no page is wider than a phone', { timeout: 60_000 }, async () => {
+test('no page is wider than a phone', async () => {
   const page = await console_.open('/', phone)
   for (const route of Object.keys(pages())) {
     await go(page, route)

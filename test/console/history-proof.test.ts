@@ -76,7 +76,6 @@ function verifyExport(name: string, vkey: string) {
 test('a history says what the log has, and is verified and exported in the browser', async () => {
   const { client } = console_
   const page = await console_.open(`/projects/${projectId}/history`)
-  page.setDefaultTimeout(10_000)
   await page.getByText('Not in the log yet').waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
 
@@ -122,7 +121,6 @@ test('a history says what the log has, and is verified and exported in the brows
 test('a history that was altered, cut off or exchanged is called broken', async () => {
   const { client } = console_
   const page = await console_.open(`/projects/${projectId}/history`)
-  page.setDefaultTimeout(10_000)
   await page.locator('[data-logged]').waitFor()
   const system = await client.log.prove()
   const alterations: [string, (answer: object[]) => object, string][] = [
@@ -150,7 +148,6 @@ test('a history that was altered, cut off or exchanged is called broken', async 
 
 test('a history asks for ten minutes whether the log has its events, so that an unattended session ends', async () => {
   const page = await console_.open(`/projects/${projectId}/history`)
-  page.setDefaultTimeout(10_000)
   const answer = () => page.waitForResponse('**/ledger-proof*')
   await page.clock.install()
   await page.reload()
@@ -178,7 +175,6 @@ test('the ledger of the system is verified and exported page by page, until the 
   const { revision } = await client.log.prove()
   expect(revision).toBeGreaterThan(200)
   const page = await console_.open('/ledger')
-  page.setDefaultTimeout(10_000)
   await verify(page)
   await page.getByText(/^Verified: events 1 to 2\d\d/).waitFor()
   await exportFrom(page, 'system')

@@ -55,9 +55,7 @@ const faultsOf = (page: Page) =>
 /** The navigation needs a moment to move. */
 async function expectReadable(page: Page, width: number, where: string): Promise<void> {
   await page.setViewportSize({ width, height: 800 })
-  await expect
-    .poll(() => faultsOf(page), { message: `${where} at ${width}`, timeout: 3_000 })
-    .toEqual([])
+  await expect.poll(() => faultsOf(page), { message: `${where} at ${width}` }).toEqual([])
 }
 
 test('no state is cut and no word broken by long labels, at any width', async () => {

@@ -24,7 +24,6 @@ beforeAll(async () => {
   await client.keys.update(projectId, kid, { label: 'orders, spring' })
   await add('short-lived', { expireTime: new Date(Date.now() + 700).toISOString() })
   page = await console_.open('/')
-  page.setDefaultTimeout(10_000)
 })
 afterAll(() => console_.close())
 

@@ -19,7 +19,6 @@ beforeAll(async () => {
   // Short, so that a rotation need not wait long.
   console_ = await openConsole({ PUBRING_JWKS_MAX_AGE: '1' })
   page = await console_.open('/')
-  page.setDefaultTimeout(10_000)
 })
 afterAll(() => console_.close())
 beforeEach(async () => {

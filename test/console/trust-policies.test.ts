@@ -20,7 +20,6 @@ function tokenWith(claims: object): string {
 
 test('a policy is made from “owner/repo”, says what it allows, and is refused while too wide', async () => {
   const page = await console_.open('/trust-policies')
-  page.setDefaultTimeout(10_000)
   await page.getByRole('button', { name: 'New policy' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Owner/repo').fill('acme/orders')
@@ -67,7 +66,6 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
     project: 'default',
   })
   const page = await console_.open('/trust-policies')
-  page.setDefaultTimeout(10_000)
   await page.getByRole('button', { name: 'Check a token deploy' }).click()
   const dialog = page.getByRole('dialog')
   const check = async (token: string) => {

@@ -40,7 +40,7 @@ test('the session of the README prints what it shows', async () => {
     expect(levelled(`${command}\n${stdout}`.trim())).toBe(levelled(entry.trim()))
   }
   await stopServer(server)
-}, 120_000)
+})
 
 test('the revocation times in the README match the last measurement', () => {
   const measured = readFileSync(join(root, 'docs/verifying.md'), 'utf8')

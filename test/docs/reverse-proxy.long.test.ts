@@ -81,7 +81,7 @@ test.concurrent.each(programs)(
       return stdout
     }
     try {
-      await expect.poll(() => curl(`${url}/health/live`), { timeout: 10_000 }).toContain('"ok"')
+      await expect.poll(() => curl(`${url}/health/live`)).toContain('"ok"')
       const jwks = `${url}/v1/projects/${server.project.id}/.well-known/jwks.json`
       const shown = await curl('-D', '-', jwks)
       const [, etag = ''] = /^etag: (.*)\r$/im.exec(shown) ?? []

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
@@ -16,6 +16,7 @@ import {
 } from '../support/server/process.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, origin } from '../support/store/store.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 const { folder, remove } = temporaryFolder()
@@ -123,7 +124,7 @@ describe('pubring audit, beside a server', () => {
     const { code, stdout } = await audit('--deactivate')
     expect(code).toBe(1)
     expect(stdout.match(/known, deactivated/g)).toHaveLength(3)
-    await vi.waitUntil(async () => !(await published()), { timeout: 1_000 })
+    await waitUntil(async () => !(await published()))
     const list = await fetch(`${server.url}/v1/projects/one/jwt-keys`, {
       headers: { 'X-Api-Key': server.apiKey },
     })
@@ -173,7 +174,7 @@ describe('an interrupted audit', () => {
   ] as const)('%s keeps the results so far', async (signal, expected) => {
     const before = passed()
     const { child, ended } = startAudit()
-    await vi.waitUntil(() => passed() > before, { timeout: 20_000, interval: 5 })
+    await waitUntil(() => passed() > before)
     child.kill(signal)
     const { code, stdout, stderr } = await ended
     expect(code).toBe(expected)

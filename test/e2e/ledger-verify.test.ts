@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rsaKey } from '../support/keys/pem.ts'
 import { pubring } from '../support/server/command.ts'
 import {
@@ -10,6 +10,7 @@ import {
   temporaryFolder,
   whenReady,
 } from '../support/server/process.ts'
+import { waitFor } from '../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
@@ -104,8 +105,7 @@ describe('pubring ledger verify', () => {
       return keys.map(({ kid }) => kid)
     }
     expect(await kids()).toHaveLength(2)
-    const options = { timeout: 25_000, interval: 100 }
-    await vi.waitFor(async () => expect(await kids()).toEqual(['no-active-key']), options)
+    await waitFor(async () => expect(await kids()).toEqual(['no-active-key']))
     expect(again.output()).toMatch(/"code":"contradicted","cause":"ledger [0-9a-f-]{36}, ledger/)
   })
 })

@@ -33,7 +33,7 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     }
     one = await replicas.add()
     other = await replicas.add()
-  }, 60_000)
+  })
   afterAll(() => dispose())
 
   /** Twenty concurrent calls, half of them to each process. */
@@ -150,7 +150,7 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     const id = await createProject(other, 'short-lived')
     expect(await kidsOf(one, 'short-lived')).toEqual([])
     expect(await publishedKids(one, id)).toEqual([])
-  }, 60_000)
+  })
 })
 
 async function newDatabase(

@@ -131,7 +131,7 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
     const app = await startApp({ database: there })
     expect(await readApi(app, apiKey)).toEqual(before)
     await app.close()
-  }, 60_000)
+  })
 
   test('is rejected, and writes nothing, if the target has other data', async () => {
     const other = await blank('postgres')

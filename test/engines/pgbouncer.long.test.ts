@@ -4,13 +4,14 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { freePort } from '../support/server/process.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 let database: TestDatabase
 let folder: string
@@ -48,7 +49,7 @@ ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeou
   })
   await Promise.race([once(bouncer, 'spawn'), once(bouncer, 'error')])
   url = `postgres://postgres@127.0.0.1:${own}${pathname}`
-  await vi.waitUntil(() => connect().catch(() => undefined), { timeout: 10_000, interval: 50 })
+  await waitUntil(() => connect().catch(() => undefined))
 })
 afterAll(async () => {
   bouncer.kill('SIGTERM')

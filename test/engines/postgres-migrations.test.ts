@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { ownMigrations } from '../../src/storage/migrations/index.ts'
 import { openStore } from '../../src/storage/open.ts'
@@ -10,6 +10,7 @@ import { migratePostgres } from '../../src/storage/postgres/migrate.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { furtherMigrations } from '../support/store/further-migrations.ts'
 import { createProject } from '../support/store/store.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 let database: TestDatabase
 let writer: pg.Client
@@ -47,15 +48,12 @@ async function open(): Promise<void> {
 
 /** The backend that builds an index, once it waits for a transaction that is older. */
 const builder = () =>
-  vi.waitUntil(
-    async () => {
-      const rows = await database.query(
-        "select pid from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock' and datname = current_database()",
-      )
-      return rows[0]?.pid
-    },
-    { timeout: 10_000, interval: 20 },
-  )
+  waitUntil(async () => {
+    const rows = await database.query(
+      "select pid from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock' and datname = current_database()",
+    )
+    return rows[0]?.pid
+  })
 
 const insert = (id: string) => `insert into project values ('${id}', '${id}', 'now', 'now')`
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import { spawnServer, temporaryFolder, whenReady } from '../support/server/process.ts'
@@ -8,6 +8,7 @@ import {
   createDatabase,
   type TestDatabase,
 } from '../support/store/database.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 let postgres: PostgresServer
@@ -74,7 +75,7 @@ test('a server that starts during an outage waits for the database, without migr
   const url = postgres.url('later')
   const env = { PUBRING_DATABASE_URL: url }
   const server = await spawnServer(folder, env)
-  await vi.waitUntil(() => fetch(`${server.url}/health/live`).catch(() => undefined), 10_000)
+  await waitUntil(() => fetch(`${server.url}/health/live`).catch(() => undefined))
   const unavailable = async (path: string) => {
     const response = await fetch(server.url + path)
     expect(response.status).toBe(503)
@@ -98,7 +99,7 @@ test('a server that starts during an outage waits for the database, without migr
 
   await postgres.stop()
   const waiting = await spawnServer(folder, { PUBRING_DATABASE_URL: url })
-  await vi.waitUntil(() => fetch(`${waiting.url}/health/live`).catch(() => undefined), 10_000)
+  await waitUntil(() => fetch(`${waiting.url}/health/live`).catch(() => undefined))
   waiting.signal('SIGTERM')
   expect(await waiting.ended).toBe(0)
   recordFault({
@@ -109,7 +110,7 @@ test('a server that starts during an outage waits for the database, without migr
     acknowledged: 0,
     lost: 0,
   })
-}, 60_000)
+})
 
 test('tables of other applications in other schemas are ignored', async () => {
   const database: TestDatabase = await createBlankDatabase('postgres')
@@ -145,5 +146,5 @@ describe('while the server runs', () => {
     server.signal('SIGKILL')
     await server.ended
     await database.remove()
-  }, 60_000)
+  })
 })

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await createProject(store, 'p')
   await store.close()
   shell = openShell(() => ({}))
-}, 60_000)
+})
 afterAll(async () => {
   shell.remove()
   await primary.remove()

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import type { Store } from '../../src/core/context.ts'
@@ -11,6 +11,7 @@ import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
+import { waitFor } from '../support/waiting.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy
@@ -34,7 +35,7 @@ let projectId: string
 beforeEach(async () => {
   // The store may still be connecting after the fault of the test before.
   const creating = () => createProject(store, `p-${newId().slice(-12)}`)
-  projectId = (await vi.waitFor(creating, { timeout: 10_000, interval: 50 })).id
+  projectId = (await waitFor(creating)).id
 })
 
 const revisionOf = async (ledgerId: string) =>

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   chownToUnprivileged,
@@ -9,6 +9,7 @@ import {
   unprivilegedUid,
 } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
@@ -37,9 +38,8 @@ test('more connections than descriptors: the process and its database continue, 
     if (kid !== undefined) acknowledged.push(kid)
   }
   for (const socket of sockets) socket.destroy()
-  await vi.waitUntil(
+  await waitUntil(
     async () => (await client.create().then((kid) => kid && acknowledged.push(kid))) !== undefined,
-    { timeout: 10_000, interval: 100 },
   )
   expect(server.output().match(/"code":"connection_dropped"/g)).toHaveLength(1)
   const kids = await client.kids()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { dataFolderOf, fillDisk, launchOnSmallDisk } from '../support/faults/small-disk.ts'
 import {
@@ -13,6 +13,7 @@ import {
   type ServerResponse,
 } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
@@ -27,7 +28,7 @@ test('a full disk rejects changes, serves reads, and recovers without a restart 
   const client = createServerClient(server, server.apiKey)
   // The first checkpoint makes space in the log; the next one comes a minute later.
   const generation = join(dataFolderOf(server.pid, folder), 'pubring.db-generation')
-  await vi.waitUntil(() => readFileSync(generation, 'utf8') === '2\n', { timeout: 20_000 })
+  await waitUntil(() => readFileSync(generation, 'utf8') === '2\n')
   const acknowledged: string[] = []
   const refusals = new Set<string>()
   for (let round = 0; round < 3; round += 1) {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   standby = await addSynchronousStandby(primary)
   const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
   replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
-}, 60_000)
+})
 afterAll(async () => {
   await replicas.close()
   await primary.remove()
@@ -91,4 +91,4 @@ test('the primary dies with 200 creates in flight: the standby takes over, and n
     acknowledged: acknowledged.length,
     lost: 0,
   })
-}, 90_000)
+})

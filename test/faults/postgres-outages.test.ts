@@ -130,7 +130,7 @@ test('all sessions terminated, while idle and while writing: the same process co
   })
   const action = 'pg_terminate_backend for all, five times while eight clients create keys'
   record('All sessions ended', action, 'the same process continues', responses)
-}, 60_000)
+})
 
 test('a frozen database: every call completes, key sets come from memory, and all recovers afterwards', async () => {
   const jwks = `/v1/projects/${project}/.well-known/jwks.json`
@@ -166,7 +166,7 @@ test('a frozen database: every call completes, key sets come from memory, and al
     'key sets 200 from memory; readiness 200 and stale, /health/write 503',
     responses,
   )
-}, 60_000)
+})
 
 test('a database that is read-only for a while: reads succeed, writes are 503 and succeed afterwards', async () => {
   const readOnly = async (state: 'on' | 'off') => {
@@ -196,7 +196,7 @@ test('a database that is read-only for a while: reads succeed, writes are 503 an
     acknowledged: 1,
     lost: 0,
   })
-}, 60_000)
+})
 
 describe('tables locked by another session', () => {
   test('each call is 503 in time, health responds, and full speed returns after the release', async () => {
@@ -231,7 +231,7 @@ describe('tables locked by another session', () => {
       acknowledged: 0,
       lost: 0,
     })
-  }, 60_000)
+  })
 
   async function sessions(): Promise<number> {
     const rows = await postgres.query(

@@ -83,4 +83,4 @@ test('a rolling restart under load fails no request of a client that respects re
     acknowledged: responses.filter(({ status }) => status === 201).length,
     lost: 0,
   })
-}, 60_000)
+})

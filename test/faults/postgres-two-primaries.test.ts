@@ -20,7 +20,7 @@ beforeAll(async () => {
   promoted = await addSynchronousStandby(old)
   const hosts = `127.0.0.1:${old.port},127.0.0.1:${promoted.port}`
   replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
-}, 60_000)
+})
 afterAll(async () => {
   await replicas.close()
   await old.remove()
@@ -62,4 +62,4 @@ test('the primary freezes, a standby is promoted, and the old primary thaws: eve
     acknowledged: 6,
     lost: 0,
   })
-}, 90_000)
+})

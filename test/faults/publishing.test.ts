@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { testClock } from '../support/app/clock.ts'
 import {
@@ -12,6 +12,7 @@ import {
   registerKey,
 } from '../support/app/keys.ts'
 import { openEventStream } from '../support/network/event-stream.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const clock = testClock()
 let server: TestApp
@@ -40,9 +41,7 @@ const publicUrls = () => [
 ]
 /** The server polls for it with pauses of up to two seconds. */
 const whenBack = (app = server) =>
-  vi.waitUntil(async () => (await app.send('GET', keysUrl)).statusCode === 200, {
-    timeout: 5_000,
-  })
+  waitUntil(async () => (await app.send('GET', keysUrl)).statusCode === 200)
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 
 describe('while the database is unavailable', () => {

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { recordFault } from '../support/faults/results.ts'
 import { accepted } from '../support/keys/intake.ts'
@@ -9,6 +9,7 @@ import { rawConnection, requestHead } from '../support/network/raw-connection.ts
 import { rememberSecret } from '../support/secrets.ts'
 import { createServerClient, freshPem } from '../support/server/client.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 const file = (name: string) => join(folder, name)
@@ -16,7 +17,6 @@ const levelFile = file('log-level')
 const blocklist = file('blocklist.dat')
 const adminFile = file('admin')
 const clientSecretFile = file('client-secret')
-const wait = { timeout: 20_000, interval: 50 }
 
 const adminSecret = rememberSecret('an API key', newApiKeySecret())
 
@@ -58,12 +58,10 @@ const logLines = (): LogLine[] =>
 async function reload(message: RegExp): Promise<LogLine | undefined> {
   const earlier = logLines().length
   server.signal('SIGHUP')
-  return vi.waitUntil(
-    () =>
-      logLines()
-        .slice(earlier)
-        .find(({ msg }) => message.test(msg)),
-    wait,
+  return waitUntil(() =>
+    logLines()
+      .slice(earlier)
+      .find(({ msg }) => message.test(msg)),
   )
 }
 
@@ -88,7 +86,7 @@ test('SIGHUP re-reads log level, block list and secrets', async () => {
   const client = createServerClient(server, secret)
   const check = await client.send('POST', '/v1/key-checks', { publicKeyPem })
   expect(check?.text).toContain('compromised_key')
-  await vi.waitUntil(() => logLines().some(({ msg }) => msg === 'request'), wait)
+  await waitUntil(() => logLines().some(({ msg }) => msg === 'request'))
 })
 
 test('SIGHUP changes nothing if a file cannot be used, and logs why', async () => {

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, freshPem, highLimits } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
 const each = 334
-const wait = { timeout: 20_000, interval: 200 }
 
 function memory(pid: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
@@ -52,7 +52,7 @@ test('1,000 connections that send a byte at a time, or do not read, are closed a
     for (const socket of [...headers, ...bodies]) if (socket.writable) socket.write('a')
   }, 2_000)
 
-  await vi.waitUntil(async () => (await client.create()) !== undefined, wait)
+  await waitUntil(async () => (await client.create()) !== undefined)
   acknowledged.push(...(await client.kids()).slice(acknowledged.length))
 
   const elapsed: number[] = []

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   createServerClient,
@@ -11,6 +11,7 @@ import {
   type ServerClient,
 } from '../support/server/client.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 const file = join(folder, 'data/pubring.db')
@@ -29,20 +30,18 @@ afterAll(async () => {
   remove()
 })
 
-const wait = { timeout: 10_000, interval: 50 }
-
 const readiness = async () => JSON.parse((await client.health('ready'))?.text ?? '{}')
 
 /** The status of a list, the key set, a change and the health pages. */
 async function expectAway(): Promise<void> {
-  await vi.waitUntil(async () => (await readiness()).state === 'stale', wait)
+  await waitUntil(async () => (await readiness()).state === 'stale')
   expect((await client.health('live'))?.status).toBe(200)
   expect((await client.health('write'))?.status).toBe(503)
-  const jwks = await vi.waitUntil(async () => {
+  const jwks = await waitUntil(async () => {
     const served = await client.jwks()
     expect(served?.status).toBe(200)
     return served?.headers.has('age') && served
-  }, wait)
+  })
   expect(jwks?.headers.get('cache-control')).toBe('public, max-age=0')
   for (const kid of acknowledged) expect(jwks?.text).toContain(kid)
   const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
@@ -54,8 +53,8 @@ async function expectAway(): Promise<void> {
 }
 
 async function expectBack(): Promise<void> {
-  await vi.waitUntil(async () => (await readiness()).state === 'fresh', wait)
-  await vi.waitUntil(async () => (await client.health('write'))?.status === 200, wait)
+  await waitUntil(async () => (await readiness()).state === 'fresh')
+  await waitUntil(async () => (await client.health('write'))?.status === 200)
   expect(countLost(acknowledged, await client.kids())).toBe(0)
   acknowledged.push(String(await client.create()))
   expect(await client.kids()).toEqual(acknowledged)
@@ -116,10 +115,7 @@ test.each(faults)(
   '%s: ready but stale, key sets are served, and everything recovers without a restart',
   async (fault, action, begin) => {
     acknowledged.push(String(await client.create()))
-    await vi.waitUntil(
-      async () => (await client.jwks())?.text.includes(acknowledged.at(-1) ?? ''),
-      wait,
-    )
+    await waitUntil(async () => (await client.jwks())?.text.includes(acknowledged.at(-1) ?? ''))
     const undo = begin()
     await expectAway()
     undo()

@@ -64,7 +64,7 @@ test('the image runs a server as an unprivileged user, and its health check foll
       output += chunk
     })
   }
-  await expect.poll(() => output, { timeout: 60_000 }).toMatch(/PUBRING_API_KEY=pubring_\w{49}/)
+  await expect.poll(() => output).toMatch(/PUBRING_API_KEY=pubring_\w{49}/)
   const apiKey = rememberSecret('an API key', /pubring_\w{49}/.exec(output)?.[0] ?? '')
   const client = createServerClient({ url: `http://127.0.0.1:${port}` }, apiKey)
   expect(await client.create()).toMatch(/^[0-9a-f-]{36}$/)

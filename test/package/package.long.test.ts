@@ -137,7 +137,7 @@ test('npx pubring serve works, with its threads and its console', async () => {
     })
   }
   try {
-    await expect.poll(() => output, { timeout: 60_000 }).toMatch(/PUBRING_API_KEY=pubring_\w+/)
+    await expect.poll(() => output).toMatch(/PUBRING_API_KEY=pubring_\w+/)
     const secret = rememberSecret('an API key', /pubring_\w{49}/.exec(output)?.[0] ?? '')
     const lines = output.split('\n').filter((line) => /^ {2}(export|openssl|curl)/.test(line))
     const { stdout } = await run('sh', ['-e', '-c', lines.join('\necho\n')], { cwd: clean })

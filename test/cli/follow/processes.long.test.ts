@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/server/process.ts'
 
 const command = join(import.meta.dirname, '../../../bin/pubring.js')
 const { folder, remove } = temporaryFolder()
-const soon = { timeout: 15_000, interval: 20 }
+const soon = { interval: 20 }
 
 let server: TestApp
 let url: string

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign } from '../../support/app/key-set.ts'
 import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
+import { patience } from '../../support/waiting.ts'
 
 let server: TestApp
 let issuer: string
@@ -32,13 +33,10 @@ test('closing a key set ends its long poll', async () => {
 
 const sources = new URL('../../../client/src/', import.meta.url).href
 
-/**
- * Runs a program and answers what it printed; rejects where it fails, or does not end within 20
- * seconds. What must end sooner waits for longer than that.
- */
+/** Runs a program and returns its output; rejects if it fails or does not end by itself. */
 async function run(program: string): Promise<string> {
   const args = ['--input-type=module', '--no-warnings', '--eval', program]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: patience })
   return stdout.trim()
 }
 

@@ -99,9 +99,9 @@ test('a key set that is new is used at once, and its proof is fetched until ther
   await waitForState(({ kids }) => kids[0] === 'second')
   expect(keys.state().provenRevision).toBe(1)
   await prove(headAt(2))
-  await expect.poll(() => keys.state().provenRevision, { timeout: 20_000 }).toBe(2)
+  await expect.poll(() => keys.state().provenRevision).toBe(2)
   const fetched = requests.filter((path) => path.endsWith('/ledger-proof')).length
-  await expect.poll(() => requests.length, { timeout: 20_000 }).toBeGreaterThan(fetched + 6)
+  await expect.poll(() => requests.length).toBeGreaterThan(fetched + 6)
   expect(requests.filter((path) => path.endsWith('/ledger-proof'))).toHaveLength(fetched)
 })
 

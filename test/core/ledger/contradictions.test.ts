@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { type EventContent, eventHash, systemLedgerId } from '../../../src/core/ledger/chain.ts'
@@ -17,6 +17,7 @@ import {
   origin,
   type TestStore,
 } from '../../support/store/store.ts'
+import { waitFor } from '../../support/waiting.ts'
 
 let opened: TestStore
 let projectId: string
@@ -77,8 +78,7 @@ async function writeAsBefore(ledgerId: string): Promise<void> {
 
 const readKey = async () => (await contradictions.store.published.keySet(projectId))?.keys[0]
 const readApiKey = () => contradictions.store.findApiKeyByDigest(apiKey.digest)
-const replayed = (count: number) =>
-  vi.waitFor(() => expect(contradictions.count()).toBe(count), { timeout: 20_000, interval: 20 })
+const replayed = (count: number) => waitFor(() => expect(contradictions.count()).toBe(count))
 
 test('events of earlier releases are compared as far as they go: rows that they agree with are used', async () => {
   expect(await readKey()).toMatchObject({ label: 'renamed' })
@@ -96,7 +96,7 @@ test('a row that an earlier release wrote last gets an event, and is then compar
     (await store.events(systemLedgerId, { after: 0, limit: 100 })).filter(
       ({ type }) => type === 'api_key.recorded',
     )
-  await vi.waitFor(async () => expect(await recorded()).toHaveLength(1), { timeout: 20_000 })
+  await waitFor(async () => expect(await recorded()).toHaveLength(1))
   expect(await recorded()).toMatchObject([
     {
       actor: { name: 'pubring serve' },
@@ -134,7 +134,7 @@ test('what the last event does not say is found by a replay in the background, o
   expect(await readApiKey()).toMatchObject({ contradicted: true })
   expect(reported).toContainEqual({ ledgerId: systemLedgerId, subject: `api_key ${apiKey.id}` })
   const seen = [{ ledgerId: projectId, hash: head?.hash ?? '' }]
-  await vi.waitFor(async () => expect(await contradictions.store.headsMatch(seen)).toBe(false))
+  await waitFor(async () => expect(await contradictions.store.headsMatch(seen)).toBe(false))
   const [now] = (await contradictions.store.heads([projectId])).values()
   const current = [{ ledgerId: projectId, hash: now?.hash ?? '' }]
   expect(await contradictions.store.headsMatch(current)).toBe(true)

@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { type EventStreamApp, startEventStreamApp } from '../../support/app/event-streams.ts'
 import { fetchJwks, jwksUrl, newProject, registerKey } from '../../support/app/keys.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 describe('event streams', () => {
   const capacity = 20
@@ -104,10 +105,7 @@ describe('held requests', () => {
       },
       () => {},
     )
-    await vi.waitUntil(async () => answer !== undefined || (await heldNow()) > before, {
-      timeout: 5_000,
-      interval: 2,
-    })
+    await waitUntil(async () => answer !== undefined || (await heldNow()) > before)
     if (answer === undefined) return true
     expect(answer.status).toBe(304)
     expect(answer.headers.get('preference-applied')).toBeNull()

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { fetchJwks, jwksUrl, registerKey } from '../../support/app/keys.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 const discoveryUrl = (id: string) => `/v1/projects/${id}/.well-known/openid-configuration`
 const freshOnly = { 'cache-control': 'no-cache, stale-if-error=0' }
@@ -16,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 beforeEach(async () => {
   // After an outage, the store finds PostgreSQL again within two seconds.
-  await vi.waitUntil(async () => (await health('ready')).state === 'fresh', 10_000)
+  await waitUntil(async () => (await health('ready')).state === 'fresh')
   for (const url of [jwksUrl, discoveryUrl(server.project.id)]) await fetchJwks(server, {}, url)
 })
 

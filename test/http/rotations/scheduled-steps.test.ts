@@ -626,7 +626,7 @@ test('a server takes due steps by itself', async () => {
   const { id } = await scheduled(scene)
   server.clock.advance(soon)
   await expect
-    .poll(async () => (await server.get(scene, id)).state, { timeout: 5_000, interval: 50 })
+    .poll(async () => (await server.get(scene, id)).state, { interval: 50 })
     .toBe('finished')
 })
 

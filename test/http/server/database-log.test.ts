@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Store } from '../../../src/core/context.ts'
 import { createLiveServices } from '../../../src/core/publishing/live.ts'
 import { addDatabaseLog } from '../../../src/http/hooks/database-log.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { keysUrl } from '../../support/app/keys.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 interface Line {
   level: number
@@ -24,19 +25,18 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const about = (text: RegExp) => lines.filter(({ msg }) => text.test(msg))
-const wait = { timeout: 10_000, interval: 20 }
 
 test('one line says that the database is lost, and one that it is back', async () => {
   await delay(300)
   expect(about(/database/)).toEqual([])
   const fault = await server.database.destroy()
-  await vi.waitUntil(() => about(/cannot be read/).length > 0, wait)
+  await waitUntil(() => about(/cannot be read/).length > 0)
   for (let count = 0; count < 20; count += 1) {
     expect((await server.send('GET', keysUrl)).statusCode).toBe(503)
     await delay(50)
   }
   await fault.restore()
-  await vi.waitUntil(() => about(/can be read again/).length > 0, wait)
+  await waitUntil(() => about(/can be read again/).length > 0)
   const [lost, ...others] = about(/cannot be read/)
   expect(others).toEqual([])
   expect(lost).toMatchObject({ level: 50, cause: expect.stringMatching(/./) })

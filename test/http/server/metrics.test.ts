@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveMetrics } from '../../../src/http/metrics/server.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { fetchJwks, jwksUrl, keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import { openEventStream } from '../../support/network/event-stream.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 const clock = testClock()
 let server: TestApp
@@ -87,10 +88,10 @@ describe('the metrics', () => {
     const recounted = async () => {
       clock.advance(60_000)
       await metrics()
-      return vi.waitUntil(async () => {
+      return waitUntil(async () => {
         const found = await metrics()
         return Number(found.get('pubring_keys_age_seconds')) < 30 && found
-      }, 10_000)
+      })
     }
     const seen = await recounted()
     expect(seen.get('pubring_keys_count_failed')).toBe(0)
@@ -109,15 +110,15 @@ describe('the metrics', () => {
     const before = (await metrics()).get('pubring_keys{algorithm="ES256",state="inactive"}')
     const fault = await server.database.destroy()
     clock.advance(60_000)
-    const failed = await vi.waitUntil(async () => {
+    const failed = await waitUntil(async () => {
       const found = await metrics()
       return found.get('pubring_keys_count_failed') === 1 && found
-    }, 10_000)
+    })
     expect(failed.get('pubring_keys{algorithm="ES256",state="inactive"}')).toBe(before)
     expect(failed.get('pubring_keys_age_seconds')).toBeGreaterThanOrEqual(60)
     await fault.restore()
     // Not only after a minute: a count that failed at once has cost nothing.
-    await vi.waitUntil(async () => (await metrics()).get('pubring_keys_count_failed') === 0, 10_000)
+    await waitUntil(async () => (await metrics()).get('pubring_keys_count_failed') === 0)
   })
 
   test('say who waits, and do not count waiting as slowness', async () => {

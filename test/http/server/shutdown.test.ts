@@ -1,7 +1,8 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { startApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 const keys = '/v1/projects/payments/jwt-keys'
 
@@ -25,7 +26,7 @@ describe('shutdown', () => {
       connection.socket.write(requestHead(...head, 'Content-Type: application/json', length))
       return { connection, body }
     })
-    await vi.waitUntil(() => begun === accepted.length)
+    await waitUntil(() => begun === accepted.length)
     const closed = closing.app.close()
     for (const { connection, body } of accepted) connection.socket.write(body)
     const answers = await Promise.all(accepted.map(({ connection }) => connection.closed))

@@ -47,7 +47,7 @@ test('clients that read nothing are disconnected after 20 seconds, but not those
   // Further requests are no sign of reading.
   for (const { socket } of stalled) socket.write(request('/openapi.json'))
   clock.advance(5_000)
-  await expect.poll(openConnections, { timeout: 20_000 }).toBe(2)
+  await expect.poll(openConnections).toBe(2)
   for (const { socket, closed } of stalled) {
     socket.resume()
     expect((await closed).length).toBeLessThan(size)

@@ -15,6 +15,7 @@ import {
 import { ecKey } from '../../support/keys/pem.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 import { openTestStore, type TestStore } from '../../support/store/store.ts'
+import { waitFor, waitUntil } from '../../support/waiting.ts'
 
 let stored: TestStore
 let server: TrustApp
@@ -355,12 +356,12 @@ test('what has expired is removed with later exchanges, and while there are none
   expect([await count('exchanged_key'), await count('used_token')]).toEqual([3, 3])
   server.clock.advance(400_000)
   await server.exchangedKey()
-  await vi.waitUntil(async () => (await count('exchanged_key')) === 1)
+  await waitUntil(async () => (await count('exchanged_key')) === 1)
   expect(await count('used_token')).toBe(1)
   server.clock.advance(400_000)
   vi.advanceTimersByTime(60_000)
   vi.useRealTimers()
-  await vi.waitUntil(async () => (await count('exchanged_key')) === 0)
+  await waitUntil(async () => (await count('exchanged_key')) === 0)
   expect(await count('used_token')).toBe(0)
 })
 
@@ -372,7 +373,7 @@ test('a database that is away is not a refusal', async () => {
   expect(response.statusCode).toBe(503)
   expect(response.json().error).toBe('temporarily_unavailable')
   const exchangeAgain = async () => (await server.exchange(server.issuer.token())).statusCode
-  await expect.poll(exchangeAgain, { timeout: 20_000 }).toBe(200)
+  await expect.poll(exchangeAgain).toBe(200)
 })
 
 describe('a row that was written into the database itself grants nothing:', () => {
@@ -384,7 +385,7 @@ describe('a row that was written into the database itself grants nothing:', () =
 
   // The server may be removing what has expired.
   const write = (statement: string, ...values: string[]) =>
-    vi.waitFor(() => server.database.execute(statement, ...values))
+    waitFor(() => server.database.execute(statement, ...values))
 
   test.each([
     ['another role', "update exchanged_key set role = 'reader'"],

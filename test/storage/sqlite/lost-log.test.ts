@@ -1,9 +1,10 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { openLedgerReader, openStore } from '../../../src/storage/open.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { createProject } from '../../support/store/store.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
@@ -57,7 +58,7 @@ describe('a registry that has lost its log', () => {
 /** The first checkpoint, and the next generation, come a second after the first change. */
 async function untilMerged(file: string): Promise<void> {
   const generation = () => readFileSync(`${file}-generation`, 'utf8')
-  await vi.waitUntil(() => generation() === '2\n', { timeout: 20_000, interval: 20 })
+  await waitUntil(() => generation() === '2\n')
 }
 
 test('a new registry is in its file soon, after any loss of the log and the generation', async () => {

@@ -1,5 +1,5 @@
 import { type JWTPayload, jwtVerify } from 'jose'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import {
   type KeySetOptions,
   type KeySetState,
@@ -8,6 +8,7 @@ import {
 } from '../../../client/src/verify.ts'
 import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
+import { waitUntil } from '../waiting.ts'
 import type { TestApp } from './app.ts'
 
 /** A key set under test, and all states that it reported. */
@@ -26,7 +27,7 @@ export function openKeySet(url: string, options: KeySetOptions = {}): WatchedKey
   const waitForState = async (matches: (state: KeySetState) => boolean) => {
     const reported = states.length
     const isReached = () => matches(keys.state()) || states.slice(reported).some(matches)
-    await vi.waitUntil(isReached, { timeout: 20_000, interval: 5 })
+    await waitUntil(isReached)
   }
   return { keys, states, waitForState }
 }

@@ -11,6 +11,7 @@ import {
 import { type Client, createClient } from '../../../client/src/index.ts'
 import { rememberSecret } from '../secrets.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../server/process.ts'
+import { patience } from '../waiting.ts'
 
 /** A server process that serves the console, and a browser. */
 export interface TestConsole {
@@ -114,7 +115,7 @@ async function newPage(browser: Browser, options: BrowserContextOptions): Promis
     reducedMotion: 'reduce',
     ...options,
   })
-  context.setDefaultTimeout(30_000)
+  context.setDefaultTimeout(patience)
   return context.newPage()
 }
 

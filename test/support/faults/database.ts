@@ -1,12 +1,11 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-
-/** The server may be writing to the file. */
-const busyTimeoutMs = 5_000
+import { patience } from '../waiting.ts'
 
 /** Overwrites every byte of the open database file, as a broken disk would. */
 export function destroyDatabase(file: string): { restore(): void } {
-  const other = new DatabaseSync(file, { timeout: busyTimeoutMs })
+  // The server may be writing to the file.
+  const other = new DatabaseSync(file, { timeout: patience })
   // A change by another connection invalidates what the server's connections have cached.
   other.exec('CREATE TABLE fault_mark (a INTEGER)')
   other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -23,7 +22,7 @@ export function destroyDatabase(file: string): { restore(): void } {
 
 /** Takes SQLite's strongest lock on the file, as another process can. */
 export function lockDatabase(file: string): { release(): void } {
-  const other = new DatabaseSync(file, { timeout: busyTimeoutMs })
+  const other = new DatabaseSync(file, { timeout: patience })
   other.exec('BEGIN EXCLUSIVE')
   return {
     release() {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../server/process.ts'
+import { patience } from '../waiting.ts'
 
 /** A time in which an alert fired, in milliseconds since 1970. */
 export interface Firing {
@@ -61,10 +62,10 @@ scrape_configs:
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   await Promise.race([once(child, 'spawn'), once(child, 'error')])
-  for (let attempt = 0; ; attempt += 1) {
+  for (;;) {
     const response = await fetch(`http://${address}/-/ready`).catch(() => undefined)
     if (response?.status === 200) break
-    if (attempt > 200 || child.exitCode !== null)
+    if (Date.now() > started + patience || child.exitCode !== null)
       throw new Error(`Prometheus does not start:\n${errors}`)
     await delay(50)
   }

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import { vi } from 'vitest'
 import { emptyRoot } from '../../../client/src/log/tree.ts'
 import { freePort } from '../server/process.ts'
+import { waitUntil } from '../waiting.ts'
 
 const run = promisify(execFile)
 const sources = join(import.meta.dirname, '../go')
@@ -33,7 +33,7 @@ export async function verifyWithGo(folder: string, ...args: string[]): Promise<s
 export async function startLitewitness(folder: string) {
   const [socket, key] = [join(folder, 'agent'), join(folder, 'witness-key')]
   const children = [start('ssh-agent', ['-D', '-a', socket])]
-  await vi.waitUntil(() => existsSync(socket), { timeout: 20_000 })
+  await waitUntil(() => existsSync(socket))
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key])
   execFileSync('ssh-add', ['-q', key], { env: { ...env, SSH_AUTH_SOCK: socket } })
   const [, fingerprint = ''] = execFileSync('ssh-keygen', ['-l', '-f', key]).toString().split(' ')
@@ -55,7 +55,7 @@ export async function startLitewitness(folder: string) {
   witness.stderr?.on('data', (text: Buffer) => {
     output += text
   })
-  await vi.waitUntil(() => output.includes('listening'), { timeout: 20_000 })
+  await waitUntil(() => output.includes('listening'))
   return {
     url: `http://${address}`,
     vkey: /vkey=(\S+)/.exec(output)?.[1] ?? '',

