@@ -102,7 +102,6 @@ async function measure(context: BrowserContext, url: string): Promise<void> {
 const console_ = await openConsole({
   PUBRING_MAX_KEYS_PER_PROJECT: '10000',
   PUBRING_MAX_JWKS_BYTES: '1000000',
-  PUBRING_MAX_BODY_BYTES: '1048576',
 })
 const { id } = await console_.client.projects.get('default')
 await registerKeys(console_.client, id)

@@ -71,8 +71,11 @@ interface Response {
   time: number
 }
 
+/** Loopback addresses in turn, because each may have only a share of the held requests. */
+let clients = 0
 function openClient(): Client {
-  const socket = connect(port, '127.0.0.1')
+  const localAddress = `127.0.1.${clients++ % 200}`
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
   let respond: (response: Response | undefined) => void = () => {}
   socket.on('error', () => socket.destroy())
   socket.on('close', () => respond(undefined))

@@ -85,7 +85,7 @@ const store = await openStore(url)
 const context = {
   store,
   clock: systemClock,
-  config: { publicUrl: 'https://keys.example.com', logInterval: 60 },
+  config: { publicUrl: 'https://keys.example.com' },
 }
 print('moved heads | seconds | CPU s | longest pause of the event loop, ms | memory, MiB')
 const firstRuns = Array.from({ length: ledgers / maxHeadsPerRun }, () => maxHeadsPerRun)

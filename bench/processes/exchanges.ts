@@ -14,6 +14,9 @@ const audience = 'https://keys.example.com'
 const concurrency = 16
 const exchangesPerSecond = 100
 
+/** Each address and each policy may exchange 600 tokens a minute, and many share the load. */
+const spread = 200
+
 /** Lists are read of the project whose ledger the exchanges move, and of another. */
 const projects = ['exchanges', 'default']
 
@@ -33,10 +36,17 @@ export async function measureExchanges(
   const database = await databases.create(engine)
   const replicas = createReplicas(database.url)
   try {
-    const replica = await replicas.add({ PUBRING_EXCHANGE_LIMIT: 'off', PUBRING_OVERLOAD_LAG: '0' })
+    const replica = await replicas.add({ PUBRING_TRUST_PROXY: 'true' })
     const pids = [replica.pid]
-    const newToken = await createPolicy(replica)
-    const exchange = () => exchangeToken(replica, newToken())
+    const { policies, newToken } = await createPolicies(replica)
+    let exchanged = 0
+    const exchange = () => {
+      exchanged += 1
+      return exchangeToken(replica, newToken(), {
+        policy: policies[exchanged % spread] ?? '',
+        address: `192.0.2.${exchanged % spread}`,
+      })
+    }
     await repeat(500, exchange)
     const alone: number[] = []
     for (const name of projects) alone.push(await readCost(replica, pids, name, exchangeReads))
@@ -84,25 +94,31 @@ export async function measureExchanges(
   }
 }
 
-/** Creates a policy for tokens of a new key, and returns a function that makes them. */
-async function createPolicy(replica: Replica): Promise<(members?: object) => string> {
+/** Creates policies for tokens of a new key, and returns their ids and a function that makes tokens. */
+async function createPolicies(
+  replica: Replica,
+): Promise<{ policies: string[]; newToken: (members?: object) => string }> {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k', use: 'sig' }
   await replica.call('POST', '/v1/projects', { name: 'exchanges' })
-  const { status } = await replica.call('POST', '/v1/trust-policies', {
-    name: 'bench',
-    issuer,
-    jwks: { keys: [jwk] },
-    audience,
-    conditions: { repository_id: '74', ref: 'refs/heads/*' },
-    role: 'writer',
-    project: 'exchanges',
-    maxLifetime: 60,
-  })
-  if (status !== 201) throw new Error(`the policy was not created: ${status}`)
+  const policies: string[] = []
+  for (let index = 0; index < spread; index += 1) {
+    const { status, body } = await replica.call('POST', '/v1/trust-policies', {
+      name: `bench ${index}`,
+      issuer,
+      jwks: { keys: [jwk] },
+      audience,
+      conditions: { repository_id: '74', ref: 'refs/heads/*' },
+      role: 'writer',
+      project: 'exchanges',
+      maxLifetime: 60,
+    })
+    if (status !== 201) throw new Error(`the policy was not created: ${status}`)
+    policies.push(JSON.parse(body).id)
+  }
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = encode({ alg: 'ES256', kid: 'k', typ: 'JWT' })
-  return (members) => {
+  const newToken = (members?: object) => {
     const iat = Math.floor(Date.now() / 1_000)
     const claims = { iss: issuer, aud: audience, sub: 'repo:acme/orders', jti: randomUUID(), iat }
     const others = { exp: iat + 300, repository_id: '74', ref: 'refs/heads/main' }
@@ -110,23 +126,34 @@ async function createPolicy(replica: Replica): Promise<(members?: object) => str
     const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
     return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`
   }
+  return { policies, newToken }
 }
 
-async function exchangeToken(replica: Replica, token: string): Promise<void> {
-  const response = await sendToken(replica, token)
+async function exchangeToken(
+  replica: Replica,
+  token: string,
+  { policy, address }: { policy: string; address: string },
+): Promise<void> {
+  const response = await sendToken(replica, token, { policy }, { 'x-forwarded-for': address })
   if (!response.ok) {
     throw new Error(`a token was not exchanged: ${response.status} ${await response.text()}`)
   }
   await response.arrayBuffer()
 }
 
-function sendToken({ url }: Replica, token: string): Promise<Response> {
+function sendToken(
+  { url }: Replica,
+  token: string,
+  parameters = {},
+  headers = {},
+): Promise<Response> {
   const body = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     subject_token: token,
+    ...parameters,
   })
-  return fetch(`${url}/v1/token`, { method: 'POST', body })
+  return fetch(`${url}/v1/token`, { method: 'POST', body, headers })
 }
 
 /** Milliseconds to the refusal of tokens that come more or less close to being accepted. */

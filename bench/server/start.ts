@@ -29,10 +29,6 @@ export async function startServer(
   const replicas = createReplicas(database.url)
   const replica = await replicas.add({
     PUBRING_LOG_LEVEL: logs ? 'info' : 'warn',
-    // A server on a busy machine would otherwise reject requests.
-    PUBRING_OVERLOAD_LAG: '0',
-    // All load comes from one address.
-    PUBRING_HELD_REQUEST_SHARE: '100',
     ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }),
   })
   const pids = [replica.pid]

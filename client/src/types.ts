@@ -480,7 +480,6 @@ export type SignInOptions = {
   /** Whether one can sign in with an API key. */
   apiKey: boolean
   oidc?: {
-    buttonText: string
     /** Address to send the browser to, with `return`: the page of the console to come back to, below `/console/`; and with `recent=true` for a new proof of identity. */
     url: string
   }

@@ -8,7 +8,6 @@ export async function openApiDocument(context: Context): Promise<string> {
   const options = {
     publicUrl: generatedFor,
     trustProxy: false,
-    maxBodyBytes: 64 * 1024,
     logLevel: 'silent',
     logPretty: false,
   } as const

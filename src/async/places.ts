@@ -6,7 +6,7 @@ export type Refusal = 'full' | 'share_used_up'
 
 export type Places = ReturnType<typeof createPlaces>
 
-interface PlacesOptions {
+export interface PlacesOptions {
   capacity: number
   /** The most places that one holder may take, in percent; 100: as many as there are. */
   share: number

@@ -19,6 +19,7 @@ import {
   choice,
   databaseUrl,
   fileWith,
+  hostAndPort,
   hostNames,
   httpUrl,
   integer,
@@ -34,11 +35,9 @@ import {
   scopes,
   seconds,
   text,
-  withPasswords,
+  withPasswordFiles,
   witnesses,
 } from './values.ts'
-
-const logLevel = choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
 
 /** Every setting of the server, with its name, default, range and help. Long because it is a list. */
 export const settings = named({
@@ -56,10 +55,6 @@ export const settings = named({
   databaseReplicaUrl: setting(
     postgresUrl,
     'PostgreSQL standbys to read key sets from: postgres://….',
-  ),
-  databasePassword: environmentOnly(
-    password,
-    'Password of the PostgreSQL user, if the database URL has none (environment only). PGPASSWORD is read as well.',
   ),
   databasePasswordFile: setting(
     passwordFile,
@@ -88,26 +83,6 @@ export const settings = named({
     'How long key sets are served from memory while the database is unavailable.',
     '10m',
   ),
-  maxHeldRequests: setting(
-    integer(0, 1_000_000),
-    'Maximum number of held requests for key sets (Prefer: wait), per process. Further ones are answered immediately.',
-    '10000',
-  ),
-  heldRequestShare: setting(
-    integer(1, 100),
-    'Percent of the held requests that one client address may have. 100: no shares.',
-    '50',
-  ),
-  maxEventStreams: setting(
-    integer(0, 100_000),
-    'Maximum number of open event streams, per process.',
-    '1000',
-  ),
-  eventStreamShare: setting(
-    integer(1, 100),
-    'Percent of the event streams that one API key, or one project, may have. 100: no shares.',
-    '25',
-  ),
   maxKeysPerProject: setting(
     integer(1, 10_000),
     'Maximum number of keys per project, active or not.',
@@ -118,44 +93,13 @@ export const settings = named({
     'Maximum size of a key set, jwks-full.json included. Some verifiers read no more than 51200 bytes.',
     '51200',
   ),
-  maxBodyBytes: setting(integer(16_384, 1_048_576), 'Maximum size of a request body.', '65536'),
-  maxPemLength: setting(
-    integer(4_096, 65_536),
-    'Maximum length of a submitted key. The largest valid key has 3595 characters.',
-    '16384',
-  ),
-  maxPageSize: setting(
-    integer(200, 10_000),
-    'Maximum number of entries per page of a list (limit). Clients rely on 200.',
-    '200',
-  ),
-  maxImportKeys: setting(
-    integer(1, 10_000),
-    'Maximum number of keys per import (POST …/key-imports).',
-    '1000',
-  ),
-  maxImportBytes: setting(
-    integer(16_384, 67_108_864),
-    'Maximum size of an import body.',
-    '4194304',
-  ),
   metricsPort: setting(
-    integer(1, 65535),
-    'TCP port of the Prometheus metrics (/metrics). Default: none.',
+    hostAndPort,
+    'Port of the Prometheus metrics (/metrics), as PORT or HOST:PORT; without a host it listens on 127.0.0.1. Default: none.',
   ),
-  metricsHost: setting(text, 'Address to serve the metrics on.', '127.0.0.1'),
   blocklist: setting(
     text,
     'File of compromised keys (sorted 16-byte records, as published by badkeys). SIGHUP re-reads it.',
-  ),
-  intakeThreads: setting(
-    integer(1, 256),
-    'Threads that examine keys. Default: the number of processors minus one, at least one.',
-  ),
-  intakeQueue: setting(
-    integer(1, 100_000),
-    'Maximum number of keys that wait to be examined, half of them for one API key, which then gets 429. When it is full, the API key with the most gets 503.',
-    '128',
   ),
   trustProxy: setting(
     proxies,
@@ -214,50 +158,24 @@ export const settings = named({
   ),
   oidcPrivateKeyId: setting(text, 'Key id (kid) by which the OpenID provider knows that key.'),
   oidcScopes: setting(scopes, 'Scopes to request of the OpenID provider.', 'openid profile email'),
-  oidcButtonText: setting(text, 'Text of the button to sign in with it.', 'Sign in'),
-  sessionIdleTimeout: setting(
-    seconds(300, 43_200),
-    'Time after which an unused session of the console ends.',
-    '30m',
-  ),
   sessionLifetime: setting(
     seconds(300, 43_200),
     'Time after which every session of the console ends.',
     '12h',
   ),
-  recentSignIn: setting(
-    seconds(60, 43_200),
-    'How long after a sign-in people may do what needs a recent one, such as deleting a project.',
-    '15m',
-  ),
-  exchangeLimit: setting(
-    rate,
-    'Token exchanges per client address, and per trust policy, on each replica.',
-    '600',
-  ),
-  overloadLag: setting(
-    integer(0, 60_000),
-    'Event loop delay in milliseconds at which requests get 503 instead of a slow response. 0: never.',
-    '500',
-  ),
   logKeyFile: setting(
     text,
     'File with the Ed25519 private key (PEM) that signs the checkpoints of the log. Default: beside an SQLite database, where the first start creates it; none for PostgreSQL.',
-  ),
-  logInterval: setting(
-    seconds(1, 86_400),
-    'Time between checkpoints of the log, if there are changes.',
-    '60s',
   ),
   logWitnesses: setting(
     witnesses,
     'Witnesses that cosign the checkpoints of the log: the verifier key of each, then its https address (C2SP tlog-witness), separated by spaces or commas.',
     '',
   ),
-  logLevel: setting(logLevel, 'Lowest level to log.', 'info'),
-  logLevelFile: setting(
-    fileWith(logLevel),
-    'File with the log level in its first line, instead of PUBRING_LOG_LEVEL. SIGHUP re-reads it.',
+  logLevel: setting(
+    choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    'Lowest level to log.',
+    'info',
   ),
   shutdownGrace: setting(
     seconds(1, 600),
@@ -272,12 +190,12 @@ type Values = { [Name in SettingName]: ReturnType<Settings[Name]['parse']> }
 
 /** The whole configuration, frozen; durations in seconds, sizes in bytes. */
 export type Config = Readonly<
-  Omit<Values, Optional | FileOrSecret | OidcSetting> &
+  Omit<Values, Optional | FileSetting | OidcSetting> &
     Partial<Pick<Values, Optional>> & { oidc?: OidcConfig | undefined }
 >
 
-/** Settings whose values are in others: the database's URLs, the admin API key and the log level. */
-type FileOrSecret = 'databasePassword' | 'databasePasswordFile' | 'adminApiKeyFile' | 'logLevelFile'
+/** Settings whose values are in others: the database's URLs and the admin API key. */
+type FileSetting = 'databasePasswordFile' | 'adminApiKeyFile'
 
 type OidcSetting = Extract<SettingName, `oidc${string}`>
 
@@ -286,7 +204,6 @@ type Optional =
   | 'adminApiKey'
   | 'databaseReplicaUrl'
   | 'blocklist'
-  | 'intakeThreads'
   | 'logKeyFile'
   | 'metricsPort'
   | 'outboundCaFile'
@@ -315,21 +232,21 @@ export function loadConfig(
     .map(([name, one]) => [name, readSetting(one, env, flags[name])])
     .filter(([, value]) => value !== undefined)
   const values: Partial<Values> = Object.fromEntries(entries)
-  const { host = '', port, adminApiKeyFile, logLevelFile } = values
+  const { host = '', port, adminApiKeyFile } = values
   const publicUrl = `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
   return Object.freeze({
     publicUrl,
     ...values,
-    ...withPasswords(values, env.PGPASSWORD),
+    ...withPasswordFiles(values, env.PGPASSFILE),
     oidc: oidcConfig(values),
-    ...present({ adminApiKey: adminApiKeyFile, logLevel: logLevelFile }),
+    ...present({ adminApiKey: adminApiKeyFile }),
   }) as Config
 }
 
 /** Undefined without an issuer. Throws a SettingError for settings that do not fit together. */
 function oidcConfig(values: Partial<Values>): OidcConfig | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcPrivateKeyFile: privateKey } = values
-  const { oidcScopes = '', oidcButtonText = '', oidcPrivateKeyId: privateKeyId } = values
+  const { oidcScopes = '', oidcPrivateKeyId: privateKeyId } = values
   const clientSecret = values.oidcClientSecretFile ?? values.oidcClientSecret
   if (issuer === undefined || clientId === undefined) {
     const isAlone = [issuer, clientId, clientSecret, privateKey].some((one) => one !== undefined)
@@ -342,5 +259,5 @@ function oidcConfig(values: Partial<Values>): OidcConfig | undefined {
     )
   }
   const secrets = { clientSecret, privateKey, privateKeyId }
-  return { issuer, clientId, ...secrets, scopes: oidcScopes, buttonText: oidcButtonText }
+  return { issuer, clientId, ...secrets, scopes: oidcScopes }
 }

@@ -162,29 +162,28 @@ function readNamed(read: () => string): string {
 interface DatabaseValues {
   databaseUrl?: string
   databaseReplicaUrl?: string | undefined
-  databasePassword?: string
   databasePasswordFile?: string
 }
 
-/** The database URLs with the password, or the name of its file, in them. */
-export function withPasswords(values: DatabaseValues, fallback: string | undefined) {
-  const { databasePassword, databasePasswordFile, databaseReplicaUrl, databaseUrl = '' } = values
-  const secret = databasePassword ?? (databasePasswordFile === undefined ? fallback : undefined)
-  const add = (url: string) => withPassword(url, secret, databasePasswordFile)
+/**
+ * The database URLs with the name of the password's file in them, as the parameter `password_file` or,
+ * for a file in the format of libpq, `passfile`.
+ */
+export function withPasswordFiles(values: DatabaseValues, passfile: string | undefined) {
+  const { databasePasswordFile: file, databaseReplicaUrl, databaseUrl = '' } = values
+  const add = (url: string) => {
+    const isComplete = !isPostgres(url) || hasPassword.test(url)
+    const [name, value] = file === undefined ? ['passfile', passfile] : ['password_file', file]
+    if (isComplete || value === undefined) return url
+    return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`
+  }
   return {
     databaseUrl: add(databaseUrl),
     ...(databaseReplicaUrl === undefined ? {} : { databaseReplicaUrl: add(databaseReplicaUrl) }),
   }
 }
 
-/** Adds the password, or else the file, to a PostgreSQL URL that has neither. */
-function withPassword(url: string, secret: string | undefined, file: string | undefined): string {
-  const [, scheme, user, rest] = /^(postgres(?:ql)?:\/\/)(?:([^@:/?#]*)@)?(.*)$/.exec(url) ?? []
-  if (scheme === undefined || rest?.includes('@') || /[?&]password_file=/.test(url)) return url
-  if (secret !== undefined) return `${scheme}${user ?? ''}:${encodeURIComponent(secret)}@${rest}`
-  if (file === undefined) return url
-  return `${url}${url.includes('?') ? '&' : '?'}password_file=${encodeURIComponent(file)}`
-}
+const hasPassword = /^postgres(?:ql)?:\/\/[^@/?#]*:[^@/?#]*@|[?&](?:password_file|passfile)=/
 
 export const apiKeySecret = textThat(
   isApiKeySecret,
@@ -206,6 +205,15 @@ export function rate(value: string): Rate | undefined {
     throw new Error('must be off or a rate, such as 600 (per minute), 10/s or 20000/h')
   }
   return { limit, window: secondsPerUnit[unit] ?? 60 }
+}
+
+/** `9464` or `0.0.0.0:9464`, with an IPv6 address in brackets. */
+export function hostAndPort(value: string): { host: string; port: number } {
+  const [, bracketed, host, digits] =
+    /^(?:(?:\[([\da-f:]+)\]|([^\s:[\]]+)):)?(\d{1,5})$/i.exec(value.trim()) ?? []
+  const port = Number(digits)
+  if (port >= 1 && port <= 65_535) return { host: bracketed ?? host ?? '127.0.0.1', port }
+  throw new Error('must be PORT or HOST:PORT, such as 9464 or 0.0.0.0:9464')
 }
 
 /** `false`, `true` (every client is a trusted proxy), or the addresses of the proxies. */

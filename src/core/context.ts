@@ -157,7 +157,6 @@ export interface OidcConfig {
   privateKey?: string | undefined
   privateKeyId?: string | undefined
   scopes: string
-  buttonText: string
 }
 
 export interface CoreConfig {
@@ -169,24 +168,11 @@ export interface CoreConfig {
   jwksMaxAge: number
   /** Seconds for which the last key sets are served while the database is unavailable. */
   jwksStaleLimit: number
-  maxHeldRequests: number
-  /** The percentage of held requests that one client address may have. */
-  heldRequestShare: number
-  maxEventStreams: number
-  /** The percentage of event streams that one API key, or one project, may have. */
-  eventStreamShare: number
-  maxImportKeys: number
-  /** Seconds between checkpoints of the log. */
-  logInterval: number
   logWitnesses: readonly Witness[]
   /** Every issuer begins with it; no final slash. */
   publicUrl: string
-  /** Seconds after which an unused session ends. */
-  sessionIdleTimeout: number
   /** Seconds after which every session ends. */
   sessionLifetime: number
-  /** Seconds for which a sign-in counts as recent. */
-  recentSignIn: number
   /** Absent: people sign in with API keys. */
   oidc?: OidcConfig | undefined
 }

@@ -73,7 +73,10 @@ export async function buildApp(
 ): Promise<HttpApp> {
   const newRequestId = createRequestIds()
   const app = createServer(options, newRequestId)
+  const { heldRequests, eventStreams } = options
   const live = createLiveServices(coreContext, {
+    heldRequests,
+    eventStreams,
     onContradiction({ ledgerId, subject }) {
       const message = 'the database contradicts its ledger, and what it contradicts is not served'
       const cause = `${subject}, ledger ${ledgerId}`
@@ -105,22 +108,22 @@ export async function buildApp(
   addErrors(app, options)
   addResponseCache(app, context.clock, newRequestId)
   addMethods(app)
-  await addOverload(app, options.overloadLag ?? 0)
+  await addOverload(app, options.overloadLagMs)
   const failures = createFailureLimit(context.clock, options)
   addAuthentication(app, context, failures)
   addRateLimits(app, context.clock, options)
   addAccess(app, context)
   addMediaTypes(app)
-  addJsonBodies(app, options.maxBodyBytes)
+  addJsonBodies(app)
   addQueryDefault(app)
   addValidation(app)
   addCaching(app)
   await beforeRoutes(app)
 
   const routes = app.withTypeProvider<TypeBoxTypeProvider>()
-  projectRoutes(routes, context, options)
+  projectRoutes(routes, context)
   keyRoutes(routes, context)
-  keyImportRoutes(routes, context, options)
+  keyImportRoutes(routes, context)
   rotationRoutes(routes, context)
   apiKeyRoutes(routes, context)
   app.decorate('signIn', await createSignIn(context))
@@ -138,9 +141,9 @@ export async function buildApp(
   publishedRoutes(routes, live)
   publishedPemRoutes(routes, live)
   keySetChangesRoute(routes, live)
-  eventRoutes(routes, live, options)
+  eventRoutes(routes, live)
   searchRoute(routes, context)
-  warningRoutes(routes, live, options)
+  warningRoutes(routes, live)
   logRoutes(routes, live)
   healthRoutes(routes, live)
   descriptionRoute(app, options)

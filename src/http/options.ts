@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { LiveLimits } from '../core/publishing/live.ts'
 
 /** What the HTTP layer needs of the configuration, under the same names, and more. */
-export interface HttpOptions {
+export interface HttpOptions extends LiveLimits {
   /** Base of every URL in a response, without a final slash: `https://keys.example.com/base`. */
   publicUrl: string
   /**
@@ -11,12 +12,6 @@ export interface HttpOptions {
    * (true) only the peer.
    */
   trustProxy: boolean | string[]
-  /** Maximum size of a body, in bytes. */
-  maxBodyBytes: number
-  /** The same for imports; `maxBodyBytes` if absent. */
-  maxImportBytes?: number
-  /** Largest `limit` of a page; 200 if absent. */
-  maxPageSize?: number
   /** pino's level; `silent` disables the log. */
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   /** Limit per API key; none if absent. */
@@ -27,12 +22,12 @@ export interface HttpOptions {
   writeLimit?: Rate | undefined
   /** Limit of failed authentications per client address; none if absent. */
   authFailureLimit?: Rate | undefined
-  /** Limit of token exchanges per client address and per trust policy; none if absent. */
-  exchangeLimit?: Rate | undefined
+  /** Limit of token exchanges per client address and per trust policy; 600 a minute if absent. */
+  exchangeLimit?: Rate
   /** Milliseconds from the arrival of a token that is refused to the response; 500 if absent. */
   refusalDelayMs?: number
-  /** Event loop lag in milliseconds above which requests are rejected; 0 or absent: never. */
-  overloadLag?: number
+  /** Event loop lag in milliseconds above which requests are rejected; 1,000 if absent. 0: never. */
+  overloadLagMs?: number
   /** Whether metrics are collected for Prometheus; false if absent. */
   metrics?: boolean
   /** Log readable lines, for a terminal, instead of JSON. */

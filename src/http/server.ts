@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
+import { maxBodyBytes } from './body/json-body.ts'
 import { withoutCompilers } from './body/validation.ts'
 import { clientErrorHandler } from './errors/client-errors.ts'
 import { sendFault } from './errors/handler.ts'
@@ -57,7 +58,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     ...loggingOptions(options),
     serverFactory,
     trustProxy: options.trustProxy === true ? isPeer : options.trustProxy,
-    bodyLimit: options.maxBodyBytes,
+    bodyLimit: maxBodyBytes,
     genReqId: newRequestId,
     requestIdHeader: false,
     schemaController: withoutCompilers,

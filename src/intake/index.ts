@@ -23,18 +23,16 @@ import { detectWrongKind } from './wrong-kind.ts'
  * in a worker thread.
  *
  * @param algorithm The algorithm that the key is pinned to; by default the first that matches.
- * @param maxLength UTF-16 units that the text may have.
  * @throws Error if Node reads the canonical DER differently; never for bad input.
  */
 export function examineKey(
   text: string,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
-  maxLength = maxTextLength,
 ): Verdict {
-  const canonical = examineCanonical(text, algorithm, blocklist, maxLength)
+  const canonical = examineCanonical(text, algorithm, blocklist)
   if (canonical !== undefined) return canonical
-  const parsed = parseText(text, maxLength)
+  const parsed = parseText(text)
   if ('rejected' in parsed) return parsed.rejected
   if ('secret' in parsed) return rejectPrivateKey(deriveExposedKey(parsed.secret))
   return examinePem(parsed, algorithm, blocklist)
@@ -48,14 +46,13 @@ export function examineCheaply(
   text: string,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
-  maxLength = maxTextLength,
 ): Verdict | undefined {
   if (text.length > maxCheapLength) {
-    return text.length > maxLength ? rejectLongText(text, maxLength) : undefined
+    return text.length > maxTextLength ? rejectLongText(text) : undefined
   }
-  const canonical = examineCanonical(text, algorithm, blocklist, maxLength)
+  const canonical = examineCanonical(text, algorithm, blocklist)
   if (canonical !== undefined) return canonical
-  const parsed = parseText(text, maxLength)
+  const parsed = parseText(text)
   if ('rejected' in parsed) return parsed.rejected
   if ('secret' in parsed || parsed.pem.der.length > maxCheapDerLength) return undefined
   return examinePem(parsed, algorithm, blocklist)
@@ -71,11 +68,8 @@ interface ParsedText {
   repairs: ReadonlySet<Repair>
 }
 
-function parseText(
-  text: string,
-  maxLength: number,
-): ParsedText | { rejected: Rejected } | { secret: SecretFinding } {
-  if (text.length > maxLength) return { rejected: rejectLongText(text, maxLength) }
+function parseText(text: string): ParsedText | { rejected: Rejected } | { secret: SecretFinding } {
+  if (text.length > maxTextLength) return { rejected: rejectLongText(text) }
   if (isBlank(text)) return { rejected: reject([missingKey]) }
   const secret = findSecret(text)
   if (secret !== undefined) return { secret }
@@ -96,9 +90,8 @@ function examineCanonical(
   text: string,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
-  maxLength: number,
 ): Verdict | undefined {
-  const [, body] = (text.length <= maxLength && canonicalPem.exec(text)) || []
+  const [, body] = canonicalPem.exec(text) ?? []
   if (body === undefined) return undefined
   const der = Buffer.from(body, 'base64')
   if (der.length > maxCheapDerLength || holdsSecret(der) || writePem(der) !== text) return undefined
@@ -121,9 +114,9 @@ function reject(faults: Fault[], repairs: Repair[] = [], key?: KeyDescription): 
   return { ok: false, faults: [first, ...others], normalised: repairs, ...(key && { key }) }
 }
 
-function rejectLongText(text: string, maxLength: number): Rejected {
-  if (containsSecret(text, maxLength)) return rejectPrivateKey(undefined)
-  const detail = `The key text has ${text.length} characters; the maximum is ${maxLength}. A public key has at most 4 KB: send only the key.`
+function rejectLongText(text: string): Rejected {
+  if (containsSecret(text, maxTextLength)) return rejectPrivateKey(undefined)
+  const detail = `The key text has ${text.length} characters; the maximum is ${maxTextLength}. A public key has at most 4 KB: send only the key.`
   return reject([{ code: 'key_too_large', detail }])
 }
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
   shell = await startShell({
     fetch: provider.server.fetchWith(),
     clock: { now: () => Date.now() + offset, monotonic: () => performance.now() },
-    config: { oidc: { issuer, clientId, clientSecret, scopes, buttonText: 'Go' } },
+    config: { oidc: { issuer, clientId, clientSecret, scopes } },
   })
   const body = { name: 'n', conditions: { sub: 'ada' }, role: 'admin' }
   await shell.test.send('POST', '/v1/sign-in-rules', { body })

@@ -65,10 +65,22 @@ describe('PUBRING_TRUST_PROXY', () => {
   })
 })
 
-test('PUBRING_OVERLOAD_LAG is in milliseconds; 0 disables it', () => {
-  expect(loadConfig({}).overloadLag).toBe(500)
-  expect(config('OVERLOAD_LAG', '0').overloadLag).toBe(0)
-  expect(() => config('OVERLOAD_LAG', '1s')).toThrow(/^PUBRING_OVERLOAD_LAG must be /)
+describe('PUBRING_METRICS_PORT', () => {
+  test.each([
+    ['9464', '127.0.0.1', 9464],
+    [' 0.0.0.0:9464', '0.0.0.0', 9464],
+    ['[::]:1', '::', 1],
+    ['metrics.internal:65535', 'metrics.internal', 65_535],
+  ])('%j', (text, host, port) => {
+    expect(config('METRICS_PORT', text).metricsPort).toEqual({ host, port })
+  })
+
+  test.each(['', '0', '65536', ':9464', '::1:9464', '127.0.0.1', 'a b:1', '1:2:3'])(
+    '%j is rejected',
+    (text) => {
+      expect(() => config('METRICS_PORT', text)).toThrow(/^PUBRING_METRICS_PORT must be PORT or /)
+    },
+  )
 })
 
 describe('PUBRING_LOG_WITNESSES', () => {

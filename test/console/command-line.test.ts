@@ -11,7 +11,7 @@ let browser: Awaited<ReturnType<typeof launchBrowser>>
 beforeAll(async () => {
   const port = await freePort()
   url = `http://127.0.0.1:${port}`
-  const oidc = { issuer: 'https://id.test', clientId: 'c', scopes: 'openid', buttonText: 'Go' }
+  const oidc = { issuer: 'https://id.test', clientId: 'c', scopes: 'openid' }
   server = await startApp({ config: { oidc, publicUrl: url }, http: { publicUrl: url } })
   await server.app.listen({ host: '127.0.0.1', port })
   shell = openShell(() => ({ USER: 'ada' }))

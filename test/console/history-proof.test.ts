@@ -21,7 +21,7 @@ let console_: TestConsole
 let projectId: string
 
 beforeAll(async () => {
-  console_ = await openConsole({ PUBRING_LOG_INTERVAL: '24h' })
+  console_ = await openConsole()
   const { client } = console_
   projectId = (await client.projects.create({ name: 'payments' })).id
   const signer = keyFor('ES256')

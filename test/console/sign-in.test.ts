@@ -17,7 +17,7 @@ import {
   type TestProvider,
 } from '../support/sign-in/provider.ts'
 
-const buttonText = 'Sign in with Example'
+const buttonText = 'Sign in'
 let console_: TestConsole
 let provider: TestProvider
 let url: string
@@ -38,7 +38,6 @@ beforeAll(async () => {
     PUBRING_OIDC_CLIENT_ID: clientId,
     PUBRING_OIDC_CLIENT_SECRET: clientSecret,
     PUBRING_OIDC_SCOPES: 'openid profile email groups',
-    PUBRING_OIDC_BUTTON_TEXT: buttonText,
     PUBRING_OUTBOUND_ALLOW: 'localhost',
     PUBRING_OUTBOUND_CA_FILE: join(folder, 'ca.pem'),
   })

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { packCheckout, plainEnvironment } from '../support/package.ts'
-import { freePort, temporaryFolder, withoutOverloadCheck } from '../support/server/process.ts'
+import { freePort, temporaryFolder } from '../support/server/process.ts'
 
 const page = readFileSync(new URL('../../docs/quick-start.md', import.meta.url), 'utf8')
 const { folder, remove } = temporaryFolder()
@@ -32,7 +32,6 @@ test('docs/quick-start.md, followed literally in an empty folder, ends with a ve
     cwd: empty,
     env: {
       ...plainEnvironment,
-      ...withoutOverloadCheck,
       PUBRING_PORT: String(await freePort()),
       PORT: String(await freePort()),
     },

@@ -86,30 +86,53 @@ describe('an address', () => {
 describe('the password', () => {
   const url = 'postgres://me@db/keys'
   const passwordOf = (env: Record<string, string>) =>
-    parsePostgresAddress(loadConfig({ PUBRING_DATABASE_URL: url, ...env }).databaseUrl).password()
-  const file = join(folder, 'password')
+    parsePostgresAddress(loadConfig({ PUBRING_DATABASE_URL: url, ...env }).databaseUrl).password(db)
+  const db = { host: 'db', port: 5_432 }
+  const [file, passfile] = [join(folder, 'password'), join(folder, 'pgpass')]
   writeFileSync(file, 'from file@:/%\n')
 
-  test('comes from the environment, a file, or PGPASSWORD', () => {
-    expect(passwordOf({ PUBRING_DATABASE_PASSWORD: 'a b@:/?#%' })).toBe('a b@:/?#%')
+  test('comes from its file', () => {
     expect(passwordOf({ PUBRING_DATABASE_PASSWORD_FILE: file })).toBe('from file@:/%')
-    expect(passwordOf({ PGPASSWORD: 'x' })).toBe('x')
-    expect(passwordOf({ PGPASSWORD: 'x', PUBRING_DATABASE_PASSWORD: 'y' })).toBe('y')
+    expect(passwordOf({ PUBRING_DATABASE_PASSWORD_FILE: file, PGPASSFILE: passfile })).toBe(
+      'from file@:/%',
+    )
     expect(passwordOf({})).toBeUndefined()
+  })
+
+  test.each([
+    ['db:5432:keys:me:simple', 'simple'],
+    ['*:*:*:*:a:b', 'a'],
+    ['*:*:*:*:a\\:b\\\\c', 'a:b\\c'],
+    ['#db:5432:keys:me:comment\r\n\r\ndb:*:*:me:second\r\ndb:*:*:me:third', 'second'],
+    ['other:*:*:*:x', undefined],
+    ['*:5433:*:*:x', undefined],
+    ['*:*:other:*:x', undefined],
+    ['*:*:*:you:x', undefined],
+    ['*:*:*:me', undefined],
+  ])('comes from the first line of PGPASSFILE that matches: %j', (content, password) => {
+    writeFileSync(passfile, `${content}\n`)
+    expect(passwordOf({ PGPASSFILE: passfile })).toBe(password)
+  })
+
+  test('is read from PGPASSFILE for each host', () => {
+    writeFileSync(passfile, 'a:*:*:*:one\nb:6000:*:*:two\n')
+    const env = { PUBRING_DATABASE_URL: 'postgres://me@a,b:6000/keys', PGPASSFILE: passfile }
+    const { hosts, password } = parsePostgresAddress(loadConfig(env).databaseUrl)
+    expect(hosts.map(password)).toEqual(['one', 'two'])
   })
 
   test('in the address takes precedence', () => {
     const own = { PUBRING_DATABASE_URL: 'postgres://me:own@db/keys' }
-    expect(passwordOf({ ...own, PUBRING_DATABASE_PASSWORD: 'other' })).toBe('own')
+    expect(passwordOf({ ...own, PUBRING_DATABASE_PASSWORD_FILE: file })).toBe('own')
   })
 
   test('applies to the replica address too', () => {
     const { databaseReplicaUrl = '' } = loadConfig({
       PUBRING_DATABASE_URL: url,
       PUBRING_DATABASE_REPLICA_URL: 'postgres://me@replica/keys',
-      PUBRING_DATABASE_PASSWORD: 'p',
+      PUBRING_DATABASE_PASSWORD_FILE: file,
     })
-    expect(parsePostgresAddress(databaseReplicaUrl).password()).toBe('p')
+    expect(parsePostgresAddress(databaseReplicaUrl).password(db)).toBe('from file@:/%')
   })
 
   test('in a missing or empty file is rejected in one line', () => {
@@ -121,7 +144,7 @@ describe('the password', () => {
   })
 
   test('is ignored for SQLite', () => {
-    const env = { PUBRING_DATABASE_URL: 'sqlite:./x.db', PUBRING_DATABASE_PASSWORD: 'p' }
+    const env = { PUBRING_DATABASE_URL: 'sqlite:./x.db', PUBRING_DATABASE_PASSWORD_FILE: file }
     expect(loadConfig(env).databaseUrl).toBe('sqlite:./x.db')
   })
 })

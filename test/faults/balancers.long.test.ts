@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import { type Balancer, startBalancer } from '../support/network/balancer.ts'
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
-import { withoutOverloadCheck } from '../support/server/process.ts'
 import {
   createReplicas,
   kidsOf,
@@ -15,7 +14,7 @@ import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 
 const jwksPath = '/v1/projects/default/.well-known/jwks.json'
 
-const settings = { ...withoutOverloadCheck, PUBRING_JWKS_STALE_LIMIT: '100s' }
+const settings = { PUBRING_JWKS_STALE_LIMIT: '100s' }
 
 let database: TestDatabase
 let proxies: TcpProxy[]

@@ -13,21 +13,20 @@ import { waitUntil } from '../support/waiting.ts'
 
 const { folder, remove } = temporaryFolder()
 const file = (name: string) => join(folder, name)
-const levelFile = file('log-level')
 const blocklist = file('blocklist.dat')
 const adminFile = file('admin')
 const clientSecretFile = file('client-secret')
 
-const adminSecret = rememberSecret('an API key', newApiKeySecret())
+const newSecret = () => rememberSecret('an API key', newApiKeySecret())
+const [adminSecret, secret] = [newSecret(), newSecret()]
 
 let server: ServerProcess
 beforeAll(async () => {
-  writeFileSync(levelFile, 'warn\n')
   writeFileSync(blocklist, '')
   writeFileSync(adminFile, `${adminSecret}\n`)
   writeFileSync(clientSecretFile, 'before\n')
   server = await startServer(folder, {
-    PUBRING_LOG_LEVEL_FILE: levelFile,
+    PUBRING_LOG_LEVEL: 'warn',
     PUBRING_BLOCKLIST: blocklist,
     PUBRING_ADMIN_API_KEY_FILE: adminFile,
     PUBRING_OIDC_ISSUER: 'https://id.example.com',
@@ -65,18 +64,15 @@ async function reload(message: RegExp): Promise<LogLine | undefined> {
   )
 }
 
-test('SIGHUP re-reads log level, block list and secrets', async () => {
+test('SIGHUP re-reads block list and secrets', async () => {
   expect((await reload(/^settings re-read$/))?.changed).toEqual([])
 
   const publicKeyPem = freshPem()
   const { materialSha256 } = accepted(publicKeyPem).key
   writeFileSync(blocklist, Buffer.from(`${materialSha256.slice(0, 30)}07`, 'hex'))
-  writeFileSync(levelFile, 'info\n')
-  const secret = rememberSecret('an API key', newApiKeySecret())
   writeFileSync(adminFile, `${secret}\n`)
   writeFileSync(clientSecretFile, 'after\n')
   const change = [
-    'PUBRING_LOG_LEVEL_FILE info',
     'PUBRING_ADMIN_API_KEY_FILE',
     'PUBRING_OIDC_CLIENT_SECRET_FILE',
     `PUBRING_BLOCKLIST ${blocklist}`,
@@ -86,14 +82,13 @@ test('SIGHUP re-reads log level, block list and secrets', async () => {
   const client = createServerClient(server, secret)
   const check = await client.send('POST', '/v1/key-checks', { publicKeyPem })
   expect(check?.text).toContain('compromised_key')
-  await waitUntil(() => logLines().some(({ msg }) => msg === 'request'))
 })
 
 test('SIGHUP changes nothing if a file cannot be used, and logs why', async () => {
-  writeFileSync(levelFile, 'loud\n')
+  writeFileSync(adminFile, 'no key\n')
   const refused = await reload(/^settings not re-read/)
-  expect(refused?.reason).toMatch(/^PUBRING_LOG_LEVEL_FILE names a file whose first line must be/)
-  writeFileSync(levelFile, 'warn\n')
+  expect(refused?.reason).toMatch(/^PUBRING_ADMIN_API_KEY_FILE names a file whose first line is/)
+  writeFileSync(adminFile, `${secret}\n`)
   writeFileSync(blocklist, 'not a list')
   const invalid = await reload(/^settings not re-read/)
   expect(invalid?.reason).toMatch(/^The block list has 10 bytes/)
@@ -101,7 +96,7 @@ test('SIGHUP changes nothing if a file cannot be used, and logs why', async () =
   const unreadable = await reload(/^settings not re-read/)
   expect(unreadable?.reason).toBe('PUBRING_BLOCKLIST names a file that does not exist.')
   writeFileSync(blocklist, '')
-  const change = ['PUBRING_LOG_LEVEL_FILE warn', `PUBRING_BLOCKLIST ${blocklist}`]
+  const change = [`PUBRING_BLOCKLIST ${blocklist}`]
   expect((await reload(/^settings re-read$/))?.changed).toEqual(change)
 })
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plainEnvironment } from '../support/package.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import { freePort, temporaryFolder, withoutOverloadCheck } from '../support/server/process.ts'
+import { freePort, temporaryFolder } from '../support/server/process.ts'
 
 const project = join(import.meta.dirname, '../..')
 const { folder, remove } = temporaryFolder()
@@ -63,7 +63,7 @@ test('npm prune --omit=dev leaves a server with its console', async () => {
   const port = await freePort()
   const child = spawn(join(checkout, 'deploy/pubring'), ['serve'], {
     cwd: folder,
-    env: { ...plainEnvironment, ...withoutOverloadCheck, PUBRING_PORT: String(port) },
+    env: { ...plainEnvironment, PUBRING_PORT: String(port) },
   })
   const ended = once(child, 'exit')
   let output = ''

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rememberSecret } from '../support/secrets.ts'
 import { createServerClient } from '../support/server/client.ts'
-import { freePort, withoutOverloadCheck } from '../support/server/process.ts'
+import { freePort } from '../support/server/process.ts'
 
 const script = join(import.meta.dirname, '../../scripts/build-image.sh')
 const image = 'localhost/pubring-test'
@@ -55,7 +55,7 @@ test('the image runs a server as an unprivileged user, and its health check foll
   const [, ...check]: string[] = config.Healthcheck.Test
 
   const port = String(await freePort())
-  const variables = { ...withoutOverloadCheck, PUBRING_PORT: port }
+  const variables = { PUBRING_PORT: port }
   const server = inContainer(variables, ...config.Entrypoint, ...config.Cmd)
   const ended = once(server, 'exit')
   let output = ''

@@ -8,7 +8,7 @@ import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packCheckout, plainEnvironment } from '../support/package.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import { freePort, temporaryFolder, withoutOverloadCheck } from '../support/server/process.ts'
+import { freePort, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 const clean = join(folder, 'clean')
@@ -127,7 +127,7 @@ test('npx pubring serve works, with its threads and its console', async () => {
   const child = spawn('npx', ['pubring', 'serve'], {
     cwd: clean,
     detached: true,
-    env: { ...plainEnvironment, ...withoutOverloadCheck, PUBRING_PORT: String(port) },
+    env: { ...plainEnvironment, PUBRING_PORT: String(port) },
   })
   const ended = once(child, 'exit')
   let output = ''

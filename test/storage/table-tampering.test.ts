@@ -37,7 +37,7 @@ let checkpoints: Buffer
 const keyFile = createKeyFile()
 
 function sign(store: Store) {
-  const config = { publicUrl: 'https://keys.example.com', logInterval: 60 }
+  const config = { publicUrl: 'https://keys.example.com' }
   return signCheckpoint({ store, clock: systemClock, config }, keyFile.open())
 }
 

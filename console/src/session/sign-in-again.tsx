@@ -41,9 +41,9 @@ export function SignInAgain(props: {
         <Text size="sm">{text}</Text>
         <SignInForm
           signIn={signIn}
-          providerButton={({ url, buttonText }) => (
+          providerButton={({ url }) => (
             <Button onClick={() => openProvider(url, reason)} fullWidth>
-              {buttonText}
+              Sign in
             </Button>
           )}
         />

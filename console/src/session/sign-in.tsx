@@ -48,9 +48,9 @@ export function SignInPage(props: {
           {state === 'signed out' ? (
             <SignInForm
               signIn={signIn}
-              providerButton={({ url, buttonText }) => (
+              providerButton={({ url }) => (
                 <Button component="a" href={`${url}?return=${returnPath()}`} fullWidth>
-                  {buttonText}
+                  Sign in
                 </Button>
               )}
             />

@@ -20,7 +20,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .action(lazyAction(terminal, async () => (await import('../database/migrate.ts')).migrate))
   addCommand(program, 'copy', 'Copy the registry to an empty database, and compare the two', {
     notes:
-      'The databases may be of different engines. One snapshot is copied; exits with 1 if the source has changed since, so stop the servers first. The PostgreSQL password comes from the address, PUBRING_DATABASE_PASSWORD, PUBRING_DATABASE_PASSWORD_FILE or PGPASSWORD.',
+      'The databases may be of different engines. One snapshot is copied; exits with 1 if the source has changed since, so stop the servers first. The PostgreSQL password comes from the address, PUBRING_DATABASE_PASSWORD_FILE or PGPASSFILE.',
     examples: [
       'pubring copy --from sqlite:./data/pubring.db --to postgres://pubring@db.example.com/pubring',
     ],

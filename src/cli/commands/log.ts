@@ -17,7 +17,7 @@ const loadLog = () => import('../admin/log.ts')
 export function registerLog(program: Command, terminal: Terminal): void {
   const log = addGroup(program, 'log', 'Operate the signed log of all ledgers')
   addApiCommand(log, 'checkpoint', 'Sign a checkpoint now and print it', {
-    notes: 'The server signs one a minute after changes anyway (PUBRING_LOG_INTERVAL).',
+    notes: 'The server signs one a minute after changes anyway.',
     examples: ['pubring log checkpoint > checkpoint.txt'],
   }).action(sessionAction(terminal, async () => (await loadLog()).signCheckpoint))
   addApiCommand(

@@ -2,13 +2,15 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import process from 'node:process'
 import { type Config, loadConfig } from '../../config/server-settings.ts'
+import { eventStreamPlaces } from '../../core/ledger/feed.ts'
+import { heldRequestPlaces } from '../../core/publishing/held-requests.ts'
 import { inspectDatabase } from '../../storage/inspect.ts'
 import { isPostgres, sqliteFileOf } from '../../storage/open.ts'
 import type { Step } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections } from './descriptors.ts'
-import { requireFreePort } from './instance.ts'
+import { metricsSettings, requireFreePort } from './instance.ts'
 import { databaseSteps, failedStep, printSteps } from './status.ts'
 
 /** What may be intended, and does not keep the server from starting. */
@@ -28,9 +30,9 @@ const checks: Record<string, (config: Config) => string | Promise<string>> = {
     return `this user can write to ${folder}`
   },
   async port(config) {
-    const { metricsHost: host, metricsPort: port } = config
     await requireFreePort(config)
-    if (port !== undefined) await requireFreePort({ host, port }, 'PUBRING_METRICS')
+    const { metricsPort: metrics } = config
+    if (metrics !== undefined) await requireFreePort(metrics, metricsSettings)
     return `${config.host}:${config.port} is free`
   },
   'public URL'({ publicUrl }) {
@@ -41,9 +43,9 @@ const checks: Record<string, (config: Config) => string | Promise<string>> = {
     if (protocol === 'https:') return publicUrl
     throw new Warning(`${publicUrl} is not https: key sets could be replaced on their way`)
   },
-  connections({ maxHeldRequests, maxEventStreams }) {
+  connections() {
     const accepted = maxConnections()
-    const wanted = maxHeldRequests + maxEventStreams
+    const wanted = heldRequestPlaces.capacity + eventStreamPlaces.capacity
     if (accepted === undefined || accepted > wanted) return 'enough open files'
     throw new Warning(
       `${accepted} connections at most, for ${wanted} held requests and event streams: raise the limit of open files (ulimit -n, LimitNOFILE)`,

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import type { Config } from '../../config/server-settings.ts'
 import type { Context } from '../../core/context.ts'
@@ -21,7 +20,7 @@ export type Registry = Awaited<ReturnType<typeof openRegistry>>
 
 /** Opens the configured store and the intake threads, which start with the first key. */
 export async function openRegistry(config: Config) {
-  const intake = createIntakePool({ ...intakeBounds(config), ...readBlocklist(config) })
+  const intake = createIntakePool(readBlocklist(config))
   const logSigner = openLogSigner(config, { create: true })
   const { databaseUrl, databaseReplicaUrl: replicaUrl } = config
   const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl })
@@ -74,54 +73,60 @@ export async function createApp(registry: Registry, config: Config): Promise<Htt
  * one-line message if it cannot listen.
  */
 export async function listenForMetrics(
-  { metricsHost: host, metricsPort: port }: Config,
+  { metricsPort: address }: Config,
   metrics: HttpApp['metrics'],
 ): Promise<void> {
-  if (port === undefined || metrics === undefined) return
+  if (address === undefined || metrics === undefined) return
   const { serveMetrics } = await import('../../http/metrics/server.ts')
-  const listening = serveMetrics({ host, port }, () => metrics.metrics())
-  const server = await listening.catch(explainFor(host, port, 'PUBRING_METRICS'))
+  const listening = serveMetrics(address, () => metrics.metrics())
+  const server = await listening.catch(explainFor(address, metricsSettings))
   // It must not keep a process alive that has nothing else to do.
   server.unref()
 }
 
-/** Rejects with a one-line message if the address cannot be listened on; `prefix` of its settings. */
+/** The settings of an address to listen on. */
+interface AddressSettings {
+  host: string
+  port: string
+}
+
+const apiSettings: AddressSettings = { host: 'PUBRING_HOST', port: 'PUBRING_PORT' }
+export const metricsSettings: AddressSettings = {
+  host: 'PUBRING_METRICS_PORT',
+  port: 'PUBRING_METRICS_PORT',
+}
+
+/** Rejects with a one-line message, which names the settings, if the address cannot be listened on. */
 export async function requireFreePort(
   { host, port }: Pick<Config, 'host' | 'port'>,
-  prefix = 'PUBRING',
+  named = apiSettings,
 ): Promise<void> {
   const server = createServer().listen({ host, port })
-  await once(server, 'listening').catch(explainFor(host, port, prefix))
+  await once(server, 'listening').catch(explainFor({ host, port }, named))
   server.close()
   await once(server, 'close')
 }
 
 /** Listens on the configured address. Rejects with a one-line message if it cannot. */
 export async function listen(app: HttpApp, { host, port }: Config): Promise<void> {
-  await listenOn(app, { host, port }).catch(explainFor(host, port, 'PUBRING'))
+  await listenOn(app, { host, port }).catch(explainFor({ host, port }, apiSettings))
 }
 
-/** One processor is left to the event loop. */
-function intakeBounds({ intakeThreads, intakeQueue, maxPemLength }: Config) {
-  const threads = intakeThreads ?? Math.max(1, availableParallelism() - 1)
-  return { maxQueue: intakeQueue, maxLength: maxPemLength, threads }
-}
-
-/** Throws one line for a person who cannot listen there; `prefix` is that of the settings. */
-function explainFor(host: string, port: number, prefix: string) {
+/** Throws one line for a person if the address cannot be listened on. */
+function explainFor({ host, port }: { host: string; port: number }, named: AddressSettings) {
   return (error: unknown): never => {
     switch (error instanceof Error && 'code' in error && error.code) {
       case 'EADDRINUSE':
         throw new Error(
-          `Port ${port} on ${host} is in use: stop the process that listens there, or set ${prefix}_PORT.`,
+          `Port ${port} on ${host} is in use: stop the process that listens there, or set ${named.port}.`,
         )
       case 'EACCES':
         throw new Error(
-          `This user cannot listen on port ${port}: set ${prefix}_PORT to 1024 or higher.`,
+          `This user cannot listen on port ${port}: set ${named.port} to 1024 or higher.`,
         )
       case 'EADDRNOTAVAIL':
       case 'ENOTFOUND':
-        throw new Error(`${prefix}_HOST ${host} is not an address of this machine.`)
+        throw new Error(`${named.host}: ${host} is not an address of this machine.`)
       default:
         throw error
     }

@@ -59,13 +59,12 @@ function readFiles(config: Config): Reloadable {
   return { config, files: new Map(digests) }
 }
 
-/** Names of settings, with the file or, in the case of the log level, the value. */
+/** Names of settings, those of files that are read elsewhere with the file. */
 function changesBetween(old: Reloadable, next: Reloadable): string[] {
-  const { logLevel, adminApiKey, oidc } = next.config
+  const { adminApiKey, oidc } = next.config
   const before = old.config.oidc
   const files = [...next.files].filter(([name, digest]) => old.files.get(name) !== digest)
   return [
-    ...(logLevel === old.config.logLevel ? [] : [`PUBRING_LOG_LEVEL_FILE ${logLevel}`]),
     ...(adminApiKey === old.config.adminApiKey ? [] : ['PUBRING_ADMIN_API_KEY_FILE']),
     ...(oidc?.clientSecret === before?.clientSecret ? [] : ['PUBRING_OIDC_CLIENT_SECRET_FILE']),
     ...(oidc?.privateKey === before?.privateKey ? [] : ['PUBRING_OIDC_PRIVATE_KEY_FILE']),

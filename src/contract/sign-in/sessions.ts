@@ -52,7 +52,6 @@ export const SignInOptions = component('SignInOptions', 'How people can sign in.
   apiKey: flag('Whether one can sign in with an API key.'),
   oidc: Type.Optional(
     Type.Object({
-      buttonText: Type.String({ examples: ['Sign in with Example'] }),
       url: text(
         'Address to send the browser to, with `return`: the page of the console to come back to, below `/console/`; and with `recent=true` for a new proof of identity.',
         'https://keys.example.com/sign-in',

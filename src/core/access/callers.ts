@@ -47,8 +47,8 @@ export type CallerReads = Pick<
   'findApiKey' | 'findExchangedKey' | 'findSession' | 'signInRules' | 'keySet'
 >
 
-/** Seconds after which an unused session ends. A transaction relies on the check before it. */
-type IdleTimeout = number | undefined
+/** Milliseconds after which an unused session ends: a browser that was left has no rights for long. */
+export const sessionIdleMs = 30 * 60_000
 
 /**
  * Reads the holder of a credential; throws `invalid_api_key` or `invalid_session` unless it is active
@@ -58,13 +58,12 @@ export async function readCaller(
   reads: CallerReads,
   { type, id }: Credential,
   time: string,
-  idleTimeout?: IdleTimeout,
 ): Promise<Caller> {
   if (type === 'api_key') return callerOf(await reads.findApiKey(id), time)
   if (type === 'exchanged_key') {
-    return readExchangedKeyCaller(reads, await reads.findExchangedKey(id), time, idleTimeout)
+    return readExchangedKeyCaller(reads, await reads.findExchangedKey(id), time)
   }
-  return readSessionCaller(reads, await reads.findSession(id), time, idleTimeout)
+  return readSessionCaller(reads, await reads.findSession(id), time)
 }
 
 /** The holder of an API key; throws `invalid_api_key` unless it exists and is active at that time. */
@@ -86,12 +85,11 @@ export async function readSessionCaller(
   reads: Pick<CallerReads, 'findApiKey' | 'signInRules'>,
   session: SessionRecord | undefined,
   time: string,
-  idleTimeout: IdleTimeout,
 ): Promise<Caller> {
   if (session === undefined || session.contradicted) throw invalidSession()
   const { apiKeyId, person } = session
   const apiKey = apiKeyId === undefined ? undefined : await reads.findApiKey(apiKeyId)
-  const ends = [sessionEnd(session, idleTimeout), apiKey?.expireTime ?? []].flat()
+  const ends = [sessionEnd(session), apiKey?.expireTime ?? []].flat()
   const [expireTime = ''] = ends.sort()
   const isUsable =
     expireTime > time &&
@@ -102,9 +100,8 @@ export async function readSessionCaller(
   return { grants, expireTime, session, ...present({ apiKey }) }
 }
 
-function sessionEnd({ expireTime, lastUseTime }: SessionRecord, idleTimeout: IdleTimeout): string {
-  if (idleTimeout === undefined) return expireTime
-  const idleEnd = isoTime(Date.parse(lastUseTime) + idleTimeout * 1_000)
+function sessionEnd({ expireTime, lastUseTime }: SessionRecord): string {
+  const idleEnd = isoTime(Date.parse(lastUseTime) + sessionIdleMs)
   return idleEnd < expireTime ? idleEnd : expireTime
 }
 
@@ -139,12 +136,11 @@ export async function readExchangedKeyCaller(
   reads: CallerReads,
   key: ExchangedKeyRecord | undefined,
   time: string,
-  idleTimeout: IdleTimeout,
 ): Promise<Caller> {
   if (key === undefined || key.expireTime <= time) throw invalidApiKey()
   if (key.role !== 'session') return readWorkloadCaller(reads, key, time)
   const session = await reads.findSession(key.policyId)
-  const caller = await readSessionCaller(reads, session, time, idleTimeout)
+  const caller = await readSessionCaller(reads, session, time)
   const [end = key.expireTime] = [key.expireTime, caller.expireTime ?? []].flat().sort()
   return { ...caller, expireTime: end }
 }

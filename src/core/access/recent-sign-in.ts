@@ -4,23 +4,21 @@ import type { RotationAuthor } from '../records.ts'
 import { isoTime } from '../times.ts'
 import type { Caller } from './callers.ts'
 
-/** Whether the person, or the holder of the API key, signed in within the last `seconds`. */
-export function signedInRecently(
-  { signInTime }: { signInTime?: string },
-  seconds: number,
-  now: number,
-): boolean {
-  return signInTime !== undefined && signInTime > isoTime(now - seconds * 1_000)
+/**
+ * Seconds for which a sign-in counts as recent: long enough for a piece of work, and too short for a
+ * browser that was left open, or a stolen cookie.
+ */
+export const recentSignInSeconds = 900
+
+/** Whether the person, or the holder of the API key, signed in recently. */
+export function signedInRecently({ signInTime }: { signInTime?: string }, now: number): boolean {
+  return signInTime !== undefined && signInTime > isoTime(now - recentSignInSeconds * 1_000)
 }
 
 /** Whether the caller has a session whose holder did not sign in recently. */
-export function lacksRecentSignIn(
-  caller: Caller | undefined,
-  { time, authorization }: Origin,
-): boolean {
+export function lacksRecentSignIn(caller: Caller | undefined, { time }: Origin): boolean {
   const session = caller?.session
-  const { recentSignIn = 0 } = authorization ?? {}
-  return session !== undefined && !signedInRecently(session, recentSignIn, Date.parse(time))
+  return session !== undefined && !signedInRecently(session, Date.parse(time))
 }
 
 /**
@@ -34,9 +32,8 @@ export function requireRecentSignIn(
   scheduledBy?: RotationAuthor,
 ): void {
   if (!scheduledBy?.lacksRecentSignIn && !lacksRecentSignIn(caller, origin)) return
-  const { recentSignIn = 0 } = origin.authorization ?? {}
   throw new PubringError(
     'recent_sign_in_required',
-    `This operation needs a sign-in within the last ${Math.round(recentSignIn / 60)} minutes. Sign in again and repeat it.`,
+    `This operation needs a sign-in within the last ${recentSignInSeconds / 60} minutes. Sign in again and repeat it.`,
   )
 }

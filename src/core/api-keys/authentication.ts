@@ -38,12 +38,11 @@ export type Authenticator = ReturnType<typeof createAuthenticator>
  * demotion and expiry take effect with the next request, on every replica. The head is read before the
  * record, so the record is at least as new.
  */
-export function createAuthenticator({ store, clock, config }: Context) {
+export function createAuthenticator({ store, clock }: Pick<Context, 'store' | 'clock'>) {
   const callers = new LRUCache<string, Principal>({ max: maxCallers })
   const lastUses = createLastUses(store)
 
   async function readByDigest(type: Credential['type'], digest: string): Promise<Caller> {
-    const { sessionIdleTimeout } = config
     if (type === 'api_key') {
       const [apiKey, exchanged] = await Promise.all([
         store.findApiKeyByDigest(digest),
@@ -51,10 +50,10 @@ export function createAuthenticator({ store, clock, config }: Context) {
       ])
       const time = isoTime(clock.now())
       if (exchanged === undefined) return callerOf(apiKey, time)
-      return readExchangedKeyCaller(store, exchanged, time, sessionIdleTimeout)
+      return readExchangedKeyCaller(store, exchanged, time)
     }
     const session = await store.findSessionByDigest(digest)
-    return readSessionCaller(store, session, isoTime(clock.now()), sessionIdleTimeout)
+    return readSessionCaller(store, session, isoTime(clock.now()))
   }
   async function find(type: Credential['type'], secret: string): Promise<Principal> {
     const digest = apiKeyDigest(secret)

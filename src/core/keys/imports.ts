@@ -10,6 +10,9 @@ import { itemFaults } from './import-admission.ts'
 import { keyLimits } from './operations.ts'
 import { examineSubmission, newKeyRecord, type Submission } from './submission.ts'
 
+/** Keys in one import: they are admitted in one transaction, which holds the lock of the project. */
+const maxImportKeys = 1_000
+
 /** An import whose entries are examined: keys to admit, and the faults of the others. */
 interface ExaminedImport {
   keys: KeyToImport[]
@@ -34,13 +37,13 @@ export function requireRestoreRights(principal: Principal, items: readonly unkno
 
 /** Throws `invalid_request` if the import is empty or has more keys than a project may have. */
 export function requireImportSize({ config }: Context, count: number): void {
-  const limit = Math.min(config.maxImportKeys, config.maxKeysPerProject)
+  const limit = Math.min(maxImportKeys, config.maxKeysPerProject)
   if (count >= 1 && count <= limit) return
   const code = count === 0 ? 'too_few' : 'too_many'
-  const isProjectLimit = limit < config.maxImportKeys
+  const isProjectLimit = limit < maxImportKeys
   const advice = isProjectLimit
     ? 'A project can have no more keys (PUBRING_MAX_KEYS_PER_PROJECT).'
-    : 'Use several imports, or raise PUBRING_MAX_IMPORT_KEYS.'
+    : 'Use several imports.'
   const detail = `keys has ${count} entries; an import takes 1 to ${limit}. ${advice}`
   throw new PubringError('invalid_request', detail, {
     errors: [{ pointer: '/keys', code, detail }],

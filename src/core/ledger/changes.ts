@@ -38,8 +38,6 @@ export interface Authorization {
   access: Access
   /** The project that the access is to; absent: any. */
   projectId?: string
-  /** Seconds for which a sign-in counts as recent. */
-  recentSignIn?: number
 }
 
 /** Limits that the transaction of a change enforces. */

@@ -38,18 +38,13 @@ export async function findLedger(
 
 /** Checks whether the caller of a request may still read a ledger, and until when. */
 export async function readPermission(
-  { store, clock, config }: Context,
+  { store, clock }: Context,
   { credential }: Principal,
   access: Access,
   ledgerId: string,
 ): Promise<Permission> {
   try {
-    const { grants, expireTime, voucher } = await readCaller(
-      store,
-      credential,
-      now(clock),
-      config.sessionIdleTimeout,
-    )
+    const { grants, expireTime, voucher } = await readCaller(store, credential, now(clock))
     requireAccess(grants, access, ledgerId)
     // It ends with a key of the project, of which a stream learns too late.
     if (voucher !== undefined) return 'refused'

@@ -7,6 +7,12 @@ import { formatPosition, type LedgerPosition, readEventsAfter } from './position
 import type { RevisionWatch } from './revision-watch.ts'
 import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
 
+/**
+ * Event streams and exports that one process has open. Each is a connection and a read of its ledger
+ * at every change. One API key, or the readers of one project, may have a quarter of them.
+ */
+export const eventStreamPlaces = { capacity: 1_000, share: 25 }
+
 export interface StreamRequest {
   ledgerId: string
   after: LedgerPosition

@@ -14,17 +14,22 @@ export interface LogState {
 export type Log = ReturnType<typeof createLog>
 
 /**
+ * Milliseconds between checkpoints, if there are changes: witnesses accept one a minute, and the cost
+ * of a run is noise at that rate.
+ */
+const intervalMs = 60_000
+
+/**
  * The heads that a run at the interval appends at most, at a cost of under a second of CPU. The next
  * run follows at once.
  */
 export const maxHeadsPerRun = 20_000
 
 /**
- * Signs checkpoints at the configured interval, if this process has a key, and on request. Runs follow
+ * Signs checkpoints at the interval, if this process has a key, and on request. Runs follow
  * one another: one that is requested begins after those before it.
  */
 export function createLog(context: LogContext, signer: LogSigner | undefined) {
-  const intervalMs = context.config.logInterval * 1_000
   const observers: ((state: LogState) => void)[] = []
   let state: LogState = {}
   let work: Promise<unknown> = Promise.resolve()

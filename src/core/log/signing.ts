@@ -27,7 +27,7 @@ const retryMs = 20
 
 /** What the log needs of the context. */
 export interface LogContext extends Pick<Context, 'store' | 'clock'> {
-  config: Pick<CoreConfig, 'publicUrl' | 'logInterval'>
+  config: Pick<CoreConfig, 'publicUrl'>
   /** They cosign the checkpoints. */
   witnesses?: Witnesses
 }

@@ -9,6 +9,12 @@ import { always, includes } from '../validity.ts'
 import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
 import type { ReadPublished } from './read-published.ts'
 
+/**
+ * Requests that one process holds. Each takes 20 KiB, so all take 200 MB at most. One client address
+ * may have half of them: five agents behind one address can hold a request for 1,000 projects each.
+ */
+export const heldRequestPlaces = { capacity: 10_000, share: 50 }
+
 /** Requests resolved at once; then other work of the event loop gets its turn. */
 const sliceSize = 200
 

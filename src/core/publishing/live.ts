@@ -1,15 +1,15 @@
-import { createPlaces } from '../../async/places.ts'
+import { createPlaces, type PlacesOptions } from '../../async/places.ts'
 import type { Context } from '../context.ts'
 import { createKeyStatistics } from '../keys/statistics.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
 import { type Contradiction, createContradictions } from '../ledger/contradictions.ts'
-import { createEventFeed } from '../ledger/feed.ts'
+import { createEventFeed, eventStreamPlaces } from '../ledger/feed.ts'
 import { createRevisionWatch } from '../ledger/revision-watch.ts'
 import { createLog } from '../log/log.ts'
 import { createWitnesses } from '../log/witnesses.ts'
 import { createRotationSchedule } from '../rotations/due-steps.ts'
-import { createLiveKeySets } from './held-requests.ts'
+import { createLiveKeySets, heldRequestPlaces } from './held-requests.ts'
 import { createPublishedNames } from './names.ts'
 import { createPublisher } from './publisher.ts'
 import { createReadPublished } from './read-published.ts'
@@ -17,19 +17,24 @@ import { createReadPublished } from './read-published.ts'
 /** Milliseconds between observations, so that a waiter learns of a change well within a second. */
 const watchIntervalMs = 250
 
-/** Called with what the services come across. */
-interface Observers {
-  onContradiction(contradiction: Contradiction): void
-  onRotationError(error: unknown): void
+/** Limits of held requests and event streams; by default those of their modules. */
+export interface LiveLimits {
+  heldRequests?: PlacesOptions | undefined
+  eventStreams?: PlacesOptions | undefined
+}
+
+/** The observers are called with what the services come across. */
+interface LiveOptions extends LiveLimits {
+  onContradiction?(contradiction: Contradiction): void
+  onRotationError?(error: unknown): void
 }
 
 export type LiveServices = ReturnType<typeof createLiveServices>
 
 /** The services that publish documents and events and wait for changes. */
-export function createLiveServices(
-  coreContext: Context,
-  { onContradiction = () => {}, onRotationError = () => {} }: Partial<Observers> = {},
-) {
+export function createLiveServices(coreContext: Context, options: LiveOptions = {}) {
+  const { onContradiction = () => {}, onRotationError = () => {} } = options
+  const { heldRequests = heldRequestPlaces, eventStreams = eventStreamPlaces } = options
   const contradictions = createContradictions(coreContext, onContradiction)
   const context = { ...coreContext, store: contradictions.store }
   const { store, clock, config } = context
@@ -39,10 +44,9 @@ export function createLiveServices(
   const watch = createRevisionWatch(store, clock, watchIntervalMs)
   const keySets = createLiveKeySets(
     { publisher, readPublished, watch, clock },
-    createPlaces({ capacity: config.maxHeldRequests, share: config.heldRequestShare }),
+    createPlaces(heldRequests),
   )
-  const streams = { capacity: config.maxEventStreams, share: config.eventStreamShare }
-  const events = createEventFeed(store, watch, clock, createPlaces(streams))
+  const events = createEventFeed(store, watch, clock, createPlaces(eventStreams))
   const onCommit = (ledgerId: string) => {
     publisher.invalidate(ledgerId)
     if (ledgerId === systemLedgerId) names.invalidate()

@@ -143,11 +143,11 @@ async function issueKey(
 type SessionCaller = Caller & { session: SessionRecord }
 
 async function requireLive(
-  { store, clock, config }: Context,
+  { store, clock }: Context,
   session: SessionRecord | undefined,
 ): Promise<SessionCaller> {
   const time = isoTime(clock.now())
-  const caller = await readSessionCaller(store, session, time, config.sessionIdleTimeout)
+  const caller = await readSessionCaller(store, session, time)
   if (session === undefined) throw invalidSession()
   return { ...caller, session }
 }

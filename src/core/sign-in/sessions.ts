@@ -1,10 +1,10 @@
 import type { Self, Session } from '../../contract/sign-in/sessions.ts'
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
-import type { Caller } from '../access/callers.ts'
+import { type Caller, sessionIdleMs } from '../access/callers.ts'
 import { permits } from '../access/grants.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
-import { signedInRecently } from '../access/recent-sign-in.ts'
+import { recentSignInSeconds, signedInRecently } from '../access/recent-sign-in.ts'
 import { apiKeyDigest, newApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
 import { notFound } from '../faults.ts'
@@ -41,8 +41,8 @@ export function newSession({ config, clock }: Context, holder: Holder, end?: str
 }
 
 /** Sessions that were last used before this have ended. */
-export function idleSince({ config, clock }: Context): string {
-  return isoTime(clock.now() - config.sessionIdleTimeout * 1_000)
+export function idleSince({ clock }: Context): string {
+  return isoTime(clock.now() - sessionIdleMs)
 }
 
 /** Exchanges the API key of the request for a session, which ends with it. */
@@ -150,13 +150,13 @@ export function canSee({ grants, session, apiKey }: Caller, one: SessionRecord):
 
 /** Who the caller is, and what they may do. */
 export async function describeSelf(context: Context, principal: Principal): Promise<Self> {
-  const { store, config, clock } = context
+  const { store, clock } = context
   const { credential, grants, holder, actor } = principal
   const [person] = 'personId' in holder ? await store.listPeople([holder.personId]) : []
   const apiKey = 'apiKeyId' in holder ? await store.findApiKey(holder.apiKeyId) : undefined
   const session = credential.type === 'session' ? await store.findSession(credential.id) : undefined
-  const isRecent = session && signedInRecently(session, config.recentSignIn, clock.now())
-  const recentUntil = Date.parse(session?.signInTime ?? '') + config.recentSignIn * 1_000
+  const isRecent = session && signedInRecently(session, clock.now())
+  const recentUntil = Date.parse(session?.signInTime ?? '') + recentSignInSeconds * 1_000
   return {
     type: 'personId' in holder ? 'person' : 'api_key',
     name: actor.user === undefined ? actor.name : nameOf(person, actor.user.subject),

@@ -3,6 +3,7 @@ import { PubringError } from '../../errors.ts'
 import { OutboundError } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import { grantsOf } from '../access/callers.ts'
+import { recentSignInSeconds } from '../access/recent-sign-in.ts'
 import { apiKeyDigest, parseApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
 import type { SessionRecord } from '../records.ts'
@@ -49,7 +50,7 @@ export async function createSignIn(context: Context) {
     if (attempt === undefined || cookie === undefined) throw lostAttempt()
     const isLate = clock.now() - attempt.startMs > signInSeconds * 1_000
     if (isLate) throw lostAttempt()
-    const checks = checksOf(attempt, config.recentSignIn)
+    const checks = checksOf(attempt)
     const url = new URL(`${redirectUri}${search}`)
     if (url.searchParams.get('state') !== checks.state) throw lostAttempt()
     return provider.redeem(url, checks).catch(rethrowFault)
@@ -64,7 +65,7 @@ export async function createSignIn(context: Context) {
       const secret = randomBytes(32).toString('base64url')
       const path = localPath(returnPath)
       const attempt = { secret, startMs: clock.now(), recent, returnPath: path }
-      const checks = checksOf(attempt, config.recentSignIn)
+      const checks = checksOf(attempt)
       const url = await provider.authorizationUrl(redirectUri, checks).catch(rethrowFault)
       return { url, cookie: formatAttempt(attempt) }
     },
@@ -171,7 +172,7 @@ function parseAttempt(cookie = ''): Attempt | undefined {
  * browser has another secret, and an edited cookie another state. So an attacker cannot have
  * a victim finish a sign-in that the attacker began (session fixation, RFC 9700 section 4.7).
  */
-function checksOf(attempt: Attempt, recentSignIn: number): SignInChecks {
+function checksOf(attempt: Attempt): SignInChecks {
   const derive = (use: string) =>
     createHmac('sha256', attempt.secret)
       .update(`${use} ${formatAttempt(attempt)}`)
@@ -180,7 +181,7 @@ function checksOf(attempt: Attempt, recentSignIn: number): SignInChecks {
     state: derive('state'),
     nonce: derive('nonce'),
     codeVerifier: derive('code_verifier'),
-    ...(attempt.recent ? { maxAge: recentSignIn } : {}),
+    ...(attempt.recent ? { maxAge: recentSignInSeconds } : {}),
   }
 }
 

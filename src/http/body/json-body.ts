@@ -8,6 +8,9 @@ import { expectsContinue } from '../request/protocol.ts'
 import { parseForm } from './form-body.ts'
 import { rejectPrivateKey } from './validation.ts'
 
+/** Bytes of a body: four times the longest text of a key, whose line breaks JSON escapes. */
+export const maxBodyBytes = 64 * 1024
+
 const maxDepth = 32
 
 /** Values in one body: 10,000 keys with ten members each. */
@@ -17,7 +20,7 @@ const maxValues = 120_000
  * Parses bodies of the operations that take one and discards all others: a DELETE with
  * `Content-Type: application/json` and no body is a valid request.
  */
-export function addJsonBodies(app: FastifyInstance, bodyLimit: number): void {
+export function addJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     '*',
@@ -29,7 +32,7 @@ export function addJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   )
   // The last hook before the body is read.
   app.addHook('preParsing', (request, { raw }, _payload, done) => {
-    const limit = request.routeOptions.bodyLimit ?? bodyLimit
+    const limit = request.routeOptions.bodyLimit ?? maxBodyBytes
     const length = Number(request.headers['content-length'] ?? 0)
     if (expectsContinue(request.raw) && length <= limit) raw.writeContinue()
     if (request.routeOptions.schema?.body !== undefined) rejectFragments(request.raw)

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { containsApiKey } from '../../core/redaction.ts'
 import { PubringError } from '../../errors.ts'
+import { maxBodyBytes } from '../body/json-body.ts'
 import type { HttpOptions } from '../options.ts'
 import { expectsContinue } from '../request/protocol.ts'
 import { toPubringError } from './faults.ts'
@@ -11,18 +12,14 @@ import { type RenderedError, renderProblem } from './problem.ts'
 /** Renders the errors of all routes as problem details. */
 export function addErrors(app: FastifyInstance, options: HttpOptions): void {
   app.setErrorHandler((error, request, reply) => {
-    const problem = recordProblem(error, request, options)
+    const problem = recordProblem(error, request)
     const response = renderProblem(problem, request.id, options.publicUrl)
     return sendError(request, reply, problem, response)
   })
 }
 
 /** The problem that the request ends with, which is logged if it is a fault of the server. */
-export function recordProblem(
-  error: unknown,
-  request: FastifyRequest,
-  { maxBodyBytes }: Pick<HttpOptions, 'maxBodyBytes'>,
-): PubringError {
+export function recordProblem(error: unknown, request: FastifyRequest): PubringError {
   const bodyLimit = request.routeOptions.bodyLimit ?? maxBodyBytes
   const problem = problemOf(error, request.raw.url, bodyLimit)
   request.problem = problem
@@ -89,7 +86,7 @@ export function sendFault(
   app: FastifyInstance,
   error: unknown,
   { request, response, requestId }: ReceivedRequest,
-  { publicUrl, maxBodyBytes }: HttpOptions,
+  { publicUrl }: HttpOptions,
 ): void {
   const arrival = performance.now()
   const problem = problemOf(error, request.url, maxBodyBytes)

@@ -115,7 +115,6 @@ export function contextOf(request: FastifyRequest, context: Context): RequestCon
   const { access } = request.routeOptions.config
   const projectId = scopeOf(request)
   const scope = present({ projectId })
-  const { recentSignIn } = context.config
   const signal = request.server.connections.closeSignal(request.raw.socket)
   return {
     ...context,
@@ -124,9 +123,7 @@ export function contextOf(request: FastifyRequest, context: Context): RequestCon
       actor,
       requestId: request.id,
       time: now(context.clock),
-      ...(access === undefined
-        ? {}
-        : { authorization: { credential, access, ...scope, recentSignIn } }),
+      ...(access === undefined ? {} : { authorization: { credential, access, ...scope } }),
     },
     intake: context.intakeFor({ callerId, projectId: soleProject(grants), signal }),
   }

@@ -4,11 +4,14 @@ import { PubringError } from '../../errors.ts'
 
 const sampleIntervalMs = 500
 
+/** A client that would wait for more than a second does better with another replica. */
+const defaultMaxLagMs = 1_000
+
 /**
  * Rejects requests with 503 while the event loop lags by more than `maxLagMs` (0: never), so that
  * accepted ones are served in time. A rejected request has changed nothing.
  */
-export async function addOverload(app: FastifyInstance, maxLagMs: number): Promise<void> {
+export async function addOverload(app: FastifyInstance, maxLagMs = defaultMaxLagMs): Promise<void> {
   // Starting blocks the event loop, which the first samples would take for an overload.
   let isStarted = false
   app.addHook('onReady', async () => {

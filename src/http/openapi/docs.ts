@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { entityTag } from '../../core/entity-tags.ts'
 import { errorTable } from '../../errors.ts'
 import type { HttpOptions } from '../options.ts'
-import { defaultMaxPageSize } from '../request/paths.ts'
 import { referenceRoutes } from './reference.ts'
 
 /** Serves the pages `/docs` and `/docs/errors`. */
@@ -25,14 +24,13 @@ export const generatedFor = 'http://127.0.0.1:8080'
 /** Serves the OpenAPI document, which is read on the first request. */
 export function descriptionRoute(
   app: FastifyInstance,
-  { publicUrl, maxPageSize = defaultMaxPageSize }: HttpOptions,
+  { publicUrl }: Pick<HttpOptions, 'publicUrl'>,
 ): void {
   let document: { body: Buffer; etag: string } | undefined
   async function read(): Promise<{ body: Buffer; etag: string }> {
-    const description = JSON.parse(await readFile(generated, 'utf8'), (name, value) => {
-      if (name === 'maximum' && value === defaultMaxPageSize) return maxPageSize
-      return typeof value === 'string' ? value.replaceAll(generatedFor, () => publicUrl) : value
-    })
+    const description = JSON.parse(await readFile(generated, 'utf8'), (_name, value) =>
+      typeof value === 'string' ? value.replaceAll(generatedFor, () => publicUrl) : value,
+    )
     const body = Buffer.from(JSON.stringify(description))
     return { body, etag: entityTag(body) }
   }

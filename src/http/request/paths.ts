@@ -43,8 +43,8 @@ export function preconditionOf({ headers }: FastifyRequest): { ifMatch?: string 
   return present({ ifMatch })
 }
 
-/** Largest page, unless configured otherwise. */
-export const defaultMaxPageSize = 200
+/** Entries of the largest page of a list, which clients rely on. */
+export const maxPageSize = 200
 
 /** Schema of a query; parameters it does not name are rejected. */
 export function Query<T extends TProperties>(parameters: T) {

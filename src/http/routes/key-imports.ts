@@ -7,11 +7,10 @@ import { soleProject } from '../../core/access/grants.ts'
 import type { Context } from '../../core/context.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
 import { groupOf } from '../../intake/threads/fair-queue.ts'
-import { present } from '../../runtime/present.ts'
 import { bodyAs, bodyReader } from '../body/submissions.ts'
 import { noPlace } from '../errors/faults.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
-import type { App, HttpOptions } from '../options.ts'
+import type { App } from '../options.ts'
 
 /** Schema of the body without its keys, which are validated one by one. */
 const Envelope = Type.Object(
@@ -25,14 +24,17 @@ const Envelope = Type.Object(
  */
 const maxImports = { capacity: 16, share: 25 }
 
+/** Bytes of a body: 1,000 keys of the longest kind. */
+const maxImportBytes = 4 * 1024 * 1024
+
 type ImportBody = Static<typeof Envelope>
 
-export function keyImportRoutes(app: App, context: Context, { maxImportBytes }: HttpOptions): void {
+export function keyImportRoutes(app: App, context: Context): void {
   const places = createPlaces(maxImports)
   app.route<{ Body: ImportBody }>({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/key-imports',
-    ...present({ bodyLimit: maxImportBytes }),
+    bodyLimit: maxImportBytes,
     onRequest: async (request, reply) => takePlace(places, request, reply),
     config: {
       access: { role: 'writer' },

@@ -13,8 +13,8 @@ import {
 } from '../../core/projects.ts'
 import type { ProjectRecord } from '../../core/records.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
-import type { App, HttpOptions } from '../options.ts'
-import { defaultMaxPageSize, Precondition, preconditionOf, Query } from '../request/paths.ts'
+import type { App } from '../options.ts'
+import { maxPageSize, Precondition, preconditionOf, Query } from '../request/paths.ts'
 
 const collection = '/v1/projects'
 const member = '/v1/projects/:projectIdOrName'
@@ -33,8 +33,7 @@ export const projectPageQuery = (maximum: number) =>
   })
 
 /** Long because it lists the routes. */
-export function projectRoutes(app: App, context: Context, options: HttpOptions): void {
-  const { maxPageSize = defaultMaxPageSize } = options
+export function projectRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: collection,

@@ -1,7 +1,7 @@
 import { commands } from '../commands.ts'
 import type { Fault, Repair } from '../types.ts'
 
-/** Default maximum length of a key's text in UTF-16 units; the longest valid key has 3,595. */
+/** UTF-16 units that the text of a key may have; the longest valid key has 3,595. */
 export const maxTextLength = 16_384
 
 const byteOrderMark = '\uFEFF'

@@ -18,8 +18,6 @@ interface IntakePoolOptions {
   threads?: number
   /** Keys that may wait for a worker; see `createFairQueue`. */
   maxQueue?: number
-  /** UTF-16 units that the text of a key may have; by default 16,384. */
-  maxLength?: number
   /** The operator's block list file: sorted records of 16 bytes. */
   blocklist?: Uint8Array
   /** The module that the workers run; tests replace it. */
@@ -40,18 +38,18 @@ export interface Intake {
 
 export type IntakePool = ReturnType<typeof createIntakePool>
 
+/** Keys that may wait for a worker: some 3 seconds of RSA-4096 keys on one thread. */
 const defaultMaxQueue = 128
 const idleTimeoutMs = 60_000
 const closeTimeoutMs = 5_000
 
 /** Creates the pool. Threads start with the first key that needs one. */
 export function createIntakePool(options: IntakePoolOptions = {}) {
-  const { maxLength } = options
   const workers = startWorkers(options)
   const { maxThreads } = workers.options
   const queue = createFairQueue(maxThreads, options.maxQueue ?? defaultMaxQueue)
   let blocklist = shareBlocklist(options.blocklist)
-  const threads = createThreads(workers, queue, () => ({ maxLength, records: blocklist.records }))
+  const threads = createThreads(workers, queue, () => ({ records: blocklist.records }))
   const bulkFor = createBulkIntake(
     { examine: threads.examineAll, sharedPrimes: threads.sharedPrimes },
     Math.max(1, maxThreads - 1),
@@ -60,7 +58,7 @@ export function createIntakePool(options: IntakePoolOptions = {}) {
     /** Callers share the threads fairly. */
     for: (caller: IntakeCaller): Intake => ({
       async examine(text, algorithm) {
-        const verdict = examineCheaply(text, algorithm, blocklist, maxLength)
+        const verdict = examineCheaply(text, algorithm, blocklist)
         return verdict ?? threads.examine({ text, algorithm }, caller)
       },
       bulk: bulkFor(caller),

@@ -10,8 +10,6 @@ export interface IntakeTask {
 
 /** How a worker thread examines keys. */
 export interface IntakeSettings {
-  /** UTF-16 units that the text may have; by default 16,384. */
-  maxLength: number | undefined
   /** The operator's block list: records that `createBlocklist` has checked, in shared memory. */
   records: Uint8Array
 }

@@ -31,9 +31,9 @@ function measured<Task, Result>(work: (task: Task) => Result): (task: Task) => M
   }
 }
 
-function examineOne({ text, algorithm, maxLength, records }: WorkerTask): IntakeResult {
+function examineOne({ text, algorithm, records }: WorkerTask): IntakeResult {
   try {
-    return { verdict: examineKey(text, algorithm, searchRecords(records), maxLength) }
+    return { verdict: examineKey(text, algorithm, searchRecords(records)) }
   } catch (error) {
     return { failure: describeFailure(error) }
   }

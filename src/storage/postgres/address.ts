@@ -14,8 +14,8 @@ type SslMode = (typeof sslModes)[number]
 export interface PostgresAddress {
   hosts: PostgresHost[]
   user: string
-  /** Reads its file anew at each call, if it is in one. */
-  password(): string | undefined
+  /** The password of the user at this host. Reads its file anew at each call, if it is in one. */
+  password(host: PostgresHost): string | undefined
   database: string
   applicationName: string
   /** Maximum number of connections per process. */
@@ -34,6 +34,7 @@ const parameters = [
   'application_name',
   'connect_timeout',
   'host',
+  'passfile',
   'password_file',
   'pool_size',
   'port',
@@ -64,11 +65,12 @@ export function parsePostgresAddress(url: string): PostgresAddress {
   const [name = '', ...secret] = credentials.split(':')
   const query = parseParameters(search)
   const user = decode(name) || 'postgres'
+  const database = decode(path) || user
   return {
     hosts: parseHosts(authority, query),
     user,
-    password: parsePassword(secret, query),
-    database: decode(path) || user,
+    password: parsePassword(secret, query, [database, user]),
+    database,
     applicationName: query.get('application_name') ?? 'pubring',
     poolSize: parseInteger(query, 'pool_size', 10, { min: 2, max: 1_000 }),
     prepared: parseSwitch(query, 'prepared'),
@@ -137,13 +139,35 @@ function parseSwitch(query: Map<string, string>, name: string): boolean | undefi
   return text === 'on'
 }
 
-function parsePassword(secret: string[], query: Map<string, string>): PostgresAddress['password'] {
-  const file = query.get('password_file')
-  if (secret.length > 0 || file === undefined) {
-    const password = secret.length === 0 ? undefined : decode(secret.join(':'))
+function parsePassword(
+  secret: string[],
+  query: Map<string, string>,
+  names: [database: string, user: string],
+): PostgresAddress['password'] {
+  const [file, passfile] = [query.get('password_file'), query.get('passfile')]
+  if (secret.length > 0) {
+    const password = decode(secret.join(':'))
     return () => password
   }
-  return followParameter('password_file', () => readFirstLine(file))
+  if (file !== undefined) return followParameter('password_file', () => readFirstLine(file))
+  if (passfile === undefined) return () => undefined
+  const read = followParameter('passfile', () => readBounded(passfile).toString('utf8'))
+  return ({ host, port }) => findPassword(read(), [host, String(port), ...names])
+}
+
+/**
+ * The password in the first line `HOST:PORT:DATABASE:USER:PASSWORD` that matches, where `*` matches
+ * everything and `\\` escapes `:` and itself (PostgreSQL 18, section 34.16).
+ */
+function findPassword(passfile: string, wanted: string[]): string | undefined {
+  for (const line of passfile.split(/\r?\n/)) {
+    const fields = [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) => field)
+    const [found, pattern] = [fields[4], fields.slice(0, 4)]
+    const plain = (field: string) => field.replace(/\\(.)/g, '$1')
+    const matches = pattern.every((field, at) => field === '*' || plain(field) === wanted[at])
+    if (!line.startsWith('#') && found && matches) return plain(found)
+  }
+  return undefined
 }
 
 function parseTls(query: Map<string, string>): Pick<PostgresAddress, 'allowsPlaintext' | 'tls'> {
@@ -203,6 +227,6 @@ function followParameter(parameter: string, read: () => string): () => string {
 /** The files that the address names, by parameter. */
 export function filesOfAddress(url: string): [parameter: string, file: string][] {
   const query = new URLSearchParams(url.replace(/^[^?]*/, ''))
-  const names = ['password_file', 'sslrootcert', 'sslcert', 'sslkey']
+  const names = ['passfile', 'password_file', 'sslrootcert', 'sslcert', 'sslkey']
   return [...query].filter(([name, file]) => names.includes(name) && file !== 'system')
 }

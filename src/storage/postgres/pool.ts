@@ -138,7 +138,7 @@ function createPool(
   const pool = new pg.Pool({
     host,
     port,
-    ...clientConfig(address),
+    ...clientConfig(address, { host, port }),
     ...(options.tls ? { ssl: address.tls(host) } : {}),
     ...(options.startupTimeouts
       ? {
@@ -167,11 +167,11 @@ function createPool(
   }
 }
 
-function clientConfig(address: PostgresAddress): pg.PoolConfig {
+function clientConfig(address: PostgresAddress, host: PostgresHost): pg.PoolConfig {
   return {
     user: address.user,
     // An empty password keeps pg from reading a password file. `trust` servers ignore it.
-    password: () => address.password() ?? '',
+    password: () => address.password(host) ?? '',
     database: address.database,
     application_name: address.applicationName,
     max: address.poolSize,

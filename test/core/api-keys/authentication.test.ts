@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { jwsAlgorithmNames } from '../../../src/contract/algorithms.ts'
 import type { Role } from '../../../src/contract/roles.ts'
 import {
   type Authenticator,
@@ -8,7 +7,7 @@ import {
 } from '../../../src/core/api-keys/authentication.ts'
 import { apiKeyRecord } from '../../../src/core/api-keys/operations.ts'
 import { isApiKeySecret, newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
-import type { Context, Store } from '../../../src/core/context.ts'
+import type { Store } from '../../../src/core/context.ts'
 import { openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
 let opened: TestStore
@@ -34,41 +33,15 @@ beforeEach(async () => {
       return opened.store.heads(ids)
     },
   }
-  const context = { store, clock: { now: () => time, monotonic: () => time } } as const
   authenticator = createAuthenticator({
-    ...context,
-    config: config(),
-    intakeFor: () => ({ examine: never, bulk: { examineAll: never, findSharedPrimes: never } }),
-    fetch: never,
+    store,
+    clock: { now: () => time, monotonic: () => time },
   })
 })
 afterEach(async () => {
   await authenticator.close()
   await opened.dispose()
 })
-
-function config(): Context['config'] {
-  return {
-    algorithms: jwsAlgorithmNames,
-    maxKeysPerProject: 50,
-    maxJwksBytes: 51_200,
-    jwksMaxAge: 60,
-    jwksStaleLimit: 600,
-    maxHeldRequests: 0,
-    heldRequestShare: 100,
-    maxEventStreams: 0,
-    eventStreamShare: 100,
-    maxImportKeys: 0,
-    logInterval: 60,
-    logWitnesses: [],
-    publicUrl: 'http://x',
-    sessionIdleTimeout: 1_800,
-    sessionLifetime: 43_200,
-    recentSignIn: 900,
-  }
-}
-
-const never = () => Promise.reject(new Error('no key is examined here'))
 
 async function register(role: Role, expireTime?: string) {
   const secret = newApiKeySecret()

@@ -29,7 +29,7 @@ function startProcess({ store } = stored) {
   const context = {
     store,
     clock: testClock(),
-    config: { publicUrl: 'https://keys.example.com', logInterval: 60 },
+    config: { publicUrl: 'https://keys.example.com' },
     witnesses: createWitnesses([witness.witness], witness.fetchWith({ timeoutMs: 2_000 })),
   }
   const { witnesses } = context

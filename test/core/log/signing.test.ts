@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Bytes, fromBase64, toBase64 } from '../../../client/src/log/encoding.ts'
 import { parseEntry } from '../../../client/src/log/leaf.ts'
 import {
@@ -40,10 +40,10 @@ afterEach(async () => {
 
 const clock = testClock()
 const publicUrl = 'https://keys.example.com/base'
-const contextOf = (store: Store, logInterval = 60) => ({
+const contextOf = (store: Store) => ({
   store,
   clock,
-  config: { publicUrl, logInterval },
+  config: { publicUrl },
 })
 
 const sign = (store = stored.store, signer: LogSigner = key.open(), minAgeMs = 0) =>
@@ -384,8 +384,13 @@ describe('the service', () => {
   })
 
   test('it signs at the interval, and reports when it stops and goes on', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
     await createProject(stored.store, 'payments')
-    const log = createLog(contextOf(stored.store, 0.02), key.open())
+    const log = createLog(contextOf(stored.store), key.open())
+    const passInterval = () => {
+      clock.advance(60_000)
+      vi.advanceTimersByTime(60_000)
+    }
     const states: LogState[] = []
     const seen = (state: LogState) =>
       new Promise<void>((resolve) => {
@@ -394,13 +399,19 @@ describe('the service', () => {
           if (JSON.stringify(next) === JSON.stringify(state)) resolve()
         })
       })
-    await seen({})
+    const signed = seen({})
+    passInterval()
+    await signed
     expect((await stored.store.log.epoch())?.checkpointSize).toBe(2)
     rmSync(`${key.file}.checkpoints`)
-    await seen({ fault: 'checkpoints_missing' })
+    const stopped = seen({ fault: 'checkpoints_missing' })
+    passInterval()
+    await stopped
     expect(log.state()).toEqual({ fault: 'checkpoints_missing' })
+    const restarted = seen({})
     await log.startEpoch(origin())
-    await seen({})
+    await restarted
     log.close()
+    vi.useRealTimers()
   })
 })

@@ -82,17 +82,9 @@ beforeEach(async () => {
       maxJwksBytes: 51_200,
       jwksMaxAge: 60,
       jwksStaleLimit: 600,
-      maxHeldRequests: 10,
-      heldRequestShare: 50,
-      maxEventStreams: 10,
-      eventStreamShare: 50,
-      maxImportKeys: 10,
-      logInterval: 60,
       logWitnesses: [],
       publicUrl: 'https://keys.example.com',
-      sessionIdleTimeout: 1_800,
       sessionLifetime: 43_200,
-      recentSignIn: 900,
     },
     intakeFor() {
       throw new Error('publishing examines no keys')

@@ -24,7 +24,7 @@ import { rememberSecret } from '../../support/secrets.ts'
 import { createServerClient } from '../../support/server/client.ts'
 import { pubring } from '../../support/server/command.ts'
 import { makeNextRelease } from '../../support/server/next-release.ts'
-import { temporaryFolder, withoutOverloadCheck } from '../../support/server/process.ts'
+import { temporaryFolder } from '../../support/server/process.ts'
 import { createProject, createReplicas, type Replicas } from '../../support/server/replicas.ts'
 import { type Episode, findFaultyAlerts } from './alerts.ts'
 import { createLock, type Place, startPlace } from './fleet.ts'
@@ -49,7 +49,7 @@ beforeAll(async () => {
   await changePassword()
   await cluster.query('create database pubring owner pubring')
   replicas = createReplicas(`postgres://pubring@${cluster.hosts}/pubring`)
-  const settings = { ...withoutOverloadCheck, PUBRING_DATABASE_PASSWORD_FILE: passwordFile }
+  const settings = { PUBRING_DATABASE_PASSWORD_FILE: passwordFile }
   places = [
     await startPlace(replicas, join(folder, 'one'), settings),
     await startPlace(replicas, join(folder, 'other'), settings),

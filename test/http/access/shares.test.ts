@@ -73,8 +73,8 @@ describe('held requests', () => {
   let base: string
   let etag: string
   beforeAll(async () => {
-    const config = { maxHeldRequests: 20, heldRequestShare: 50 }
-    server = await startApp({ config, http: { trustProxy: true, metrics: true } })
+    const heldRequests = { capacity: 20, share: 50 }
+    server = await startApp({ http: { heldRequests, trustProxy: true, metrics: true } })
     base = await server.listen()
     await registerKey(server)
     etag = String((await fetchJwks(server)).headers.etag)

@@ -5,6 +5,7 @@ import { createIntakePool, type IntakePool } from '../../../src/intake/threads/p
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject } from '../../support/app/keys.ts'
 import { fixture } from '../../support/keys/intake.ts'
+import { ecKey } from '../../support/keys/pem.ts'
 
 const countingWorker = new URL('../../support/keys/dying-worker.ts', import.meta.url)
 
@@ -60,6 +61,10 @@ describe('while one API key floods key checks', () => {
     const writer = await app.apiKey('writer')
     const flood = Array.from({ length: 60 }, () => post({ apiKey: flooder, body: check }))
     await expect.poll(() => submitted).toBeGreaterThan(40)
+    // Neither needs the thread.
+    const cheap = { apiKey: flooder, body: { publicKeyPem: ecKey().publicKeyPem } }
+    expect((await post(cheap)).status).toBe(200)
+    expect((await fetch(`${address}/health/ready`)).status).toBe(200)
     const registered = await Promise.all(
       projects.map(({ keys, name }) =>
         post({ apiKey: writer, path: keys, body: { ...key, name } }),

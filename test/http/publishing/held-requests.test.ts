@@ -202,7 +202,7 @@ describe('the number of held requests', () => {
   let few: TestApp
   let address: string
   beforeAll(async () => {
-    few = await startApp({ config: { maxHeldRequests: 5, heldRequestShare: 100 } })
+    few = await startApp({ http: { heldRequests: { capacity: 5, share: 100 } } })
     address = await few.listen()
   })
   afterAll(() => few.close())

@@ -18,8 +18,10 @@ let base: string
 const log: string[] = []
 beforeAll(async () => {
   server = await startApp({
-    config: { maxHeldRequests: 4, heldRequestShare: 100 },
-    http: { logStream: { write: (line) => void log.push(line) } },
+    http: {
+      heldRequests: { capacity: 4, share: 100 },
+      logStream: { write: (line) => void log.push(line) },
+    },
   })
   base = await server.listen()
 })

@@ -9,7 +9,7 @@ let server: TestApp
 let project: string
 let projects = 0
 beforeAll(async () => {
-  server = await startApp({ config: { maxImportKeys: 40, maxKeysPerProject: 60 } })
+  server = await startApp({ config: { maxKeysPerProject: 60 } })
 })
 afterAll(() => server.close())
 beforeEach(async () => {
@@ -167,11 +167,15 @@ describe('RSA keys that fall together', () => {
 
 describe('limits', () => {
   test('more keys than one import may bring, and none', async () => {
-    const answer = await into(importItems(41))
+    const answer = await into(new Array(61).fill({}))
     expect(answer.statusCode).toBe(400)
-    expect(answer.json()).toMatchObject({ code: 'invalid_request', limit: 40 })
+    expect(answer.json()).toMatchObject({ code: 'invalid_request', limit: 60 })
     expect(codes(answer)).toEqual(['/keys too_many'])
     expect(codes(await into([]))).toEqual(['/keys too_few'])
+    const large = await startApp({ config: { maxKeysPerProject: 10_000 } })
+    const tooMany = await sendImport(large, new Array(1_001).fill({}))
+    expect(tooMany.json()).toMatchObject({ code: 'invalid_request', limit: 1_000 })
+    await large.close()
   })
 
   test('more keys than the project may have: those beyond are named, none is in', async () => {
@@ -197,13 +201,12 @@ describe('limits', () => {
   })
 
   test('a body of its own size, and the limit of that in the refusal', async () => {
-    const large = await startApp({ http: { maxImportBytes: 200_000 } })
+    const limit = 4 * 1_024 * 1_024
     const padded = (length: number) => [importItem({ name: 'x'.repeat(length) })]
-    expect((await sendImport(large, padded(150_000))).statusCode).toBe(400)
-    const answer = await sendImport(large, padded(200_000))
+    expect((await into(padded(limit - 1_000))).statusCode).toBe(400)
+    const answer = await into(padded(limit))
     expect(answer.statusCode).toBe(413)
-    expect(answer.json()).toMatchObject({ code: 'body_too_large', limit: 200_000 })
-    await large.close()
+    expect(answer.json()).toMatchObject({ code: 'body_too_large', limit })
   })
 })
 

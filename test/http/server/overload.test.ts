@@ -18,7 +18,7 @@ const list = '/v1/projects/payments/jwt-keys'
 const jwks = '/v1/projects/payments/.well-known/jwks.json'
 
 test('an overloaded process rejects requests early and fails the readiness check', async () => {
-  server = await startApp({ http: { overloadLag: 120 } })
+  server = await startApp({ http: { overloadLagMs: 120 } })
   await server.app.ready()
   await strain(8)
   const revision = (await server.context.store.findProject({ name: 'payments' }))?.revision
@@ -44,10 +44,4 @@ test('an overloaded process rejects requests early and fails the readiness check
   expect((await server.context.store.findProject({ name: 'payments' }))?.revision).toBe(revision)
   await expect.poll(async () => (await server.send('GET', list)).statusCode).toBe(200)
   expect((await server.inject('/health/ready')).statusCode).toBe(200)
-})
-
-test('with 0 no request is rejected', async () => {
-  server = await startApp({ http: { overloadLag: 0 } })
-  await strain(4)
-  expect((await server.send('GET', list)).statusCode).toBe(200)
 })

@@ -14,7 +14,7 @@ import {
 } from '../../support/network/raw-connection.ts'
 import { openTestStore, type TestStore } from '../../support/store/store.ts'
 
-const places = 3
+const places = { capacity: 3, share: 100 }
 
 let stored: TestStore
 let server: TestApp
@@ -31,12 +31,7 @@ beforeEach(async () => {
   examined = Promise.withResolvers()
   server = await startApp({
     stored,
-    config: {
-      maxHeldRequests: places,
-      heldRequestShare: 100,
-      maxEventStreams: places,
-      eventStreamShare: 100,
-    },
+    http: { heldRequests: places, eventStreams: places },
     examine: async (text, algorithm) => {
       await examined.promise
       return examineKey(text, algorithm, emptyBlocklist)
@@ -123,7 +118,9 @@ describe('requests to be held on one connection', () => {
   })
 
   test('are released when the client disconnects before their turn', async () => {
-    const queued = await Promise.all(Array.from({ length: places }, () => sent(create(), hold())))
+    const queued = await Promise.all(
+      Array.from({ length: places.capacity }, () => sent(create(), hold())),
+    )
     expect(await isHeld()).toBe(false)
     for (const { socket } of queued) socket.destroy()
     await delay(100)
@@ -139,7 +136,9 @@ describe('event streams on one connection', () => {
   })
 
   test('are released when the client disconnects before their turn', async () => {
-    const queued = await Promise.all(Array.from({ length: places }, () => sent(create(), stream())))
+    const queued = await Promise.all(
+      Array.from({ length: places.capacity }, () => sent(create(), stream())),
+    )
     expect(await streamStatus()).toBe(503)
     for (const { socket } of queued) socket.destroy()
     await delay(100)
@@ -202,7 +201,7 @@ describe('invalid bytes after a request', () => {
 
   test('release what waits when the client disconnects', async () => {
     const broken = await Promise.all(
-      Array.from({ length: places }, () => sent(hold(), 'GARBAGE\r\n\r\n')),
+      Array.from({ length: places.capacity }, () => sent(hold(), 'GARBAGE\r\n\r\n')),
     )
     expect(await isHeld()).toBe(false)
     for (const { socket } of broken) socket.destroy()

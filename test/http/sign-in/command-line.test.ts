@@ -27,7 +27,7 @@ beforeAll(async () => {
   const options = {
     fetch: provider.server.fetchWith(),
     clock: { now: () => Date.now() + offset, monotonic: () => performance.now() },
-    config: { oidc: { issuer, clientId, clientSecret, scopes, buttonText: 'Go' } },
+    config: { oidc: { issuer, clientId, clientSecret, scopes } },
   }
   server = await startApp(options)
   replica = await startApp({ ...options, database: server.database })

@@ -48,7 +48,6 @@ const oidcWith = (secret: string) => ({
   clientId,
   clientSecret: secret,
   scopes: 'openid profile email groups',
-  buttonText: 'Go',
 })
 
 const createRule = (conditions: object, issuer = provider.issuer) =>

@@ -22,7 +22,7 @@ let replica: TestApp
 let rule: { id: string }
 
 const configOf = ({ issuer }: TestProvider, members: object = { clientSecret }) => ({
-  oidc: { issuer, clientId, scopes: 'openid profile email groups', buttonText: 'Go', ...members },
+  oidc: { issuer, clientId, scopes: 'openid profile email groups', ...members },
 })
 
 beforeAll(async () => {

@@ -95,8 +95,8 @@ test('shared primes are found in batches', async () => {
 })
 
 test('a text over the length limit is rejected, alone and in an import', async () => {
-  pool = createIntakePool({ threads: 1, maxLength: 1_000 })
-  const text = `${rsa}${' '.repeat(1_000)}`
+  pool = createIntakePool({ threads: 1 })
+  const text = `${rsa}${' '.repeat(16_384)}`
   const rejection = { ok: false, faults: [{ code: 'key_too_large' }] }
   expect(await pool.for(caller).examine(text)).toMatchObject(rejection)
   expect(await pool.for(caller).bulk.examineAll([{ text }, { text: rsa }])).toMatchObject([

@@ -19,11 +19,11 @@ export interface EventStreamApp extends TestApp {
 
 export async function startEventStreamApp(
   maxStreams = maxEventStreams,
-  eventStreamShare = 100,
+  share = 100,
 ): Promise<EventStreamApp> {
   const clock = testClock()
-  const config = { maxEventStreams: maxStreams, eventStreamShare, maxKeysPerProject: 1_000 }
-  const app = await startApp({ clock, config })
+  const http = { eventStreams: { capacity: maxStreams, share } }
+  const app = await startApp({ clock, config: { maxKeysPerProject: 1_000 }, http })
   const url = await app.listen()
   const streams: EventStream[] = []
   return {

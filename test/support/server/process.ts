@@ -20,9 +20,6 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Accepts requests even if a busy machine delays the event loop. */
-export const withoutOverloadCheck = { PUBRING_OVERLOAD_LAG: '0' }
-
 /** Deviations from the usual start of the process. */
 export interface Launch {
   /** A command that executes the command after it. */
@@ -78,10 +75,7 @@ function withoutWelcome(output: string): string {
   return output.replace(/PUBRING_API_KEY=pubring_\w+/, '')
 }
 
-/**
- * Starts `pubring serve` in the folder, with only PATH and `env` in its environment. It is never
- * overloaded, unless `env` says when it is.
- */
+/** Starts `pubring serve` in the folder, with only PATH and `env` in its environment. */
 export async function spawnServer(
   folder: string,
   env: Record<string, string> = {},
@@ -96,7 +90,6 @@ export async function spawnServer(
       PATH: process.env.PATH,
       PUBRING_PORT: String(port),
       PUBRING_LOG_LEVEL: 'trace',
-      ...withoutOverloadCheck,
       ...env,
     },
     // Standard input stays open, so that a prompt for a passphrase would block.

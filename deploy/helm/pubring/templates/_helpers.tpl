@@ -49,10 +49,8 @@ spec:
           value: {{ required "Set publicUrl to the address that verifiers use." .Values.publicUrl | quote }}
         - name: PUBRING_DATABASE_URL
           value: {{ .Values.postgres.url | default "sqlite:/data/pubring.db" | quote }}
-        - name: PUBRING_METRICS_HOST
-          value: 0.0.0.0
         - name: PUBRING_METRICS_PORT
-          value: "9464"
+          value: "0.0.0.0:9464"
         {{- if .Values.postgres.passwordSecret.name }}
         - name: PUBRING_DATABASE_PASSWORD_FILE
           value: /run/secrets/database/{{ .Values.postgres.passwordSecret.key }}

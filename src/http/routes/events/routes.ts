@@ -8,9 +8,9 @@ import { type LedgerPosition, parsePosition, readHistory } from '../../../core/l
 import type { LiveServices } from '../../../core/publishing/live.ts'
 import { PubringError } from '../../../errors.ts'
 import { ledgerOf, principalOf } from '../../hooks/access.ts'
-import type { App, HttpOptions } from '../../options.ts'
+import type { App } from '../../options.ts'
 import { prefers } from '../../request/accept.ts'
-import { defaultMaxPageSize } from '../../request/paths.ts'
+import { maxPageSize } from '../../request/paths.ts'
 import { exportFormatOf, sendExport } from './export.ts'
 import { historyChanged } from './faults.ts'
 import {
@@ -57,8 +57,7 @@ const sharedConfig = {
 const streamDescription =
   'Filters apply to the whole ledger. A request examines a bounded number of events, so a page may be short or empty and still have a `Link` with `rel="next"`: follow it until there is none. With `Accept: application/x-ndjson` or `text/csv` the response has all events that match; it is complete if it ends, and is cut off otherwise. With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
-export function eventRoutes(app: App, live: LiveServices, options: HttpOptions): void {
-  const { maxPageSize = defaultMaxPageSize } = options
+export function eventRoutes(app: App, live: LiveServices): void {
   const sharedSchema = {
     querystring: eventQuery(maxPageSize),
     headers: StreamHeaders,

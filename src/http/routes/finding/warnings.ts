@@ -3,13 +3,13 @@ import { Type } from '../../../contract/schema.ts'
 import { listWarnings, projectHealth } from '../../../core/finding/warnings.ts'
 import type { LiveServices } from '../../../core/publishing/live.ts'
 import { principalOf } from '../../hooks/access.ts'
-import type { App, HttpOptions } from '../../options.ts'
+import type { App } from '../../options.ts'
 import { projectPageQuery, readProjectPage } from '../projects.ts'
 
 /** Projects whose keys one request reads. */
 const maxPageSize = 50
 
-export function warningRoutes(app: App, live: LiveServices, options: HttpOptions): void {
+export function warningRoutes(app: App, live: LiveServices): void {
   const access = { role: 'reader' } as const
   app.route({
     method: 'GET',
@@ -37,7 +37,7 @@ export function warningRoutes(app: App, live: LiveServices, options: HttpOptions
       summary: 'List the state of projects',
       description:
         'Returns a page of the projects that the caller may see, as `GET /v1/projects` does: keys by state, the next expiry and the number of warnings.',
-      querystring: projectPageQuery(Math.min(options.maxPageSize ?? maxPageSize, maxPageSize)),
+      querystring: projectPageQuery(maxPageSize),
       response: { 200: Type.Array(ProjectHealth) },
     },
     handler: async (request, reply) => {

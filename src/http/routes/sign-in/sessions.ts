@@ -24,10 +24,7 @@ export const signInPath = '/sign-in'
 export function sessionRoutes(app: App, context: Context): void {
   const { oidc, publicUrl, sessionLifetime } = context.config
   const url = `${publicUrl}${signInPath}`
-  const options = {
-    apiKey: true,
-    ...(oidc === undefined ? {} : { oidc: { buttonText: oidc.buttonText, url } }),
-  }
+  const options = { apiKey: true, ...(oidc === undefined ? {} : { oidc: { url } }) }
   const cookie = sessionCookie(publicUrl)
   app.route({
     method: 'GET',

@@ -18,6 +18,12 @@ import type { App, HttpOptions } from '../../options.ts'
 import { clientAddress } from '../../request/client-address.ts'
 
 /**
+ * Exchanges a minute of one client address, and under one policy, on each replica: ten a second, far
+ * more than pipelines need, since an API key is used for minutes.
+ */
+const defaultExchangeLimit = { limit: 600, window: 60 }
+
+/**
  * Milliseconds from the arrival of a token to its refusal: longer than it usually takes to fetch the
  * keys of an issuer, so that the time does not tell which issuers are known.
  */
@@ -55,15 +61,15 @@ export function tokenExchangeRoute(
       },
     },
     handler: async (request, reply) => {
-      spendByAddress?.(request, reply)
+      spendByAddress(request, reply)
       const accepted = await exchange.accept(request.body as Record<string, string>)
       request.trustPolicyId = accepted.policy.id
-      spendByPolicy?.(request, reply)
+      spendByPolicy(request, reply)
       const response = await exchange.issue(accepted, request.id)
       return reply.header('cache-control', 'no-store').send(response)
     },
     errorHandler: async (error, request, reply) => {
-      const problem = recordProblem(error, request, options)
+      const problem = recordProblem(error, request)
       const rendered = renderOAuthError(problem, request.id, options.publicUrl)
       if (rendered.status === 400) {
         // They would tell that a policy accepts the token, although it was used before.
@@ -75,9 +81,12 @@ export function tokenExchangeRoute(
   })
 }
 
-function createLimits({ clock }: Context, { exchangeLimit: rate }: HttpOptions) {
-  const limit = (name: string, callerOf: (request: FastifyRequest) => string): Spend | undefined =>
-    rate && createLimit(clock, { name, rate, callerOf, reason: 'Too many tokens are exchanged.' })
+function createLimits(
+  { clock }: Context,
+  { exchangeLimit: rate = defaultExchangeLimit }: HttpOptions,
+) {
+  const limit = (name: string, callerOf: (request: FastifyRequest) => string): Spend =>
+    createLimit(clock, { name, rate, callerOf, reason: 'Too many tokens are exchanged.' })
   return {
     spendByAddress: limit('exchanges', clientAddress),
     spendByPolicy: limit('policy', ({ trustPolicyId = '' }) => trustPolicyId),
