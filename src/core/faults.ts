@@ -77,6 +77,11 @@ export function faultsOf({ code, message, extras }: PubringError): FieldError[] 
   return extras.errors ?? [{ pointer: '', code, detail: message }]
 }
 
+/** Faults of one key of an import, with pointers into the import. */
+export function itemFaults(index: number, faults: readonly FieldError[]): FieldError[] {
+  return faults.map((fault) => ({ ...fault, pointer: `/keys/${index}${fault.pointer ?? ''}` }))
+}
+
 /**
  * The error for all faults of a request. The first one determines its code: a private key comes
  * first, then the faults of the key, then those of the other fields. The detail has one sentence for

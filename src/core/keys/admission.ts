@@ -3,10 +3,10 @@ import { base64urlToBigInt } from '../../intake/encoding/bytes.ts'
 import { sharesPrime } from '../../intake/rsa/index.ts'
 import type { Fault } from '../../intake/types.ts'
 import { damagedJwk, parseStored } from '../damaged-keys.ts'
-import type { KeyLimits } from '../ledger/changes.ts'
+import type { ImportResult, KeyLimits, KeyToImport } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import { type JwksMember, jwksBytes, withJwkText } from './jwks.ts'
-import { type KidOwners, requireFreeKid } from './kids.ts'
+import { type KidUse, kidOf, requireFreeKid } from './kids.ts'
 
 /** A registered key, as far as new keys are compared with it. */
 export type AdmissionKey = JwksMember & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>
@@ -16,66 +16,91 @@ export interface AdmissionRules {
   now: string
   /** Thumbprints and material hashes of keys whose private half was submitted. */
   blocked: ReadonlySet<string>
-  /** The owners of the kids in this project that new keys are to be published under. */
-  publishedKids: KidOwners
+  /** The owners of the kids that the caller chose. */
+  kidUse: KidUse
   /** Kids of RSA keys that share no prime with the new ones: these are not compared again. */
-  compared?: ReadonlySet<string>
+  compared: ReadonlySet<string>
+  /** Whether the project must have none of the keys. */
+  rejectsTwins: boolean
+}
+
+/** The outcome of each key: admitted ones and those that the project has, in order, and the others. */
+export interface Admission extends Pick<ImportResult, 'items' | 'room'> {
+  created: KeyRecord[]
+  refused: { index: number; error: PubringError }[]
 }
 
 /**
- * Admits a key to the project of the existing ones, or throws. It runs in the change's transaction,
- * under the project's lock, so that of two concurrent creates of one key one fails.
+ * Admits keys to the project of the existing ones, each as if those before it were registered. It runs
+ * in the change's transaction, under the project's lock, so that of two concurrent creates of one key
+ * one fails.
  */
-export function admitKey(
+export function admitKeys(
   existing: readonly AdmissionKey[],
-  key: KeyRecord,
+  keys: readonly KeyToImport[],
   rules: AdmissionRules,
-): void {
-  requireNotBlocked(key, rules.blocked)
-  const admission = createAdmission(existing, rules)
-  const twin = admission.findTwin(key)
-  if (twin !== undefined) {
-    throw new PubringError(
-      'duplicate_key',
-      `The project already has this key, as ${twin.id}. Use that kid, or register another key.`,
-      { kid: twin.id },
-    )
+): Admission {
+  const { size, admit, created } = startAdmission(existing, rules)
+  const before = size()
+  const items: Admission['items'] = []
+  const refused: Admission['refused'] = []
+  for (const key of keys) {
+    try {
+      items.push(admit(key))
+    } catch (error) {
+      if (!(error instanceof PubringError)) throw error
+      refused.push({ index: key.index, error })
+    }
   }
-  const { publishedKid, thumbprint } = key
-  if (publishedKid !== undefined) {
-    requireFreeKid('publishedKid', publishedKid, thumbprint, rules.publishedKids)
+  const after = size()
+  const { maxKeys, maxJwksBytes } = rules.limits
+  const room = {
+    keys: { before: before.keys, after: after.keys, limit: maxKeys },
+    jwksBytes: { before: before.jwksBytes, after: after.jwksBytes, limit: maxJwksBytes },
   }
-  admission.add(key)
+  return { items, created, refused, room }
 }
 
-export type Admission = ReturnType<typeof createAdmission>
-
-/** Checks new keys of one project, each as if those before it were registered. */
-export function createAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules) {
-  const { limits, now, compared } = rules
+/** The state of the project as keys are admitted, one after the other. */
+function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules) {
+  const { limits, now, blocked, kidUse, compared, rejectsTwins } = rules
   const byThumbprint = new Map(existing.map((key) => [key.thumbprint, key]))
   const byMaterial = new Map(existing.map((key) => [key.materialSha256, key]))
+  const firstIndexes = new Map<string, number>()
+  const admittedKids = new Map<string, Set<string>>()
+  const uses = [kidUse, { ids: admittedKids, published: admittedKids }]
   let uncompared: RsaKey[] | undefined
-  let count = existing.length
   let bytes = jwksBytes(existing, now)
+  const created: KeyRecord[] = []
+  const count = () => existing.length + created.length
   return {
-    size: () => ({ keys: count, jwksBytes: bytes }),
-    findTwin: (key: KeyRecord) => byThumbprint.get(key.thumbprint),
-    /** Throws `weak_key`, `key_limit_reached` or `jwks_too_large`. */
-    add(key: KeyRecord): void {
-      const added = withJwkText(key)
+    created,
+    size: () => ({ keys: count(), jwksBytes: bytes }),
+    admit({ index, key, kidProvided }: KeyToImport): Admission['items'][number] {
+      requireNotBlocked(key, blocked)
+      requireFirst(firstIndexes, index, key)
+      const twin = byThumbprint.get(key.thumbprint)
+      if (twin !== undefined) {
+        if (rejectsTwins) throw duplicateKey(twin)
+        requireSameAsTwin(twin, key, kidProvided)
+        return { outcome: 'present', kid: twin.id }
+      }
+      requireFreeKids(key, kidProvided, uses)
       if (key.jwk.kty === 'RSA') {
         requireNewModulus(byMaterial.get(key.materialSha256))
-        uncompared ??= existing.filter(({ id }) => !compared?.has(id)).flatMap(rsaKey)
+        uncompared ??= existing.filter(({ id }) => !compared.has(id)).flatMap(rsaKey)
         requireNoSharedPrime(uncompared, base64urlToBigInt(key.jwk.n))
       }
-      requireKeyCapacity(count, limits)
+      requireKeyCapacity(count(), limits)
+      const added = withJwkText(key)
       const bytesAfter = jwksBytes([added], now, bytes)
       requireJwksCapacity(bytesAfter, limits)
       byThumbprint.set(key.thumbprint, added)
       byMaterial.set(key.materialSha256, added)
-      count += 1
+      for (const kid of [key.id, kidOf(key)]) admittedKids.set(kid, new Set([key.thumbprint]))
       bytes = bytesAfter
+      created.push(key)
+      return { outcome: 'created', kid: key.id }
     },
   }
 }
@@ -87,12 +112,62 @@ export const submittedBefore: Fault = {
 }
 
 /** Throws `compromised_key`. */
-export function requireNotBlocked(
+function requireNotBlocked(
   { thumbprint, materialSha256 }: KeyRecord,
   blocked: ReadonlySet<string>,
 ): void {
   if (blocked.has(thumbprint) || blocked.has(materialSha256)) {
     throw rejectedKey('compromised_key', submittedBefore)
+  }
+}
+
+function duplicateKey({ id }: AdmissionKey): PubringError {
+  const detail = `The project already has this key, as ${id}. Use that kid, or register another key.`
+  return new PubringError('duplicate_key', detail, { kid: id })
+}
+
+/** Rejects the second of two items with one key, even if the first was rejected. */
+function requireFirst(firstIndexes: Map<string, number>, index: number, key: KeyRecord): void {
+  const first = firstIndexes.get(key.thumbprint)
+  if (first !== undefined) {
+    throw invalidField(
+      '/publicKeyPem',
+      'duplicate_key',
+      `The import has this key twice: here and at /keys/${first}. Remove one of them.`,
+    )
+  }
+  firstIndexes.set(key.thumbprint, index)
+}
+
+/** An item for a registered key must agree with it in kid and algorithm. */
+function requireSameAsTwin(twin: AdmissionKey, key: KeyRecord, kidProvided: boolean): void {
+  const differs = (field: string, difference: string) =>
+    invalidField(
+      `/${field}`,
+      'duplicate_key',
+      `The project already has this key, as ${twin.id}${difference}`,
+    )
+  if (kidProvided && twin.id !== key.id) throw differs('kid', '. Omit kid, or send that one.')
+  if (key.publishedKid !== undefined && kidOf(twin) !== key.publishedKid) {
+    const published = `, published as ${kidOf(twin)}. Omit publishedKid, or send that one.`
+    throw differs('publishedKid', published)
+  }
+  if (twin.jwsAlgorithm !== key.jwsAlgorithm) {
+    const detail = `, for ${twin.jwsAlgorithm}. Send that algorithm, or remove the key.`
+    throw differs('algorithm', detail)
+  }
+}
+
+/** Kids that the caller chose must never have named other key material, nor do so in this import. */
+function requireFreeKids(
+  { id, publishedKid, thumbprint }: KeyRecord,
+  kidProvided: boolean,
+  uses: readonly KidUse[],
+): void {
+  for (const { ids } of kidProvided ? uses : []) requireFreeKid('kid', id, thumbprint, ids)
+  if (publishedKid === undefined) return
+  for (const { published } of uses) {
+    requireFreeKid('publishedKid', publishedKid, thumbprint, published)
   }
 }
 

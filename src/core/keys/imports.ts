@@ -4,11 +4,11 @@ import { type FieldError, PubringError } from '../../errors.ts'
 import { permits } from '../access/grants.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
+import { itemFaults } from '../faults.ts'
 import type { KeyToImport } from '../ledger/changes.ts'
 import { sharedPrime } from './admission.ts'
-import { itemFaults } from './import-admission.ts'
 import { keyLimits } from './operations.ts'
-import { examineSubmission, newKeyRecord, type Submission } from './submission.ts'
+import { examineSubmission, type Submission } from './submission.ts'
 
 /** Keys in one import: they are admitted in one transaction, which holds the lock of the project. */
 const maxImportKeys = 1_000
@@ -108,8 +108,7 @@ async function examineEntries(
       rejected.push(...itemFaults(index, examined))
       continue
     }
-    const { accepted, fields } = examined
-    const key = newKeyRecord(accepted, { ...fields, projectId, publishTime: context.origin.time })
+    const key = { ...examined, projectId }
     keys.push({ index, key, kidProvided: entry.fields.kid !== undefined })
   }
   return { keys, rejected }

@@ -40,7 +40,13 @@ export function parsePublishedKid(text: string): string {
 }
 
 /** By kid: the thumbprints of all keys that ever had it. */
-export type KidOwners = ReadonlyMap<string, ReadonlySet<string>>
+type KidOwners = ReadonlyMap<string, ReadonlySet<string>>
+
+/** Who has or had kids: ids, which are unique in all projects, and published ones, in one project. */
+export interface KidUse {
+  ids: KidOwners
+  published: KidOwners
+}
 
 /** Throws `kid_taken` unless the kid never named other key material. */
 export function requireFreeKid(

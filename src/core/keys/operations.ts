@@ -17,7 +17,7 @@ import { requireProof } from '../trust/possession.ts'
 import { rejectPrivateKeys } from './intake.ts'
 import { convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
-import { examineSubmission, examineText, newKeyRecord } from './submission.ts'
+import { examineSubmission, examineText } from './submission.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
   return {
@@ -70,13 +70,13 @@ export async function createKey(
   const verdict = await examineText(context, submission)
   const examined = await examineSubmission(context, projectId, submission, verdict)
   if (Array.isArray(examined)) throw rejection(examined)
-  const { accepted, fields } = examined
-  await requireProof(context, accepted, proof)
+  const key = { ...examined, projectId }
+  await requireProof(context, key, proof)
   return context.store.commit({
     type: 'key.create',
     origin,
     limits: keyLimits(context.config),
-    key: newKeyRecord(accepted, { ...fields, projectId, publishTime: origin.time }),
+    key,
   })
 }
 

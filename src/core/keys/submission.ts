@@ -2,7 +2,7 @@ import type { Algorithm } from '../../contract/algorithms.ts'
 import type { KeyImportItem } from '../../contract/key-imports.ts'
 import { type FieldError, invalidField } from '../../errors.ts'
 import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
-import type { Accepted, PublicKey, Verdict } from '../../intake/types.ts'
+import type { Verdict } from '../../intake/types.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { CoreConfig } from '../context.ts'
 import { parseExpireTime } from '../expiry.ts'
@@ -17,24 +17,6 @@ import { parsePublishedKid } from './kids.ts'
 /** One submitted key; only imports carry `kid`, `createTime`, `updateTime`. */
 export type Submission = Submitted<KeyImportItem>
 
-/** A submission without a fault. */
-export interface ExaminedSubmission {
-  accepted: Accepted
-  fields: ParsedFields
-}
-
-type ParsedFields = Pick<
-  KeyRecord,
-  | 'id'
-  | 'publishedKid'
-  | 'label'
-  | 'algorithm'
-  | 'enabled'
-  | 'expireTime'
-  | 'createTime'
-  | 'updateTime'
->
-
 /** The verdict on the key; undefined if `publicKeyPem` is missing or no text. */
 export async function examineText(
   context: RequestContext,
@@ -44,15 +26,15 @@ export async function examineText(
 }
 
 /**
- * The accepted key and its fields, or every fault of both: those of the key first, then those of the
- * other fields. A private key in any field is recorded.
+ * The record of the key but for its project, or every fault of the submission: those of the key first,
+ * then those of the other fields. A private key in any field is recorded.
  */
 export async function examineSubmission(
   context: RequestContext,
   projectId: string | undefined,
   { fields, malformed }: Submission,
   verdict: Verdict | undefined,
-): Promise<ExaminedSubmission | FieldError[]> {
+): Promise<Omit<KeyRecord, 'projectId'> | FieldError[]> {
   const { faults, attempt, attemptAsync } = collectFaults()
   const accepted =
     verdict && (await attemptAsync(() => requireAccepted(context, projectId, verdict)))
@@ -71,7 +53,9 @@ export async function examineSubmission(
   const parsed = parseFields(areTextsSafe ? fields : others, context.origin.time, attempt)
   if (faults.length > 0) return faults
   if (accepted === undefined || parsed === undefined) throw new Error('a fault was not reported')
-  return { accepted, fields: parsed }
+  const { kty: _kty, crv: _crv, algorithms: _algorithms, ...stored } = accepted.key
+  const { jwsAlgorithm, normalised } = accepted
+  return { ...parsed, publishTime: context.origin.time, ...stored, jwsAlgorithm, normalised }
 }
 
 /** What the record of a key takes from its fields; undefined if a required one is missing or invalid. */
@@ -79,7 +63,7 @@ function parseFields(
   fields: Partial<KeyImportItem>,
   now: string,
   attempt: ReturnType<typeof collectFaults>['attempt'],
-): ParsedFields | undefined {
+) {
   const { kid, publishedKid, algorithm, active = true } = fields
   const id = attempt(() => parseKid(kid))
   const published = attempt(() =>
@@ -116,15 +100,6 @@ function parseTimes(fields: Partial<KeyImportItem>, now: string) {
     'time_order',
     'updateTime must not lie before createTime. To set updateTime, set createTime too.',
   )
-}
-
-/** The record of a key that intake accepted. */
-export function newKeyRecord(
-  { key, jwsAlgorithm, normalised }: Accepted,
-  fields: Omit<KeyRecord, 'jwsAlgorithm' | 'normalised' | keyof PublicKey>,
-): KeyRecord {
-  const { kty: _kty, crv: _crv, algorithms: _algorithms, ...stored } = key
-  return { ...fields, ...stored, jwsAlgorithm, normalised }
 }
 
 /**

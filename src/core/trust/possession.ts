@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { invalidField, type PubringError } from '../../errors.ts'
-import type { Accepted } from '../../intake/types.ts'
 import type { RequestContext } from '../access/principal.ts'
+import type { KeyRecord } from '../records.ts'
 import { decodeToken } from '../tokens/decode.ts'
 import { type Finding, failed, passed } from '../tokens/findings.ts'
 import { isSignedBy } from '../tokens/signatures.ts'
@@ -14,7 +14,7 @@ import { examineSubjectToken } from './subject-tokens.ts'
  */
 export async function requireProof(
   { store, clock, principal: { voucher } }: RequestContext,
-  accepted: Accepted,
+  key: KeyRecord,
   proof: string | undefined,
 ): Promise<void> {
   if (voucher === undefined) {
@@ -31,18 +31,19 @@ export async function requireProof(
   const token = decodeToken(proof)
   if ('fault' in token) throw invalidProof(token.fault)
   const policy = findTrustPolicy(await store.trustPolicies(), voucher.policyId)
-  const verify = () => checkPossession(token.text, accepted)
+  const verify = () => checkPossession(token.text, key)
   const { steps, grant } = await examineSubjectToken(token, policy, { verify, nowMs: clock.now() })
   if (grant === undefined) throw invalidProof(steps.at(-1)?.detail ?? '')
-  if (grant.successor === accepted.key.thumbprint) return
-  throw invalidProof(
-    `Its cnf.jkt is not the thumbprint of the new key, ${accepted.key.thumbprint}.`,
-  )
+  if (grant.successor === key.thumbprint) return
+  throw invalidProof(`Its cnf.jkt is not the thumbprint of the new key, ${key.thumbprint}.`)
 }
 
 /** By the algorithm that the key is registered for. */
-async function checkPossession(text: string, { key, jwsAlgorithm }: Accepted): Promise<Finding> {
-  return (await isSignedBy(text, createPublicKey(key.publicKeyPem), jwsAlgorithm))
+async function checkPossession(
+  text: string,
+  { publicKeyPem, jwsAlgorithm }: KeyRecord,
+): Promise<Finding> {
+  return (await isSignedBy(text, createPublicKey(publicKeyPem), jwsAlgorithm))
     ? passed('The new key verifies the signature.')
     : failed(`The new key does not verify it by ${jwsAlgorithm}, its algorithm here.`)
 }

@@ -18,50 +18,19 @@ interface FingerprintLock {
 }
 
 /**
- * Locks the key's fingerprints until the transaction ends. The inserted rows are the lock: an insert
+ * Locks the fingerprints of the keys until the transaction ends, and the kids, so that no concurrent
+ * transaction can register one of them for another key. The inserted rows are the lock: an insert
  * of the same fingerprint waits for this transaction, and succeeds once it has deleted its rows. The one
  * writer of SQLite only reads. Lock the ledger first, so that transactions take their locks in one
  * order.
  */
-export function lockFingerprints(db: Db, key: ExposedKey, time: string): Promise<FingerprintLock> {
-  return lock(db, fingerprintsOf(key), time)
-}
-
-/** Whether the key is blocked; it cannot become blocked before this transaction ends. */
-export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string): Promise<boolean> {
-  const { blocked, unlock } = await lockFingerprints(db, key, time)
-  await unlock()
-  return blocked.size > 0
-}
-
-/**
- * The blocked fingerprints among those of the keys. Also locks the kids, so that no concurrent
- * transaction can register one of them for another key.
- */
-export async function findBlockedUnderLock(
+export async function lockFingerprints(
   db: Db,
-  { keys, kids }: { keys: readonly ExposedKey[]; kids: readonly string[] },
-  time: string,
-): Promise<ReadonlySet<string>> {
-  const names = new Set([...keys.flatMap(fingerprintsOf), ...kids.map((kid) => `kid ${kid}`)])
-  const { blocked, unlock } = await lock(db, [...names].sort(), time)
-  await unlock()
-  return blocked
-}
-
-/** A change that writes to the disk and leaves nothing behind. */
-export async function writeAndUndo(db: Db): Promise<Outcome<undefined>> {
-  const fingerprints = ['trial']
-  await insertFingerprints(db, { fingerprints, time: new Date(0).toISOString() })
-  await deleteFingerprints(db, { fingerprints })
-  return { result: undefined, changed: true }
-}
-
-async function lock(
-  db: Db,
-  fingerprints: readonly string[],
+  { keys, kids = [] }: { keys: readonly ExposedKey[]; kids?: readonly string[] },
   time: string,
 ): Promise<FingerprintLock> {
+  const names = new Set([...keys.flatMap(fingerprintsOf), ...kids.map((kid) => `kid ${kid}`)])
+  const fingerprints = [...names].sort()
   if (!hasOtherWriters(db)) {
     return { blocked: await findBlocked(db, fingerprints), async unlock() {} }
   }
@@ -75,6 +44,21 @@ async function lock(
       for (const chunk of chunked(locked)) await deleteFingerprints(db, { fingerprints: chunk })
     },
   }
+}
+
+/** Whether the key is blocked; it cannot become blocked before this transaction ends. */
+export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string): Promise<boolean> {
+  const { blocked, unlock } = await lockFingerprints(db, { keys: [key] }, time)
+  await unlock()
+  return blocked.size > 0
+}
+
+/** A change that writes to the disk and leaves nothing behind. */
+export async function writeAndUndo(db: Db): Promise<Outcome<undefined>> {
+  const fingerprints = ['trial']
+  await insertFingerprints(db, { fingerprints, time: new Date(0).toISOString() })
+  await deleteFingerprints(db, { fingerprints })
+  return { result: undefined, changed: true }
 }
 
 async function findBlocked(db: Db, fingerprints: readonly string[]): Promise<Set<string>> {

@@ -1,10 +1,8 @@
 import type { KeyWarning } from '../../contract/keys.ts'
-import type { Caller } from '../../core/access/callers.ts'
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { keyEntityTags, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { notFound } from '../../core/faults.ts'
-import { admitKey } from '../../core/keys/admission.ts'
 import { findByKid, kidOf } from '../../core/keys/kids.ts'
 import {
   deletedKeyChanges,
@@ -21,16 +19,12 @@ import {
   hasActiveAncestor,
   requireDecision,
 } from '../../core/trust/descendants.ts'
-import { requireSuccessor } from '../../core/trust/faults.ts'
 import { PubringError } from '../../errors.ts'
 import { requireUncontradicted } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
 import { keyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
-import { insertion, pipeline } from '../statements.ts'
-import { readKeysForAdmission } from './admission-keys.ts'
-import { isBlockedUnderLock, lockFingerprints } from './fingerprints.ts'
-import { readKidUse, reservePublishedKids } from './kids.ts'
+import { isBlockedUnderLock } from './fingerprints.ts'
 import {
   appendEvents,
   eventAbout,
@@ -40,56 +34,6 @@ import {
 } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { endRotations } from './rotations/ending.ts'
-import { markUsed } from './trust/token-exchange.ts'
-
-export const insertKeys = insertion('jwt_key')
-
-export async function createKey(
-  db: Db,
-  { key: submitted, limits, origin }: ChangeOf<'key.create'>,
-): Promise<Outcome<KeyRecord>> {
-  const [ledger, existing, lock] = await pipeline(
-    db,
-    () => lockProjectLedger(db, submitted.projectId, origin),
-    () => readKeysForAdmission(db, submitted.projectId),
-    () => lockFingerprints(db, submitted, origin.time),
-  )
-  if (existing === undefined) throw notFound('project_not_found')
-  const key = await withIntroducer(db, submitted, ledger.caller)
-  const { publishedKid } = key
-  const kidUse = await readKidUse(
-    db,
-    key.projectId,
-    publishedKid === undefined ? [] : [publishedKid],
-  )
-  admitKey(existing, key, {
-    limits,
-    now: origin.time,
-    blocked: lock.blocked,
-    publishedKids: kidUse.published,
-  })
-  await pipeline(
-    db,
-    () => lock.unlock(),
-    () => insertKeys(db, [keyToRow(key)]),
-    () => reservePublishedKids(db, [key]),
-    () => appendEvents(db, ledger, origin, [keyCreated(key)]),
-  )
-  return { result: key, changed: true }
-}
-
-/** A caller that a key vouched for registers that one key, and only once. */
-async function withIntroducer(
-  db: Db,
-  key: KeyRecord,
-  caller: Caller | undefined,
-): Promise<KeyRecord> {
-  if (caller?.voucher === undefined || caller.workload === undefined) return key
-  const { voucher, workload } = caller
-  const use = { digest: workload.digest, until: workload.expireTime }
-  requireSuccessor(voucher, key, await markUsed(db, use))
-  return { ...key, introducedBy: voucher.keyId }
-}
 
 export async function updateKey(
   db: Db,
@@ -282,8 +226,4 @@ export async function updateKeyRow(db: Db, key: KeyRecord): Promise<void> {
     .where('project_id', '=', key.projectId)
     .where('id', '=', key.id)
     .execute()
-}
-
-export function keyCreated(key: KeyRecord): NewEvent {
-  return eventAbout('key.created', key.id, recordedChanges('key', undefined, key))
 }

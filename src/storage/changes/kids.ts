@@ -1,14 +1,8 @@
-import type { KidOwners } from '../../core/keys/kids.ts'
+import type { KidUse } from '../../core/keys/kids.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { KeyRecord } from '../../core/records.ts'
 import type { Db } from '../schema.ts'
 import { chunked } from '../statements.ts'
-
-/** Who has or had the kids: ids, which are unique in all projects, and published ones, in this one. */
-interface KidUse {
-  ids: KidOwners
-  published: KidOwners
-}
 
 /**
  * For each kid the thumbprints of all keys that ever had it, deleted ones included: as an id, by the
