@@ -95,7 +95,7 @@ $ pubring key list --project payments
 ${variables()}
 
 Each setting comes from the first of these that has it: the option; the profile that \`--profile\` names; the
-variable; the profile of \`PUBRING_PROFILE\`, or else the current one; the default. The API key comes from
+variable; the profile of \`PUBRING_PROFILE\`, or else that called \`default\`; the default. The API key comes from
 \`--api-key-file\`, \`PUBRING_API_KEY\`, \`PUBRING_API_KEY_FILE\` or a profile, in that order, but never from the
 command line, which other users of the machine can read. White space and a byte order mark around it are
 ignored. A malformed API key is not sent.
@@ -103,9 +103,9 @@ ignored. A malformed API key is not sent.
 **Without an API key** in any of these, a command exchanges the token that a platform gives its workloads for an
 API key of minutes, if a [trust policy](trust-policies.md) accepts it, and says so. The token comes from the first of these:
 
-1. \`PUBRING_ID_TOKEN\`: the token itself, as [GitLab CI](workloads/gitlab-ci.md) sets it with \`id_tokens\`.
-2. \`PUBRING_ID_TOKEN_FILE\`: a file, read again at each exchange, as [Kubernetes](workloads/kubernetes.md) and
+1. \`PUBRING_TOKEN_FILE\`: a file, read again at each exchange, as [Kubernetes](workloads/kubernetes.md) and
    [spiffe-helper](workloads/spiffe.md) keep it up to date.
+2. \`PUBRING_ID_TOKEN\`: the token itself, as [GitLab CI](workloads/gitlab-ci.md) sets it with \`id_tokens\`.
 3. \`ACTIONS_ID_TOKEN_REQUEST_URL\` and \`ACTIONS_ID_TOKEN_REQUEST_TOKEN\`, which a job of
    [GitHub Actions](workloads/github-actions.md) with the permission \`id-token: write\` has.
 
@@ -117,7 +117,6 @@ writes them; you can also edit the file:
 
 \`\`\`json
 {
-  "currentProfile": "production",
   "profiles": {
     "production": { "url": "https://keys.example.com", "project": "payments", "apiKeyFile": "production.key" },
     "local": { "url": "http://127.0.0.1:8080", "apiKey": "pubring_…" }

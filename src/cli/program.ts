@@ -8,8 +8,8 @@ import { registerFinding } from './commands/finding.ts'
 import { registerJwks } from './commands/jwks.ts'
 import { registerKeys } from './commands/key.ts'
 import { registerLog } from './commands/log.ts'
+import { registerLogin } from './commands/login.ts'
 import { addHelpNotes, commonOptions, globalOptions } from './commands/options.ts'
-import { registerProfiles } from './commands/profile.ts'
 import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/token.ts'
@@ -44,7 +44,7 @@ export function createProgram(terminal: Terminal): Command {
   program.commandsGroup('Access:')
   registerApiKeys(program, terminal)
   registerTrustPolicies(program, terminal)
-  registerProfiles(program, terminal)
+  registerLogin(program, terminal)
   program.commandsGroup('Database (open it directly, with or without a running server):')
   registerDatabase(program, terminal)
   program.commandsGroup('Shell:')

@@ -6,14 +6,13 @@ export const clientSettings = named({
   url: setting(httpUrl, 'Address of the server.', 'http://127.0.0.1:8080'),
   apiKey: environmentOnly(text, 'API key (environment only: command lines are public).'),
   apiKeyFile: setting(text, 'File with the API key.'),
-  idToken: environmentOnly(text, 'Without an API key: token of the platform, exchanged for one.'),
-  idTokenFile: environmentOnly(text, 'File with such a token, read again at each exchange.'),
-  idTokenAudience: environmentOnly(
+  tokenFile: environmentOnly(
     text,
-    'Audience of the token that GitHub Actions is asked for; by default the address of the server.',
+    'Without an API key: file with a token of the platform, exchanged for one; read again at each exchange.',
   ),
+  idToken: environmentOnly(text, 'Such a token, as GitLab CI sets it.'),
   trustPolicy: environmentOnly(text, 'Id of the trust policy, if several accept the token.'),
   project: setting(text, 'Id or name of the project.', 'default'),
-  profile: setting(text, 'Profile of the configuration file to use.'),
+  profile: setting(text, 'Profile of the configuration file to use.', 'default'),
   timeout: setting(seconds(1, 600), 'Timeout of one request, with its retries.', '30s'),
 })

@@ -37,26 +37,28 @@ describe('pubring api-key', () => {
     })
   })
 
-  test('role and rename change an API key by name', async () => {
+  test('update changes the name and the role of an API key', async () => {
     const { secret } = await create('changing')
     const env = { PUBRING_API_KEY: secret }
-    expect((await shell.pubring(['api-key', 'role', 'changing', 'reader'])).stderr).toBe(
-      '“changing” is now a reader.\n',
-    )
-    const add = ['key', 'add', '-', '--name', 'x', '--algorithm', 'ES256']
+    const update = ['api-key', 'update', 'changing', '--role', 'reader', '--name', 'changed']
+    expect((await shell.pubring(update)).stderr).toBe('API key “changed” (reader) is active.\n')
+    const add = ['key', 'add', '-', '--label', 'x', '--algorithm', 'ES256']
     expect((await shell.pubring(add, { env, input: ecKey().publicKeyPem })).code).toBe(5)
-    await shell.pubring(['api-key', 'rename', 'changing', 'changed'])
     expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(/\tchanged\treader\t/)
   })
 
-  test('a revoked API key gets 401 and stays in the list; a deleted one is gone', async () => {
+  test('an inactive API key gets 401 and stays in the list; a deleted one is gone', async () => {
     const { secret } = await create('unwanted')
     const env = { PUBRING_API_KEY: secret }
-    expect((await shell.pubring(['api-key', 'revoke', 'unwanted'])).code).toBe(0)
+    const activate = (state: string) =>
+      shell.pubring(['api-key', 'update', 'unwanted', '--active', state])
+    expect((await activate('false')).code).toBe(0)
     expect((await shell.pubring(['api-key', 'show'], { env })).code).toBe(4)
     expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(
-      /\tunwanted\twriter\t\trevoked\t/,
+      /\tunwanted\twriter\t\tinactive\t/,
     )
+    expect((await activate('true')).code).toBe(0)
+    expect((await shell.pubring(['api-key', 'show'], { env })).code).toBe(0)
     expect((await shell.pubring(['api-key', 'delete', 'unwanted'])).code).toBe(0)
     expect((await shell.pubring(['api-key', 'list'])).stdout).not.toContain('unwanted')
   })
@@ -74,11 +76,14 @@ describe('pubring api-key', () => {
     expect((await shell.pubring(shorter, { env })).code).toBe(0)
   })
 
-  test('revoking the API key in use requires --yes', async () => {
-    const ran = await shell.pubring(['api-key', 'revoke', 'a admin'])
-    expect(ran).toMatchObject({ code: 10, stdout: '' })
-    expect(ran.stderr).toMatch(/is the API key that this command uses[\s\S]*--yes/)
-  })
+  test.each([[['update', 'a admin', '--active', 'false']], [['delete', 'a admin']]])(
+    '%j of the API key in use requires --yes',
+    async (args) => {
+      const ran = await shell.pubring(['api-key', ...args])
+      expect(ran).toMatchObject({ code: 10, stdout: '' })
+      expect(ran.stderr).toMatch(/is the API key that this command uses[\s\S]*--yes/)
+    },
+  )
 
   test('create without a name or a role names both options, and --admin', async () => {
     const ran = await shell.pubring(['api-key', 'create'])
@@ -116,7 +121,7 @@ describe('tokens', () => {
   ])('a sample signed with %s verifies on the server', async (name, make, alg) => {
     const key = make()
     const file = shell.file('private.pem', privatePem(key))
-    await shell.pubring(['key', 'add', '-', '--name', name], { input: key.publicKeyPem })
+    await shell.pubring(['key', 'add', '-', '--label', name], { input: key.publicKeyPem })
     const sample = await shell.pubring(['token', 'sample', file, '--audience', 'orders'])
     expect(sample).toMatchObject({ code: 0, stderr: '' })
     const token = sample.stdout.trim()
@@ -140,7 +145,7 @@ describe('tokens', () => {
   test('a sample without an API key has the issuer of a project that is named by its id', async () => {
     const key = ecKey()
     const file = shell.file('private.pem', privatePem(key))
-    await shell.pubring(['key', 'add', '-', '--name', 'sample'], { input: key.publicKeyPem })
+    await shell.pubring(['key', 'add', '-', '--label', 'sample'], { input: key.publicKeyPem })
     const env = { PUBRING_API_KEY: undefined }
     const issuerIn = (stdout: string) => {
       rememberSecret('a token', stdout.trim().split('.')[2] ?? '')
@@ -202,7 +207,7 @@ describe('pubring events', () => {
     await shell.pubring(['project', 'create', 'eventful'])
     const there = ['--project', 'eventful']
     for (const name of ['one', 'two']) {
-      await shell.pubring(['key', 'add', '-', '--name', name, ...there], {
+      await shell.pubring(['key', 'add', '-', '--label', name, ...there], {
         input: ecKey().publicKeyPem,
       })
     }

@@ -143,16 +143,12 @@ describe('profiles', () => {
     expect(ran.stderr).toMatch(/^“a admin” \(admin\) at http.* is profile here/)
     expect(statSync(config()).mode & 0o777).toBe(0o600)
     expect(JSON.parse(readFileSync(config(), 'utf8'))).toEqual({
-      currentProfile: 'here',
       profiles: { here: { url: shell.url, project: 'payments', apiKey: shell.test.admin } },
     })
-    expect((await bare(list)).code).toBe(0)
-    const profiles = documentOf(await bare(['profile', 'list', '--json']))
-    expect(profiles).toEqual([
-      { name: 'here', current: true, url: shell.url, project: 'payments', apiKey: 'in this file' },
-    ])
-    expect((await bare(['profile', 'delete', 'here'])).code).toBe(0)
+    expect((await bare([...list, '--profile', 'here'])).code).toBe(0)
     expect((await bare(list)).code).toBe(4)
+    expect((await bare(['logout', '--profile', 'here'])).code).toBe(0)
+    expect((await bare([...list, '--profile', 'here'])).code).toBe(64)
   })
 
   test('login stores nothing invalid', async () => {
@@ -180,32 +176,26 @@ describe('profiles', () => {
       seen.push(request.headers['x-api-key'])
       response.end('[]')
     })
-    write({
-      currentProfile: 'here',
-      profiles: { here: { url: shell.url, apiKey: shell.test.admin } },
-    })
+    write({ profiles: { default: { url: shell.url, apiKey: shell.test.admin } } })
     const ran = await bare([...list, '--url', `http://127.0.0.1:${portOf(other)}`])
     expect(ran.code).toBe(4)
     expect(seen).toEqual([])
     other.close()
   })
 
-  test('--profile takes precedence over the environment, and that over the current profile', async () => {
+  test('--profile takes precedence over the environment, and that over the profile “default”', async () => {
     write({
-      currentProfile: 'away',
       profiles: {
-        away: { url: 'http://127.0.0.1:1', apiKey: shell.test.admin },
+        default: { url: 'http://127.0.0.1:1', apiKey: shell.test.admin },
         here: { url: shell.url, apiKey: shell.test.admin, project: 'payments' },
       },
     })
     expect((await shell.pubring(list)).code).toBe(0)
-    expect((await shell.pubring([...list, '--profile', 'away'])).code).toBe(8)
+    expect((await shell.pubring([...list, '--profile', 'default'])).code).toBe(8)
     expect((await bare([...list, '--profile', 'here'])).code).toBe(0)
     const variable = { ...unset, PUBRING_PROFILE: 'here' }
     expect((await shell.pubring(list, { env: variable })).code).toBe(0)
     expect((await bare(list)).code).toBe(8)
-    await bare(['profile', 'use', 'here'])
-    expect((await bare(list)).code).toBe(0)
   })
 
   test.each([

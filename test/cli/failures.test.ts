@@ -45,7 +45,7 @@ describe('a file without end', () => {
   const readers: Record<string, [args: string[], message: RegExp]> = {
     'import <source>': [['/dev/zero'], tooLarge],
     'apply <file>': [['/dev/zero'], tooLarge],
-    'key add <file>': [['/dev/zero', '--name', 'x', '--algorithm', 'ES256'], tooLarge],
+    'key add <file>': [['/dev/zero', '--label', 'x', '--algorithm', 'ES256'], tooLarge],
     'key check <file>': [['/dev/zero'], tooLarge],
     'key rotate [file]': [['/dev/zero', '--token-lifetime', '1h'], tooLarge],
     'token sample <file>': [['/dev/zero'], tooLarge],
@@ -121,7 +121,7 @@ describe('a file without end', () => {
 
 test('an error that mentions BEGIN and END lines is printed whole', async () => {
   const file = shell.file('words.txt', 'not a key')
-  const ran = await shell.pubring(['key', 'add', file, '--name', 'x', '--algorithm', 'ES256'])
+  const ran = await shell.pubring(['key', 'add', file, '--label', 'x', '--algorithm', 'ES256'])
   expectFailure(ran, 'refused', /begins with -----BEGIN PUBLIC KEY----- and ends with -----END/)
   expect(ran.stderr).not.toContain('[redacted]')
 })
@@ -144,7 +144,7 @@ describe('authentication and authorization', () => {
 
   test('a role that does not allow the call', async () => {
     const env = { PUBRING_API_KEY: await shell.test.apiKey('reader', shell.test.project.id) }
-    const add = ['key', 'add', '-', '--name', 'x', '--algorithm', 'ES256']
+    const add = ['key', 'add', '-', '--label', 'x', '--algorithm', 'ES256']
     const ran = await shell.pubring(add, { env, input: ecKey().publicKeyPem })
     expectFailure(ran, 'forbidden', /pubring api-key show tells its role/)
   })
@@ -171,7 +171,7 @@ describe('conflicts and invalid input', () => {
     const duplicate = await shell.pubring(['project', 'create', 'payments'])
     expectFailure(duplicate, 'conflict', /taken|already/)
     const input = ecKey().publicKeyPem
-    await shell.pubring(['key', 'add', '-', '--name', 'k'], { input })
+    await shell.pubring(['key', 'add', '-', '--label', 'k'], { input })
     const full = await shell.pubring(['project', 'delete', 'payments'])
     expectFailure(full, 'conflict', /pubring key list --project payments/)
   })
@@ -261,8 +261,8 @@ describe('an invalid call', () => {
     [['key', 'list', '--jsno'], /unknown option '--jsno'; did you mean --json\?/],
     [['key', 'list', '--sort', 'lable'], /--sort must be one of created, .*did you mean label\?/],
     [['key', 'show'], /missing required argument 'key'/],
-    [['key', 'add', 'k.pem', '--name', 'x', '--algorithm', 'RS265'], /did you mean RS256\?/],
-    [['key', 'add', 'k.pem', '--name', 'x', '--expires', 'soon'], /--expires must be a time/],
+    [['key', 'add', 'k.pem', '--label', 'x', '--algorithm', 'RS265'], /did you mean RS256\?/],
+    [['key', 'add', 'k.pem', '--label', 'x', '--expires', 'soon'], /--expires must be a time/],
     [['api-key', 'create', '--name', 'x', '--role', 'wrter'], /reader, registrar, writer, admin/],
     [['api-key', 'create', '--admin', '--role', 'admin'], /cannot be used with/],
     [['key', 'rotate', '--resume', '--label', 'x'], /cannot be used with/],
@@ -277,7 +277,8 @@ describe('an invalid call', () => {
     [['-p', 'x', 'events', '--system'], /cannot be used with/],
     [['export', '--all', '-p', 'x'], /cannot be used with/],
     [['import', 'x', '--all', '-p', 'x'], /cannot be used with/],
-    [['api-key', 'role', 'x', 'wrter'], /did you mean writer\?/],
+    [['api-key', 'update', 'x', '--role', 'wrter'], /Allowed choices are reader, /],
+    [['api-key', 'update', 'x'], /Name at least one change/],
     [['events', '--after', 'x'], /--after must be a revision/],
     [['key', 'list', '--timeout', 'x'], /--timeout must be a time/],
     [['key', 'list', '--url', 'localhost:8080'], /--url must be an http or https address/],
@@ -298,7 +299,7 @@ describe('an invalid call', () => {
   })
 
   test('a file that is missing, a folder or empty', async () => {
-    const add = (file: string) => shell.pubring(['key', 'add', file, '--name', 'x'])
+    const add = (file: string) => shell.pubring(['key', 'add', file, '--label', 'x'])
     const real = shell.file('orders.pem', ecKey().publicKeyPem)
     expectFailure(await add(real.replace('orders', 'ordres')), 'file', /did you mean orders\.pem\?/)
     expectFailure(await add(shell.folder), 'file', /is a folder/)

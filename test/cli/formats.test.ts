@@ -190,7 +190,7 @@ test.each(cases)('the API rejects $name', async ({ text, api: [code, detail] }) 
 })
 
 test.each(cases)('key add rejects $name', async ({ text, api: [, detail], cli }) => {
-  const ran = await shell.pubring(['key', 'add', shell.file('submitted', text), '--name', 'x'])
+  const ran = await shell.pubring(['key', 'add', shell.file('submitted', text), '--label', 'x'])
   expect(ran).toMatchObject({ stdout: '' })
   expect(ran.code).toBeGreaterThan(0)
   expect(ran.stderr).toMatch(cli ?? detail)
@@ -207,7 +207,7 @@ test.each(cases)('the console explains or sends $name', ({ text, console: words 
 
 test('key add converts an SSH key inside a PEM block', async () => {
   const submitted = shell.file('submitted', file('n28-ssh-blob-in-block.pem'))
-  const ran = await shell.pubring(['key', 'add', submitted, '--name', 'converted'])
+  const ran = await shell.pubring(['key', 'add', submitted, '--label', 'converted'])
   expect(ran).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('is an SSH key; converted'),

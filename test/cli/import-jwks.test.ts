@@ -98,7 +98,7 @@ describe('a mixed set', () => {
     const key = { ...jwk('RSA-2048'), kid: 'odd', [member]: value }
     expect(verdicts(await into(setFile(key)))).toEqual(['odd refused invalid_jwk'])
     const file = shell.file('odd.json', JSON.stringify(key))
-    const added = await shell.pubring(['key', 'add', file, '--name', 'odd', '--project', project])
+    const added = await shell.pubring(['key', 'add', file, '--label', 'odd', '--project', project])
     expect(added).toMatchObject({ code: 3, stdout: '' })
     expect(added.stderr).toContain('looks like a JWK, but no public key can be read from it')
   })

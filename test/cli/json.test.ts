@@ -22,7 +22,7 @@ const session: readonly (readonly string[])[] = [
   ['project', 'show', 'shop'],
   ['project', 'rename', 'shop', 'store'],
   ['key', 'check', 'signer.public.pem'],
-  ['key', 'add', 'signer.public.pem', '--name', 'signer', '--project', 'store'],
+  ['key', 'add', 'signer.public.pem', '--label', 'signer', '--project', 'store'],
   ['key', 'list', '--project', 'store'],
   ['key', 'show', 'signer', '--project', 'store'],
   ['key', 'show', 'signer', '--project', 'store', '--pem'],
@@ -35,7 +35,7 @@ const session: readonly (readonly string[])[] = [
     'key',
     'rotate',
     'next.pem',
-    '--name',
+    '--label',
     'next',
     '--token-lifetime',
     '0',
@@ -57,9 +57,7 @@ const session: readonly (readonly string[])[] = [
   ['api-key', 'list'],
   ['api-key', 'show'],
   ['api-key', 'show', 'ci'],
-  ['api-key', 'rename', 'ci', 'pipeline'],
-  ['api-key', 'role', 'pipeline', 'reader'],
-  ['api-key', 'revoke', 'pipeline'],
+  ['api-key', 'update', 'ci', '--name', 'pipeline', '--role', 'reader', '--active', 'false'],
   ['api-key', 'delete', 'pipeline'],
   [
     'trust-policy',
@@ -75,10 +73,8 @@ const session: readonly (readonly string[])[] = [
   ['trust-policy', 'show', 'ci'],
   ['trust-policy', 'update', 'ci', '--role', 'reader'],
   ['trust-policy', 'delete', 'ci'],
-  ['profile', 'list'],
   ['login', '--profile', 'here'],
-  ['profile', 'use', 'here'],
-  ['profile', 'delete', 'here'],
+  ['logout', '--profile', 'here'],
 ]
 
 test('every command that calls a server prints one JSON document with --json', async () => {

@@ -19,7 +19,7 @@ afterAll(() => shell.close())
 /** Adds the file, which a check accepts as well; returns the key and the notice on stderr. */
 async function add(content: string | Buffer): Promise<{ pem: string; notice: string }> {
   const file = shell.file('submitted', content)
-  const ran = await shell.pubring(['key', 'add', file, '--name', 'converted'])
+  const ran = await shell.pubring(['key', 'add', file, '--label', 'converted'])
   expect(ran.code, ran.stderr).toBe(0)
   const kid = ran.stdout.trim()
   const { stdout: pem } = await shell.pubring(['key', 'show', kid, '--pem'])
@@ -119,7 +119,7 @@ describe('other formats are converted to PEM, with a notice', () => {
     const key = rsaKey()
     const entry = { ...jwk(publicOf(key)), alg: 'PS256', use: 'sig', kid: 'x' }
     const file = shell.file('set.json', JSON.stringify({ keys: [entry] }))
-    const ran = await shell.pubring(['key', 'add', file, '--name', 'of a set', '--json'])
+    const ran = await shell.pubring(['key', 'add', file, '--label', 'of a set', '--json'])
     expect(documentOf(ran)).toMatchObject({ algorithm: 'PS256', publicKeyPem: key.publicKeyPem })
     const wrong = shell.file('wrong.json', JSON.stringify({ ...entry, alg: 'ES256' }))
     const checked = await shell.pubring(['key', 'check', wrong])
@@ -161,7 +161,7 @@ describe('rejected as unusable', () => {
     ],
   ])('%s', async (_name, make, code, message) => {
     const file = shell.file('none', make())
-    const ran = await shell.pubring(['key', 'add', file, '--name', 'x', '--algorithm', 'RS256'])
+    const ran = await shell.pubring(['key', 'add', file, '--label', 'x', '--algorithm', 'RS256'])
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
     const checked = await shell.pubring(['key', 'check', file])
     expect(checked.code).toBe(code === 3 ? 1 : code)
@@ -211,8 +211,8 @@ describe('a private key never leaves the machine', () => {
     const content = make()
     const file = shell.file('private key', content)
     for (const args of [
-      ['key', 'add', file, '--name', 'x'],
-      ['key', 'rotate', file, '--name', 'x', '--token-lifetime', '1h'],
+      ['key', 'add', file, '--label', 'x'],
+      ['key', 'rotate', file, '--label', 'x', '--token-lifetime', '1h'],
     ]) {
       const ran = await shell.pubring(args, { env })
       expect(ran).toMatchObject({ code: 3, stdout: '' })
@@ -251,7 +251,7 @@ describe('a private key never leaves the machine', () => {
   async function addSuggested(content: string | Buffer, output: string): Promise<string> {
     const file = shell.file('my key.pem', content)
     execFileSync('chmod', ['600', file])
-    const { stderr } = await shell.pubring(['key', 'add', file, '--name', 'x'])
+    const { stderr } = await shell.pubring(['key', 'add', file, '--label', 'x'])
     const [, command = ''] = /public half: (.*)/.exec(stderr) ?? []
     execFileSync('sh', ['-c', command], { cwd: shell.folder, stdio: 'pipe' })
     return (await add(readFileSync(join(shell.folder, output)))).pem
@@ -274,7 +274,7 @@ describe('a private key never leaves the machine', () => {
     ['a damaged JWK', JSON.stringify(pair().export({ format: 'jwk' })).slice(0, -1)],
   ])('no command is suggested for %s', async (_name, content) => {
     const file = shell.file('other', content)
-    const { stderr } = await shell.pubring(['key', 'add', file, '--name', 'x'])
+    const { stderr } = await shell.pubring(['key', 'add', file, '--label', 'x'])
     expect(stderr).toContain('public half: export it with the tool that made the key.')
   })
 })

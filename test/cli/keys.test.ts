@@ -12,14 +12,14 @@ afterAll(() => shell.close())
 
 async function added(name: string, ...args: string[]): Promise<string> {
   const file = shell.file(`${name}.pem`, ecKey().publicKeyPem)
-  const { stdout } = await shell.pubring(['key', 'add', file, '--name', name, ...args])
+  const { stdout } = await shell.pubring(['key', 'add', file, '--label', name, ...args])
   return stdout.trim()
 }
 
 describe('pubring key add', () => {
   test('prints only the kid, and on stderr when it is safe to sign', async () => {
     const file = shell.file('first.pem', rsaKey().publicKeyPem)
-    const { code, stdout, stderr } = await shell.pubring(['key', 'add', file, '--name', 'first'])
+    const { code, stdout, stderr } = await shell.pubring(['key', 'add', file, '--label', 'first'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(kidLine) })
     expect(stderr).toMatch(
       /^Registered “first” \(RSA\) in project payments\. Verifiers know it from /,
@@ -31,7 +31,7 @@ describe('pubring key add', () => {
   test('publishes it under the given kid, by which it is found', async () => {
     const key = ecKey()
     const file = shell.file('migrated.pem', key.publicKeyPem)
-    const flags = ['--name', 'migrated', '--published-kid', 'kms/key-1']
+    const flags = ['--label', 'migrated', '--published-kid', 'kms/key-1']
     const { stdout, stderr } = await shell.pubring(['key', 'add', file, ...flags])
     expect(stdout).toMatch(kidLine)
     expect(stderr).toContain('with the kid kms/key-1 in the header')
@@ -50,7 +50,7 @@ describe('pubring key add', () => {
 
   test('reads the key from standard input, with CRLF and a byte order mark', async () => {
     const input = `\uFEFF${ecKey().publicKeyPem.replaceAll('\n', '\r\n')}`
-    const ran = await shell.pubring(['key', 'add', '-', '--name', 'piped'], { input })
+    const ran = await shell.pubring(['key', 'add', '-', '--label', 'piped'], { input })
     expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(kidLine) })
     expect((await shell.pubring(['key', 'show', 'piped'])).stdout).toContain('algorithm\tES256\n')
   })
@@ -58,7 +58,7 @@ describe('pubring key add', () => {
   test('registers an inactive key with the given algorithm and expiry', async () => {
     const file = shell.file('rsa.pem', rsaKey().publicKeyPem)
     const flags = ['--algorithm', 'PS384', '--inactive', '--expires', '90d', '--json']
-    const ran = await shell.pubring(['key', 'add', file, '--name', 'later', ...flags])
+    const ran = await shell.pubring(['key', 'add', file, '--label', 'later', ...flags])
     const { kid, id, algorithm, active, expireTime } = documentOf(ran)
     expect({ kid, algorithm, active }).toEqual({ kid: id, algorithm: 'PS384', active: false })
     const days = (Date.parse(String(expireTime)) - Date.now()) / 86_400_000
@@ -71,14 +71,14 @@ describe('pubring key add', () => {
     ['text without a key', 'hello', /No PEM block/, 3],
   ])('rejects %s with the message of the server', async (_name, text, message, code) => {
     const content = text === 'rsa1024' ? rsaKey(1024).publicKeyPem : text
-    const ran = await shell.pubring(['key', 'add', '-', '--name', 'x'], { input: content })
+    const ran = await shell.pubring(['key', 'add', '-', '--label', 'x'], { input: content })
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 
   test('rejects a duplicate and names the registered key', async () => {
     const input = ecKey().publicKeyPem
-    const { stdout } = await shell.pubring(['key', 'add', '-', '--name', 'twin'], { input })
-    const again = await shell.pubring(['key', 'add', '-', '--name', 'twin'], { input })
+    const { stdout } = await shell.pubring(['key', 'add', '-', '--label', 'twin'], { input })
+    const again = await shell.pubring(['key', 'add', '-', '--label', 'twin'], { input })
     expect(again).toMatchObject({ code: 7, stdout: '' })
     expect(again.stderr).toContain(`hint: pubring key show ${stdout.trim()}\n`)
   })
@@ -87,16 +87,16 @@ describe('pubring key add', () => {
 describe('a rejected key', () => {
   test('is told all its faults', async () => {
     const quoted = `key: ${ecKey().publicKeyPem.replace('\n', '\n> ')}`
-    const ran = await shell.pubring(['key', 'add', '-', '--name', 'bad'], { input: quoted })
+    const ran = await shell.pubring(['key', 'add', '-', '--label', 'bad'], { input: quoted })
     expect(ran).toMatchObject({ code: 3, stdout: '' })
     expect(ran.stderr).toMatch(/base64.*Remove the text before the PEM block\./)
   })
 
   test('is told beside a bad name, with a line break after a command', async () => {
-    const flags = ['--name', ' ', '--algorithm', 'RSA']
+    const flags = ['--label', ' ', '--algorithm', 'RSA']
     const ran = await shell.pubring(['key', 'add', '-', ...flags], { input: 'x' })
     expect(ran).toMatchObject({ code: 3, stdout: '' })
-    expect(ran.stderr).toMatch(/: openssl pkey -in private\.pem -pubout\n--name is empty\./)
+    expect(ran.stderr).toMatch(/: openssl pkey -in private\.pem -pubout\n--label is empty\./)
   })
 })
 
@@ -156,7 +156,7 @@ test('without a terminal, an expiry of the last active key requires --yes', asyn
   await shell.pubring(['project', 'create', 'expiring'])
   const file = shell.file('expiring.pem', ecKey().publicKeyPem)
   const there = ['--project', 'expiring']
-  await shell.pubring(['key', 'add', file, '--name', 'only', ...there])
+  await shell.pubring(['key', 'add', file, '--label', 'only', ...there])
   for (const when of ['1s', '30d']) {
     const refused = await shell.pubring(['key', 'expire', 'only', when, ...there])
     expect(refused).toMatchObject({ code: 10, stdout: '' })
@@ -172,7 +172,7 @@ test('without a terminal, an expiry of the last active key requires --yes', asyn
   // Later is no worse.
   expect((await shell.pubring(['key', 'expire', 'only', '60d', ...there])).code).toBe(0)
   const other = shell.file('other.pem', ecKey().publicKeyPem)
-  await shell.pubring(['key', 'add', other, '--name', 'other', ...there])
+  await shell.pubring(['key', 'add', other, '--label', 'other', ...there])
   expect((await shell.pubring(['key', 'expire', 'only', '1h', ...there])).code).toBe(0)
 })
 
@@ -180,7 +180,7 @@ test('without a terminal, deactivating the last active key requires --yes', asyn
   await shell.pubring(['project', 'create', 'alone'])
   const file = shell.file('only.pem', ecKey().publicKeyPem)
   const there = ['--project', 'alone']
-  const { stdout } = await shell.pubring(['key', 'add', file, '--name', 'only', ...there])
+  const { stdout } = await shell.pubring(['key', 'add', file, '--label', 'only', ...there])
   const refused = await shell.pubring(['key', 'deactivate', stdout.trim(), ...there])
   expect(refused).toMatchObject({ code: 10, stdout: '' })
   expect(refused.stderr).toMatch(
@@ -197,7 +197,7 @@ describe('on a terminal', () => {
     await shell.pubring(['project', 'create', 'asked'])
     const there = ['--project', 'asked']
     const file = shell.file('asked.pem', ecKey().publicKeyPem)
-    await shell.pubring(['key', 'add', file, '--name', 'only', ...there])
+    await shell.pubring(['key', 'add', file, '--label', 'only', ...there])
     const answer = (text: string) =>
       shell.pubring(['key', 'deactivate', 'only', ...there], {
         answers: { 'Continue?': text },
@@ -216,7 +216,7 @@ describe('on a terminal', () => {
     await shell.pubring(['project', 'create', 'wide'])
     const file = shell.file('wide.pem', ecKey().publicKeyPem)
     const name = '鍵'.repeat(60)
-    await shell.pubring(['key', 'add', file, '--name', name, '--project', 'wide'])
+    await shell.pubring(['key', 'add', file, '--label', name, '--project', 'wide'])
     const env = { NO_COLOR: '1' }
     const list = ['key', 'list', '--project', 'wide']
     const { stdout } = await shell.pubring(list, { columns: 90, env })

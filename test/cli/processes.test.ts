@@ -58,7 +58,7 @@ test.each([
 ])(
   '%s that cannot be written is one line of error, without a success message',
   async (_name, args) => {
-    await spawnPubring(['key', 'add', '-', '--name', 'some'], { input: ecKey().publicKeyPem })
+    await spawnPubring(['key', 'add', '-', '--label', 'some'], { input: ecKey().publicKeyPem })
     const { code, stderr } = await spawnPubring(args, { script: 'exec "$0" "$@" > /dev/full' })
     expect({ code, stderr }).toEqual({
       code: 70,
@@ -69,7 +69,7 @@ test.each([
 
 test('key add reads standard input and prints the kid, in a pipe without colors', async () => {
   const input = ecKey().publicKeyPem
-  const { code, stdout, stderr } = await spawnPubring(['key', 'add', '-', '--name', 'piped'], {
+  const { code, stdout, stderr } = await spawnPubring(['key', 'add', '-', '--label', 'piped'], {
     input,
   })
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) })
@@ -89,7 +89,7 @@ test.each([
 })
 
 test('a missing file: one line, no stack, exit code 66', async () => {
-  const ran = await spawnPubring(['key', 'add', 'none.pem', '--name', 'x'])
+  const ran = await spawnPubring(['key', 'add', 'none.pem', '--label', 'x'])
   expect(ran).toEqual({ code: 66, stdout: '', stderr: 'pubring: There is no file none.pem.\n' })
 })
 

@@ -23,19 +23,14 @@ const add = (args: readonly string[], call = {}) =>
   shell.pubring(['key', 'add', '-', ...args], { input: ecKey().publicKeyPem, ...call })
 
 describe('a label', () => {
-  test.each([[['--label', 'a']], [['--label=a']], [['-n', 'a']], [['--name', 'a']]])(
-    'is set by %j',
-    async (args) => {
-      expect(documentOf(await add([...args, '--json']))).toMatchObject({ label: 'a' })
-    },
-  )
+  test.each([[['--label', 'a']], [['--label=a']], [['-n', 'a']]])('is set by %j', async (args) => {
+    expect(documentOf(await add([...args, '--json']))).toMatchObject({ label: 'a' })
+  })
 
   test('that is rejected is called like the option that was typed', async () => {
-    for (const option of ['--label', '--name']) {
-      const ran = await add([option, ' '])
-      expect(ran).toMatchObject({ code: 3, stdout: '' })
-      expect(ran.stderr).toBe(`pubring: ${option} is empty. Send 1 to 255 characters.\n`)
-    }
+    const ran = await add(['--label', ' '])
+    expect(ran).toMatchObject({ code: 3, stdout: '' })
+    expect(ran.stderr).toBe('pubring: --label is empty. Send 1 to 255 characters.\n')
     const late = await add(['--label', 'x', '--expires', '2020-01-01'])
     expect(late.stderr).toBe('pubring: --expires must lie in the future.\n')
   })
@@ -145,13 +140,11 @@ test('--timeout limits a command with its retries', async () => {
   server.close()
 })
 
-test('version prints the version', async () => {
-  expect(await shell.pubring(['version'])).toEqual({
-    code: 0,
-    stdout: `${readVersion()}\n`,
-    stderr: '',
-  })
-  expect(documentOf(await shell.pubring(['version', '--json']))).toEqual({ version: readVersion() })
+test('--version prints the version', async () => {
+  for (const option of ['--version', '-V']) {
+    const ran = await shell.pubring([option])
+    expect(ran).toEqual({ code: 0, stdout: `${readVersion()}\n`, stderr: '' })
+  }
 })
 
 test('whoami and logout are there', async () => {

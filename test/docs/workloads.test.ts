@@ -209,7 +209,7 @@ describe('GitLab CI', () => {
 test('the page on Kubernetes does what it says', async () => {
   const page = openPage('docs/workloads/kubernetes')
   const [mountPath, path] = [page.value('mountPath'), page.value('path')]
-  const file = page.value('PUBRING_ID_TOKEN_FILE')
+  const file = page.value('PUBRING_TOKEN_FILE')
   expect(file).toBe(`${mountPath}/${path}`)
   const folder = join(workload.folder, 'projected')
   const identify = () => {
@@ -217,7 +217,7 @@ test('the page on Kubernetes does what it says', async () => {
     return {
       PUBRING_URL: page.value('PUBRING_URL'),
       PUBRING_PROJECT: page.value('PUBRING_PROJECT'),
-      PUBRING_ID_TOKEN_FILE: file.replace(mountPath, folder),
+      PUBRING_TOKEN_FILE: file.replace(mountPath, folder),
     }
   }
   const command = page.find(/^ *command: \[(pubring, key, add, .*)\]$/m)
@@ -227,7 +227,7 @@ test('the page on Kubernetes does what it says', async () => {
     {
       issuer: 'https://kubernetes.default.svc.cluster.local',
       subject: 'system:serviceaccount:payments:orders',
-      source: `the token in ${folder}/${path} (PUBRING_ID_TOKEN_FILE)`,
+      source: `the token in ${folder}/${path} (PUBRING_TOKEN_FILE)`,
     },
   )
 
@@ -246,7 +246,7 @@ test('the page on Kubernetes does what it says', async () => {
 test('the page on SPIFFE does what it says', async () => {
   const page = openPage('docs/workloads/spiffe')
   const folder = join(workload.folder, 'svid')
-  const file = page.find(/^export PUBRING_ID_TOKEN_FILE=(.*)$/m)
+  const file = page.find(/^export PUBRING_TOKEN_FILE=(.*)$/m)
   const fileName = page.find(/jwt_svid_file_name = "(.*?)"/)
   expect(file).toBe(`${page.find(/cert_dir += "(.*)"/)}/${fileName}`)
   const identify = () => {
@@ -254,7 +254,7 @@ test('the page on SPIFFE does what it says', async () => {
     return {
       PUBRING_URL: page.value('PUBRING_URL'),
       PUBRING_PROJECT: page.value('PUBRING_PROJECT'),
-      PUBRING_ID_TOKEN_FILE: join(folder, fileName),
+      PUBRING_TOKEN_FILE: join(folder, fileName),
     }
   }
   await followPage(
@@ -263,7 +263,7 @@ test('the page on SPIFFE does what it says', async () => {
     {
       issuer: page.find(/jwt_issuer += "(.*)"/),
       subject: 'spiffe://example.org/ns/payments/sa/orders',
-      source: `the token in ${folder}/${fileName} (PUBRING_ID_TOKEN_FILE)`,
+      source: `the token in ${folder}/${fileName} (PUBRING_TOKEN_FILE)`,
     },
   )
 })

@@ -1,18 +1,18 @@
 import type { ApiKey } from '../../../client/src/index.ts'
-import { roles } from '../../contract/roles.ts'
+import { type Role, roles } from '../../contract/roles.ts'
 import { present } from '../../runtime/present.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
-import { parseChoice, usageError } from '../terminal/failures.ts'
+import { usageError } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatState, formatTime, parseTimeOption } from '../terminal/times.ts'
 
 export interface ApiKeyCreateFlags extends ConnectionFlags {
   name?: string
-  role?: string
+  role?: Role
   expires?: string
   admin?: true
   databaseUrl?: string
@@ -20,17 +20,16 @@ export interface ApiKeyCreateFlags extends ConnectionFlags {
 
 /** Creates an API key; only its secret goes to stdout. */
 export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
-  const { name, project } = flags
+  const { name, role, project } = flags
   if (flags.databaseUrl !== undefined) {
     throw usageError('--database-url requires --admin: otherwise the server creates the API key.')
   }
-  if (name === undefined || flags.role === undefined) {
+  if (name === undefined || role === undefined) {
     throw usageError(
       `An API key needs a --name and a --role (${roles.join(', ')}).`,
       'With --admin it is created in the database directly, without a server.',
     )
   }
-  const role = parseChoice(flags.role, roles, 'The role')
   const expireTime = parseTimeOption(flags.expires, '--expires')
   await withSession(terminal, flags, async ({ client, print, notify }) => {
     const created = await client.apiKeys.create({
@@ -55,15 +54,11 @@ const columns: readonly Column<ApiKey>[] = [
     display: ({ projectId = 'all' }) => projectId,
     id: true,
   },
-  { heading: 'STATE', value: stateOf },
+  { heading: 'STATE', value: formatState },
   { heading: 'BEGINS', value: ({ prefix }) => prefix, wide: true },
   timeColumn('USED', ({ lastUseTime }) => lastUseTime, 'never'),
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]
-
-function stateOf(key: ApiKey): string {
-  return formatState(key, 'revoked')
-}
 
 export async function listApiKeys({ client, terminal, print }: Session): Promise<void> {
   const apiKeys = await client.apiKeys.list()
@@ -83,7 +78,7 @@ function formatDetails(terminal: Terminal, apiKey: ApiKey): string {
     ['name', apiKey.name],
     ['role', apiKey.role],
     ['project', apiKey.projectId ?? 'all'],
-    ['state', stateOf(apiKey)],
+    ['state', formatState(apiKey)],
     ['begins with', apiKey.prefix],
     ['created', formatTime(apiKey.createTime, terminal)],
     ['last used', formatTime(apiKey.lastUseTime, terminal)],
@@ -103,25 +98,25 @@ async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {
   })
 }
 
-export async function renameApiKey(session: Session, ref: string, name: string): Promise<void> {
-  const { id } = await findApiKey(session, ref)
-  const apiKey = await session.client.apiKeys.update(id, { name })
-  session.print(apiKey)
-  session.notify(`API key ${id} is now called “${apiKey.name}”.`)
+interface UpdateFlags extends YesFlag {
+  name?: string
+  role?: Role
+  active?: 'true' | 'false'
 }
 
-export async function changeRole(session: Session, ref: string, roleName: string): Promise<void> {
-  const role = parseChoice(roleName, roles, 'The role')
-  const { id, name } = await findApiKey(session, ref)
-  session.print(await session.client.apiKeys.update(id, { role }))
-  session.notify(`“${name}” is now a ${role}.`)
-}
-
-export async function revokeApiKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
+export async function updateApiKey(
+  session: Session,
+  ref: string,
+  flags: UpdateFlags,
+): Promise<void> {
+  const { name, role, active } = flags
+  const patch = present({ name, role, active: active && active === 'true' })
+  if (Object.keys(patch).length === 0) throw usageError('Name at least one change.')
   const apiKey = await findApiKey(session, ref)
-  await confirmRemoval(session, apiKey, 'Revoke it?', flags)
-  session.print(await session.client.apiKeys.update(apiKey.id, { active: false }))
-  session.notify(`“${apiKey.name}” is revoked.`)
+  if (active === 'false') await confirmRemoval(session, apiKey, 'Deactivate it?', flags)
+  const updated = await session.client.apiKeys.update(apiKey.id, patch)
+  session.print(updated)
+  session.notify(`API key “${updated.name}” (${updated.role}) is ${formatState(updated)}.`)
 }
 
 export async function deleteApiKey(session: Session, ref: string, flags: YesFlag): Promise<void> {

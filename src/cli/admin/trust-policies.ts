@@ -99,7 +99,7 @@ const columns: readonly Column<TrustPolicy>[] = [
   { heading: 'ISSUER', value: ({ issuer }) => issuer, cut: true },
   { heading: 'ROLE', value: ({ role }) => role },
   { heading: 'PROJECT', value: ({ projectId = 'all' }) => projectId, id: true },
-  { heading: 'STATE', value: (policy) => formatState(policy, 'inactive') },
+  { heading: 'STATE', value: formatState },
   timeColumn('USED', ({ lastExchangeTime }) => lastExchangeTime, 'never'),
 ]
 

@@ -51,28 +51,27 @@ export function registerApiKeys(program: Command, terminal: Terminal): void {
   })
     .argument('[api-key]', refHelp)
     .action(sessionAction(terminal, async () => (await loadApiKeys()).showApiKey))
-  addApiCommand(apiKey, 'rename', 'Rename an API key', {
-    examples: ['pubring api-key rename ID "deploy pipeline, Berlin"'],
+  addApiCommand(apiKey, 'update', 'Change an API key; takes effect with the next request', {
+    notes: 'An inactive API key stays in the list, and can be activated again.',
+    examples: [
+      'pubring api-key update "deploy pipeline" --role reader',
+      'pubring api-key update "deploy pipeline" --active false --yes',
+    ],
   })
     .argument('<api-key>', refHelp)
-    .argument('<name>', 'The new name')
-    .action(sessionAction(terminal, async () => (await loadApiKeys()).renameApiKey))
-  addApiCommand(apiKey, 'role', 'Change the role of an API key', {
-    examples: ['pubring api-key role "deploy pipeline" reader'],
-  })
-    .argument('<api-key>', refHelp)
-    .argument('<role>', roles.join(', '))
-    .action(sessionAction(terminal, async () => (await loadApiKeys()).changeRole))
-  addApiCommand(apiKey, 'revoke', 'Revoke an API key; takes effect with the next request', {
-    notes: 'A revoked API key stays in the list.',
-    examples: ['pubring api-key revoke "deploy pipeline" --yes'],
-  })
-    .argument('<api-key>', refHelp)
+    .option('-n, --name <name>', 'The new name')
+    .addOption(new Option('-r, --role <role>', 'What it may do').choices(roles))
+    .addOption(new Option('--active <state>', 'Whether it is valid').choices(['true', 'false']))
     .addOption(yesOption())
-    .action(sessionAction(terminal, async () => (await loadApiKeys()).revokeApiKey))
-  addApiCommand(apiKey, 'delete', 'Revoke an API key and remove it from the list permanently', {
-    examples: ['pubring api-key delete "deploy pipeline" --yes'],
-  })
+    .action(sessionAction(terminal, async () => (await loadApiKeys()).updateApiKey))
+  addApiCommand(
+    apiKey,
+    'delete',
+    'Delete an API key permanently; takes effect with the next request',
+    {
+      examples: ['pubring api-key delete "deploy pipeline" --yes'],
+    },
+  )
     .argument('<api-key>', refHelp)
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadApiKeys()).deleteApiKey))

@@ -1,10 +1,9 @@
 import { Argument, type Command } from 'commander'
-import { readVersion } from '../../runtime/version.ts'
 import { completionScripts } from '../completion/scripts.ts'
-import { printResult, type Terminal } from '../terminal/terminal.ts'
-import { addCommand, describeCommand, globalOptions } from './options.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { describeCommand, globalOptions } from './options.ts'
 
-/** Adds `version`, `completion` and the hidden `complete`, which its scripts run at every Tab. */
+/** Adds `completion` and the hidden `complete`, which its scripts run at every Tab. */
 export function registerShell(program: Command, terminal: Terminal): void {
   describeCommand(
     program,
@@ -30,7 +29,4 @@ export function registerShell(program: Command, terminal: Terminal): void {
       const { complete } = await import('../completion/complete.ts')
       await complete(terminal, { program, globalOptions }, words)
     })
-  addCommand(program, 'version', 'Print the version', { examples: ['pubring version'] }).action(
-    () => printResult(terminal, { version: readVersion() }, () => `${readVersion()}\n`),
-  )
 }

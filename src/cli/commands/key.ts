@@ -3,7 +3,6 @@ import type { Terminal } from '../terminal/terminal.ts'
 import {
   addCommand,
   addGroup,
-  addLabelOption,
   addProjectCommand,
   lazyAction,
   sessionAction,
@@ -28,15 +27,16 @@ const loadChanges = () => import('../keys/changes.ts')
 /** Long because it is a list. */
 export function registerKeys(program: Command, terminal: Terminal): void {
   const key = addGroup(program, 'key', 'Manage JWT public keys')
-  const add = addProjectCommand(key, 'add', 'Register a public key and print its kid', {
+  addProjectCommand(key, 'add', 'Register a public key and print its kid', {
     notes:
       'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Formats other than PEM are converted on this machine. A private key is refused before anything is sent.',
     examples: [
       'pubring key add key.pem --label "orders service, spring 2026"',
       'openssl pkey -in private.pem -pubout | pubring key add - --label orders --expires 90d',
     ],
-  }).argument('<file>', 'The public key; - reads standard input')
-  addLabelOption(add, 'What people call it; on a terminal, one is suggested')
+  })
+    .argument('<file>', 'The public key; - reads standard input')
+    .option('-n, --label <label>', 'What people call it; on a terminal, one is suggested')
     .option(
       '-a, --algorithm <name>',
       'The alg of tokens signed with it; default: the usual one for the key',
@@ -122,23 +122,18 @@ export function registerKeys(program: Command, terminal: Terminal): void {
 /** Long because it is a list. */
 function registerRotations(key: Command, terminal: Terminal): void {
   const rotate = sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey)
-  const command = addProjectCommand(
-    key,
-    'rotate',
-    'Replace a key step by step, so that no token fails to verify',
-    {
-      notes: [
-        'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then schedules the old key to be deactivated once its last token has expired. The server does that by itself. Until then, --resume with another --token-lifetime or --delete changes the schedule.',
-        'Stop it at any time with Ctrl-C. The server keeps the state: anyone resumes with --resume, on any machine. Without a terminal it stops before the signer must switch; resume it with --switched.',
-        'With --self, a service replaces its own key without an API key: it writes a new key pair next to FILE, which stays as it is, signs a request with the current key to register the new one, and waits. The project needs a trust policy for this, and must be named by its id. A writer must deactivate the old key.',
-      ].join('\n\n'),
-      examples: [
-        'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',
-        'pubring key rotate --resume --switched --token-lifetime 15m --delete',
-        'pubring key rotate --self private.pem --project PROJECT-ID',
-      ],
-    },
-  )
+  addProjectCommand(key, 'rotate', 'Replace a key step by step, so that no token fails to verify', {
+    notes: [
+      'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then schedules the old key to be deactivated once its last token has expired. The server does that by itself. Until then, --resume with another --token-lifetime or --delete changes the schedule.',
+      'Stop it at any time with Ctrl-C. The server keeps the state: anyone resumes with --resume, on any machine. Without a terminal it stops before the signer must switch; resume it with --switched.',
+      'With --self, a service replaces its own key without an API key: it writes a new key pair next to FILE, which stays as it is, signs a request with the current key to register the new one, and waits. The project needs a trust policy for this, and must be named by its id. A writer must deactivate the old key.',
+    ].join('\n\n'),
+    examples: [
+      'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',
+      'pubring key rotate --resume --switched --token-lifetime 15m --delete',
+      'pubring key rotate --self private.pem --project PROJECT-ID',
+    ],
+  })
     .argument('[file]', 'The new public key, as for key add')
     .addOption(
       new Option(
@@ -164,6 +159,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
       '--old <key>',
       `The key to replace: its ${refHelp.toLowerCase()}; default: the only other active key`,
     )
+    .option('-n, --label <label>', 'Label of the new key; not needed with --self')
     .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
     .option('--switched', 'Confirm that the signer uses the new key')
     .option(
@@ -177,7 +173,6 @@ function registerRotations(key: Command, terminal: Terminal): void {
       if (flags.self === undefined) await rotate.call(this, file, flags)
       else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
     })
-  addLabelOption(command, 'Label of the new key; not needed with --self')
   const loadRotations = () => import('../keys/rotations.ts')
   const rotation = addGroup(key, 'rotation', 'Manage the rotations of a project')
   addProjectCommand(rotation, 'list', 'List rotations: those under way first, the newest first', {

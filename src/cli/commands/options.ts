@@ -111,14 +111,6 @@ export function sessionAction<Args extends unknown[]>(
 
 const loadSession = () => import('../connection/session.ts')
 
-/** `--label`, and as its older spelling `--name`, which only tells errors what was typed. */
-export function addLabelOption(command: Command, help: string): Command {
-  return command
-    .option('-n, --label <label>', help)
-    .addOption(new Option('--name <label>').hideHelp())
-    .on('option:name', (label: string) => command.setOptionValue('label', label))
-}
-
 export function yesOption(): Option {
   return new Option('-y, --yes', 'Skip the confirmation')
 }

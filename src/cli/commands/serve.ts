@@ -1,16 +1,8 @@
 import type { Command } from 'commander'
-import { clientSettings } from '../../config/client-settings.ts'
 import { loadConfig, settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import {
-  addCommand,
-  addHelpNotes,
-  databaseOption,
-  describeCommand,
-  lazyAction,
-  optionOf,
-} from './options.ts'
+import { addCommand, addHelpNotes, describeCommand, lazyAction, optionOf } from './options.ts'
 
 export function registerServe(program: Command, terminal: Terminal): void {
   const serve = describeCommand(program, 'serve', 'Run the server', {
@@ -25,23 +17,11 @@ export function registerServe(program: Command, terminal: Terminal): void {
     const { serve } = await import('../server/serve.ts')
     await serve(load)
   })
-  registerInspection(program, terminal)
-}
-
-function registerInspection(program: Command, terminal: Terminal): void {
-  addCommand(program, 'status', 'Show the state of the server and its database on one screen', {
+  const doctor = addCommand(program, 'doctor', 'Show whether the server can run, and how it is', {
     notes:
-      'Asks the server at --url and opens the database, changing nothing. Exits with 1 if something is wrong.',
-    examples: ['pubring status', 'pubring status --url https://keys.example.com --json'],
-  })
-    .addOption(optionOf(clientSettings.url, '--url <url>'))
-    .addOption(databaseOption())
-    .action(lazyAction(terminal, async () => (await import('../server/status.ts')).showStatus))
-  const doctor = addCommand(program, 'doctor', 'Check what would keep the server from working', {
-    notes:
-      'Takes the options and variables of serve, starts nothing and changes nothing. Each line says what to do. Exits with 1 if serve would fail.',
-    examples: ['pubring doctor', 'pubring doctor --port 80'],
-  })
+      'Takes the options and variables of serve, asks the server if one runs, and looks at the database; starts nothing and changes nothing. Each line says what to do. Exits with 1 if something is wrong. With --url, it looks at that server, and at the database if its address is set.',
+    examples: ['pubring doctor', 'pubring doctor --url https://keys.example.com --json'],
+  }).option('--url <url>', 'Look at the server at this address, instead of this machine')
   addSettings(doctor)
   doctor.action(lazyAction(terminal, async () => (await import('../server/doctor.ts')).diagnose))
 }

@@ -64,7 +64,7 @@ function withOptionNames({ message, problem }: PubringError, { flags = {} }: Con
   let text = message
   for (const { pointer = '', detail } of problem?.errors ?? []) {
     const member = pointer.slice(1)
-    const isLabel = member === 'name' && 'label' in flags && !('name' in flags)
+    const isLabel = member === 'name' && 'label' in flags
     const option = isLabel ? 'label' : (optionNames[member] ?? member)
     if (!(option in flags) || !detail.startsWith(`${member} `)) continue
     text = text.replace(detail, `${toFlag(option)}${detail.slice(member.length)}`)

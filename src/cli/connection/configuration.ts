@@ -25,8 +25,6 @@ export interface Profile {
 
 export interface Configuration {
   path: string
-  /** The profile in use if none is named. */
-  currentProfile?: string
   profiles: Readonly<Record<string, Profile>>
 }
 
@@ -52,12 +50,7 @@ export function readConfiguration(env: Environment): Configuration {
     ([name, profile]) => [name, readProfile(profile, path, name)] as const,
   )
   if (profiles.some(([, { apiKey }]) => apiKey !== undefined)) requirePrivate(path)
-  const { currentProfile } = content
-  return {
-    path,
-    profiles: Object.fromEntries(profiles),
-    ...(typeof currentProfile === 'string' ? { currentProfile } : {}),
-  }
+  return { path, profiles: Object.fromEntries(profiles) }
 }
 
 function parse(path: string): Record<string, unknown> {

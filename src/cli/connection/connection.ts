@@ -52,16 +52,17 @@ type Source = (name: Name) => { text: string; source: string } | undefined
 
 /**
  * Resolves the settings of a command that calls a server: options, the profile of `--profile`, the
- * environment, the current profile, defaults; and without an API key in any of them, a token of the
+ * environment, the profile of `PUBRING_PROFILE` or `default`, defaults; and without an API key in any of them, a token of the
  * platform. Throws a usage error if they are invalid.
  */
 export function resolveConnection(given: Environment, flags: ConnectionFlags): Connection {
   rejectUnknownVariables(given)
   const env = withoutEmpty(given)
   const configuration = readConfiguration(env)
-  const profileName =
-    readSetting(clientSettings.profile, env, flags.profile) ?? configuration.currentProfile
-  const profile = profileName === undefined ? {} : profileNamed(configuration, profileName)
+  const profileName = profileIn(env, flags.profile)
+  const isNamed = flags.profile !== undefined || env[clientSettings.profile.env] !== undefined
+  const profile =
+    (isNamed ? profileNamed(configuration, profileName) : configuration.profiles[profileName]) ?? {}
   const fromFlags = sourceOf(flags, (name) => `${clientSettings[name].flag}`)
   const fromVariables = sourceOf(variablesOf(env), (name) => clientSettings[name].env)
   const fromProfile = sourceOf(
@@ -78,20 +79,24 @@ export function resolveConnection(given: Environment, flags: ConnectionFlags): C
   const isOther =
     profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url.value
   const trustPolicy = readSetting(clientSettings.trustPolicy, env, undefined)
-  const audience = readSetting(clientSettings.idTokenAudience, env, undefined)
   const found = findApiKey(isOther ? [fromFlags, fromVariables] : sources)
   const isRenewed = profile.renewalSecret !== undefined && found?.apiKey === profile.apiKey
   return {
     flags,
     url: url.value,
     urlSource: url.source,
-    ...(found ?? findToken(env, audience ?? url.value.replace(/\/v1$/, ''))),
+    ...(found ?? findToken(env, url.value.replace(/\/v1$/, ''))),
     ...(isRenewed && profileName !== undefined ? { renewedProfile: profileName } : {}),
     ...present({ trustPolicy }),
     project: project.value,
     projectSource: project.source,
     timeoutMs: resolveSetting('timeout', clientSettings.timeout, sources).value * 1_000,
   }
+}
+
+/** The name of the profile to use; `default` need not exist. */
+export function profileIn(env: Environment, flag: string | undefined): string {
+  return String(readSetting(clientSettings.profile, withoutEmpty(env), flag))
 }
 
 /** An empty variable counts as unset, as `PUBRING_URL=` in a shell is meant. */

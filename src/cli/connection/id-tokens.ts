@@ -21,14 +21,14 @@ export interface IdToken {
  * platforms that are asked for a token.
  */
 export function findIdToken(env: Environment, audience: string): IdToken | undefined {
+  const path = readSetting(clientSettings.tokenFile, env, undefined)
+  if (path !== undefined) {
+    const { env: name } = clientSettings.tokenFile
+    return idTokenFrom(`the token in ${path} (${name})`, () => readNamedFile(path, name))
+  }
   const token = readSetting(clientSettings.idToken, env, undefined)
   if (token !== undefined) {
     return idTokenFrom(`the token in ${clientSettings.idToken.env}`, () => token)
-  }
-  const path = readSetting(clientSettings.idTokenFile, env, undefined)
-  if (path !== undefined) {
-    const { env: name } = clientSettings.idTokenFile
-    return idTokenFrom(`the token in ${path} (${name})`, () => readNamedFile(path, name))
   }
   // Only jobs of GitHub Actions with the permission `id-token: write` have both.
   const { ACTIONS_ID_TOKEN_REQUEST_URL: address = '', ACTIONS_ID_TOKEN_REQUEST_TOKEN: secret } = env

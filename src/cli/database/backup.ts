@@ -125,7 +125,7 @@ export async function restore(
   notify(
     terminal,
     `Changes made after the backup are undone:
-keys deactivated since then are published again, and API keys revoked since then are valid again. The log stops if it was signed since then: see pubring status.`,
+keys deactivated since then are published again, and API keys revoked since then are valid again. The log stops if it was signed since then: see pubring doctor.`,
   )
 }
 

@@ -1,6 +1,6 @@
 import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../client/src/index.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
-import { type Session, unless, withConnection } from '../connection/session.ts'
+import { type Session, withConnection } from '../connection/session.ts'
 import { parseChoice, parseWholeNumber } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -25,7 +25,7 @@ const sortKeys: Readonly<Record<string, (key: JwtKey) => string>> = {
   expires: ({ expireTime = '~' }) => expireTime,
   label: ({ label }) => label,
   algorithm: ({ algorithm }) => algorithm,
-  state: stateOf,
+  state: formatState,
 }
 
 export async function listKeys(
@@ -33,12 +33,8 @@ export async function listKeys(
   flags: KeyListFlags,
 ): Promise<void> {
   const arrange = arrangement(flags)
-  const [all, entries] = await Promise.all([
-    client.keys.list(project),
-    // A server that is older than roles has no such route.
-    unless('route_not_found', client.keys.roles(project)),
-  ])
-  const roles = new Map(entries?.map(({ kid, role }) => [kid, role]))
+  const [all, entries] = await Promise.all([client.keys.list(project), client.keys.roles(project)])
+  const roles = new Map(entries.map(({ kid, role }) => [kid, role]))
   const keys = arrange(all).map((key) => ({ ...key, role: roles.get(key.id) }))
   const kids = all.map(({ id }) => id)
   print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
@@ -60,7 +56,7 @@ function arrangement(flags: KeyListFlags): (keys: readonly JwtKey[]) => JwtKey[]
   return (keys) =>
     keys
       .filter((key) => active !== true || key.active)
-      .filter((key) => expired !== true || stateOf(key) === 'expired')
+      .filter((key) => expired !== true || formatState(key) === 'expired')
       .filter((key) => algorithms?.includes(key.algorithm) ?? true)
       .filter((key) => label === undefined || key.label.toLowerCase().includes(label))
       .toSorted((one, other) => sign * compare(sortKeyOf(one), sortKeyOf(other)))
@@ -76,14 +72,10 @@ const columns: readonly Column<JwtKey & { role?: KeyRole | undefined }>[] = [
   { heading: 'KID', value: ({ id }) => id, id: true },
   { heading: 'LABEL', value: ({ label }) => label, cut: true },
   { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
-  { heading: 'STATE', value: stateOf, display: (key) => key.role ?? stateOf(key) },
+  { heading: 'STATE', value: formatState, display: (key) => key.role ?? formatState(key) },
   timeColumn('CREATED', ({ createTime }) => createTime),
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]
-
-function stateOf(key: JwtKey): string {
-  return formatState(key, 'inactive')
-}
 
 /** Shows keys with their details, or with `--pem` the keys alone. */
 export async function showKeys(
@@ -109,7 +101,7 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
     ['published kid', details.publishedKid],
     ['label', key.label],
     ['project', key.projectId],
-    ['state', stateOf(key)],
+    ['state', formatState(key)],
     ['role', details.role],
     ['algorithm', key.algorithm],
     ['key', describeKind(details)],

@@ -1,6 +1,7 @@
 import process from 'node:process'
+import { clientSettings } from '../../config/client-settings.ts'
 import type { Config } from '../../config/server-settings.ts'
-import { prepareRegistry } from '../../core/first-start.ts'
+import { firstProject, prepareRegistry } from '../../core/first-start.ts'
 import type { HttpApp } from '../../http/app.ts'
 import { limitHeapGrowth } from '../../runtime/heap-growth.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
@@ -8,7 +9,6 @@ import { exitCodes } from '../terminal/exit-codes.ts'
 import { createApp, listen, listenForMetrics, openRegistry } from './instance.ts'
 import { prepareReloads, type Server } from './reload.ts'
 import { ignoreOtherSignals, onShutdownSignal, shutDown } from './shutdown.ts'
-import { announceReady } from './welcome.ts'
 
 /**
  * Runs the server until a signal ends it. `load` reads the settings, again at each SIGHUP. Rejects
@@ -69,4 +69,46 @@ async function closeIfFailed<Result>(app: HttpApp, step: Promise<Result>): Promi
     await app.close()
     throw error
   }
+}
+
+/** Reports that the server is ready, with the first steps if an admin API key was created. */
+function announceReady({ publicUrl }: Config, newSecret: string | undefined): void {
+  if (newSecret !== undefined) process.stdout.write(welcome(publicUrl, newSecret))
+  else if (process.stdout.isTTY) process.stdout.write(`Pubring is ready at ${publicUrl}\n`)
+}
+
+/** The commands find a server at the default address without this. */
+function serverAddress(publicUrl: string): string {
+  if (publicUrl === clientSettings.url.default) return ''
+  return `  export PUBRING_URL=${publicUrl}\n`
+}
+
+/**
+ * What the first start prints: the only time that the secret is shown, and lines that work as
+ * pasted into a POSIX shell with openssl, awk and curl.
+ */
+function welcome(publicUrl: string, secret: string): string {
+  const keys = `${publicUrl}/v1/projects/${firstProject}/jwt-keys`
+  return `
+Pubring is ready at ${publicUrl}
+
+Your admin API key, shown only once (keep it safe):
+
+  export PUBRING_API_KEY=${secret}
+${serverAddress(publicUrl)}
+Generate a key pair; private.pem stays with the signer:
+
+  openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem
+  openssl pkey -in private.pem -pubout -out key.pem
+
+Register the public half:
+
+  curl -sS ${keys} -H "X-Api-Key: $PUBRING_API_KEY" -H 'Content-Type: application/json' -d "{\\"name\\": \\"my first key\\", \\"algorithm\\": \\"RSA\\", \\"publicKeyPem\\": \\"$(awk '{printf "%s\\\\n", $0}' key.pem)\\"}"
+
+List the project's keys:
+
+  curl -sS ${keys} -H "X-Api-Key: $PUBRING_API_KEY"
+
+API documentation: ${publicUrl}/docs
+`
 }

@@ -83,11 +83,8 @@ export function formatTime<Time extends string | undefined>(time: Time, { stdout
   return time === undefined || stdout.isTTY !== true ? time : `${time} (${formatRelative(time)})`
 }
 
-/** `active`, `expired`, or the word for a key that was deactivated. */
-export function formatState(
-  { active, expireTime }: { active: boolean; expireTime?: string },
-  deactivated: string,
-): string {
+export function formatState(item: { active: boolean; expireTime?: string }): string {
+  const { active, expireTime = '' } = item
   if (active) return 'active'
-  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : deactivated
+  return Date.parse(expireTime) <= Date.now() ? 'expired' : 'inactive'
 }

@@ -17,7 +17,7 @@ export function addLogState(app: FastifyInstance, log: Log): void {
       else if (isStop(fault))
         app.log.error(
           { code: fault },
-          'the log has stopped, so that it does not fork: pubring status says what to do',
+          'the log has stopped, so that it does not fork: pubring doctor says what to do',
         )
       else app.log.warn({ code: fault }, 'another server signs the log')
     }

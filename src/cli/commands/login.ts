@@ -1,37 +1,11 @@
 import type { Command } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import {
-  addApiCommand,
-  addCommand,
-  addGroup,
-  lazyAction,
-  optionOf,
-  sessionAction,
-} from './options.ts'
+import { addApiCommand, addCommand, lazyAction, optionOf, sessionAction } from './options.ts'
 
-const loadProfiles = () => import('../connection/profiles.ts')
 const loadLogin = () => import('../connection/login.ts')
 
-export function registerProfiles(program: Command, terminal: Terminal): void {
-  registerLogin(program, terminal)
-  const profile = addGroup(program, 'profile', 'Manage the profiles in the configuration file')
-  addCommand(profile, 'list', 'List the profiles; * marks the current one', {
-    examples: ['pubring profile list'],
-  }).action(lazyAction(terminal, async () => (await loadProfiles()).listProfiles))
-  addCommand(profile, 'use', 'Make a profile the current one', {
-    examples: ['pubring profile use production'],
-  })
-    .argument('<profile>', 'Its name')
-    .action(lazyAction(terminal, async () => (await loadProfiles()).selectProfile))
-  addCommand(profile, 'delete', 'Remove a profile and its copy of the API key, which stays valid', {
-    examples: ['pubring profile delete production'],
-  })
-    .argument('<profile>', 'Its name')
-    .action(lazyAction(terminal, async () => (await loadProfiles()).deleteProfile))
-}
-
-function registerLogin(program: Command, terminal: Terminal): void {
+export function registerLogin(program: Command, terminal: Terminal): void {
   addCommand(program, 'login', 'Sign in, or store an API key, as a profile', {
     notes:
       'Signs in through the browser, and renews its API keys of 15 minutes while the session lives. If the server has no OpenID provider, prompts for an API key instead; with --api-key-file or standard input that is not a terminal, reads it there, and tries it first. The configuration file is readable only by its owner: $XDG_CONFIG_HOME/pubring/config.json (default: ~/.config).',
@@ -43,15 +17,15 @@ function registerLogin(program: Command, terminal: Terminal): void {
   })
     .addOption(optionOf(clientSettings.url, '--url <url>'))
     .option('-p, --project <id-or-name>', 'Default project of the profile')
-    .option('--profile <name>', 'Name of the profile', 'default')
+    .addOption(optionOf(clientSettings.profile, '--profile <name>'))
     .option('--api-key-file <file>', 'Store this API key instead; - asks for it')
     .option('--no-browser', 'Only print the address to open')
     .option('--recent', 'Prove again who you are, for what needs a recent sign-in')
     .action(lazyAction(terminal, async () => (await loadLogin()).login))
-  addCommand(program, 'logout', 'End the session of a profile and remove its secrets', {
+  addCommand(program, 'logout', 'End the session of a profile, and remove the profile', {
     examples: ['pubring logout'],
   })
-    .option('--profile <name>', 'Name of the profile; by default the current one')
+    .addOption(optionOf(clientSettings.profile, '--profile <name>'))
     .action(lazyAction(terminal, async () => (await loadLogin()).logout))
   addApiCommand(program, 'whoami', 'Show who you are to the server, and your roles', {
     examples: ['pubring whoami'],

@@ -26,22 +26,39 @@ async function stepsOf(args: string[], call: Call = {}): Promise<Ran & Record<st
   )
 }
 
-describe('pubring status', () => {
-  const status = (...args: string[]) => stepsOf(['status', '--database-url', databaseUrl, ...args])
+describe('pubring doctor', () => {
+  const doctor = async (env: Record<string, string> = {}) => {
+    const port = String(await freePort())
+    const settings = { PUBRING_DATABASE_URL: databaseUrl, PUBRING_PORT: port, ...env }
+    return stepsOf(['doctor'], { env: settings })
+  }
+
+  /** Looks at the server of the shell. */
+  const remote = (...args: string[]) =>
+    stepsOf(['doctor', '--url', shell.url, '--database-url', databaseUrl, ...args])
 
   test('shows a healthy server and its database on one screen', async () => {
-    const { code, stdout } = await shell.pubring(['status', '--database-url', databaseUrl])
+    const args = ['doctor', '--url', shell.url, '--database-url', databaseUrl]
+    const { code, stdout } = await shell.pubring(args)
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `ok       server       ${shell.url} serves fresh key sets and accepts changes
+      stdout: `ok       Node         ${process.version}
+ok       settings     valid
+ok       server       ${shell.url} serves fresh key sets and accepts changes
 ok       database     SQLite, the schema of this release
 ok       keys         0 active, 0 inactive or expired
 `,
     })
   })
 
-  test('fails if no server answers, and still shows the database', async () => {
-    const ran = await status('--url', `http://127.0.0.1:${await freePort()}`)
+  test('looks at a server elsewhere alone if no database is named', async () => {
+    const ran = await stepsOf(['doctor', '--url', shell.url])
+    const { steps } = documentOf(ran) as { steps: Record<string, string>[] }
+    expect(steps.map(({ step }) => step)).toEqual(['Node', 'settings', 'server'])
+  })
+
+  test('fails if no server answers at the address, and still shows the database', async () => {
+    const ran = await remote('--url', `http://127.0.0.1:${await freePort()}`)
     expect(ran).toMatchObject({
       code: 1,
       server: expect.stringMatching(/^failed http:\S+ does not answer: start it/),
@@ -52,27 +69,28 @@ ok       keys         0 active, 0 inactive or expired
 
   test('fails while the server serves from memory and accepts no changes', async () => {
     const fault = await shell.test.database.destroy()
-    const ran = await status()
+    const ran = await remote()
     await fault.restore()
     expect(ran.code).toBe(1)
     expect(ran.server).toMatch(/^failed http:\S+ (serves|is not ready)/)
   })
 
   test('does not create a database at a mistyped path', async () => {
-    const url = `sqlite:${shell.folder}/nothing/here.db`
+    const PUBRING_DATABASE_URL = `sqlite:${shell.folder}/nothing/here.db`
     for (const run of [1, 2]) {
-      const { database } = await stepsOf(['status', '--database-url', url])
+      const { database } = await doctor({ PUBRING_DATABASE_URL })
       expect(database, `run ${run}`).toBe('passed SQLite, empty: pubring serve creates the schema')
     }
   })
-})
 
-describe('pubring doctor', () => {
-  const doctor = async (env: Record<string, string> = {}) => {
-    const port = String(await freePort())
-    const settings = { PUBRING_DATABASE_URL: databaseUrl, PUBRING_PORT: port, ...env }
-    return stepsOf(['doctor'], { env: settings })
-  }
+  test('asks the server that runs here, whose port is then in use', async () => {
+    const ran = await doctor({ PUBRING_PORT: new URL(shell.url).port })
+    expect(ran).toMatchObject({
+      code: 0,
+      server: expect.stringMatching(/^passed .*fresh key sets/),
+    })
+    expect(ran).not.toHaveProperty('port')
+  })
 
   test('finds nothing where the server can run', async () => {
     const { code, stderr, stdout } = await doctor({
@@ -80,6 +98,7 @@ describe('pubring doctor', () => {
     })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).not.toContain('"failed"')
+    expect(stdout).toContain('none runs at')
   })
 
   const at = (PUBRING_DATABASE_URL: string) => ({ PUBRING_DATABASE_URL })
