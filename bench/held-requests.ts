@@ -260,9 +260,6 @@ try {
   disconnect(inOne)
   progress('as many projects as requests')
   const all = Array.from({ length: count }, (_, index) => index)
-  // The ledgers that come into use are replayed, which can take longer than a request is held.
-  disconnect(await connectAll(all))
-  await delay(2 * settleMs)
   const inMany = await hold(all)
   await measureWaiting('as many projects', idle)
   await stop(inMany)

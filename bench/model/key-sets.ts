@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { connections } from '../config.ts'
 import type { LoadGenerator } from '../load/client.ts'
 import type { Call } from '../load/task.ts'
@@ -60,7 +59,6 @@ async function measureReads(run: Run, { server }: Subject, projects: string[]): 
   const length = Buffer.byteLength((await capture(server.port, get(any))).body)
   const calls = projects.map((project) => ({ ...get(project), expected: { status: 200, length } }))
   await run({ calls, connections })
-  await whenIdle(server)
   // Finds as little in memory as the first pass.
   const missed = await run({ calls, connections })
   const pass = { calls: calls.slice(0, projectsInMemory), connections, rate: comparedRate }
@@ -75,16 +73,6 @@ async function measureReads(run: Run, { server }: Subject, projects: string[]): 
       'CPU per request',
     ),
   ]
-}
-
-/** Waits until the server has replayed the ledgers of what it has read, which it begins after 10 s. */
-async function whenIdle({ pids }: BenchServer): Promise<void> {
-  await delay(12_000)
-  for (let used = Number.POSITIVE_INFINITY; used > 0.05; ) {
-    const before = cpuMicros(pids)
-    await delay(2_000)
-    used = (cpuMicros(pids) - before) / 2e6
-  }
 }
 
 async function measureHeld(run: Run, { server }: Subject, projects: string[]): Promise<Figure[]> {

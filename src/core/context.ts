@@ -6,8 +6,8 @@ import type { OutboundFetch } from '../outbound/outbound.ts'
 import type { SearchReads } from './finding/reads.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
+import type { Contradictions } from './ledger/contradictions.ts'
 import type { HistoryPage, HistoryResult } from './ledger/history.ts'
-import type { ReplayFindings } from './ledger/verification.ts'
 import type { LogReads, LogSigner } from './log/records.ts'
 import type { Witness } from './log/witnesses.ts'
 import type {
@@ -34,33 +34,11 @@ export type SessionOwner = { personId: string } | { apiKeyId: string }
 
 export type ProjectRef = { id: string } | { name: string }
 
-/**
- * What the core needs of a database. Reads see every change whose `commit` has resolved, in any
- * process. Every method rejects with `storage_unavailable` while the database is unavailable.
- */
-export interface Store {
-  /**
-   * Makes a change. Resolves once it is durable (it survives `kill -9` and power loss). Where the
-   * change is rejected, the error is a PubringError and nothing was changed.
-   */
-  commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
+/** The reads that are one query, and so see one snapshot. */
+export interface StoreReads {
   findProject(ref: ProjectRef): Promise<ProjectRecord | undefined>
-  /**
-   * The project with this id or name, as of this head of the system ledger or later; without one, as of
-   * the current head.
-   */
-  identifyProject(ref: ProjectRef, systemHead?: string): Promise<ProjectIdentity | undefined>
   /** A page by creation; `after` is the last id of the previous page. */
   listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
-  /**
-   * Current heads of ledgers, which validate copies. Unknown ledgers have no entry; those of deleted
-   * projects keep theirs. The result may hold further entries.
-   */
-  heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
-  /** Whether the observed heads are still current. The read starts after the call. */
-  headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
-  /** To learn which heads change without reading all of them. */
-  followHeads(): HeadFollower
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
   /** Events of a stretch of a ledger that match a filter. One call examines a bounded number. */
   history(ledgerId: string, page: HistoryPage): Promise<HistoryResult>
@@ -104,20 +82,48 @@ export interface Store {
   rsaKeys(projectId: string): Promise<RsaKey[]>
   /** Keys with this material in all projects, active or not. */
   findKeysByMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
+  /** The tree over the heads of all ledgers. */
+  log: LogReads
+  search: SearchReads
+  /** Resolves if all tables can be read. */
+  ping(): Promise<void>
+}
+
+/**
+ * What the core needs of a database. Reads see every change whose `commit` has resolved, in any
+ * process. Every method rejects with `storage_unavailable` while the database is unavailable.
+ */
+export interface Store extends StoreReads {
+  /**
+   * Makes a change. Resolves once it is durable (it survives `kill -9` and power loss). Where the
+   * change is rejected, the error is a PubringError and nothing was changed.
+   */
+  commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
+  /**
+   * The project with this id or name, as of this head of the system ledger or later; without one, as of
+   * the current head.
+   */
+  identifyProject(ref: ProjectRef, systemHead?: string): Promise<ProjectIdentity | undefined>
+  /**
+   * Current heads of ledgers, which validate copies. Unknown ledgers have no entry; those of deleted
+   * projects keep theirs. The result may hold further entries.
+   */
+  heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
+  /** Whether the observed heads are still current. The read starts after the call. */
+  headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
+  /** To learn which heads change without reading all of them. */
+  followHeads(): HeadFollower
   /**
    * Uncached reads for published documents, which the publisher caches. They may use a standby, but
    * are never older than what this process has read or written.
    */
   published: Pick<Store, 'heads' | 'keySet' | 'events'>
-  /** The tree over the heads of all ledgers. */
-  log: LogReads
   /** Counts keys and warnings at the time (ISO 8601). Slow, but does not delay others. */
   census(time: string): Promise<Census>
-  search: SearchReads
+  /** The rows that contradict their ledgers, of those that this process has read. */
+  contradictions: Pick<Contradictions, 'onRead' | 'count'>
   /** What this process uses of a database server. */
   diagnostics(): StoreDiagnostics
-  /** Resolves if all tables can be read. */
-  ping(): Promise<void>
   /** Whether the database accepted the last attempt to write. */
   isWritable(): boolean
   close(): Promise<void>
@@ -177,9 +183,6 @@ export interface CoreConfig {
   oidc?: OidcConfig | undefined
 }
 
-/** Verifies a ledger and compares it with the tables, without delaying this thread. */
-export type ReplayLedger = (ledgerId: string) => Promise<ReplayFindings>
-
 /** The dependencies of the core. */
 export interface Context {
   store: Store
@@ -187,7 +190,6 @@ export interface Context {
   config: CoreConfig
   /** Absent: this process does not sign the log. */
   logSigner?: LogSigner
-  replayLedger?: ReplayLedger
   /** Examines submitted keys outside the event loop. */
   intakeFor(caller: IntakeCaller): Intake
   /** For every request to another server. */

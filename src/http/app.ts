@@ -77,11 +77,6 @@ export async function buildApp(
   const live = createLiveServices(coreContext, {
     heldRequests,
     eventStreams,
-    onContradiction({ ledgerId, subject }) {
-      const message = 'the database contradicts its ledger, and what it contradicts is not served'
-      const cause = `${subject}, ledger ${ledgerId}`
-      app.countedLog.write({ level: 'error', code: 'contradicted', message, cause })
-    },
     onRotationError(error) {
       // Logged by `addDatabaseLog`, once for each outage.
       if (error instanceof PubringError && error.code === 'storage_unavailable') return
@@ -91,6 +86,11 @@ export async function buildApp(
     },
   })
   const { context } = live
+  context.store.contradictions.onRead(({ ledgerId, subject }) => {
+    const message = 'the database contradicts its ledger, and what it contradicts is not served'
+    const cause = `${subject}, ledger ${ledgerId}`
+    app.countedLog.write({ level: 'error', code: 'contradicted', message, cause })
+  })
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     // No response is what its type does not say: data is never run as a script or shown as a page.

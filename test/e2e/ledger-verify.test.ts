@@ -3,14 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rsaKey } from '../support/keys/pem.ts'
 import { pubring } from '../support/server/command.ts'
-import {
-  type ServerProcess,
-  spawnServer,
-  startServer,
-  temporaryFolder,
-  whenReady,
-} from '../support/server/process.ts'
-import { waitFor } from '../support/waiting.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
@@ -91,21 +84,5 @@ describe('pubring ledger verify', () => {
     expect(project).toMatch(
       /^BROKEN {2}[0-9a-f-]{36} {2}revision 2: event 2 \(key\.created, .*\) was altered or moved/,
     )
-  })
-
-  test('a server replays the ledger too, and stops serving keys whose events it cannot prove', async () => {
-    server.signal('SIGKILL')
-    await server.ended
-    const again = await spawnServer(folder, {})
-    server = { ...again, apiKey: server.apiKey }
-    await whenReady(again)
-    const kids = async () => {
-      const response = await fetch(`${again.url}/v1/projects/default/.well-known/jwks.json`)
-      const { keys }: { keys: { kid: string }[] } = Object(await response.json())
-      return keys.map(({ kid }) => kid)
-    }
-    expect(await kids()).toHaveLength(2)
-    await waitFor(async () => expect(await kids()).toEqual(['no-active-key']))
-    expect(again.output()).toMatch(/"code":"contradicted","cause":"ledger [0-9a-f-]{36}, ledger/)
   })
 })

@@ -63,8 +63,7 @@ async function fullSpeed(): Promise<void> {
     expect([status, ms < 2_000]).toEqual([200, true])
   }
   const sessions = "select pid from pg_stat_activity where application_name = 'pubring'"
-  // Those of the pool, and that of the thread that replays ledgers.
-  expect((await postgres.query(sessions)).length).toBeLessThanOrEqual(11)
+  expect((await postgres.query(sessions)).length).toBeLessThanOrEqual(10)
   const kids = await kidsOf(replica, 'default')
   expect(new Set(kids).size).toBe(kids.length)
 }

@@ -67,7 +67,6 @@ type Unauthorized =
   | 'log.publish'
   | 'storage.try'
   | 'ledger.accept'
-  | 'ledger.complete'
   | 'token.exchange'
   | 'token.forget'
   | 'rotation.step'

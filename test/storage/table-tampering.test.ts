@@ -158,8 +158,10 @@ async function unused() {
     const keySet = await store.keySet(id).catch(() => undefined)
     if (keySet === undefined) found.push(`project ${id}`)
     for (const key of keySet?.keys ?? []) if (key.contradicted) found.push(`key ${key.id}`)
-    for (const rotation of await store.rotations(id)) {
-      if (rotation.contradicted) found.push(`rotation ${rotation.id}`)
+    const used = (await store.rotations(id)).map((rotation) => rotation.id)
+    const rows = registry.database.query('select id from rotation where project_id = ?', id)
+    for (const row of await rows) {
+      if (!used.includes(String(row.id))) found.push(`rotation ${row.id}`)
     }
     for (const key of keySet?.keys ?? [])
       expect(key.contradicted && isActive(key, time)).not.toBe(true)
@@ -208,7 +210,6 @@ test('an unaltered registry has no difference, and every row is used', async () 
   const found = await verdicts()
   expect(found.flatMap(({ differences }) => differences)).toEqual([])
   expect(found.every(isWhole)).toBe(true)
-  expect(found.map(({ incomplete }) => incomplete)).toEqual([[], [], []])
   expect(await unused()).toEqual([])
 })
 

@@ -42,12 +42,11 @@ export async function verify(
   if (file !== undefined) return verifyFile(terminal, { ...flags, file })
   const { ledgers, bar, close } = await openLedgers(terminal, resolveDatabaseUrl(terminal, flags))
   try {
-    const totals = { ledgers: 0, events: 0, incomplete: 0, accepted: 0, broken: 0 }
+    const totals = { ledgers: 0, events: 0, accepted: 0, broken: 0 }
     const documents: object[] = []
     for await (const verdict of verifySome(ledgers, project)) {
       totals.ledgers += 1
       totals.events += verdict.events
-      totals.incomplete += verdict.incomplete.length
       totals.accepted += verdict.accepted === undefined ? 0 : 1
       totals.broken += isWhole(verdict) ? 0 : 1
       if (terminal.json) documents.push(verdictDocument(verdict))
@@ -149,7 +148,7 @@ async function* verifySome(
 }
 
 function verdictDocument(verdict: LedgerVerdict): object {
-  const { ledgerId, events, hash, broken, differences, incomplete, accepted } = verdict
+  const { ledgerId, events, hash, broken, differences, accepted } = verdict
   const whole = isWhole(verdict)
   const result = broken === undefined ? { revision: events, hash } : { broken }
   return {
@@ -157,7 +156,6 @@ function verdictDocument(verdict: LedgerVerdict): object {
     whole,
     ...result,
     ...(differences.length === 0 ? {} : { differences }),
-    ...(incomplete.length === 0 ? {} : { incomplete: incomplete.length }),
     ...present({ accepted }),
   }
 }
@@ -182,15 +180,12 @@ function verdictLine(verdict: LedgerVerdict, terminal: Terminal): string {
     .join('')
 }
 
-type Totals = Record<'ledgers' | 'events' | 'incomplete' | 'accepted' | 'broken', number>
+type Totals = Record<'ledgers' | 'events' | 'accepted' | 'broken', number>
 
-function summary({ ledgers, events, incomplete, accepted, broken }: Totals): string {
+function summary({ ledgers, events, accepted, broken }: Totals): string {
   const counts = `${formatCount(ledgers, 'ledger')}, ${formatCount(events, 'event')}`
   const result = broken > 0 ? `${broken} broken.` : 'all whole.'
   const notes = [
-    incomplete === 0
-      ? []
-      : `${formatCount(incomplete, 'row')} could not be compared completely: their last events were written by an earlier release.`,
     accepted === 0
       ? []
       : `${formatCount(accepted, 'ledger')} verified only from where an operator accepted them as they were.`,

@@ -10,7 +10,6 @@ import { createOutboundFetch } from '../../outbound/outbound.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { present } from '../../runtime/present.ts'
 import { openServerStore } from '../../storage/open.ts'
-import { createReplayThread } from '../../storage/replay.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections } from './descriptors.ts'
 import { openLogSigner } from './log-key.ts'
@@ -24,10 +23,8 @@ export async function openRegistry(config: Config) {
   const logSigner = openLogSigner(config, { create: true })
   const { databaseUrl, databaseReplicaUrl: replicaUrl } = config
   const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl })
-  const replays = createReplayThread(databaseUrl)
   const context: Context = {
     store,
-    replayLedger: replays.replayLedger,
     clock: systemClock,
     config,
     ...present({ logSigner }),
@@ -45,7 +42,7 @@ export async function openRegistry(config: Config) {
     /** Uses another list of compromised keys from now on. Throws if it is not valid. */
     replaceBlocklist: intake.replaceBlocklist,
     async close(): Promise<void> {
-      await Promise.all([intake.close(), replays.close()])
+      await intake.close()
       await store.close()
     },
   }

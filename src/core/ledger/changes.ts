@@ -229,14 +229,6 @@ export type Change =
     }
   | { type: 'log.publish'; epoch: number; size: number; checkpoint: string }
   | { type: 'ledger.accept'; origin: Origin; ledgerId: string }
-  | {
-      type: 'ledger.complete'
-      origin: Origin
-      /** Of the system's ledger: what changed later is left out. */
-      revision: number
-      /** As in `ReplayFindings`. */
-      incomplete: string[]
-    }
   | { type: 'credential.touch'; uses: CredentialUse[] }
   | {
       type: 'session.create'

@@ -32,15 +32,6 @@ interface SubjectState {
 /** The subjects of a kind that the events speak of. */
 export type SubjectIds = (name: SubjectName) => string[]
 
-export interface Comparison {
-  differences: Difference[]
-  /**
-   * Rows without a difference some of whose members no event holds, since an earlier release wrote
-   * their last one: `key ID`.
-   */
-  incomplete: string[]
-}
-
 /**
  * Folds the events of one ledger into the state that the tables must hold, and compares them. Pure; its
  * memory grows with the subjects of the ledger, not with its events. Long because all of it shares them.
@@ -50,25 +41,26 @@ export function createReplay(ledgerId: string) {
   const names = subjectNames.filter((name) => [scope, 'both'].includes(subjectKinds[name].ledger))
   const states = new Map(names.map((name) => [name, new Map<string, SubjectState>()]))
 
-  function compareKind<Name extends SubjectName>(name: Name, rows: readonly SubjectRows[Name][]) {
-    const result: Comparison = { differences: [], incomplete: [] }
+  function compareKind<Name extends SubjectName>(
+    name: Name,
+    rows: readonly SubjectRows[Name][],
+  ): Difference[] {
+    const differences: Difference[] = []
     const unseen = new Map(states.get(name))
     for (const row of rows) {
       const id = subjectKinds[name].id(row)
       const subject = { type: name, id }
-      const found = compareRow(name, row, unseen.get(id))
-      unseen.delete(id)
-      if (found.isIncomplete) result.incomplete.push(`${name} ${id}`)
-      for (const difference of found.differences) {
-        result.differences.push({ ledgerId, subject, ...difference })
+      for (const difference of compareRow(name, row, unseen.get(id))) {
+        differences.push({ ledgerId, subject, ...difference })
       }
+      unseen.delete(id)
     }
     for (const [id, { members, revision }] of unseen) {
       if (members === undefined) continue
       const detail = `${name} ${id}: its row is missing; it exists since event ${revision} or earlier`
-      result.differences.push({ ledgerId, subject: { type: name, id }, detail })
+      differences.push({ ledgerId, subject: { type: name, id }, detail })
     }
-    return result
+    return differences
   }
   return {
     /** Applies the next event. */
@@ -83,13 +75,8 @@ export function createReplay(ledgerId: string) {
       }
     },
     idsOf: (name: SubjectName) => [...(states.get(name)?.keys() ?? [])],
-    compare(rows: LedgerRows): Comparison {
-      const results = names.map((name) => compareKind(name, rows[name]))
-      return {
-        differences: results.flatMap(({ differences }) => differences),
-        incomplete: results.flatMap(({ incomplete }) => incomplete),
-      }
-    },
+    compare: (rows: LedgerRows): Difference[] =>
+      names.flatMap((name) => compareKind(name, rows[name])),
   }
 }
 
@@ -97,17 +84,16 @@ function compareRow<Name extends SubjectName>(
   name: Name,
   row: SubjectRows[Name],
   state: SubjectState | undefined,
-): { differences: Pick<Difference, 'member' | 'detail'>[]; isIncomplete: boolean } {
-  const { id, required, isDamaged, mayBeUnrecorded } = subjectKinds[name]
+): Pick<Difference, 'member' | 'detail'>[] {
+  const { id, isDamaged, mayBeUnrecorded } = subjectKinds[name]
   const subject = `${name} ${id(row)}`
   if (state?.members === undefined) {
+    if (state === undefined && mayBeUnrecorded) return []
     const reason =
       state === undefined ? 'no event created it' : `event ${state.revision} deleted it`
-    const isAllowed = state === undefined && mayBeUnrecorded
-    const differences = isAllowed ? [] : [{ detail: `${subject}: it has a row, and ${reason}` }]
-    return { differences, isIncomplete: false }
+    return [{ detail: `${subject}: it has a row, and ${reason}` }]
   }
-  const { differing, isIncomplete } = compareMembers(state.members, rowMembers(name, row), required)
+  const differing = compareMembers(state.members, rowMembers(name, row))
   const differences = differing.map(({ member, detail }) => {
     return { member, detail: `${subject}: ${member}: ${detail}` }
   })
@@ -115,28 +101,23 @@ function compareRow<Name extends SubjectName>(
     const detail = `${subject}: publicKeyPem: the columns of the key contradict each other`
     differences.push({ member: 'publicKeyPem', detail })
   }
-  return { differences, isIncomplete: isIncomplete && differences.length === 0 }
+  return differences
 }
 
-/** `required`: members that every row has, so that they are unknown if no event holds them. */
-function compareMembers(ledger: Members, table: Members, required: readonly string[]) {
-  const isKnown = (member: string) =>
-    ledger[member] !== undefined ||
-    table[member] === undefined ||
-    ![...required, 'state'].includes(member)
+function compareMembers(ledger: Members, table: Members) {
   const members = new Set([...Object.keys(ledger), ...Object.keys(table)])
-  const differing = [...members]
-    .filter((member) => member !== 'weaknesses' && isKnown(member))
-    .filter((member) => ledger[member] !== table[member])
-    // The digest differs with every other member.
-    .filter((member, _index, all) => member !== 'state' || all.length === 1)
-    .map((member) => {
-      const values = `the ledger says ${text(ledger[member])}, the table ${text(table[member])}`
-      const hidden =
-        'a column differs of which events hold only this digest, such as a time or a secret'
-      return { member, detail: member === 'state' ? hidden : values }
-    })
-  return { differing, isIncomplete: !Object.keys(table).every(isKnown) }
+  return (
+    [...members]
+      .filter((member) => member !== 'weaknesses' && ledger[member] !== table[member])
+      // The digest differs with every other member.
+      .filter((member, _index, all) => member !== 'state' || all.length === 1)
+      .map((member) => {
+        const values = `the ledger says ${text(ledger[member])}, the table ${text(table[member])}`
+        const hidden =
+          'a column differs of which events hold only this digest, such as a time or a secret'
+        return { member, detail: member === 'state' ? hidden : values }
+      })
+  )
 }
 
 function text(value: Members[string]): string {

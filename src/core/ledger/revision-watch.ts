@@ -66,7 +66,9 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     requested.clear()
     if (ids.length === 0) return
     // Requests that read the store report its faults.
-    notify(await store.heads(ids).catch(() => new Map<string, LedgerHead>()))
+    const heads = await store.heads(ids).catch(() => new Map<string, LedgerHead>())
+    // Without further heads, which may arrive later than newer ones that the other read returns.
+    notify(new Map([...heads].filter(([id]) => ids.includes(id))))
     // The other read may have returned newer heads by now, so it reads these heads again, and what it
     // returns next is the newest.
     for (const id of ids) if (watchers.has(id)) follower.follow(id)

@@ -57,8 +57,6 @@ interface SubjectKind<Row> {
   members(row: Row): Members
   /** Everything that changes only with an event, for its digest; absent if events have none. */
   stored?(row: Row): object
-  /** Members that every row has. Where no event holds one, it cannot be compared. */
-  required: readonly string[]
   /** Whether the row contradicts itself. */
   isDamaged?(row: Row): boolean
   /** Rows without an event are allowed: they only forbid something. */
@@ -76,7 +74,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     id: ({ id }) => id,
     members: ({ name }) => ({ name }),
     stored: ({ id, name, createTime, updateTime }) => ({ id, name, createTime, updateTime }),
-    required: ['name'],
   },
   key: {
     ledger: 'project',
@@ -93,9 +90,8 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
       normalised: key.normalised.length === 0 ? undefined : key.normalised.join(' '),
       introducedBy: key.introducedBy,
     }),
-    // Without what only describes: an earlier release that serves the same database ignores it.
+    // Without what only describes.
     stored: ({ contradicted: _contradicted, activateTime: _activateTime, ...key }) => key,
-    required: ['label', 'algorithm', 'active', 'thumbprint', 'spkiSha256'],
     isDamaged: (key) => !isIntact(key),
   },
   rotation: {
@@ -114,7 +110,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     }),
     // With the author, whose rights the scheduled steps need.
     stored: ({ contradicted: _contradicted, ...rotation }) => rotation,
-    required: ['from', 'to'],
   },
   api_key: {
     ledger: 'system',
@@ -129,7 +124,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     }),
     // With the digest of the secret: a row with another secret is not the API key that was created.
     stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...apiKey }) => apiKey,
-    required: ['name', 'role', 'active'],
   },
   session: {
     ledger: 'system',
@@ -143,7 +137,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     }),
     // With the claims and the digest of the secret, which keeps the claims from being guessed.
     stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...session }) => session,
-    required: ['expireTime'],
   },
   sign_in_rule: {
     ledger: 'system',
@@ -158,7 +151,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
       active: enabled,
     }),
     stored: ({ contradicted: _contradicted, ...rule }) => rule,
-    required: ['name', 'issuer', 'conditions', 'role', 'active'],
   },
   trust_policy: {
     ledger: 'system',
@@ -181,7 +173,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     }),
     stored: ({ contradicted: _contradicted, lastExchangeTime: _lastExchangeTime, ...policy }) =>
       policy,
-    required: ['name', 'issuer', 'conditions', 'role', 'active'],
   },
   exchanged_key: {
     ledger: 'project',
@@ -196,7 +187,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
       successor,
     }),
     stored: (key) => key,
-    required: [],
   },
   published_kid: {
     ledger: 'project',
@@ -212,7 +202,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
           ],
     id: ({ kid }) => kid,
     members: ({ thumbprint }) => ({ thumbprint }),
-    required: [],
     mayBeUnrecorded: true,
   },
   blocked_fingerprint: {
@@ -225,7 +214,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
             .map((value) => ({ id: String(value), action: 'set', changes: {} })),
     id: ({ fingerprint }) => fingerprint,
     members: () => ({}),
-    required: [],
     mayBeUnrecorded: true,
   },
 }
@@ -251,7 +239,6 @@ function effectsOf(name: EventfulName): SubjectKind<never>['effects'] {
 export function applyEffect(before: Members, { action, changes }: Effect): Members {
   const after: Members = action === 'set' ? {} : { ...before }
   for (const [name, { to }] of Object.entries(changes)) after[name] = to
-  // Events of an older release have none, and may have changed what the last one covers.
   return { ...after, state: changes.state?.to }
 }
 
@@ -303,7 +290,8 @@ export function contradictsEvent<Name extends SubjectName>(
   const { isDamaged }: SubjectKind<SubjectRows[Name]> = subjectKinds[name]
   if (last === undefined || /\.(deleted|ended)$/.test(last.type) || isDamaged?.(row)) return true
   const members = rowMembers(name, row)
-  return Object.entries(last.changes).some(
-    ([member, { to }]) => member in members && members[member] !== to,
+  return Object.entries({ state: {}, ...last.changes }).some(
+    ([member, { to }]: [string, EventChanges[string]]) =>
+      member in members && members[member] !== to,
   )
 }

@@ -6,7 +6,7 @@ import {
 } from '../../../client/src/log/chain.ts'
 import { present } from '../../runtime/present.ts'
 import { type EventContent, eventHash } from './chain.ts'
-import { type Comparison, createReplay, type LedgerRows, type SubjectIds } from './replay.ts'
+import { createReplay, type Difference, type LedgerRows, type SubjectIds } from './replay.ts'
 
 export const pageSize = 500
 
@@ -48,8 +48,9 @@ export interface LedgerBreak {
   detail: string
 }
 
-export interface LedgerVerdict extends Comparison {
+export interface LedgerVerdict {
   ledgerId: string
+  differences: Difference[]
   /** Number of intact events, and the hash of the last of them. */
   events: number
   hash: string
@@ -62,24 +63,6 @@ export interface LedgerVerdict extends Comparison {
 /** Whether the chain and the tables are as they were written. */
 export function isWhole({ broken, differences }: LedgerVerdict): boolean {
   return broken === undefined && differences.length === 0
-}
-
-/** Rows and ledgers: `key ID`, `ledger ID`. */
-export interface ReplayFindings {
-  /** They must not be trusted. */
-  contradicted: string[]
-  /** Rows of an intact ledger that agree with what their last events hold, which is not all of them. */
-  incomplete: string[]
-  /** Of the last verified event. */
-  revision: number
-}
-
-export function replayFindings(verdict: LedgerVerdict): ReplayFindings {
-  const { ledgerId, broken, differences, incomplete, events: revision } = verdict
-  const subjects = differences.map(({ subject: { type, id } }) => `${type} ${id}`)
-  if (broken !== undefined) subjects.push(`ledger ${ledgerId}`)
-  const contradicted = [...new Set(subjects)]
-  return { contradicted, incomplete: broken === undefined ? incomplete : [], revision }
 }
 
 /** Whether the ledger has a head or an event. */
@@ -107,7 +90,7 @@ export async function verifyLedger(
     ledgerId,
     events: verified.revision,
     hash: verified.hash,
-    ...replay.compare(rows),
+    differences: replay.compare(rows),
     ...present({ accepted: accepted?.revision, broken }),
   })
   for (;;) {

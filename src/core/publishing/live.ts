@@ -3,7 +3,6 @@ import type { Context } from '../context.ts'
 import { createKeyStatistics } from '../keys/statistics.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
-import { type Contradiction, createContradictions } from '../ledger/contradictions.ts'
 import { createEventFeed, eventStreamPlaces } from '../ledger/feed.ts'
 import { createRevisionWatch } from '../ledger/revision-watch.ts'
 import { createLog } from '../log/log.ts'
@@ -23,20 +22,16 @@ export interface LiveLimits {
   eventStreams?: PlacesOptions | undefined
 }
 
-/** The observers are called with what the services come across. */
 interface LiveOptions extends LiveLimits {
-  onContradiction?(contradiction: Contradiction): void
   onRotationError?(error: unknown): void
 }
 
 export type LiveServices = ReturnType<typeof createLiveServices>
 
 /** The services that publish documents and events and wait for changes. */
-export function createLiveServices(coreContext: Context, options: LiveOptions = {}) {
-  const { onContradiction = () => {}, onRotationError = () => {} } = options
+export function createLiveServices(context: Context, options: LiveOptions = {}) {
+  const { onRotationError = () => {} } = options
   const { heldRequests = heldRequestPlaces, eventStreams = eventStreamPlaces } = options
-  const contradictions = createContradictions(coreContext, onContradiction)
-  const context = { ...coreContext, store: contradictions.store }
   const { store, clock, config } = context
   const publisher = createPublisher(context)
   const names = createPublishedNames(context)
@@ -60,7 +55,6 @@ export function createLiveServices(coreContext: Context, options: LiveOptions = 
     /** Its store invalidates the copies of this process before a commit resolves. */
     context: noticed,
     publisher,
-    contradictions,
     names,
     readPublished,
     keySets,
@@ -72,7 +66,6 @@ export function createLiveServices(coreContext: Context, options: LiveOptions = 
     close() {
       rotations.close()
       log.close()
-      contradictions.close()
       keySets.close()
       events.close()
       watch.close()

@@ -48,7 +48,7 @@ function addGauge(registry: Registry, { read, ...options }: GaugeOptions): void 
 
 /** Long because it is a table. */
 function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
-  const { statistics, contradictions, log, keySets, events } = live
+  const { statistics, log, keySets, events } = live
   const { figures } = statistics
   const { store } = live.context
   return [
@@ -117,8 +117,8 @@ function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
     },
     {
       name: 'pubring_contradictions',
-      help: 'Rows and ledgers that contradict each other or themselves, of those that were used or replayed.',
-      read: contradictions.count,
+      help: 'Rows that contradict their ledgers or themselves, of those that were read.',
+      read: store.contradictions.count,
     },
     {
       name: 'pubring_log_stopped',

@@ -62,31 +62,7 @@ export async function acceptLedger(
   return { result: undefined, changed: true }
 }
 
-/**
- * Appends an event that holds all of the row to each row of the system's ledger whose last event, by an
- * earlier release, does not. Another process may have done it.
- */
-export async function completeLedger(
-  db: Db,
-  { revision, incomplete, origin }: ChangeOf<'ledger.complete'>,
-): Promise<Outcome<undefined>> {
-  const ledger = await lockSystemLedger(db, origin)
-  const later = await db
-    .selectFrom('event')
-    .select('subject_id')
-    .where('project_id', '=', systemLedgerId)
-    .where('revision', '>', revision)
-    .execute()
-  const changed = new Set(later.map((event) => event.subject_id))
-  const rows = await createLedgerReads(db).ledgerRows(systemLedgerId, () => [])
-  const events = recordedGrants(rows).filter(
-    ({ subject: { type, id } }) => incomplete.includes(`${type} ${id}`) && !changed.has(id),
-  )
-  if (events.length > 0) await appendEvents(db, ledger, origin, events)
-  return { result: undefined, changed: events.length > 0 }
-}
-
-/** Of all rows that the system's ledger accounts for. */
+/** Events about all rows that the system's ledger accounts for. */
 function recordedGrants(rows: LedgerRows): NewEvent[] {
   return [
     ...rows.api_key.map((row) => recordedEvent('api_key', row)),

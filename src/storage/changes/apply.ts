@@ -1,6 +1,6 @@
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
 import type { Db } from '../schema.ts'
-import { acceptLedger, completeLedger } from './acceptance.ts'
+import { acceptLedger } from './acceptance.ts'
 import { createApiKey, deleteApiKey, touchCredentials, updateApiKey } from './api-keys.ts'
 import { passAudit, reportWeakness } from './audits.ts'
 import { writeAndUndo } from './fingerprints.ts'
@@ -51,7 +51,6 @@ const appliers: Appliers = {
   'log.append': appendToLog,
   'log.publish': publishCheckpoint,
   'ledger.accept': acceptLedger,
-  'ledger.complete': completeLedger,
   'credential.touch': touchCredentials,
   'session.create': createSession,
   'session.end': endSessions,

@@ -1,7 +1,6 @@
-import type { Store } from '../../core/context.ts'
+import type { Store, StoreReads } from '../../core/context.ts'
 import type { KeySet, LedgerHead } from '../../core/records.ts'
 import { isStorageUnavailable } from '../../core/storage-faults.ts'
-import type { StoreReads } from '../reads/store.ts'
 
 /**
  * Reads published key sets from a standby. The current revision comes from the primary, in one query

@@ -1,4 +1,5 @@
 import type { Store } from '../../core/context.ts'
+import { createContradictions } from '../../core/ledger/contradictions.ts'
 import type { Census } from '../../core/records.ts'
 import { createCachedReads } from '../reads/cached.ts'
 import { takeCensus } from '../reads/census.ts'
@@ -53,21 +54,23 @@ function createStore(
 ): Store {
   const replica =
     replicaUrl === undefined ? undefined : openDatabase(parsePostgresAddress(replicaUrl), 'any')
-  const reads = createStoreReads(createKysely(database.read))
+  const contradictions = createContradictions()
+  const readsOf = ({ read }: PostgresDatabase) =>
+    createStoreReads(createKysely(read), contradictions.note)
+  const reads = readsOf(database)
   const store: Store = {
     ...reads,
     ...createCachedReads(reads, createBatchedHeads(database.read)),
     followHeads: () => createHeadFollower(database.read),
     ...createCommit(database, address.poolSize),
     census: (time) => takeCensusSlowly(database, time),
+    contradictions,
     diagnostics: () => database.diagnostics(),
     async close() {
       await Promise.all([database.close(), replica?.close()])
     },
   }
-  return replica === undefined
-    ? store
-    : withReplicaReads(store, createStoreReads(createKysely(replica.read)))
+  return replica === undefined ? store : withReplicaReads(store, readsOf(replica))
 }
 
 /** Under a limit of its own: other statements end after `statement_timeout`. */

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
-import type { Store } from '../../core/context.ts'
+import type { Store, StoreReads } from '../../core/context.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { type KeySet, keySetBytes, type ProjectIdentity } from '../../core/records.ts'
-import type { StoreReads } from './store.ts'
 
 /** How an engine reads the heads of ledgers, which validate every cached copy. */
 export type LedgerHeads = Pick<Store, 'heads' | 'headsMatch'>

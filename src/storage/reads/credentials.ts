@@ -5,10 +5,10 @@ import { columnsOf, type Db } from '../schema.ts'
 import { inChunks, statement } from '../statements.ts'
 import {
   apiKeys,
+  type CheckedTables,
   exchangedKeys,
   sessions,
   signInRules,
-  trustPolicies,
   uncontradicted,
 } from './last-events.ts'
 
@@ -26,7 +26,10 @@ const sessionsByDigest = statement((db, { digests }: Digests) =>
 const allSignInRules = statement((db) => signInRules.rows(db).orderBy('id'))
 
 /** The queries of what identifies callers, and of the rules that give them roles. */
-export function createCredentialReads(db: Db) {
+export function createCredentialReads(
+  db: Db,
+  { apiKeys, exchangedKeys, sessions, signInRules, trustPolicies }: CheckedTables,
+) {
   const apiKey = createDigestLoader(async (digests) =>
     (await apiKeysByDigest(db, { digests })).map(apiKeys.check),
   )

@@ -1,10 +1,12 @@
 import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import { type EventChanges, exchangeLedgerId, systemLedgerId } from '../../core/ledger/chain.ts'
+import type { NoteRow } from '../../core/ledger/contradictions.ts'
 import {
   contradictsEvent,
   type LastEvent,
   type SubjectName,
   type SubjectRows,
+  subjectKinds,
 } from '../../core/ledger/subjects.ts'
 import type { ProjectRecord } from '../../core/records.ts'
 import { storageUnavailable } from '../../core/storage-faults.ts'
@@ -49,19 +51,30 @@ export function projectsWithLastEvents(db: Db) {
     ])
 }
 
+type ProjectRow = Selectable<Tables['project']> & {
+  revision: number
+  project_event: string | null
+}
 type Row<Table extends TableName> = Selectable<Tables[Table]>
 type RowWithEvent<Table extends TableName> = Row<Table> & { last_event: string | null }
 type Query<Table extends TableName, Output> = SelectQueryBuilder<Tables, Table, Output>
 type Refine<Table extends TableName, Output> = (all: Query<Table, Output>) => Query<Table, Output>
 
+/** The ledger of each row, in a query and for a record. */
+interface Ledger<Record> {
+  inQuery: RawBuilder<unknown>
+  of(record: Record): string
+}
+
 /** A table whose rows are compared with their last events whenever they are used. */
 function checkedTable<Name extends SubjectName, Table extends TableName>(
   name: Name,
   table: Table,
-  ledgerId: RawBuilder<unknown>,
+  ledger: Ledger<SubjectRows[Name]>,
   fromRow: (row: Row<Table>) => SubjectRows[Name],
+  note: NoteRow | undefined,
 ) {
-  const lastEvent = lastEventOf(ledgerId, `${table}.id`).as('last_event')
+  const lastEvent = lastEventOf(ledger.inQuery, `${table}.id`).as('last_event')
   const columns = columnsOf(table).map((column) => `${table}.${column}`)
   // Kysely cannot type a query of a table that is a parameter.
   const select = (db: Db) =>
@@ -82,8 +95,10 @@ function checkedTable<Name extends SubjectName, Table extends TableName>(
   /** The record of such a row, marked if it contradicts its last event. */
   function check(row: RowWithEvent<Table>): SubjectRows[Name] & { contradicted?: true } {
     const record = fromRow(row)
-    if (!contradictsEvent(name, record, parseLastEvent(row.last_event))) return record
-    return { ...record, contradicted: true }
+    const contradicted = contradictsEvent(name, record, parseLastEvent(row.last_event))
+    const subject = `${name} ${subjectKinds[name].id(record)}`
+    note?.({ ledgerId: ledger.of(record), subject }, contradicted)
+    return contradicted ? { ...record, contradicted } : record
   }
   return {
     lastEvent,
@@ -111,53 +126,85 @@ function checkedTable<Name extends SubjectName, Table extends TableName>(
   }
 }
 
-const systemLedger = sql.lit(systemLedgerId)
+const systemLedger = { inQuery: sql.lit(systemLedgerId), of: () => systemLedgerId }
+
+const projectLedger = (table: 'jwt_key' | 'rotation'): Ledger<{ projectId: string }> => ({
+  inQuery: sql.ref(`${table}.project_id`),
+  of: ({ projectId }) => projectId,
+})
 
 /** The ledger that has the event of an exchanged API key. */
 export const ledgerOfExchange = sql<string>`coalesce(exchanged_key.project_id, ${sql.lit(exchangeLedgerId)})`
 
-const projectOfKey = sql.ref('jwt_key.project_id')
-const projectOfRotation = sql.ref('rotation.project_id')
-export const keys = checkedTable('key', 'jwt_key', projectOfKey, keyFromRow)
-export const rotations = checkedTable('rotation', 'rotation', projectOfRotation, rotationFromRow)
-export const apiKeys = checkedTable('api_key', 'api_key', systemLedger, apiKeyFromRow)
-export const sessions = checkedTable('session', 'session', systemLedger, sessionFromRow)
-export const signInRules = checkedTable(
-  'sign_in_rule',
-  'sign_in_rule',
-  systemLedger,
-  signInRuleFromRow,
-)
-export const trustPolicies = checkedTable(
-  'trust_policy',
-  'trust_policy',
-  systemLedger,
-  trustPolicyFromRow,
-)
-export const exchangedKeys = checkedTable(
-  'exchanged_key',
-  'exchanged_key',
-  ledgerOfExchange,
-  exchangedKeyFromRow,
-)
+const exchangeLedger: Ledger<{ projectId?: string }> = {
+  inQuery: ledgerOfExchange,
+  of: ({ projectId = exchangeLedgerId }) => projectId,
+}
+
+export type CheckedTables = ReturnType<typeof checkedTables>
+
+/** `note` gets the result of each comparison. */
+export function checkedTables(note?: NoteRow) {
+  function checkedProject(row: ProjectRow): ProjectRecord | undefined {
+    const project = projectFromRow(row)
+    const { id: ledgerId } = project
+    const contradicted = contradictsEvent('project', project, parseLastEvent(row.project_event))
+    note?.({ ledgerId, subject: `project ${ledgerId}` }, contradicted)
+    return contradicted ? undefined : project
+  }
+  return {
+    /** Undefined if the row contradicts its ledger. */
+    checkedProject,
+    keys: checkedTable('key', 'jwt_key', projectLedger('jwt_key'), keyFromRow, note),
+    rotations: checkedTable(
+      'rotation',
+      'rotation',
+      projectLedger('rotation'),
+      rotationFromRow,
+      note,
+    ),
+    apiKeys: checkedTable('api_key', 'api_key', systemLedger, apiKeyFromRow, note),
+    sessions: checkedTable('session', 'session', systemLedger, sessionFromRow, note),
+    signInRules: checkedTable(
+      'sign_in_rule',
+      'sign_in_rule',
+      systemLedger,
+      signInRuleFromRow,
+      note,
+    ),
+    trustPolicies: checkedTable(
+      'trust_policy',
+      'trust_policy',
+      systemLedger,
+      trustPolicyFromRow,
+      note,
+    ),
+    exchangedKeys: checkedTable(
+      'exchanged_key',
+      'exchanged_key',
+      exchangeLedger,
+      exchangedKeyFromRow,
+      note,
+    ),
+  }
+}
+
+export const {
+  checkedProject,
+  keys,
+  rotations,
+  apiKeys,
+  sessions,
+  signInRules,
+  trustPolicies,
+  exchangedKeys,
+} = checkedTables()
 
 /** The record, if there is one that does not contradict its last event. */
 export function uncontradicted<Record extends { contradicted?: true }>(
   record: Record | undefined,
 ): Record | undefined {
   return record?.contradicted ? undefined : record
-}
-
-/** Undefined if the row contradicts its ledger. */
-export function checkedProject(
-  row: Selectable<Tables['project']> & {
-    revision: number
-    project_event: string | null
-  },
-): ProjectRecord | undefined {
-  const project = projectFromRow(row)
-  const last = parseLastEvent(row.project_event)
-  return contradictsEvent('project', project, last) ? undefined : project
 }
 
 /** Undefined if there is none, or it is not an event any more. */

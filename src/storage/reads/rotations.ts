@@ -5,7 +5,7 @@ import { eventFromRow, rotationPartFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
 import { inChunks, statement } from '../statements.ts'
 import { withNames } from './events.ts'
-import { rotations } from './last-events.ts'
+import { type CheckedTables, rotations } from './last-events.ts'
 
 /** Rotations of a project that are read. */
 const maxRotations = 200
@@ -50,11 +50,15 @@ export function openRotations(db: Db) {
 /** For an event that the ledger no longer has. */
 const unknown: Actor = { name: '' }
 
-export function createRotationReads(db: Db) {
+export function createRotationReads(db: Db, { rotations: { check } }: CheckedTables) {
   return {
-    rotations: async (projectId) => withActors(db, await rotationsOfProject(db, { projectId })),
+    async rotations(projectId) {
+      const found = await withActors(db, check, await rotationsOfProject(db, { projectId }))
+      // One that contradicts its ledger changes no role.
+      return found.filter(({ contradicted }) => !contradicted)
+    },
     async findRotation(projectId, id) {
-      return (await withActors(db, await oneRotation(db, { projectId, id })))[0]
+      return (await withActors(db, check, await oneRotation(db, { projectId, id })))[0]
     },
     async openRotations(projectIds) {
       const rows = await inChunks(projectIds, (some) =>
@@ -63,17 +67,18 @@ export function createRotationReads(db: Db) {
       return rows.map(rotationPartFromRow)
     },
     async dueRotations(time, limit, { dueTime = '', id } = { id: '' }) {
-      return withActors(db, await dueRotations(db, { time, limit, dueTime, id }))
+      return withActors(db, check, await dueRotations(db, { time, limit, dueTime, id }))
     },
   } satisfies Partial<Store>
 }
 
 async function withActors(
   db: Db,
+  check: typeof rotations.check,
   rows: Awaited<ReturnType<typeof dueRotations>>,
 ): Promise<RotationWithActors[]> {
   const events = rows.length === 0 ? [] : await readDecisions(db, rows)
-  return rows.map(rotations.check).map((rotation) => {
+  return rows.map(check).map((rotation) => {
     const { id, projectId } = rotation
     const own = events.filter((event) => event.subject.id === id && event.ledgerId === projectId)
     const startedBy = own.find(({ type }) => type === 'rotation.started')?.actor ?? unknown

@@ -1,5 +1,6 @@
-import type { Store } from '../../core/context.ts'
+import type { StoreReads } from '../../core/context.ts'
 import { damagedJwk, parseStored } from '../../core/damaged-keys.ts'
+import type { NoteRow } from '../../core/ledger/contradictions.ts'
 import type { KeySet } from '../../core/records.ts'
 import { contradictedProject } from '../../core/storage-faults.ts'
 import { hasKey, keyColumns, keyPartFromRow, projectFromRow } from '../row-mapping.ts'
@@ -7,33 +8,26 @@ import { type Db, tableNames } from '../schema.ts'
 import { inChunks, statement } from '../statements.ts'
 import { createCredentialReads } from './credentials.ts'
 import { createEventReads } from './events.ts'
-import { checkedProject, keys, lastProjectEvent, projectsWithLastEvents } from './last-events.ts'
+import {
+  type CheckedTables,
+  checkedTables,
+  keys,
+  lastProjectEvent,
+  projectsWithLastEvents,
+} from './last-events.ts'
 import { createLogReads } from './log.ts'
 import { createRotationReads } from './rotations.ts'
 import { createSearchReads } from './search.ts'
 
-/** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
-export type StoreReads = Omit<
-  Store,
-  | 'commit'
-  | 'census'
-  | 'identifyProject'
-  | 'heads'
-  | 'headsMatch'
-  | 'followHeads'
-  | 'isWritable'
-  | 'diagnostics'
-  | 'published'
-  | 'close'
->
-
-export function createStoreReads(db: Db): StoreReads {
+/** The store's queries, on any engine. `note` gets the result of each comparison with a ledger. */
+export function createStoreReads(db: Db, note?: NoteRow): StoreReads {
+  const tables = checkedTables(note)
   return {
-    ...createProjectReads(db),
-    ...createCredentialReads(db),
-    ...createKeyReads(db),
+    ...createProjectReads(db, tables),
+    ...createCredentialReads(db, tables),
+    ...createKeyReads(db, tables),
     ...createEventReads(db),
-    ...createRotationReads(db),
+    ...createRotationReads(db, tables),
     log: createLogReads(db),
     search: createSearchReads(db),
     async ping() {
@@ -46,7 +40,7 @@ export function createStoreReads(db: Db): StoreReads {
   }
 }
 
-function createProjectReads(db: Db) {
+function createProjectReads(db: Db, { checkedProject }: CheckedTables) {
   return {
     async findProject(ref) {
       const [row] = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
@@ -65,9 +59,9 @@ function createProjectReads(db: Db) {
   } satisfies Partial<StoreReads>
 }
 
-function createKeyReads(db: Db) {
+function createKeyReads(db: Db, tables: CheckedTables) {
   return {
-    keySet: (projectId) => readKeySet(db, projectId),
+    keySet: (projectId) => readKeySet(db, projectId, tables),
     async keyStates(projectIds) {
       const rows = await inChunks(projectIds, (some) =>
         db
@@ -131,7 +125,11 @@ const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
 )
 
 /** The key set in one snapshot. Also used by changes, once they hold the project's lock. */
-export async function readKeySet(db: Db, projectId: string): Promise<KeySet | undefined> {
+export async function readKeySet(
+  db: Db,
+  projectId: string,
+  { keys, checkedProject } = checkedTables(),
+): Promise<KeySet | undefined> {
   const rows = await keysOfProject(db, { projectId })
   const [first] = rows
   if (first === undefined) return undefined

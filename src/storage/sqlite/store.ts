@@ -1,4 +1,5 @@
 import type { Store } from '../../core/context.ts'
+import { createContradictions } from '../../core/ledger/contradictions.ts'
 import { createCachedReads } from '../reads/cached.ts'
 import { createStoreReads } from '../reads/store.ts'
 import { createCensus } from './census.ts'
@@ -17,7 +18,8 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
   const descriptor = openDatabaseFile(file)
   const writer = await startWriterThread({ file, descriptor })
   const reader = openSqlite({ file, role: 'reader', descriptor })
-  const reads = createStoreReads(reader.db)
+  const contradictions = createContradictions()
+  const reads = createStoreReads(reader.db, contradictions.note)
   const census = createCensus(file)
   const heads = createVersionedHeads(reader, () => reads.ping())
   return {
@@ -32,6 +34,7 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
       }
     },
     census: census.take,
+    contradictions,
     isWritable: () => writer.isWritable(),
     diagnostics: () => ({}),
     async close() {

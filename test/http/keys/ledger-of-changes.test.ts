@@ -62,7 +62,6 @@ type Unrequested =
   | 'log.append'
   | 'log.publish'
   | 'ledger.accept'
-  | 'ledger.complete'
   | 'token.forget'
   // Of scheduled steps: `test/http/rotations/scheduled-steps.test.ts`.
   | 'rotation.step'

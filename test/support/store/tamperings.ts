@@ -173,7 +173,7 @@ export const tamperings: Tampering[] = [
   {
     name: 'the tail removed and the head moved back, so that the rows are newer',
     tamper: (registry) => truncate(registry, 1),
-    caughtBy: 'replay',
+    caughtBy: 'read',
     named: ({ inactive }) => ({ type: 'key', id: inactive.id, member: 'active' }),
   },
   {
