@@ -24,105 +24,38 @@ import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
 import { contextOf, projectOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
-import { KeyPath, Precondition, Query } from '../request/paths.ts'
+import { KeyPath, Query } from '../request/paths.ts'
+import { type Resource, resourceRoutes } from './resource-routes.ts'
 
-const collection = '/v1/projects/:projectIdOrName/jwt-keys'
-const member = `${collection}/:kid`
-
-const KeyFilter = Query({
-  active: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: '`true` lists active keys only; `false` or absent lists all keys.',
-    }),
-  ),
-})
-
-const DescendantsQuery = Query({
-  descendants: Type.Optional(
-    Type.Boolean({
-      description:
-        'Whether the active keys that the key vouched for, directly or through others, are deactivated in the same transaction. Required to deactivate a key that has some, and to delete one if the key that vouched for it is active.',
-    }),
-  ),
-})
-
-const readKey = bodyReader(JwtKeyCreate)
-const readPatch = bodyReader(JwtKeyUpdate)
-
-/** Long because it lists the routes. */
+/** Long because it lists the handlers. */
 export function keyRoutes(app: App, context: Context): void {
-  app.route({
-    method: 'POST',
-    url: collection,
-    config: {
-      access: { role: 'registrar' },
-      cost: 5,
-      errors: [
-        'invalid_key_pem',
-        'unsupported_key',
-        'weak_key',
-        'algorithm_mismatch',
-        'compromised_key',
-        'key_not_vouched',
-        'duplicate_key',
-        'key_limit_reached',
-        'jwks_too_large',
-      ],
-      headers: ['Location', 'ETag'],
-    },
-    validatorCompiler: anyObjectAsBody,
-    schema: {
-      operationId: 'createJwtKey',
-      summary: 'Register a JWT public key',
-      description:
-        'The `ETag` is the one of the key at the URL in `Location`. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
-      body: JwtKeyCreate,
-      response: { 201: JwtKeyCreated },
-    },
-    handler: async (request, reply) => {
+  resourceRoutes(app, keys, {
+    async create(request, reply) {
       const own = contextOf(request, context)
       const key = await createKey(own, projectOf(request).id, readKey(request.body))
       const { publicUrl, jwksMaxAge } = context.config
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
       const situation = { keys: [key], rotations: [], time: own.origin.time, jwksMaxAge }
       const etag = keyEntityTag(key, keyRole(key, situation), own.origin.time, jwksMaxAge)
-      return reply.code(201).headers({ location, etag }).send({ kid: key.id })
+      return reply.headers({ location, etag }).send({ kid: key.id })
     },
-  })
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: collection,
-    config: { access: { role: 'reader' }, etag: true },
-    schema: {
-      operationId: 'listJwtKeys',
-      summary: 'List the JWT keys of a project',
-      description: 'Returns all keys in one array, oldest first.',
-      querystring: KeyFilter,
-      response: { 200: Type.Array(JwtKey) },
-    },
-    handler: async (request, reply) => {
+    async list(request: FastifyRequest<{ Querystring: { active?: boolean } }>, reply) {
       const activeOnly = request.query.active === true
       const document = await listDocument(context, projectOf(request).id, { activeOnly })
       reuseKeyDocument(request, context, document)
       return sendDocument(reply, document)
     },
-  })
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: member,
-    config: { access: { role: 'reader' }, errors: ['key_not_found'], etag: true },
-    schema: {
-      operationId: 'getJwtKey',
-      summary: 'Read a JWT key',
-      params: KeyPath,
-      response: { 200: JwtKeyWithDetails },
-    },
-    handler: async (request, reply) => {
+    async read(request: KeyRequest, reply) {
       const document = await keyDocument(context, projectOf(request).id, request.params.kid)
       reuseKeyDocument(request, context, document)
       return sendDocument(reply, document)
     },
+    async update(request: KeyRequest, reply) {
+      const key = referenceOf(request)
+      const update = await updateKey(contextOf(request, context), key, readPatch(request.body))
+      return sendDocument(reply, await renderUpdate(context, update))
+    },
+    delete: (request: KeyRequest) => deleteKey(contextOf(request, context), referenceOf(request)),
   })
   app.route({
     method: ['GET', 'HEAD'],
@@ -140,78 +73,99 @@ export function keyRoutes(app: App, context: Context): void {
       return sendDocument(reply, document)
     },
   })
-  app.route({
-    method: 'PATCH',
-    url: member,
-    config: {
-      access: { role: 'writer' },
-      errors: [
-        'recent_sign_in_required',
-        'key_not_found',
-        'precondition_failed',
-        'key_has_descendants',
-        'jwks_too_large',
-      ],
-      headers: ['ETag'],
-    },
-    validatorCompiler: anyObjectAsBody,
-    schema: {
-      operationId: 'updateJwtKey',
-      summary: 'Change a JWT key',
-      description:
-        'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
-      params: KeyPath,
-      querystring: DescendantsQuery,
-      headers: Precondition,
-      body: JwtKeyUpdate,
-      response: { 200: JwtKeyUpdated },
-    },
-    handler: async (request, reply) => {
-      const key = referenceOf(request)
-      const update = await updateKey(contextOf(request, context), key, readPatch(request.body))
-      return sendDocument(reply, await renderUpdate(context, update))
-    },
-  })
-  app.route({
-    method: 'DELETE',
-    url: member,
-    config: {
-      access: { role: 'writer' },
-      errors: [
-        'recent_sign_in_required',
-        'key_not_found',
-        'key_active',
-        'key_has_descendants',
-        'precondition_failed',
-      ],
-    },
-    schema: {
-      operationId: 'deleteJwtKey',
-      summary: 'Delete a JWT key',
-      description: 'Fails while the key is active: deactivate it first.',
-      params: KeyPath,
-      querystring: DescendantsQuery,
-      headers: Precondition,
-      response: { 204: Type.Null({ description: 'The key is deleted.' }) },
-    },
-    handler: async (request, reply) => {
-      await deleteKey(contextOf(request, context), referenceOf(request))
-      return reply.code(204).send(null)
-    },
-  })
 }
+
+const readKey = bodyReader(JwtKeyCreate)
+const readPatch = bodyReader(JwtKeyUpdate)
 
 /** Sends the cached text unchanged; the schema of the route describes it. */
 function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
   return reply.header('content-type', 'application/json').header('etag', etag).send(body)
 }
 
+type KeyRequest = FastifyRequest<{
+  Params: { kid: string }
+  Querystring: { descendants?: boolean }
+}>
+
 /** The key that the request changes, with its precondition. */
-function referenceOf(
-  request: FastifyRequest<{ Params: { kid: string }; Querystring: { descendants?: boolean } }>,
-): KeyReference {
+function referenceOf(request: KeyRequest): KeyReference {
   const { kid } = request.params
   const { descendants } = request.query
   const ifMatch = request.headers['if-match']
   return { projectId: projectOf(request).id, kid, ifMatch, descendants }
+}
+
+const collection = '/v1/projects/:projectIdOrName/jwt-keys'
+
+const keys: Resource = {
+  collection,
+  member: `${collection}/:kid`,
+  params: KeyPath,
+  type: { one: 'JwtKey', many: 'JwtKeys' },
+  noun: { bare: 'key', one: 'a JWT key', many: 'the JWT keys of a project' },
+  creation: 'Register',
+  deletion: { verb: 'Delete', done: 'deleted' },
+  config: {
+    create: {
+      access: { role: 'registrar' },
+      cost: 5,
+      errors: [
+        'invalid_key_pem',
+        'unsupported_key',
+        'weak_key',
+        'algorithm_mismatch',
+        'compromised_key',
+        'key_not_vouched',
+        'duplicate_key',
+        'key_limit_reached',
+        'jwks_too_large',
+      ],
+    },
+    list: { access: { role: 'reader' }, etag: true },
+    read: { access: { role: 'reader' }, errors: ['key_not_found'], etag: true },
+    update: {
+      access: { role: 'writer' },
+      errors: ['recent_sign_in_required', 'key_not_found', 'key_has_descendants', 'jwks_too_large'],
+    },
+    delete: {
+      access: { role: 'writer' },
+      errors: ['recent_sign_in_required', 'key_not_found', 'key_active', 'key_has_descendants'],
+    },
+  },
+  schemas: {
+    create: JwtKeyCreate,
+    created: JwtKeyCreated,
+    listed: JwtKey,
+    shown: JwtKeyWithDetails,
+    update: JwtKeyUpdate,
+    updated: JwtKeyUpdated,
+  },
+  validatorCompiler: anyObjectAsBody,
+  queries: {
+    list: Query({
+      active: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: '`true` lists active keys only; `false` or absent lists all keys.',
+        }),
+      ),
+    }),
+    change: Query({
+      descendants: Type.Optional(
+        Type.Boolean({
+          description:
+            'Whether the active keys that the key vouched for, directly or through others, are deactivated in the same transaction. Required to deactivate a key that has some, and to delete one if the key that vouched for it is active.',
+        }),
+      ),
+    }),
+  },
+  descriptions: {
+    create:
+      'The `ETag` is the one of the key at the URL in `Location`. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
+    list: 'Returns all keys in one array, oldest first.',
+    update:
+      'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
+    delete: 'Fails while the key is active: deactivate it first.',
+  },
 }

@@ -14,10 +14,44 @@ import {
 import type { ProjectRecord } from '../../core/records.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
-import { maxPageSize, Precondition, preconditionOf, Query } from '../request/paths.ts'
+import { maxPageSize, preconditionOf, Query } from '../request/paths.ts'
+import { type Resource, resourceRoutes } from './resource-routes.ts'
 
-const collection = '/v1/projects'
-const member = '/v1/projects/:projectIdOrName'
+export function projectRoutes(app: App, context: Context): void {
+  resourceRoutes(app, projects, {
+    async create(request: FastifyRequest<{ Body: ProjectCreate }>, reply) {
+      const project = await createProject(contextOf(request, context), request.body)
+      reply.header('location', `${context.config.publicUrl}${projects.collection}/${project.id}`)
+      return sendProject(reply, project)
+    },
+    list: async (request: FastifyRequest<PageRequest>, reply) =>
+      reply.send(await readProjectPage(context, request, reply, projects.collection)),
+    read: async (request, reply) =>
+      sendProject(reply, await readProject(context, projectOf(request).id)),
+    async update(request: FastifyRequest<{ Body: ProjectUpdate }>, reply) {
+      const own = contextOf(request, context)
+      return sendProject(reply, await renameProject(own, referenceOf(request), request.body))
+    },
+    delete: (request) => deleteProject(contextOf(request, context), referenceOf(request)),
+  })
+}
+
+function referenceOf(request: FastifyRequest) {
+  return { ...projectOf(request), ...preconditionOf(request) }
+}
+
+function sendProject(reply: FastifyReply, project: ProjectRecord) {
+  return reply.header('etag', projectEntityTag(project)).send(toProject(project))
+}
+
+/** Without what only the server needs. */
+function toProject({ id, name, revision, createTime, updateTime }: ProjectRecord): Project {
+  return { id, name, revision, createTime, updateTime }
+}
+
+interface PageRequest {
+  Querystring: { limit?: number; after?: string }
+}
 
 /** Projects per page without `limit`. */
 const pageSize = 50
@@ -32,105 +66,10 @@ export const projectPageQuery = (maximum: number) =>
     ),
   })
 
-/** Long because it lists the routes. */
-export function projectRoutes(app: App, context: Context): void {
-  app.route({
-    method: 'POST',
-    url: collection,
-    config: {
-      access: { role: 'admin', unbound: true },
-      errors: ['project_id_taken', 'project_name_taken'],
-      headers: ['Location', 'ETag'],
-    },
-    schema: {
-      operationId: 'createProject',
-      summary: 'Create a project',
-      description:
-        'With `id`, for a project that is moved from another registry: 409 if a ledger of this id exists, even that of a deleted project.',
-      body: ProjectCreate,
-      response: { 201: Project },
-    },
-    handler: async (request, reply) => {
-      const project = await createProject(contextOf(request, context), request.body)
-      reply.code(201).header('location', `${context.config.publicUrl}${collection}/${project.id}`)
-      return sendProject(reply, project)
-    },
-  })
-  app.route({
-    method: 'GET',
-    url: collection,
-    config: { access: { role: 'reader' }, headers: ['Link'] },
-    schema: {
-      operationId: 'listProjects',
-      summary: 'List projects',
-      description:
-        'Returns the projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, if there is one.',
-      querystring: projectPageQuery(maxPageSize),
-      response: { 200: Type.Array(Project) },
-    },
-    handler: async (request, reply) =>
-      reply.send(await readProjectPage(context, request, reply, collection)),
-  })
-  app.route({
-    method: 'GET',
-    url: member,
-    config: { access: { role: 'reader' }, etag: true },
-    schema: {
-      operationId: 'getProject',
-      summary: 'Read a project',
-      response: { 200: Project },
-    },
-    handler: async (request, reply) =>
-      sendProject(reply, await readProject(context, projectOf(request).id)),
-  })
-  app.route({
-    method: 'PATCH',
-    url: member,
-    config: {
-      access: { role: 'admin', unbound: true },
-      errors: ['project_name_taken', 'precondition_failed'],
-      headers: ['ETag'],
-    },
-    schema: {
-      operationId: 'renameProject',
-      summary: 'Rename a project',
-      description: 'The id does not change, nor does any URL or issuer derived from it.',
-      headers: Precondition,
-      body: ProjectUpdate,
-      response: { 200: Project },
-    },
-    handler: async (request, reply) => {
-      const project = { ...projectOf(request), ...preconditionOf(request) }
-      const renamed = await renameProject(contextOf(request, context), project, request.body)
-      return sendProject(reply, renamed)
-    },
-  })
-  app.route({
-    method: 'DELETE',
-    url: member,
-    config: {
-      access: { role: 'admin', unbound: true },
-      errors: ['recent_sign_in_required', 'project_not_empty', 'precondition_failed'],
-    },
-    schema: {
-      operationId: 'deleteProject',
-      summary: 'Delete a project',
-      description: 'Fails while the project has keys, active or not.',
-      headers: Precondition,
-      response: { 204: Type.Null({ description: 'The project is deleted.' }) },
-    },
-    handler: async (request, reply) => {
-      const project = { ...projectOf(request), ...preconditionOf(request) }
-      await deleteProject(contextOf(request, context), project)
-      return reply.code(204).send(null)
-    },
-  })
-}
-
 /** The page of projects that the query asks for; a `Link` at the path leads to the next one. */
 export async function readProjectPage(
   context: Context,
-  request: FastifyRequest<{ Querystring: { limit?: number; after?: string } }>,
+  request: FastifyRequest<PageRequest>,
   reply: FastifyReply,
   path: string,
 ): Promise<Project[]> {
@@ -149,11 +88,28 @@ export async function readProjectPage(
   return shown.map(toProject)
 }
 
-function sendProject(reply: FastifyReply, project: ProjectRecord) {
-  return reply.header('etag', projectEntityTag(project)).send(toProject(project))
-}
+const admin = { role: 'admin', unbound: true } as const
 
-/** Without what only the server needs. */
-function toProject({ id, name, revision, createTime, updateTime }: ProjectRecord): Project {
-  return { id, name, revision, createTime, updateTime }
+const projects: Resource = {
+  collection: '/v1/projects',
+  member: '/v1/projects/:projectIdOrName',
+  type: { one: 'Project', many: 'Projects' },
+  noun: { bare: 'project', one: 'a project', many: 'projects' },
+  deletion: { verb: 'Delete', done: 'deleted' },
+  config: {
+    create: { access: admin, errors: ['project_id_taken', 'project_name_taken'] },
+    list: { access: { role: 'reader' }, headers: ['Link'] },
+    read: { access: { role: 'reader' }, etag: true },
+    update: { access: admin, errors: ['project_name_taken'] },
+    delete: { access: admin, errors: ['recent_sign_in_required', 'project_not_empty'] },
+  },
+  schemas: { shown: Project, created: Project, create: ProjectCreate, update: ProjectUpdate },
+  queries: { list: projectPageQuery(maxPageSize) },
+  descriptions: {
+    create:
+      'With `id`, for a project that is moved from another registry: 409 if a ledger of this id exists, even that of a deleted project.',
+    list: 'Returns the projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, if there is one.',
+    update: 'The id does not change, nor does any URL or issuer derived from it.',
+    delete: 'Fails while the project has keys, active or not.',
+  },
 }
