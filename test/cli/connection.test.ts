@@ -1,16 +1,8 @@
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import {
-  Agent,
-  createServer,
-  type IncomingMessage,
-  request,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { documentOf, startShell } from './support.ts'
+import { documentOf, listen, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>
 beforeAll(async () => {
@@ -60,26 +52,26 @@ describe('the server address', () => {
   })
 
   test('may have a path and an IPv6 host', async () => {
-    const server = await serve('::1', (request, response) => {
+    const server = await listen((request, response) => {
       const fits = request.url?.startsWith('/sub/path/v1/projects/payments/') === true
       response.writeHead(fits ? 200 : 404, { 'content-type': 'application/json' })
       response.end('[]')
-    })
-    const env = { PUBRING_URL: `http://[::1]:${portOf(server)}/sub/path/` }
+    }, '::1')
+    const env = { PUBRING_URL: `${server.url}/sub/path/` }
     expect(documentOf(await shell.pubring([...list, '--json'], { env }))).toEqual([])
     server.close()
   })
 
   test('a redirect is not followed: the API key is not sent elsewhere', async () => {
     const seen: (string | undefined)[] = []
-    const other = await serve('127.0.0.1', (request, response) => {
+    const other = await listen((request, response) => {
       seen.push(request.headers['x-api-key']?.toString())
       response.end('[]')
     })
-    const server = await serve('127.0.0.1', (_request, response) => {
-      response.writeHead(307, { location: `http://127.0.0.1:${portOf(other)}/` }).end()
+    const server = await listen((_request, response) => {
+      response.writeHead(307, { location: `${other.url}/` }).end()
     })
-    const env = { PUBRING_URL: `http://127.0.0.1:${portOf(server)}` }
+    const env = { PUBRING_URL: server.url }
     expect((await shell.pubring(list, { env })).code).toBe(9)
     expect(seen).toEqual([])
     for (const each of [server, other]) each.close()
@@ -87,7 +79,7 @@ describe('the server address', () => {
 
   test('the proxy of the environment is used, except for NO_PROXY', async () => {
     const proxied: string[] = []
-    const proxy = await serve('127.0.0.1', ({ method, url = '', headers }, response) => {
+    const proxy = await listen(({ method, url = '', headers }, response) => {
       proxied.push(url)
       // The command has set the global agent to this proxy.
       const options = { headers, agent: new Agent(), ...(method === undefined ? {} : { method }) }
@@ -97,7 +89,7 @@ describe('the server address', () => {
       })
       forwarded.end()
     })
-    const env = { HTTP_PROXY: `http://127.0.0.1:${portOf(proxy)}` }
+    const env = { HTTP_PROXY: proxy.url }
     expect((await shell.pubring(list, { env })).code).toBe(0)
     const urls = ['jwt-keys', 'key-roles'].map(
       (path) => `${shell.url}/v1/projects/payments/${path}`,
@@ -106,23 +98,9 @@ describe('the server address', () => {
     const direct = await shell.pubring(list, { env: { ...env, NO_PROXY: '127.0.0.1' } })
     expect(direct.code).toBe(0)
     expect(proxied).toEqual(urls)
-    proxy.closeAllConnections()
     proxy.close()
   })
 })
-
-async function serve(
-  host: string,
-  handler: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<Server> {
-  const server = createServer(handler).listen(0, host)
-  await once(server, 'listening')
-  return server
-}
-
-function portOf(server: Server): number {
-  return Object(server.address()).port
-}
 
 describe('profiles', () => {
   const unset = { PUBRING_URL: undefined, PUBRING_API_KEY: undefined, PUBRING_PROJECT: undefined }
@@ -172,12 +150,12 @@ describe('profiles', () => {
 
   test('a profile’s API key is sent only to the address of the profile', async () => {
     const seen: unknown[] = []
-    const other = await serve('127.0.0.1', (request, response) => {
+    const other = await listen((request, response) => {
       seen.push(request.headers['x-api-key'])
       response.end('[]')
     })
     write({ profiles: { default: { url: shell.url, apiKey: shell.test.admin } } })
-    const ran = await bare([...list, '--url', `http://127.0.0.1:${portOf(other)}`])
+    const ran = await bare([...list, '--url', other.url])
     expect(ran.code).toBe(4)
     expect(seen).toEqual([])
     other.close()

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { mkdirSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import type { Command } from 'commander'
@@ -14,7 +12,7 @@ import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { freePort } from '../support/server/process.ts'
-import { type Ran, startShell } from './support.ts'
+import { listen, type Ran, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>
 beforeAll(async () => {
@@ -198,50 +196,35 @@ describe('an unreachable server', () => {
     expectFailure(refused, 'unavailable', /127\.0\.0\.1:1/)
   })
 
-  test('https to a server that speaks http', async () => {
-    const url = shell.url.replace('http:', 'https:')
-    expectFailure(await shell.pubring([...list, '--url', url]), 'untrusted', /does not speak TLS/)
-  })
-
   test('a response that is not Pubring’s', async () => {
-    const server = createServer((_request, response) => response.end('<html>hello</html>'))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const url = `http://127.0.0.1:${Object(server.address()).port}`
-    expectFailure(
-      await shell.pubring([...list, '--url', url]),
-      'untrusted',
-      /Is there a Pubring at/,
-    )
-    server.close()
+    const { url, close } = await listen((_request, response) => response.end('<html>hello</html>'))
+    const ran = await shell.pubring([...list, '--url', url])
+    expectFailure(ran, 'untrusted', /Is there a Pubring at/)
+    close()
   })
 
   test.each([200, 400])('a response without end, with status %i', async (status) => {
     const chunk = Buffer.alloc(1024 * 1024, ' ')
-    const server = createServer((_request, response) => {
+    const { url, close } = await listen((_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json' })
       Readable.from(repeat(chunk)).pipe(response)
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const url = `http://127.0.0.1:${Object(server.address()).port}`
     for (const command of [list, ['events', '--follow']]) {
       const ran = await shell.pubring([...command, '--url', url])
       expectFailure(ran, 'untrusted', /Is there a Pubring at/)
     }
-    server.closeAllConnections()
-    server.close()
+    close()
   })
 
-  test('a time-out', async () => {
-    const server = createServer(() => {})
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const url = `http://127.0.0.1:${Object(server.address()).port}`
-    const ran = await shell.pubring([...list, '--url', url, '--timeout', '1s'])
+  test('a time-out, which limits a command with its retries', async () => {
+    let requests = 0
+    const { url, close } = await listen(() => {
+      requests += 1
+    })
+    const ran = await shell.pubring(['project', 'list', '--url', url, '--timeout', '1s'])
     expectFailure(ran, 'unavailable', /not answered in time[\s\S]*--timeout/)
-    server.closeAllConnections()
-    server.close()
+    expect(requests).toBe(1)
+    close()
   })
 
   test('an unavailable database', async () => {

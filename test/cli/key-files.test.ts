@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ecKey, edKey, privatePem, rsaKey, type TestKey } from '../support/keys/pem.ts'
-import { documentOf, startShell } from './support.ts'
+import { documentOf, listen, startShell } from './support.ts'
 
 const material = join(import.meta.dirname, '../fixtures/material')
 
@@ -200,14 +198,9 @@ describe('a private key never leaves the machine', () => {
 
   test.each(forms)('%s', async (_name, make) => {
     const reached: string[] = []
-    const server = createServer((request, response) => {
-      reached.push(request.url ?? '')
-      response.end()
-    })
+    const { url, server, close } = await listen()
     server.on('connection', () => reached.push('connection'))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const env = { PUBRING_URL: `http://127.0.0.1:${Object(server.address()).port}` }
+    const env = { PUBRING_URL: url }
     const content = make()
     const file = shell.file('private key', content)
     for (const args of [
@@ -229,7 +222,7 @@ describe('a private key never leaves the machine', () => {
     const report = documentOf(await shell.pubring(['key', 'check', file, '--json'], { env }))
     expect(report).toMatchObject({ accepted: false, problem: 'private_key_submitted' })
     expect(reached).toEqual([])
-    server.close()
+    close()
   })
 
   const pemOf = (key: KeyObject) =>

@@ -212,22 +212,6 @@ describe('on a terminal', () => {
     expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toBe('')
   })
 
-  test('a list is a table that fits the width and omits empty columns', async () => {
-    await shell.pubring(['project', 'create', 'wide'])
-    const file = shell.file('wide.pem', ecKey().publicKeyPem)
-    const name = '鍵'.repeat(60)
-    await shell.pubring(['key', 'add', file, '--label', name, '--project', 'wide'])
-    const env = { NO_COLOR: '1' }
-    const list = ['key', 'list', '--project', 'wide']
-    const { stdout } = await shell.pubring(list, { columns: 90, env })
-    const [head = '', row = ''] = stdout.split('\n')
-    expect(head).toMatch(/^KID +LABEL +ALGORITHM +STATE +CREATED$/)
-    expect(row).toContain('…')
-    // Each of these characters takes two columns.
-    expect(row.length + (row.match(/鍵/g)?.length ?? 0)).toBeLessThanOrEqual(90)
-    expect((await shell.pubring(list)).stdout).toContain(name)
-  })
-
   test('colors are used unless NO_COLOR is set', async () => {
     await added('colourful')
     const esc = String.fromCharCode(27)

@@ -72,6 +72,8 @@ describe('a table', () => {
     expect(format(['019ac8f2-6c1e', '0a9ac8f2-6c1e'])).toBe('019ac8f2  0a9ac8f2')
     expect(format(['019ac8f2-6c1e', '019ac8f2-6c1f'])).toBe('019ac8f2-6c1e  019ac8f2-6c1f')
     expect(format(['019ac8f2-6c1e', ''], ['019ac8f2-7'])).toBe('019ac8f2-6')
+    // A column without values is left out, heading and all.
+    expect(format(['', '019ac8f2-6c1e'])).toBe('019ac8f2')
   })
 
   test('has 80 columns if neither the terminal nor COLUMNS tells', () => {

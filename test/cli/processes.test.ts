@@ -88,11 +88,6 @@ test.each([
   expect(Number(code)).toBe(args.includes('missing') ? 6 : 0)
 })
 
-test('a missing file: one line, no stack, exit code 66', async () => {
-  const ran = await spawnPubring(['key', 'add', 'none.pem', '--label', 'x'])
-  expect(ran).toEqual({ code: 66, stdout: '', stderr: 'pubring: There is no file none.pem.\n' })
-})
-
 describe('an untrusted certificate authority', () => {
   test('is reported with the variable that makes it trusted', async () => {
     const env = { PUBRING_URL: proxy.url }
@@ -119,9 +114,4 @@ test('Ctrl-C ends events --follow with exit code 130', async () => {
   child.kill('SIGINT')
   expect(await closed).toEqual([130, null])
   expect(output).not.toMatch(/Error|abort/i)
-})
-
-test('--version prints the version of the package', async () => {
-  const { stdout } = await spawnPubring(['--version'])
-  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -130,6 +132,24 @@ export async function startShell(
     async close() {
       shell.remove()
       await test.close()
+    },
+  }
+}
+
+/** A server other than Pubring, for commands that meet one. */
+export async function listen(
+  handler: RequestListener = () => {},
+  host = '127.0.0.1',
+): Promise<{ url: string; server: Server; close(): void }> {
+  const server = createServer(handler).listen(0, host)
+  await once(server, 'listening')
+  const name = host.includes(':') ? `[${host}]` : host
+  return {
+    url: `http://${name}:${Object(server.address()).port}`,
+    server,
+    close() {
+      server.closeAllConnections()
+      server.close()
     },
   }
 }

@@ -20,6 +20,8 @@ async function request(...headers: string[]): Promise<[number, string?]> {
   const answer = await connection.closed
   const [, code] = /"code":"(\w+)"/.exec(answer) ?? []
   const status = Number(answer.split(' ')[1])
+  const challenge = 'www-authenticate: ApiKey realm="pubring", header="X-Api-Key"'
+  expect(answer.includes(challenge)).toBe(status === 401)
   return code === undefined ? [status] : [status, code]
 }
 

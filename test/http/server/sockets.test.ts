@@ -29,12 +29,6 @@ describe('invalid requests', () => {
       'invalid_request',
     ],
     [
-      '100 KB of API key',
-      requestHead('GET /v1/projects HTTP/1.1', 'Host: x', `X-Api-Key: ${'a'.repeat(100_000)}`),
-      431,
-      'headers_too_large',
-    ],
-    [
       '100 KB of address',
       requestHead(`GET /${'a'.repeat(100_000)} HTTP/1.1`, 'Host: x'),
       431,
@@ -62,12 +56,6 @@ describe('invalid requests', () => {
     expect(readProblem(await rawExchange(address, request)).problem.code).toBe('missing_api_key')
   })
 
-  test('HTTP/1.1 without Host is 400 with problem details', async () => {
-    const request = requestHead('GET /health/live HTTP/1.1', 'Connection: close')
-    const answer = readProblem(await rawExchange(address, request))
-    expect(answer).toMatchObject({ status: 400, problem: { code: 'invalid_request' } })
-  })
-
   test('an unknown Expect is ignored', async () => {
     const request = requestHead(
       'GET /health/live HTTP/1.1',
@@ -86,54 +74,6 @@ describe('invalid requests', () => {
     const answer = readProblem(await connection.closed)
     expect(answer).toMatchObject({ status: 408, problem: { code: 'request_timeout' } })
     await slow.close()
-  })
-})
-
-describe('the API key header', () => {
-  const get = (...headers: string[]) =>
-    rawExchange(
-      address,
-      requestHead('GET /v1/projects HTTP/1.1', 'Host: x', ...headers, 'Connection: close'),
-    )
-  const status = (text: string) => Number(text.split(' ')[1])
-
-  test('is case-insensitive, and blanks around the value are ignored', async () => {
-    expect(status(await get(`X-API-KEY: ${server.admin}`))).toBe(200)
-    expect(status(await get(`x-api-key: \t ${server.admin}  `))).toBe(200)
-  })
-
-  test.each([
-    ['two headers, valid and invalid', () => [`X-Api-Key: ${server.admin}`, 'X-Api-Key: x']],
-    ['two headers, both valid', () => [`X-Api-Key: ${server.admin}`, `X-Api-Key: ${server.admin}`]],
-    ['empty', () => ['X-Api-Key:']],
-    ['blank', () => ['X-Api-Key:    ']],
-    ['non-ASCII', () => ['X-Api-Key: schl\u00fcssel']],
-    ['its prefix', () => [`X-Api-Key: ${server.admin.slice(0, 12)}`]],
-    [
-      'another last character',
-      () => [`X-Api-Key: ${server.admin.slice(0, -1)}${server.admin.endsWith('a') ? 'b' : 'a'}`],
-    ],
-    ['one more character', () => [`X-Api-Key: ${server.admin}0`]],
-    ['in other case', () => [`X-Api-Key: ${server.admin.toUpperCase()}`]],
-    ['30 KB', () => [`X-Api-Key: ${'a'.repeat(30_000)}`]],
-    ['in Authorization', () => [`Authorization: Bearer ${server.admin}`]],
-  ])('%s is 401 with a challenge', async (_name, headers) => {
-    const text = await get(...headers())
-    expect(status(text)).toBe(401)
-    expect(text).toContain('www-authenticate: ApiKey realm="pubring", header="X-Api-Key"')
-  })
-
-  test('with a NUL is 400', async () => {
-    expect(status(await get(`X-Api-Key: ${server.admin}\0`))).toBe(400)
-  })
-
-  test('in the query is ignored', async () => {
-    const request = requestHead(
-      `GET /v1/projects?api_key=${server.admin} HTTP/1.1`,
-      'Host: x',
-      'Connection: close',
-    )
-    expect(status(await rawExchange(address, request))).toBe(401)
   })
 })
 
