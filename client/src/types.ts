@@ -85,6 +85,7 @@ export type KeyRoleEntry = {
 export type JwtKey = {
   id: string
   projectId: string
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
   label: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
@@ -101,6 +102,7 @@ export type JwtKey = {
 export type JwtKeyWithDetails = {
   id: string
   projectId: string
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
   label: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
@@ -135,7 +137,7 @@ export type JwtKeyWithDetails = {
 
 /** A key to register. */
 export type JwtKeyCreate = {
-  /** The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. Either `name` or `label` is required. */
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
@@ -152,7 +154,7 @@ export type JwtKeyCreate = {
 
 /** A merge patch (RFC 7396). */
 export type JwtKeyUpdate = {
-  /** Free text of 1 to 255 code points. White space at either end is removed. */
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
   label?: string
   active?: boolean
   /** `null` clears it. */
@@ -163,6 +165,7 @@ export type JwtKeyUpdate = {
 export type JwtKeyUpdated = {
   id: string
   projectId: string
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
   label: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
@@ -293,6 +296,7 @@ export type RotationUpdate = {
 /** An API key. */
 export type ApiKey = {
   id: string
+  /** 1 to 255 code points. */
   name: string
   /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
   role: Role
@@ -309,6 +313,7 @@ export type ApiKey = {
 /** A new API key with its secret. */
 export type ApiKeyCreated = {
   id: string
+  /** 1 to 255 code points. */
   name: string
   /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
   role: Role
@@ -337,6 +342,7 @@ export type ApiKeyCreate = {
 
 /** A merge patch (RFC 7396). */
 export type ApiKeyUpdate = {
+  /** 1 to 255 code points. */
   name?: string
   /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
   role?: Role
@@ -972,7 +978,7 @@ export type ServiceErrorCode =
 
 /** A key to import. */
 export type KeyImportItem = {
-  /** The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. Either `name` or `label` is required. */
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm

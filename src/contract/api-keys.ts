@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import {
+  ClearableTime,
   component,
   mergePatch,
   optionalText,
@@ -19,10 +20,12 @@ export const RoleName = Type.Enum([...roles], {
   examples: ['writer'],
 })
 
+/** Members that are given at creation, and can be changed. */
+const changeable = { name: text('1 to 255 code points.', 'deploy pipeline'), role: RoleName }
+
 const apiKeyMembers = {
   id: Uuid,
-  name: Type.String({ examples: ['deploy pipeline'] }),
-  role: RoleName,
+  ...changeable,
   projectId: optionalUuid(
     'The project that it is bound to; if absent, it is valid for all projects.',
   ),
@@ -48,8 +51,7 @@ export type ApiKeyCreated = Static<typeof ApiKeyCreated>
 export const ApiKeyCreate = requestBody(
   'ApiKeyCreate',
   {
-    name: text('1 to 255 code points.', 'deploy pipeline'),
-    role: RoleName,
+    ...changeable,
     project: optionalText(
       'Id or name of the project to bind the API key to; if absent, it is valid for all projects.',
       'default',
@@ -61,9 +63,8 @@ export const ApiKeyCreate = requestBody(
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>
 
 export const ApiKeyUpdate = mergePatch('ApiKeyUpdate', {
-  name: Type.String({ examples: ['deploy pipeline'] }),
-  role: RoleName,
-  active: Type.Boolean({ examples: [false] }),
-  expireTime: Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),
+  ...changeable,
+  active: apiKeyMembers.active,
+  expireTime: ClearableTime,
 })
 export type ApiKeyUpdate = Static<typeof ApiKeyUpdate>

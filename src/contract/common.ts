@@ -23,6 +23,11 @@ export const TimeInput = Type.String({
   examples: ['2027-05-01T12:00:00Z'],
 })
 
+/** A time in a patch. */
+export const ClearableTime = Type.Union([TimeInput, Type.Null()], {
+  description: '`null` clears it.',
+})
+
 /** A text of the same form, with a description of its own. */
 export function described(text: TString, description: string) {
   return Type.Unsafe<string>({ ...text, description })

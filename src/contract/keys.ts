@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { algorithmNames } from './algorithms.ts'
 import {
+  ClearableTime,
   component,
   described,
   flag,
@@ -37,10 +38,15 @@ const examplePem = [
   '',
 ].join('\n')
 
+const label = text(
+  'Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed.',
+  'orders service, spring 2026',
+)
+
 const keyMembers = {
   id: Uuid,
   projectId: Uuid,
-  label: Type.String({ examples: ['orders service, spring 2026'] }),
+  label,
   algorithm: AlgorithmName,
   publicKeyPem: text('Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF.', examplePem),
   active: flag('Whether verifiers trust the key: it is activated and not expired.', true),
@@ -119,21 +125,14 @@ export const JwtKeyUpdated = component('JwtKeyUpdated', 'A JWT key after a chang
 })
 export type JwtKeyUpdated = Static<typeof JwtKeyUpdated>
 
-const label = (description: string) =>
-  Type.String({ description, examples: ['orders service, spring 2026'] })
-
 export const PublicKeyPemInput = text(
   'One public key as PEM (`-----BEGIN PUBLIC KEY-----`).',
   examplePem,
 )
 
 export const newKeyMembers = {
-  name: Type.Optional(
-    label(
-      'The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. Either `name` or `label` is required.',
-    ),
-  ),
-  label: Type.Optional(label('An alias of `name`.')),
+  name: Type.Optional(label),
+  label: Type.Optional(described(label, 'An alias of `name`. One of the two is required.')),
   algorithm: AlgorithmName,
   publicKeyPem: PublicKeyPemInput,
   active: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
@@ -164,8 +163,8 @@ export const JwtKeyCreated = component(
 export type JwtKeyCreated = Static<typeof JwtKeyCreated>
 
 export const JwtKeyUpdate = mergePatch('JwtKeyUpdate', {
-  label: label('Free text of 1 to 255 code points. White space at either end is removed.'),
+  label,
   active: Type.Boolean({ examples: [false] }),
-  expireTime: Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),
+  expireTime: ClearableTime,
 })
 export type JwtKeyUpdate = Static<typeof JwtKeyUpdate>

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { component, optionalText, requestBody, Time, Uuid } from './common.ts'
+import { component, mergePatch, optionalText, requestBody, Time, Uuid } from './common.ts'
 import { Type } from './schema.ts'
 
 export const ProjectName = Type.String({
@@ -36,9 +36,5 @@ export const ProjectCreate = requestBody(
 )
 export type ProjectCreate = Static<typeof ProjectCreate>
 
-export const ProjectUpdate = requestBody(
-  'ProjectUpdate',
-  { name: Type.Optional(ProjectName) },
-  { examples: [{ name: 'payments' }] },
-)
+export const ProjectUpdate = mergePatch('ProjectUpdate', { name: ProjectName })
 export type ProjectUpdate = Static<typeof ProjectUpdate>
