@@ -106,13 +106,6 @@ The events after 3 are chained to it, but this proof is older.
   })
 
   test.each<[string, () => object[] | string, RegExp]>([
-    ['is cut off', () => events.slice(0, 2), /events end at 2, and the log has event 3/],
-    ['has its lines in another order', () => events.toReversed(), /event 1 is missing/],
-    [
-      'is of another ledger',
-      () => events.map((one) => ({ ...one, ledgerId: 'x' })),
-      /is of the le/,
-    ],
     ['was edited', () => toLines(events).replace('"time":"2026', '"time":"2025'), /altered/],
     [
       'is cut off within a line',
@@ -240,24 +233,14 @@ describe('pubring ledger verify --log', () => {
     log.entries.pop()
   })
 
-  test.each([
-    ['a second head', { head: 'c'.repeat(64) }, /event 3 of the ledger has two hashes/],
-    ['a head of the past', { revision: 2 }, /event 2 of the ledger follows event 3/],
-  ])('finds %s of the ledger', async (_name, altered, message) => {
-    await log.append({ ...headAt(3), ...altered })
+  test('finds a second head of an event', async () => {
+    await log.append({ ...headAt(3), head: 'c'.repeat(64) })
     const { code, stdout } = await verify(events, '--log', `${server.url}/log`)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(message) })
-    log.entries.pop()
-  })
-
-  test('finds that the log has lost its end', async () => {
-    const [last] = log.entries.splice(2)
-    const { code, stdout } = await verify(events, '--log', `${server.url}/log`)
-    expect({ code, stdout }).toMatchObject({
+    expect({ code, stdout }).toEqual({
       code: 1,
-      stdout: expect.stringMatching(/has 2 entries, and an earlier checkpoint 3/),
+      stdout: expect.stringMatching(/event 3 of the ledger has two hashes/),
     })
-    if (last !== undefined) log.entries.push(last)
+    log.entries.pop()
   })
 
   test.each([

@@ -17,7 +17,7 @@ import {
   type TestProvider,
 } from '../support/sign-in/provider.ts'
 
-const buttonText = 'Sign in'
+const buttonText = 'Sign in with SSO'
 let console_: TestConsole
 let provider: TestProvider
 let url: string

@@ -43,7 +43,7 @@ export function SignInAgain(props: {
           signIn={signIn}
           providerButton={({ url }) => (
             <Button onClick={() => openProvider(url, reason)} fullWidth>
-              Sign in
+              Sign in with SSO
             </Button>
           )}
         />

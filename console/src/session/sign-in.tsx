@@ -50,7 +50,7 @@ export function SignInPage(props: {
               signIn={signIn}
               providerButton={({ url }) => (
                 <Button component="a" href={`${url}?return=${returnPath()}`} fullWidth>
-                  Sign in
+                  Sign in with SSO
                 </Button>
               )}
             />
