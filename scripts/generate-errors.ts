@@ -63,9 +63,6 @@ const memberCodes: Record<string, string> = {
   out_of_range: 'The number is too small or too large.',
   time_invalid: 'The value is not an RFC 3339 time with a time zone.',
   time_past: 'The time is not in the future.',
-  time_too_early:
-    'The time is before verifiers know of the change before it: the detail says from when on it may be.',
-  disable_time_missing: 'An active key cannot be deleted: send a `disableTime` as well.',
   same_key: 'A key cannot replace itself.',
   time_future: 'The time is not in the past.',
   time_order: 'The time lies before another one that it must follow.',

@@ -209,7 +209,7 @@ export const errorTable = {
     status: 409,
     title: 'The rotation has ended',
     advice:
-      'The old key is off, or the rotation was abandoned. To replace another key, start another rotation.',
+      'The end of the old key is set, or it is off, or the rotation was abandoned. To change that end, change the `expireTime` of the key. To replace another key, start another rotation.',
   },
   key_has_descendants: {
     status: 409,

@@ -128,10 +128,9 @@ function rotationOperations(send: Send): RotationOperations {
     list: async (project, options = {}) => send(readList(all(project)), options),
     get: async (project, id, options = {}) => send(read(one(project, id)), options),
     start: async (project, body, options = {}) => send(create(all(project), body), options),
-    schedule: async (project, id, changes, options = {}) =>
+    update: async (project, id, changes, options = {}) =>
       send(conditional(patch(one(project, id), changes), options), options),
-    finish: async (project, id, options = {}) =>
-      send(deciding(post(`${one(project, id)}/finish`), options), options),
+    finish: async (project, id, options = {}) => send(post(`${one(project, id)}/finish`), options),
     abandon: async (project, id, options = {}) =>
       send(conditional(remove(one(project, id)), options), options),
   }

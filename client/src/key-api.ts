@@ -71,28 +71,27 @@ export type KeyOperations = {
  * Rotations: the replacement of keys, step by step. The service keeps their state.
  *
  * @example
- * const { id } = await client.rotations.start('payments', { from: oldKid, to: newKid })
+ * const rotation = { from: oldKid, to: newKid, tokenLifetime: 900 }
+ * const { id } = await client.rotations.start('payments', rotation)
  * await client.rotations.finish('payments', id)
  */
 export type RotationOperations = {
-  /** Those under way first, then the ended ones, each newest first. */
+  /** The rotations under way first, then the ended ones, each newest first. */
   list(project: string, options?: CallOptions): Promise<Rotation[]>
   get(project: string, id: string, options?: CallOptions): Promise<Rotation>
   /** Changes no key. Not retried if it may have succeeded; fails with `rotation_exists` then. */
   start(project: string, body: RotationCreate, options?: CallOptions): Promise<Rotation>
-  /** Schedules the steps that are left; `null` clears a time. They are taken with your rights. */
-  schedule(
+  update(
     project: string,
     id: string,
     patch: RotationUpdate,
     options?: CallOptions & Precondition,
   ): Promise<Rotation>
-  /** Deactivates the old key now. Fails with `rotation_not_ready` until verifiers know the new one. */
-  finish(
-    project: string,
-    id: string,
-    options?: CallOptions & DescendantsDecision,
-  ): Promise<Rotation>
+  /**
+   * Sets the end of the old key, once every signer uses the new one: when the last token of the old one
+   * has expired. Fails with `rotation_not_ready` until verifiers know the new key.
+   */
+  finish(project: string, id: string, options?: CallOptions): Promise<Rotation>
   /** Changes no key. */
   abandon(project: string, id: string, options?: CallOptions & Precondition): Promise<void>
 }

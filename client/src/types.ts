@@ -213,7 +213,9 @@ export type Rotation = {
   from: string
   /** Id of the new key. */
   to: string
-  /** `spreading`: not every verifier knows the new key yet, or it is inactive. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the old key is off or deleted. `abandoned`: given up, without any change of the keys. */
+  /** Seconds that tokens are valid: the most that `exp` minus `iat` is. The old key stays active for as long after the rotation is finished. */
+  tokenLifetime: number
+  /** `spreading`: not every verifier knows the new key yet, or it is inactive. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the end of the old key is set, or it is off or deleted. `abandoned`: given up, without any change of the keys. */
   state: 'spreading' | 'overlapping' | 'finished' | 'abandoned'
   createTime: string
   updateTime: string
@@ -236,35 +238,8 @@ export type Rotation = {
   }
   /** From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive. */
   convergedTime?: string
-  schedule?: {
-    /** When the old key is deactivated. */
-    disableTime?: string
-    /** When the old key is deleted. */
-    deleteTime?: string
-    /** Whether active keys that the old key vouched for are deactivated too, apart from the new key. */
-    descendants?: boolean
-    /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
-    scheduledBy: {
-      name: string
-      apiKeyId?: string
-      /** A person who signed in. The hash of the event covers this and not `name`. */
-      user?: {
-        issuer: string
-        subject: string
-        sessionId: string
-      }
-      /** The workload that exchanged a token for the API key. */
-      workload?: {
-        policyId: string
-        issuer: string
-        subject: string
-      }
-    }
-    /** The step that was due was not taken, because its author could not have taken it then: the code of the error. It waits until a caller finishes the rotation or schedules it anew. */
-    waitingReason?: string
-    /** The same in words. */
-    waitingDetail?: string
-  }
+  /** When the old key expires. */
+  expireTime?: string
   /** When it was finished or abandoned. */
   endTime?: string
 }
@@ -275,22 +250,14 @@ export type RotationCreate = {
   from: string
   /** Id or `publishedKid` of the new key, which must be active. */
   to: string
-  /** When to deactivate the old key: when the last token that it signed has expired. Not before every verifier knows the new one. */
-  disableTime?: string | null
-  /** When to delete the old key: once no verifier trusts it any more. */
-  deleteTime?: string | null
-  /** Whether active keys that the old key vouched for are deactivated too, apart from the new key. Required if there are any. */
-  descendants?: boolean
+  /** Seconds that tokens are valid: the most that `exp` minus `iat` is. The old key stays active for as long after the rotation is finished. */
+  tokenLifetime: number
 }
 
-/** A merge patch (RFC 7396) of the schedule; `null` clears a time. */
+/** A merge patch (RFC 7396). */
 export type RotationUpdate = {
-  /** When to deactivate the old key: when the last token that it signed has expired. Not before every verifier knows the new one. */
-  disableTime?: string | null
-  /** When to delete the old key: once no verifier trusts it any more. */
-  deleteTime?: string | null
-  /** Whether active keys that the old key vouched for are deactivated too, apart from the new key. Required if there are any. */
-  descendants?: boolean
+  /** Seconds that tokens are valid: the most that `exp` minus `iat` is. The old key stays active for as long after the rotation is finished. */
+  tokenLifetime?: number
 }
 
 /** An API key. */
@@ -697,8 +664,8 @@ export type Search = {
 
 /** What needs attention before it breaks. */
 export type Warning = {
-  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. `rotation_waiting`: a scheduled step of a rotation is due and cannot be taken. */
-  code: 'key_expires' | 'no_active_key' | 'api_key_expires' | 'api_key_unused' | 'rotation_waiting'
+  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
+  code: 'key_expires' | 'no_active_key' | 'api_key_expires' | 'api_key_unused'
   /** Of what expires: `critical` within a day, `warning` within 7 days, else `info`. */
   severity: 'info' | 'warning' | 'critical'
   projectId?: string

@@ -85,20 +85,22 @@ export async function createDemoData(
     'ES256',
     signer.publicKey,
   ])
-  const { id: rotation } = await deploy.rotations.start(id, { from: winter, to: current })
+  const { id: rotation } = await deploy.rotations.start(id, {
+    from: winter,
+    to: current,
+    tokenLifetime: 900,
+  })
   await setClock(-48)
   await deploy.rotations.finish(id, rotation)
   await setClock(-46)
-  await deploy.keys.update(id, winter, { active: true })
+  await deploy.keys.update(id, winter, { active: true, expireTime: null })
   await setClock(-40)
   await off(deploy, id, winter)
   await off(admin, 'identity', identity)
 
   await setClock(-2)
   const summer = await register(deploy, id, ['payments service, summer', 'ES256', ec().publicKey])
-  const { id: underWay } = await admin.rotations.start(id, { from: current, to: summer })
-  await setClock(-1)
-  await admin.rotations.schedule(id, underWay, { disableTime: inDays(5), deleteTime: inDays(12) })
+  await admin.rotations.start(id, { from: current, to: summer, tokenLifetime: 900 })
 
   await setClock(0)
   await admin.keys.update('orders', orders, { label: 'orders service, 2025' })

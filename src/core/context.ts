@@ -22,7 +22,7 @@ import type {
   PersonRecord,
   ProjectIdentity,
   ProjectRecord,
-  RotationWithActors,
+  RotationWithActor,
   RsaKey,
   SessionRecord,
   SignInRuleRecord,
@@ -45,17 +45,8 @@ export interface StoreReads {
   /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
   /** The project's rotations: those under way first, and the newest first; at most 200. */
-  rotations(projectId: string): Promise<RotationWithActors[]>
-  findRotation(projectId: string, id: string): Promise<RotationWithActors | undefined>
-  /**
-   * Rotations of all projects with a scheduled step at or before the time (ISO 8601), earliest first;
-   * those that follow `after`, if given.
-   */
-  dueRotations(
-    time: string,
-    limit: number,
-    after?: Pick<RotationWithActors, 'dueTime' | 'id'>,
-  ): Promise<RotationWithActors[]>
+  rotations(projectId: string): Promise<RotationWithActor[]>
+  findRotation(projectId: string, id: string): Promise<RotationWithActor | undefined>
   /** The keys of projects, in no order. */
   keyStates(projectIds: readonly string[]): Promise<KeyState[]>
   /** The rotations under way in projects, also those whose old key has expired, in no order. */

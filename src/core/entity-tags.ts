@@ -5,7 +5,7 @@ import { keyRoles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
 import { isActive } from './expiry.ts'
 import { convergedTime } from './keys/jwks.ts'
-import type { KeyRecord, ProjectRecord, RotationRecord, RotationSchedule } from './records.ts'
+import type { KeyRecord, ProjectRecord, RotationRecord } from './records.ts'
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a digest of the content. */
 export function entityTag(content: string | Uint8Array): string {
@@ -48,16 +48,13 @@ export function recordEntityTag(shown: object): string {
   return entityTag(canonicalJson({ ...shown, ...unstable }))
 }
 
-/** The tag of a rotation: of what its changes change, and not of what changes with time. */
+/** The tag of a rotation: covers what its changes change, and not what changes with time. */
 export function rotationEntityTag({
   id,
   updateTime,
-  disableTime = '',
-  deleteTime = '',
-  waitingReason = '',
-}: Pick<RotationRecord, 'id' | 'updateTime'> &
-  Pick<RotationSchedule, 'disableTime' | 'deleteTime'> & { waitingReason?: string }): string {
-  return entityTag(JSON.stringify([id, updateTime, disableTime, deleteTime, waitingReason]))
+  tokenLifetime,
+}: Pick<RotationRecord, 'id' | 'updateTime' | 'tokenLifetime'>): string {
+  return entityTag(JSON.stringify([id, updateTime, tokenLifetime]))
 }
 
 /** The entity tags of an `If-Match` or `If-None-Match` header, weak ones with their `W/`. */

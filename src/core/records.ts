@@ -6,7 +6,6 @@ import type { Project } from '../contract/projects.ts'
 import type { SignInRule } from '../contract/sign-in/rules.ts'
 import type { Person } from '../contract/sign-in/sessions.ts'
 import type { GrantableRole, TrustPolicy } from '../contract/trust/policies.ts'
-import type { ErrorCode } from '../errors.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
 import type { Actor } from './ledger/chain.ts'
 
@@ -62,55 +61,24 @@ export type KeyRecord = Stored<JwtKey> & {
   activateTime?: string
 }
 
-/**
- * The holder of the rights that the scheduled steps of a rotation need: an API key; a person, even after
- * their session has ended; or the workloads under a trust policy.
- */
-export interface RotationAuthor {
-  type: 'api_key' | 'person' | 'trust_policy'
-  id: string
-  /** The sign-in rules, or the trust policy, that gave them the right. */
-  grants: string[]
-  /** Of the system's ledger at that time: what changes later is not what gave the right. */
-  revision: number
-  /** Set if they scheduled the steps by a session without a recent sign-in. */
-  lacksRecentSignIn?: true
-}
-
-/** What is left to do of a rotation, and who decided it. */
-export interface RotationSchedule {
-  /** When the old key is deactivated, and deleted. */
-  disableTime?: string
-  deleteTime?: string
-  /** Whether keys that the old one vouched for are deactivated too; absent: not decided. */
-  descendants?: boolean
-  /** Who decided it: the steps need their rights. */
-  author?: RotationAuthor
-  /** Why the next step could not be taken at its time, and waits for a caller. */
-  waitingReason?: ErrorCode
-  /** Of the next step; absent while it waits. */
-  dueTime?: string
-}
-
 /** A stored replacement of the key `fromKid` by the key `toKid`. */
-export interface RotationRecord extends Contradictable, RotationSchedule {
+export interface RotationRecord extends Contradictable {
   id: string
   projectId: string
   fromKid: string
   toKid: string
+  /** Seconds. */
+  tokenLifetime: number
   createTime: string
   updateTime: string
   /** Absent while it is under way; an expired old key ends it too. */
   outcome?: 'finished' | 'abandoned'
   endTime?: string
-  /** The last step, if it was taken as scheduled. */
-  scheduledStep?: 'disable' | 'delete'
 }
 
-/** A rotation, with the actors of its events. */
-export interface RotationWithActors extends RotationRecord {
+/** A rotation, with the actor of its first event. */
+export interface RotationWithActor extends RotationRecord {
   startedBy: Actor
-  scheduledBy: Actor
 }
 
 /** A stored API key: its digest, never the secret. */
@@ -217,8 +185,8 @@ export type KeyState = Pick<
   'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime'
 >
 
-/** A rotation that has not ended, without its schedule. */
-export type OpenRotation = Pick<RotationRecord, 'projectId' | 'fromKid' | 'waitingReason'>
+/** What counts the rotations that have not ended. */
+export type OpenRotation = Pick<RotationRecord, 'projectId' | 'fromKid'>
 
 /** Counts of the whole registry. */
 export interface Census {

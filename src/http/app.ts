@@ -6,7 +6,6 @@ import { createRequestIds } from '../core/ids.ts'
 import { createLiveServices, type LiveServices } from '../core/publishing/live.ts'
 import { createSignIn } from '../core/sign-in/sign-in.ts'
 import { createIssuerKeys } from '../core/trust/issuer-keys.ts'
-import { PubringError } from '../errors.ts'
 import { addJsonBodies } from './body/json-body.ts'
 import { addMediaTypes } from './body/media-type.ts'
 import { addValidation } from './body/validation.ts'
@@ -14,7 +13,7 @@ import { addCaching } from './caching/etags.ts'
 import { addResponseCache } from './caching/response-cache.ts'
 import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
-import { createCountedLog, describeCause } from './hooks/counted-log.ts'
+import { createCountedLog } from './hooks/counted-log.ts'
 import { addDatabaseLog } from './hooks/database-log.ts'
 import { addLogState } from './hooks/log-state.ts'
 import { addRequestLog } from './hooks/logging.ts'
@@ -74,17 +73,7 @@ export async function buildApp(
   const newRequestId = createRequestIds()
   const app = createServer(options, newRequestId)
   const { heldRequests, eventStreams } = options
-  const live = createLiveServices(coreContext, {
-    heldRequests,
-    eventStreams,
-    onRotationError(error) {
-      // Logged by `addDatabaseLog`, once for each outage.
-      if (error instanceof PubringError && error.code === 'storage_unavailable') return
-      const message = 'a scheduled step of a rotation failed and will be tried again'
-      const cause = describeCause(error)
-      app.countedLog.write({ level: 'error', code: 'rotation_step_failed', message, cause })
-    },
-  })
+  const live = createLiveServices(coreContext, { heldRequests, eventStreams })
   const { context } = live
   context.store.contradictions.onRead(({ ledgerId, subject }) => {
     const message = 'the database contradicts its ledger, and what it contradicts is not served'

@@ -121,9 +121,7 @@ export const {
   fromRow: rotationFromRow,
   partFromRow: rotationPartFromRow,
   toRow: rotationToRow,
-} = rowMapping<'rotation', RotationRecord>('rotation', {
-  author: { type: 'api_key', id: '', grants: [], revision: 0 },
-})
+} = rowMapping<'rotation', RotationRecord>('rotation', {})
 
 export const { fromRow: apiKeyFromRow, toRow: apiKeyToRow } = rowMapping<'api_key', ApiKeyRecord>(
   'api_key',

@@ -60,21 +60,11 @@ const columns = {
     to_kid: 'text',
     create_time: 'text',
     update_time: 'text',
-    /** The scheduled steps that are left. */
-    disable_time: 'nullable text',
-    delete_time: 'nullable text',
-    /** Of the next one; null while it waits for a caller. */
-    due_time: 'nullable text',
-    descendants: 'nullable boolean',
-    /** Who scheduled the steps. */
-    author: 'nullable json',
-    /** An error code. */
-    waiting_reason: 'nullable text',
+    /** Seconds. */
+    token_lifetime: 'integer',
     /** Null while it is under way. */
     outcome: 'nullable text',
     end_time: 'nullable text',
-    /** The last step, if it was taken as scheduled. */
-    scheduled_step: 'nullable text',
   },
   /** Audited keys: the rules that each has passed, and the weaknesses reported in its ledger. */
   key_audit: {

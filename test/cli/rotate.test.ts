@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
 import { waitUntil } from '../support/waiting.ts'
@@ -33,9 +31,9 @@ async function createProject(name: string) {
   return { old, file, pubring, rotate, states, list }
 }
 
-test('it stops before the switch, and anyone resumes; the server ends the old key', async () => {
+test('it stops before the switch, and anyone resumes; the old key expires by itself', async () => {
   const { old, pubring, rotate, states, list } = await createProject('in-two-parts')
-  const first = await rotate('--label', 'new', '--token-lifetime', '2s')
+  const first = await rotate('--label', 'new', '--token-lifetime', '1h')
   expect(first.code, first.stderr).toBe(0)
   expect(first.stderr).toMatch(
     /1\. The key [\s\S]*2\. Every verifier[\s\S]*3\. Now switch the signer/,
@@ -43,79 +41,36 @@ test('it stops before the switch, and anyone resumes; the server ends the old ke
   const [rotation] = await list()
   expect(rotation).toMatchObject({ from: old, to: first.stdout.trim(), state: 'overlapping' })
   expect(first.stderr).toContain(
-    `pubring key rotate --resume ${rotation.id} --switched --project in-two-parts --token-lifetime 2s`,
+    `Once every signer uses it, run: pubring key rotate --resume ${rotation.id} --project in-two-parts\n`,
   )
-  // The same command finds it as well.
+  // The same command finds it as well, and changes the token lifetime.
   expect((await rotate('--token-lifetime', '2s')).stderr).toContain('1. Resuming the rotation')
+  expect((await list())[0]).toMatchObject({ state: 'overlapping', tokenLifetime: 2 })
 
-  const second = await pubring('key', 'rotate', '--resume', '--switched', '--token-lifetime', '2s')
-  expect(second.stderr).toMatch(/4\. The server deactivates the old key/)
-  expect(await states()).toEqual({ old: 'on', new: 'on' })
-  const third = await pubring('key', 'rotate', '--resume', rotation.id.slice(0, 13), '--json')
-  expect(documentOf(third)).toMatchObject({ old, schedule: { disableTime: expect.any(String) } })
+  const second = await pubring('key', 'rotate', '--resume', '--switched')
+  expect(second.stderr).toMatch(/4\. The old key, .*, expires at 2/)
   await expect.poll(states, { interval: 200 }).toEqual({ old: 'off', new: 'on' })
-  const done = await pubring('key', 'rotate', '--resume', rotation.id)
-  expect(done.stderr).toMatch(/4\. The old key, .*, is off since/)
+  const done = await pubring('key', 'rotate', '--resume', rotation.id.slice(0, 13), '--switched')
+  expect(done.stderr).toMatch(/^4\. The old key/)
+  const json = await pubring('key', 'rotate', '--resume', rotation.id, '--json')
+  expect(documentOf(json)).toMatchObject({ old, state: 'finished' })
 })
 
-test('--resume changes what is scheduled; without new times, and for the same command, it stays', async () => {
-  const { rotate, pubring, states, list } = await createProject('changed')
-  const begin = ['--label', 'new', '--switched', '--token-lifetime']
-  await rotate(...begin, '1h')
-  const hoursUntil = (time: string) => (Date.parse(time) - Date.now()) / 3_600_000
-  const scheduleAfter = async (ran: Promise<Ran>) => {
-    expect((await ran).code, (await ran).stderr).toBe(0)
-    return (await list())[0].schedule
-  }
-  const resume = (...args: string[]) => scheduleAfter(pubring('key', 'rotate', '--resume', ...args))
-  const { disableTime } = await resume()
-  expect(await scheduleAfter(rotate('--switched', '--token-lifetime', '4h'))).toMatchObject({
-    disableTime,
-  })
-  expect(hoursUntil(disableTime)).toBeCloseTo(1, 1)
-  const { deleteTime, ...end } = await resume('--delete')
-  expect(end).toMatchObject({ disableTime })
-  expect(Date.parse(deleteTime) - Date.parse(disableTime)).toBe(86_400_000)
-  const later = await resume('--token-lifetime', '3h', '--delete', '2d')
-  expect(hoursUntil(later.disableTime)).toBeCloseTo(3, 1)
-  expect(hoursUntil(later.deleteTime)).toBeCloseTo(51, 1)
-  expect(await resume('--token-lifetime', '0')).not.toHaveProperty('disableTime')
-  expect(await states()).toEqual({ old: 'off', new: 'on' })
-  const [{ id }] = await list()
-  expect(hoursUntil((await resume(id, '--delete', '1h')).deleteTime)).toBeCloseTo(1, 1)
-})
-
-test('a token lifetime of 0 ends the old key immediately; --delete schedules its deletion', async () => {
-  const { rotate, states, list } = await createProject('immediate')
-  const args = ['--label', 'new', '--switched', '--token-lifetime', '0', '--delete', '2d']
-  const ran = await rotate(...args, '--json')
-  expect(documentOf(ran)).toMatchObject({
-    state: 'finished',
-    schedule: { deleteTime: expect.any(String) },
-  })
-  expect(await states()).toEqual({ old: 'off', new: 'on' })
-  const [{ schedule }] = await list()
-  expect(Date.parse(schedule.deleteTime) - Date.now()).toBeGreaterThan(86_400_000)
-})
-
-test('interrupted while it waits, it prints the command that resumes it', async () => {
-  const { pubring, list } = await createProject('left')
+test('interrupted while it waits, it prints the command that resumes it, which ends no key', async () => {
+  const { pubring, list, states } = await createProject('left')
   const controller = new AbortController()
   const file = `${shell.folder}/left-new.pem`
-  const times = ['--token-lifetime', '6s', '--delete', '2d', '--descendants', 'true']
-  const args = ['key', 'rotate', file, '--label', 'new', ...times]
+  const args = ['key', 'rotate', file, '--label', 'new', '--token-lifetime', '1h', '--switched']
   const rotating = shell.pubring([...args, '--project', 'left'], { signal: controller.signal })
   await waitUntil(async () => (await list()).length > 0)
   controller.abort()
   const ran = await rotating
   expect(ran).toMatchObject({ code: 130, stdout: '' })
   const [, command = ''] = /hint: Resume with: pubring (.*)/.exec(ran.stderr) ?? []
-  expect((await shell.pubring(command.split(' '))).stderr).toMatch(/4\. The server deactivates/)
+  expect((await shell.pubring(command.split(' '))).stderr).toMatch(/3\. Now switch the signer/)
   expect((await pubring('key', 'rotation', 'list')).stdout).toMatch(/\toverlapping\t/)
-  expect((await list())[0].schedule).toMatchObject({
-    deleteTime: expect.any(String),
-    descendants: true,
-  })
+  expect((await list())[0]).not.toHaveProperty('expireTime')
+  expect(await states()).toEqual({ old: 'on', new: 'on' })
 })
 
 test('the keys must be unambiguous', async () => {
@@ -124,6 +79,7 @@ test('the keys must be unambiguous', async () => {
   const refused = async (ran: ReturnType<typeof rotate>, message: RegExp) =>
     expect(await ran).toMatchObject({ code: 64, stderr: expect.stringMatching(message) })
   await refused(rotate('--label', 'new'), /--token-lifetime/)
+  await refused(rotate('--label', 'new', '--token-lifetime', '0'), /at least 1s/)
   await refused(rotate(...life), /--label/)
   await refused(pubring('key', 'rotate', '--resume'), /0 rotations are under way/)
   const other = shell.file('other.pem', ecKey().publicKeyPem)
@@ -133,8 +89,8 @@ test('the keys must be unambiguous', async () => {
   expect(await states()).toEqual({ old: 'on', other: 'on' })
 })
 
-test('a registered key replaces another one; rotations are listed, finished and abandoned', async () => {
-  const { old, pubring, states, list } = await createProject('registered')
+test('a registered key replaces another one; rotations are listed and abandoned', async () => {
+  const { old, pubring, list } = await createProject('registered')
   const other = shell.file('second.pem', ecKey().publicKeyPem)
   await pubring('key', 'add', other, '--label', 'second')
   const args = ['key', 'rotate', '--new', 'second', '--token-lifetime', '1h']
@@ -145,9 +101,6 @@ test('a registered key replaces another one; rotations are listed, finished and 
   await pubring(...args, '--old', old)
   const [second] = await list()
   expect(second.id).not.toBe(first.id)
-  expect((await pubring('key', 'rotation', 'finish', second.id)).code).toBe(0)
-  expect(await states()).toEqual({ old: 'off', second: 'on' })
-  expect((await pubring('key', 'rotation', 'finish', second.id)).stderr).toMatch(/is finished/)
 })
 
 test('on a terminal, it asks whether the signers are switched', async () => {
@@ -157,36 +110,18 @@ test('on a terminal, it asks whether the signers are switched', async () => {
   const ran = await shell.pubring([...args, '--token-lifetime', '1h'], { answers })
   expect(ran.code).toBe(0)
   expect(ran.stderr).toMatch(/2\. Until every verifier knows it .*left/)
-  expect((await list())[0].schedule.disableTime).toBeDefined()
+  expect((await list())[0]).toMatchObject({ state: 'finished', expireTime: expect.any(String) })
 })
 
 test('the old key is not ended without confirmation if the new key is not there to stay', async () => {
   const { pubring, rotate, list } = await createProject('guarded')
   const first = await rotate('--label', 'new', '--token-lifetime', '1h')
-  await pubring('key', 'expire', first.stdout.trim(), '1h')
-  const again = ['key', 'rotate', '--resume', '--switched', '--token-lifetime', '1h']
+  await pubring('key', 'expire', first.stdout.trim(), '2h')
+  const again = ['key', 'rotate', '--resume', '--switched']
   expect(await pubring(...again)).toMatchObject({
     code: 10,
     stderr: expect.stringMatching(/last active key of project guarded then expires[\s\S]*--yes/),
   })
-  expect((await list())[0]).not.toHaveProperty('schedule')
+  expect((await list())[0]).toMatchObject({ state: 'overlapping' })
   expect((await pubring(...again, '--yes')).code).toBe(0)
-})
-
-test('with a server that has no rotations, nothing is registered, and the error says so', async () => {
-  const requests: string[] = []
-  const older = createServer(({ method = '', url = '' }, response) => {
-    requests.push(`${method} ${url}`)
-    const problem = { type: 'x', title: 'x', status: 404, detail: 'x', code: 'route_not_found' }
-    response.writeHead(404, { 'content-type': 'application/problem+json' })
-    response.end(JSON.stringify({ ...problem, requestId: 'x' }))
-  })
-  await new Promise<void>((resolve) => older.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(older.address() as AddressInfo).port}`
-  const file = shell.file('unsent.pem', ecKey().publicKeyPem)
-  const args = ['key', 'rotate', file, '--label', 'new', '--token-lifetime', '1h', '--url', url]
-  const ran = await shell.pubring(args)
-  expect(ran.stderr).toMatch(/The server is older than rotations[\s\S]*hint: Upgrade it/)
-  expect(requests).toEqual(['GET /v1/projects/payments/rotations'])
-  older.close()
 })

@@ -125,7 +125,11 @@ test('it can be renamed, deactivated and deleted there, and the ledger tells wha
 test('a rotation is on the pages of both its keys', async () => {
   const { rotations, keys } = console_.client
   const [old, fresh] = [await register('old'), await register('new')]
-  const { id } = await rotations.start(projectId, { from: old.id, to: fresh.id })
+  const { id } = await rotations.start(projectId, {
+    from: old.id,
+    to: fresh.id,
+    tokenLifetime: 60,
+  })
   await openKey(fresh.id)
   await section('Rotation').getByText('verifiers are still loading the new key').waitFor()
   await section('Rotation').getByRole('link', { name: 'old', exact: true }).click()

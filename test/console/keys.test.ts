@@ -99,7 +99,7 @@ test('changes made elsewhere appear without reloading', async () => {
   await row(page, first).getByText('renamed').waitFor()
   await row(page, second).getByText('current', { exact: true }).waitFor()
   const third = await registered('next')
-  await console_.client.rotations.start(project, { from: second, to: third })
+  await console_.client.rotations.start(project, { from: second, to: third, tokenLifetime: 60 })
   await row(page, third)
     .getByText(/spreading · \d s/)
     .waitFor()

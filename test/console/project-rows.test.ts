@@ -66,7 +66,6 @@ test('each warning leads to where it is mended', () => {
   const place = (code: string, more: object) =>
     placeOf({ ...warning, code, ...more } as Parameters<typeof placeOf>[0])
   expect(place('key_expires', { projectId: 'p', kid: 'k' })).toBe('/projects/p/keys/k')
-  expect(place('rotation_waiting', { projectId: 'p', kid: 'k' })).toBe('/projects/p/rotate/k')
   expect(place('no_active_key', { projectId: 'p' })).toBe('/projects/p/keys')
   expect(place('api_key_expires', { apiKeyId: 'a' })).toBe('/api-keys')
 })

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { publicKeyPem } = ecKey()
   const successor = { name: 'successor', algorithm: 'ES256' as const, publicKeyPem }
   const { kid: to } = await client.keys.create(calm.id, successor)
-  await client.rotations.start(calm.id, { from: calm.kid, to })
+  await client.rotations.start(calm.id, { from: calm.kid, to, tokenLifetime: 60 })
   soon = await add('next-week', 5)
   await add('next-month', 29)
   const broken = await add('broken')

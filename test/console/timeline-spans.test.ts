@@ -156,33 +156,27 @@ test('a rotation: the old key overlaps from when the new one is trusted until it
   })
 })
 
-test('an abandoned rotation ends the overlap, a scheduled one ends the key', () => {
+test('an abandoned rotation ends the overlap', () => {
   const events = [created('old', 0), created('new', 20)]
   const rotation = { from: 'old', to: 'new', start: at(20) }
   const overlap = (more: object) => spansOf({ events, rotations: [{ ...rotation, ...more }] }).old
   expect(overlap({ end: at(30) })).toBe('trusted 0-20, overlapping 20-30, trusted 30-')
-  expect(overlap({ disableTime: at(60) })).toBe('trusted 0-20, overlapping 20-60, off 60-')
   expect(overlap({})).toBe('trusted 0-20, overlapping 20-')
 })
 
-test('rotations are read from their events; a scheduled step that waits switches nothing off', () => {
+test('rotations are read from their events', () => {
   const rotation = (days: number, type: string, changes: Event['changes']) => {
     const made = event('r', days, `rotation.${type}`, changes)
     return { ...made, subject: { type: 'rotation' as const, id: 'r' } }
   }
-  const keys = { from: { to: 'old' }, to: { to: 'new' } }
-  const started = rotation(20, 'started', keys)
-  const scheduled = rotation(21, 'scheduled', { disableTime: { to: iso(40) } })
-  const unscheduled = rotation(22, 'unscheduled', { disableTime: { from: iso(40) } })
+  const started = rotation(20, 'started', { from: { to: 'old' }, to: { to: 'new' } })
   const abandoned = rotation(30, 'abandoned', {})
   const base = [created('old', 0), created('new', 20)]
-  const old = (now: number, ...more: Event[]) =>
-    spansOf({ events: base, rotations: rotationsOf([...base, ...more]), now: at(now) }).old
-  expect(old(25, started, scheduled)).toBe('trusted 0-20, overlapping 20-40, off 40-')
-  expect(old(45, started, scheduled)).toBe('trusted 0-20, overlapping 20-')
-  expect(old(25, started, scheduled, unscheduled)).toBe('trusted 0-20, overlapping 20-')
-  expect(old(35, started, abandoned)).toBe('trusted 0-20, overlapping 20-30, trusted 30-')
-  expect(rotationsOf([scheduled])).toEqual([])
+  const old = (...more: Event[]) =>
+    spansOf({ events: base, rotations: rotationsOf([...base, ...more]), now: at(35) }).old
+  expect(old(started)).toBe('trusted 0-20, overlapping 20-')
+  expect(old(started, abandoned)).toBe('trusted 0-20, overlapping 20-30, trusted 30-')
+  expect(rotationsOf([abandoned])).toEqual([])
 })
 
 test('the delay of verifiers is read from a key after any change', () => {

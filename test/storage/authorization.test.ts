@@ -69,8 +69,6 @@ type Unauthorized =
   | 'ledger.accept'
   | 'token.exchange'
   | 'token.forget'
-  | 'rotation.step'
-  | 'rotation.wait'
 
 /** One change of each type that a request can cause; a new type does not compile without one. */
 const changes: {
@@ -109,11 +107,11 @@ const changes: {
   'rotation.start': (origin) => ({
     type: 'rotation.start',
     origin,
-    ...{ projectId, id: newId(), from: kid, to: kid, schedule: {}, jwksMaxAge },
+    ...{ projectId, id: newId(), from: kid, to: kid, tokenLifetime: 60, jwksMaxAge },
   }),
-  'rotation.schedule': (origin) => {
-    const patch = { disableTime: '2099-01-01T00:00:00.000Z' }
-    return { type: 'rotation.schedule', origin, ...rotation(), patch, jwksMaxAge }
+  'rotation.update': (origin) => {
+    const patch = { tokenLifetime: 120 }
+    return { type: 'rotation.update', origin, ...rotation(), patch, jwksMaxAge }
   },
   'rotation.finish': (origin) => ({
     type: 'rotation.finish',

@@ -16,11 +16,8 @@ const typeLabels: Record<string, string> = {
   'key.expired': 'Key expired',
   'key.weakness_found': 'Weakness found',
   'rotation.started': 'Rotation started',
-  'rotation.scheduled': 'Rotation scheduled',
-  'rotation.unscheduled': 'Schedule of a rotation removed',
-  'rotation.waiting': 'Scheduled step waits',
+  'rotation.updated': 'Rotation changed',
   'rotation.finished': 'Rotation finished',
-  'rotation.key_deleted': 'Old key of a rotation deleted',
   'rotation.abandoned': 'Rotation abandoned',
   'rotation.recorded': 'Rotation recorded as it is',
   'private_key.refused': 'Private key rejected',
@@ -35,7 +32,6 @@ const typeLabels: Record<string, string> = {
   'sign_in_rule.created': 'Sign-in rule created',
   'sign_in_rule.updated': 'Sign-in rule changed',
   'sign_in_rule.deleted': 'Sign-in rule deleted',
-  'person.signed_out': 'Person signed out everywhere',
   'person.deleted': 'Person erased',
   'trust_policy.created': 'Trust policy created',
   'trust_policy.updated': 'Trust policy changed',
@@ -79,15 +75,11 @@ const verbs: Record<string, string> = {
   recorded: 'Recorded as it is',
   renamed: 'Renamed',
   started: 'Started',
-  scheduled: 'Scheduled',
-  unscheduled: 'Removed the schedule of',
-  waiting: 'Could not take the scheduled step of',
   finished: 'Finished',
   key_deleted: 'Deleted the old key in',
   abandoned: 'Abandoned',
   accepted: 'Accepted',
   ended: 'Ended',
-  signed_out: 'Signed out everywhere',
 }
 
 const verbOf = (type: string) => verbs[type] ?? verbs[type.replace(/.*\./, '')]
@@ -136,19 +128,14 @@ export function sentenceText(event: Event, name: string | undefined): string {
 }
 
 function rotationSentence({ type, subject, changes = {} }: Event, nameOf: NameOf): Sentence {
-  const { from, to, disableTime, deleteTime, waitingReason } = changes
+  const { from, to, tokenLifetime } = changes
   const label = (kid: string) => nameOf(kid) ?? `${kid.slice(0, 8)}…`
-  const times = [
-    disableTime?.to && `deactivation at ${format(disableTime.to)}`,
-    deleteTime?.to && `deletion at ${format(deleteTime.to)}`,
-  ].filter(Boolean)
   const name = from?.to === undefined ? nameOf(subject.id) : label(String(from.to))
   const parts = [
     to?.to !== undefined && `to “${label(String(to.to))}”`,
-    times.length > 0 && `(${times.join(', ')})`,
-    waitingReason?.to !== undefined && `(${waitingReason.to})`,
+    tokenLifetime?.to !== undefined && `(token lifetime ${tokenLifetime.to} s)`,
   ].filter(Boolean)
-  const verb = verbOf(type) ?? typeLabel(type)
+  const verb = verbOf(type) ?? 'Changed'
   return { verb, noun: 'rotation of key', ...(name && { name }), rest: parts.join(' ') }
 }
 
@@ -208,7 +195,6 @@ function format(value: string | number | boolean | undefined): string {
 /** Selects the icon and the color of an event. */
 export function toneOf({ type, changes }: Event): 'added' | 'removed' | 'alarming' | 'neutral' {
   if (type === 'key.weakness_found' || type === 'private_key.refused') return 'alarming'
-  if (type === 'rotation.waiting') return 'alarming'
   if (type.endsWith('.deleted') || changes?.active?.to === false) return 'removed'
   if (type.endsWith('.created') || changes?.active?.to === true) return 'added'
   return 'neutral'

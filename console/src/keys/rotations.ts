@@ -1,6 +1,5 @@
-import type { Client, Project, Rotation, RotationUpdate } from '../../../client/src/index.ts'
+import type { Client, Project, Rotation, RotationCreate } from '../../../client/src/index.ts'
 import type { ApiRequest } from '../components/curl.tsx'
-import { localTime } from '../components/times.tsx'
 import { useApi, useChange } from '../session/api.ts'
 import { useRefreshAt } from './refresh.ts'
 
@@ -8,13 +7,11 @@ import { useRefreshAt } from './refresh.ts'
 export const isUnderWay = ({ state }: Rotation): boolean =>
   state === 'spreading' || state === 'overlapping'
 
-/** What happens or is to be done next in a rotation that is under way, as the end of a sentence. */
-export function nextStep({ state, schedule }: Rotation): string {
-  if (schedule?.waitingReason !== undefined) return 'a scheduled step waits for a decision.'
-  if (state === 'spreading') return 'verifiers are still loading the new key.'
-  if (schedule?.disableTime === undefined) return 'switch the signer to the new key.'
-  return `the old key is deactivated at ${localTime(schedule.disableTime)}.`
-}
+/** What is to be done next in a rotation that is under way, as the end of a sentence. */
+export const nextStep = ({ state }: Rotation): string =>
+  state === 'spreading'
+    ? 'verifiers are still loading the new key.'
+    : 'switch the signer to the new key.'
 
 /** The rotations of a project: those under way first, then the ended ones, each newest first. */
 export function useRotations(projectId: string | undefined) {
@@ -23,11 +20,7 @@ export function useRotations(projectId: string | undefined) {
     (client, signal) => client.rotations.list(projectId ?? '', { signal }),
     { enabled: projectId !== undefined },
   )
-  const times = query.data?.flatMap(({ convergedTime, schedule }) => [
-    convergedTime,
-    schedule?.disableTime,
-    schedule?.deleteTime,
-  ])
+  const times = query.data?.flatMap(({ convergedTime, expireTime }) => [convergedTime, expireTime])
   useRefreshAt('rotations', projectId, times ?? [])
   return query
 }
@@ -44,21 +37,24 @@ export function useRotationChanges({ projectId, id }: Rotation) {
     run: () => change(send),
   })
   return {
-    schedule: (body: RotationUpdate) =>
-      requestOf({ method: 'PATCH', path, body }, (client) =>
-        client.rotations.schedule(projectId, id, body),
-      ),
-    finish: (decision: { descendants?: boolean }) =>
-      requestOf({ method: 'POST', path: `${path}/finish` }, (client) =>
-        client.rotations.finish(projectId, id, decision),
-      ),
+    /** With another token lifetime, if one is given. */
+    finish: (tokenLifetime: number | undefined) =>
+      requestOf({ method: 'POST', path: `${path}/finish` }, async (client) => {
+        if (tokenLifetime !== undefined) {
+          await client.rotations.update(projectId, id, { tokenLifetime })
+        }
+        await client.rotations.finish(projectId, id)
+      }),
     abandon: () =>
       requestOf({ method: 'DELETE', path }, (client) => client.rotations.abandon(projectId, id)),
   }
 }
 
 /** Starts the rotation of a key; the function takes the kid of the new one. */
-export function useRotationStart({ id: projectId }: Project, from: string) {
+export function useRotationStart(
+  { id: projectId }: Project,
+  rotation: Pick<RotationCreate, 'from' | 'tokenLifetime'>,
+) {
   const change = useRotationChange(projectId)
-  return (to: string) => change((client) => client.rotations.start(projectId, { from, to }))
+  return (to: string) => change((client) => client.rotations.start(projectId, { ...rotation, to }))
 }

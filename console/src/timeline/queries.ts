@@ -16,8 +16,6 @@ const types = [
   'key.recorded',
   'rotation.started',
   'rotation.recorded',
-  'rotation.scheduled',
-  'rotation.unscheduled',
   'rotation.abandoned',
 ]
 

@@ -7,7 +7,7 @@ import { type Life, type ListedKey, toTime, type Version, versionsOf } from './v
  * - `trusted`: published and known to every verifier that honors the cache headers;
  * - `overlapping`: trusted, and superseded by a rotation whose new key is trusted too;
  * - `expiring`: trusted, in the last 30 days before its expiry;
- * - `off`: switched off, or about to be by a scheduled step of a rotation;
+ * - `off`: switched off;
  * - `expired`;
  * - `unknown`: registered, but the events of that time have not been read.
  */
@@ -41,8 +41,6 @@ export type RotationSpan = {
   to: string
   start: number
   end?: number
-  /** When the old key is scheduled to be switched off. */
-  disableTime?: number
 }
 
 export type BarInput = Pick<Life, 'completeSince' | 'now'> & {
@@ -71,7 +69,7 @@ export function keyBars(input: BarInput): KeyBar[] {
   const byKid = new Map(bars.map((bar) => [bar.kid, bar]))
   for (const rotation of rotations) {
     const [from, to] = [byKid.get(rotation.from), byKid.get(rotation.to)]
-    if (from && to) from.spans = markRotation(from.spans, to.spans, { ...rotation, now: input.now })
+    if (from && to) from.spans = markRotation(from.spans, to.spans, rotation)
   }
   return bars.sort((one, other) => startOf(one) - startOf(other))
 }
@@ -92,14 +90,13 @@ export function rotationsOf(events: Event[]): RotationSpan[] {
   const rotations = new Map<string, RotationSpan>()
   for (const { type, time, subject, changes = {} } of events) {
     if (subject.type !== 'rotation') continue
-    const { from, to, disableTime } = changes
+    const { from, to } = changes
     if (from?.to !== undefined && to?.to !== undefined) {
       const keys = { from: String(from.to), to: String(to.to) }
       rotations.set(subject.id, { ...keys, start: Date.parse(time) })
     }
     const rotation = rotations.get(subject.id)
     if (rotation === undefined) continue
-    if (disableTime !== undefined) rotation.disableTime = toTime(disableTime.to)
     if (type === 'rotation.abandoned') rotation.end = Date.parse(time)
   }
   return [...rotations.values()]
@@ -208,19 +205,12 @@ function markSpreading(spans: Span[], spreadMs: number): Span[] {
 }
 
 /** The spans of the old key of a rotation, given those of its new key. */
-function markRotation(
-  from: Span[],
-  to: Span[],
-  rotation: RotationSpan & Pick<BarInput, 'now'>,
-): Span[] {
-  const { start, now, end = Number.POSITIVE_INFINITY, disableTime = end } = rotation
+function markRotation(from: Span[], to: Span[], rotation: RotationSpan): Span[] {
+  const { start, end = Number.POSITIVE_INFINITY } = rotation
   const trusted = to.find((span) => isTrusted(span.state) && span.to > start)
   if (trusted === undefined) return from
   const overlap = { from: Math.max(start, trusted.from), to: end }
-  const marked = paint(from, { state: 'overlapping', ...overlap }, isTrusted)
-  // A scheduled step in the past was taken, and then an event says so, or it waits.
-  if (disableTime <= now || disableTime >= end) return marked
-  return paint(marked, { state: 'off', from: disableTime, to: end }, isPublished)
+  return paint(from, { state: 'overlapping', ...overlap }, isTrusted)
 }
 
 const isTrusted = (state: SpanState) => isPublished(state) && state !== 'spreading'

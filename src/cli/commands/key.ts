@@ -124,13 +124,13 @@ function registerRotations(key: Command, terminal: Terminal): void {
   const rotate = sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey)
   addProjectCommand(key, 'rotate', 'Replace a key step by step, so that no token fails to verify', {
     notes: [
-      'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then schedules the old key to be deactivated once its last token has expired. The server does that by itself. Until then, --resume with another --token-lifetime or --delete changes the schedule.',
+      'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then lets the old key expire once its last token has.',
       'Stop it at any time with Ctrl-C. The server keeps the state: anyone resumes with --resume, on any machine. Without a terminal it stops before the signer must switch; resume it with --switched.',
       'With --self, a service replaces its own key without an API key: it writes a new key pair next to FILE, which stays as it is, signs a request with the current key to register the new one, and waits. The project needs a trust policy for this, and must be named by its id. A writer must deactivate the old key.',
     ].join('\n\n'),
     examples: [
       'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',
-      'pubring key rotate --resume --switched --token-lifetime 15m --delete',
+      'pubring key rotate --resume --switched',
       'pubring key rotate --self private.pem --project PROJECT-ID',
     ],
   })
@@ -149,10 +149,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
     )
     .addOption(
       new Option('--self <file>', 'The current private key, which vouches for a new one').conflicts(
-        [
-          ...['old', 'new', 'resume', 'switched', 'tokenLifetime'],
-          ...['delete', 'descendants', 'algorithm', 'yes'],
-        ],
+        [...['old', 'new', 'resume', 'switched', 'tokenLifetime', 'algorithm', 'yes']],
       ),
     )
     .option(
@@ -166,8 +163,6 @@ function registerRotations(key: Command, terminal: Terminal): void {
       '--token-lifetime <time>',
       'Lifetime of tokens: the old key stays active this long after the switch',
     )
-    .option('--delete [time]', 'Also delete the old key, this long after its end; default: 1d')
-    .addOption(descendantsOption())
     .addOption(yesOption())
     .action(async function (file, flags) {
       if (flags.self === undefined) await rotate.call(this, file, flags)
@@ -177,15 +172,9 @@ function registerRotations(key: Command, terminal: Terminal): void {
   const rotation = addGroup(key, 'rotation', 'Manage the rotations of a project')
   addProjectCommand(rotation, 'list', 'List rotations: those under way first, the newest first', {
     notes:
-      'In a pipe: id, old kid, new kid, state, convergedTime, disableTime, deleteTime, who started it, tab-separated.',
+      'In a pipe: id, old kid, new kid, state, convergedTime, expireTime of the old key, who started it, tab-separated.',
     examples: ['pubring key rotation list'],
   }).action(sessionAction(terminal, async () => (await loadRotations()).listRotations))
-  addProjectCommand(rotation, 'finish', 'Deactivate the old key of a rotation now', {
-    examples: ['pubring key rotation finish ID'],
-  })
-    .argument('<rotation>', 'Id, or the beginning of an id if unique')
-    .addOption(descendantsOption())
-    .action(sessionAction(terminal, async () => (await loadRotations()).finishRotation))
   addProjectCommand(rotation, 'abandon', 'Give up a rotation; the keys stay as they are', {
     examples: ['pubring key rotation abandon ID'],
   })

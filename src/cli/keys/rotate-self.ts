@@ -145,7 +145,7 @@ async function finish(
       '2. Every verifier that honors the cache headers knows the new key.',
       `3. Now switch the signer to ${next.file}: ${details.jwsAlgorithm}, kid ${details.publishedKid ?? kid}.`,
       `   Once every signer uses it: ${move}`,
-      `4. “${old.label}” stays active until a caller with the role writer ends it: pubring key rotate --new ${kid} --old ${old.id} --project ${session.project} --switched --token-lifetime TIME`,
+      `4. “${old.label}” stays active until a caller with the role writer ends it: pubring key rotate --new ${kid} --old ${old.id} --project ${session.project} --token-lifetime TIME`,
     ].join('\n'),
   )
 }

@@ -1,4 +1,5 @@
 import type { JwtKey, Rotation } from '../../../client/src/index.ts'
+import { isoTime } from '../../core/times.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import type { Session } from '../connection/session.ts'
 import { ask, type YesFlag } from '../terminal/confirm.ts'
@@ -6,17 +7,16 @@ import { CommandError, usageError } from '../terminal/failures.ts'
 import { isInteractive, quoteForShell, toFlag } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
-import { type DescendantsFlag, decisionOf } from './changes.ts'
 import type { PublicKeyFile } from './conversion.ts'
 import { readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
 import { parseAlgorithm } from './kinds.ts'
 import { confirmPatch } from './last-active.ts'
-import { findRotation, readRotations } from './rotations.ts'
+import { findRotation } from './rotations.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
-interface KeyRotateFlags extends ConnectionFlags, YesFlag, DescendantsFlag {
+interface KeyRotateFlags extends ConnectionFlags, YesFlag {
   /** Without an id: the only rotation under way. */
   resume?: string | true
   label?: string
@@ -25,8 +25,6 @@ interface KeyRotateFlags extends ConnectionFlags, YesFlag, DescendantsFlag {
   algorithm?: string
   switched?: true
   tokenLifetime?: string
-  /** Without a time: after a day. */
-  delete?: string | true
 }
 
 /** Replaces a key by a new one. All state is on the server: anyone can go on with it. */
@@ -35,18 +33,18 @@ export async function rotateKey(
   file: string | undefined,
   flags: KeyRotateFlags,
 ): Promise<void> {
-  for (const option of ['tokenLifetime', 'delete'] as const) lifetimeOf(flags, option)
+  const tokenLifetime = tokenLifetimeOf(flags)
   parseAlgorithm(flags.algorithm)
   if (file !== undefined && flags.resume !== undefined) {
     throw usageError('--resume takes no file: the rotation has its new key.')
   }
   const rotation =
     flags.resume === undefined
-      ? await begin(session, file, flags)
+      ? await begin(session, file, { ...flags, tokenLifetime })
       : await findRotation(session, flags.resume)
   const signal = session.terminal.interruptSignal()
   try {
-    report(session, await proceed(session, rotation, flags, signal))
+    report(session, await proceed(session, rotation, { ...flags, tokenLifetime }, signal))
   } catch (error) {
     if (!isInterruption(error, signal)) throw error
     const hints = [`Resume with: ${resumeCommand(session, rotation)}`]
@@ -54,30 +52,30 @@ export async function rotateKey(
   }
 }
 
-/** Seconds of an option; undefined if it has no value. Throws a usage error. */
-function lifetimeOf(flags: KeyRotateFlags, option: 'tokenLifetime' | 'delete'): number | undefined {
-  const value = flags[option]
-  return typeof value === 'string' ? parseDurationOption(value, toFlag(option)) : undefined
+/** In seconds; undefined without the option. Throws a usage error. */
+function tokenLifetimeOf({ tokenLifetime }: KeyRotateFlags): number | undefined {
+  if (tokenLifetime === undefined) return undefined
+  const seconds = parseDurationOption(tokenLifetime, toFlag('tokenLifetime'))
+  if (seconds === 0) throw usageError('--token-lifetime must be at least 1s.')
+  return seconds
 }
 
+type Flags = Omit<KeyRotateFlags, 'tokenLifetime'> & { tokenLifetime: number | undefined }
+
 /** Step 1: registers the new key unless it is there, and starts the rotation unless it is under way. */
-async function begin(
-  session: Session,
-  file: string | undefined,
-  flags: KeyRotateFlags,
-): Promise<Rotation> {
+async function begin(session: Session, file: string | undefined, flags: Flags): Promise<Rotation> {
   const { client, project, notify } = session
+  const { tokenLifetime } = flags
   if ((file === undefined) === (flags.new === undefined)) {
     throw usageError('Name the file of the new public key, or pass --new, --resume or --self.')
   }
-  if (flags.tokenLifetime === undefined) {
+  if (tokenLifetime === undefined) {
     throw usageError('--token-lifetime is missing: how long your tokens are valid.')
   }
   // First, as it must be no private key.
   const key = file === undefined ? undefined : await readPublicKeyFile(file, session.terminal)
   if (key?.converted !== undefined) notify(key.converted)
-  // Before anything is registered, as an older server has none.
-  const rotations = await readRotations(session)
+  const rotations = await client.rotations.list(project)
   const keys = await client.keys.list(project)
   const next = key && (await registered(session, key, keys, flags))
   const to = next ?? findKey(session, keys, flags.new ?? '').id
@@ -92,7 +90,7 @@ async function begin(
     return known
   }
   const old = flags.old === undefined ? onlyActive(others) : findKey(session, others, flags.old)
-  const rotation = await client.rotations.start(project, { from: old.id, to })
+  const rotation = await client.rotations.start(project, { from: old.id, to, tokenLifetime })
   notify(`1. The key ${to} replaces “${old.label}”: rotation ${rotation.id}.`)
   return rotation
 }
@@ -102,7 +100,7 @@ async function registered(
   session: Session,
   key: PublicKeyFile,
   keys: readonly JwtKey[],
-  { label, algorithm, old }: KeyRotateFlags,
+  { label, algorithm, old }: Flags,
 ): Promise<string> {
   const { publicKeyPem } = await requireAccepted(session, key)
   const present = keys.find((each) => each.publicKeyPem === publicKeyPem)
@@ -126,24 +124,18 @@ function onlyActive(keys: readonly JwtKey[]): JwtKey {
   throw usageError('Several keys are active: choose the one to replace.', ...hints)
 }
 
-/** Steps 2 to 4, without those that are done. Servers take the last ones by themselves. */
+/** Steps 2 to 4, without those that are done. */
 async function proceed(
   session: Session,
   rotation: Rotation,
-  flags: KeyRotateFlags,
+  flags: Flags,
   signal: AbortSignal,
 ): Promise<Rotation> {
   const { client, project, notify } = session
-  const { id, to, state, convergedTime, schedule } = rotation
-  const isWaiting = schedule?.waitingReason !== undefined
-  if (isWaiting) notify(`   ${schedule.waitingDetail}`)
-  if (state === 'finished' || (schedule && !isWaiting)) {
-    const { resume, tokenLifetime, delete: deletion } = flags
-    const changed = state === 'finished' ? deletion : (tokenLifetime ?? deletion)
-    // The same command run again, without --resume, postpones nothing.
-    const isChange = resume !== undefined && changed !== undefined
-    return isChange ? scheduleEnd(session, rotation, flags) : rotation
-  }
+  const { id, from, to, state, convergedTime, tokenLifetime: before } = rotation
+  if (state === 'finished' || state === 'abandoned') return rotation
+  const { tokenLifetime = before } = flags
+  if (tokenLifetime !== before) await client.rotations.update(project, id, { tokenLifetime })
   if (convergedTime === undefined) {
     throw new CommandError('conflict', 'The new key is inactive.', {
       code: 'key_inactive',
@@ -153,46 +145,17 @@ async function proceed(
   await waitUntil(session, Date.parse(convergedTime), '2. Until every verifier knows it', signal)
   notify('2. Every verifier that honors the cache headers knows the new key.')
   if (!(await isSignerSwitched(session, rotation, flags))) return client.rotations.get(project, id)
-  if (flags.tokenLifetime === undefined) {
-    throw usageError('--token-lifetime is missing: how long your tokens are valid.')
-  }
-  return scheduleEnd(session, rotation, flags)
+  const expireTime = isoTime(session.now() + tokenLifetime * 1_000)
+  const keys = await client.keys.list(project)
+  await confirmPatch(session, keys, [from, { expireTime }], flags)
+  return client.rotations.finish(project, id)
 }
-
-/** Step 4. Without `--token-lifetime`, the end of the old key stays as it is. */
-async function scheduleEnd(
-  session: Session,
-  { id, from, state, schedule }: Rotation,
-  flags: KeyRotateFlags,
-): Promise<Rotation> {
-  const { client, project } = session
-  const isFinished = state === 'finished'
-  const seconds = isFinished ? 0 : lifetimeOf(flags, 'tokenLifetime')
-  if (!isFinished && seconds !== undefined) {
-    const keys = await client.keys.list(project)
-    await confirmPatch(session, keys, [from, { active: false }], flags)
-    if (seconds === 0) await client.rotations.finish(project, id, decisionOf(flags))
-  }
-  const end =
-    seconds === undefined
-      ? Date.parse(schedule?.disableTime ?? '')
-      : session.now() + seconds * 1_000
-  const deleteTime = end + (lifetimeOf(flags, 'delete') ?? defaultDeletion) * 1_000
-  const patch = {
-    ...(seconds ? { disableTime: new Date(end).toISOString(), ...decisionOf(flags) } : {}),
-    ...(flags.delete === undefined ? {} : { deleteTime: new Date(deleteTime).toISOString() }),
-  }
-  return client.rotations.schedule(project, id, patch)
-}
-
-/** Seconds. Longer than any verifier is known to keep a key. */
-const defaultDeletion = 86_400
 
 /** Step 3. */
 async function isSignerSwitched(
   { client, project, terminal, notify }: Session,
   { to }: Rotation,
-  { switched }: KeyRotateFlags,
+  { switched }: Flags,
 ): Promise<boolean> {
   if (switched === true) return true
   const { details } = await client.keys.get(project, to)
@@ -202,30 +165,26 @@ async function isSignerSwitched(
 }
 
 function report(session: Session, rotation: Rotation): void {
-  const { id, state, from, to, schedule, endTime } = rotation
+  const { state, from, to, expireTime, endTime } = rotation
   session.print({ ...rotation, kid: to, old: from }, () => `${to}\n`)
-  const next = schedule?.disableTime
-  const deletion = schedule?.deleteTime
-  const lines = [
-    state === 'finished' && `4. The old key, ${from}, is off since ${endTime}.`,
-    next && `4. The server deactivates the old key, ${from}, at ${next}: rotation ${id}.`,
-    deletion && `   It deletes that key at ${deletion}.`,
-    state === 'overlapping' &&
-      next === undefined &&
-      `   Once every signer uses it, run: ${resumeCommand(session, rotation)}`,
-  ]
-  for (const line of lines) if (typeof line === 'string') session.notify(line)
+  if (state === 'finished') {
+    const end = expireTime === undefined ? `is off since ${endTime}` : `expires at ${expireTime}`
+    session.notify(`4. The old key, ${from}, ${end}.`)
+  } else if (state === 'overlapping') {
+    const resume = resumeCommand(session, rotation)
+    session.notify(
+      `   Once every signer uses it, run: ${resume}\n   Without a terminal, confirm that with --switched.`,
+    )
+  }
 }
 
+/** Without `--switched`: only who has switched the signer can say so. */
 function resumeCommand({ project, flags }: Session, { id }: Rotation): string {
-  const given: KeyRotateFlags = flags ?? {}
-  const { tokenLifetime = 'TIME', delete: deletion, descendants, url, profile, apiKeyFile } = given
-  const kept = { delete: deletion, descendants, url, profile, apiKeyFile }
-  const words = Object.entries({ project, tokenLifetime, ...kept }).flatMap(([name, value]) => {
-    if (value === undefined) return []
-    return value === true ? [toFlag(name)] : [toFlag(name), quoteForShell(value)]
-  })
-  return ['pubring key rotate --resume', id, '--switched', ...words].join(' ')
+  const { url, profile, apiKeyFile }: ConnectionFlags = flags ?? {}
+  const words = Object.entries({ project, url, profile, apiKeyFile }).flatMap(([name, value]) =>
+    value === undefined ? [] : [toFlag(name), quoteForShell(value)],
+  )
+  return ['pubring key rotate --resume', id, ...words].join(' ')
 }
 
 export function isInterruption(error: unknown, signal: AbortSignal): boolean {

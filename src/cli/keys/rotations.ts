@@ -1,45 +1,25 @@
 import type { Rotation } from '../../../client/src/index.ts'
 import { pickOne } from '../connection/pick.ts'
-import { type Session, unless } from '../connection/session.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
+import type { Session } from '../connection/session.ts'
+import { usageError } from '../terminal/failures.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
-import { type DescendantsFlag, decisionOf } from './changes.ts'
 
 const columns: readonly Column<Rotation>[] = [
   { heading: 'ID', value: ({ id }) => id, id: true },
   { heading: 'OLD', value: ({ from }) => from, id: true },
   { heading: 'NEW', value: ({ to }) => to, id: true },
-  {
-    heading: 'STATE',
-    value: ({ state, schedule }) => (schedule?.waitingReason ? 'waiting' : state),
-  },
+  { heading: 'STATE', value: ({ state }) => state },
   timeColumn('CONVERGES', ({ convergedTime }) => convergedTime),
-  timeColumn('DISABLES', ({ schedule }) => schedule?.disableTime),
-  timeColumn('DELETES', ({ schedule }) => schedule?.deleteTime),
+  timeColumn('OLD KEY EXPIRES', ({ expireTime }) => expireTime),
   { heading: 'STARTED BY', value: ({ startedBy }) => startedBy.name, cut: true },
 ]
 
 export async function listRotations(session: Session): Promise<void> {
   const { client, project, terminal, print, notify } = session
-  const rotations = await readRotations(session)
+  const rotations = await session.client.rotations.list(session.project)
   const kids = (await client.keys.list(project)).map(({ id }) => id)
   print(rotations, () => formatTable(terminal, columns, rotations, kids))
   if (rotations.length === 0) notify(`Project ${project} has no rotations.`)
-  for (const { id, schedule } of rotations) {
-    if (schedule?.waitingDetail) notify(`${id} waits. ${schedule.waitingDetail}`)
-  }
-}
-
-/** Deactivates the old key now. */
-export async function finishRotation(
-  session: Session,
-  ref: string,
-  flags: DescendantsFlag,
-): Promise<void> {
-  const { client, project, print, notify } = session
-  const { id, from } = await findRotation(session, ref)
-  print(await client.rotations.finish(project, id, decisionOf(flags)))
-  notify(`Deactivated the old key, ${from}.`)
 }
 
 export async function abandonRotation(session: Session, ref: string): Promise<void> {
@@ -51,7 +31,7 @@ export async function abandonRotation(session: Session, ref: string): Promise<vo
 
 /** The rotation with this id or beginning of one; without: the only one under way. */
 export async function findRotation(session: Session, ref: string | true): Promise<Rotation> {
-  const rotations = await readRotations(session)
+  const rotations = await session.client.rotations.list(session.project)
   const listHint = 'pubring key rotation list shows the rotations of the project.'
   if (ref === true) {
     const open = rotations.filter(({ state }) => /^(spreading|overlapping)$/.test(state))
@@ -67,15 +47,5 @@ export async function findRotation(session: Session, ref: string | true): Promis
     missing: `Project ${session.project} has no rotation`,
     code: 'rotation_not_found',
     listHint,
-  })
-}
-
-/** Those of the project; throws a failure of its own for a server that has none. */
-export async function readRotations({ client, project }: Session): Promise<Rotation[]> {
-  const rotations = await unless('route_not_found', client.rotations.list(project))
-  if (rotations !== undefined) return rotations
-  throw new CommandError('failed', 'The server is older than rotations on the server.', {
-    code: 'route_not_found',
-    hints: ['Upgrade it, or rotate by hand: key add, key expire, key delete.'],
   })
 }

@@ -1,6 +1,5 @@
 import { PubringError } from '../../errors.ts'
 import type { Origin } from '../ledger/changes.ts'
-import type { RotationAuthor } from '../records.ts'
 import { isoTime } from '../times.ts'
 import type { Caller } from './callers.ts'
 
@@ -15,23 +14,13 @@ export function signedInRecently({ signInTime }: { signInTime?: string }, now: n
   return signInTime !== undefined && signInTime > isoTime(now - recentSignInSeconds * 1_000)
 }
 
-/** Whether the caller has a session whose holder did not sign in recently. */
-export function lacksRecentSignIn(caller: Caller | undefined, { time }: Origin): boolean {
-  const session = caller?.session
-  return session !== undefined && !signedInRecently(session, Date.parse(time))
-}
-
 /**
  * Throws `recent_sign_in_required` for a session whose holder did not sign in recently, so that a
- * session left open, or its stolen cookie, is not enough for what is hard to undo. API keys pass. A
- * scheduled step has no caller: its author must have signed in recently before they scheduled it.
+ * session left open, or its stolen cookie, is not enough for what is hard to undo. API keys pass.
  */
-export function requireRecentSignIn(
-  caller: Caller | undefined,
-  origin: Origin,
-  scheduledBy?: RotationAuthor,
-): void {
-  if (!scheduledBy?.lacksRecentSignIn && !lacksRecentSignIn(caller, origin)) return
+export function requireRecentSignIn(caller: Caller | undefined, { time }: Origin): void {
+  const session = caller?.session
+  if (session === undefined || signedInRecently(session, Date.parse(time))) return
   throw new PubringError(
     'recent_sign_in_required',
     `This operation needs a sign-in within the last ${recentSignInSeconds / 60} minutes. Sign in again and repeat it.`,

@@ -36,8 +36,6 @@ export function expiringKey(expireTime: string, time: string): WarningKind {
 
 export const withoutActiveKey: WarningKind = { code: 'no_active_key', severity: 'warning' }
 
-export const rotationWaiting: WarningKind = { code: 'rotation_waiting', severity: 'warning' }
-
 /** The warnings about the keys of one project. The census of storage counts by the same rules. */
 export function keyWarnings(keys: readonly KeyState[], time: string): Warning[] {
   const active = keys.filter((key) => isActive(key, time))
@@ -84,14 +82,6 @@ export function liveRotations(
   return rotations.flatMap((rotation) => {
     const from = byId.get(rotation.fromKid)
     return from === undefined || isExpired(from, time) ? [] : [{ ...rotation, from }]
-  })
-}
-
-export function rotationWarnings(rotations: ReturnType<typeof liveRotations>): Warning[] {
-  return rotations.flatMap(({ projectId, fromKid: kid, from: { label }, waitingReason }) => {
-    if (waitingReason === undefined) return []
-    const detail = `The next step of its rotation is due and was not taken (${waitingReason}). Finish the rotation, schedule the step anew or abandon it.`
-    return [{ ...rotationWaiting, projectId, kid, label, detail }]
   })
 }
 

@@ -8,7 +8,7 @@ import { isActive, isExpired } from '../expiry.ts'
 import type { KeyStatistics } from '../keys/statistics.ts'
 import type { KeyState } from '../records.ts'
 import { now } from '../times.ts'
-import { apiKeyWarnings, keyWarnings, liveRotations, rotationWarnings, urgency } from './rules.ts'
+import { apiKeyWarnings, keyWarnings, liveRotations, urgency } from './rules.ts'
 import { projectNames } from './search.ts'
 
 /** The most that are listed. */
@@ -30,7 +30,7 @@ export async function listWarnings(
   const administered = projectsWith(grants, 'admin')
   const apiKeys = administered.length === 0 ? [] : await store.listApiKeys(administered)
   const warnings = [
-    ...projects.flatMap((id) => projectWarnings(states(id), time)),
+    ...projects.flatMap((id) => keyWarnings(states(id).keys, time)),
     ...apiKeys.flatMap((apiKey) => apiKeyWarnings(apiKey, time)),
   ]
   const shown = warnings.sort(compareUrgency).slice(0, maxWarnings)
@@ -54,8 +54,11 @@ export async function projectHealth(
   return ids.map((projectId) => healthOf(projectId, states(projectId), time))
 }
 
-function healthOf(projectId: string, state: ProjectState, time: string): ProjectHealth {
-  const { keys, rotations } = state
+function healthOf(
+  projectId: string,
+  { keys, rotations }: ProjectState,
+  time: string,
+): ProjectHealth {
   const active = keys.filter((key) => isActive(key, time))
   const expired = keys.filter((key) => isExpired(key, time))
   const [next] = active.flatMap(({ expireTime }) => expireTime ?? []).sort()
@@ -68,17 +71,13 @@ function healthOf(projectId: string, state: ProjectState, time: string): Project
     },
     ...present({ nextExpireTime: next }),
     rotations: rotations.length,
-    warnings: projectWarnings(state, time).length,
+    warnings: keyWarnings(keys, time).length,
   }
 }
 
 interface ProjectState {
   keys: KeyState[]
   rotations: ReturnType<typeof liveRotations>
-}
-
-function projectWarnings({ keys, rotations }: ProjectState, time: string): Warning[] {
-  return [...keyWarnings(keys, time), ...rotationWarnings(rotations)]
 }
 
 async function readStates(

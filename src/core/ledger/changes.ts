@@ -4,7 +4,7 @@ import type { RotationUpdate } from '../../contract/rotations.ts'
 import type { SignInRuleUpdate } from '../../contract/sign-in/rules.ts'
 import type { ClaimValue } from '../../contract/trust/conditions.ts'
 import type { TrustPolicyUpdate } from '../../contract/trust/policies.ts'
-import type { ErrorCode, FieldError } from '../../errors.ts'
+import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Access, Credential } from '../access/grants.ts'
@@ -183,15 +183,11 @@ export type Change =
     }
   | { type: 'key.pass_audit'; projectId: string; kids: string[]; rules: string; time: string }
   /** `from` and `to`: ids or `publishedKid`s. */
-  | (RotationChange<'start'> & { from: string; to: string; schedule: RotationUpdate })
-  | (RotationChange<'schedule'> & { ifMatch?: string; patch: RotationUpdate })
-  /** Deactivates the old key. */
-  | (RotationChange<'finish'> & { descendants?: boolean })
+  | (RotationChange<'start'> & { from: string; to: string; tokenLifetime: number })
+  | (RotationChange<'update'> & { ifMatch?: string; patch: RotationUpdate })
+  /** Sets the `expireTime` of the old key. */
+  | RotationChange<'finish'>
   | (RotationChange<'abandon'> & { ifMatch?: string })
-  /** Takes the scheduled step that is due, with the rights of its author, who is the actor. */
-  | (RotationChange<'step'> & { authorId: string })
-  /** Leaves the step that is due to a caller, since its author could not take it. */
-  | (RotationChange<'wait'> & { authorId: string; reason: ErrorCode })
   | {
       type: 'private_key.refuse'
       origin: Origin

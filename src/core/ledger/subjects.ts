@@ -101,14 +101,9 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     members: (rotation) => ({
       from: rotation.fromKid,
       to: rotation.toKid,
-      disableTime: rotation.disableTime,
-      deleteTime: rotation.deleteTime,
-      descendants: rotation.descendants,
-      waitingReason: rotation.waitingReason,
+      tokenLifetime: rotation.tokenLifetime,
       outcome: rotation.outcome,
-      scheduledStep: rotation.scheduledStep,
     }),
-    // With the author, whose rights the scheduled steps need.
     stored: ({ contradicted: _contradicted, ...rotation }) => rotation,
   },
   api_key: {

@@ -7,7 +7,6 @@ import { createEventFeed, eventStreamPlaces } from '../ledger/feed.ts'
 import { createRevisionWatch } from '../ledger/revision-watch.ts'
 import { createLog } from '../log/log.ts'
 import { createWitnesses } from '../log/witnesses.ts'
-import { createRotationSchedule } from '../rotations/due-steps.ts'
 import { createLiveKeySets, heldRequestPlaces } from './held-requests.ts'
 import { createPublishedNames } from './names.ts'
 import { createPublisher } from './publisher.ts'
@@ -22,16 +21,13 @@ export interface LiveLimits {
   eventStreams?: PlacesOptions | undefined
 }
 
-interface LiveOptions extends LiveLimits {
-  onRotationError?(error: unknown): void
-}
-
 export type LiveServices = ReturnType<typeof createLiveServices>
 
 /** The services that publish documents and events and wait for changes. */
-export function createLiveServices(context: Context, options: LiveOptions = {}) {
-  const { onRotationError = () => {} } = options
-  const { heldRequests = heldRequestPlaces, eventStreams = eventStreamPlaces } = options
+export function createLiveServices(
+  context: Context,
+  { heldRequests = heldRequestPlaces, eventStreams = eventStreamPlaces }: LiveLimits = {},
+) {
   const { store, clock, config } = context
   const publisher = createPublisher(context)
   const names = createPublishedNames(context)
@@ -50,7 +46,6 @@ export function createLiveServices(context: Context, options: LiveOptions = {}) 
   const noticed = { ...context, store: withCommitNotices(store, onCommit) }
   const witnesses = createWitnesses(config.logWitnesses, context.fetch)
   const log = createLog({ ...noticed, witnesses }, context.logSigner)
-  const rotations = createRotationSchedule(noticed, onRotationError)
   return {
     /** Its store invalidates the copies of this process before a commit resolves. */
     context: noticed,
@@ -64,7 +59,6 @@ export function createLiveServices(context: Context, options: LiveOptions = {}) 
     statistics: createKeyStatistics(context),
     /** Ends all waits and streams; later requests do not wait. */
     close() {
-      rotations.close()
       log.close()
       keySets.close()
       events.close()

@@ -1,5 +1,4 @@
 import type { Rotation, RotationCreate, RotationUpdate } from '../../contract/rotations.ts'
-import { type ErrorCode, errorTable } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
@@ -8,11 +7,11 @@ import { newId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import { changeOf, requireId } from '../managed-records.ts'
-import type { RecordReference, RotationRecord, RotationWithActors } from '../records.ts'
-import { now, parseTime } from '../times.ts'
-import { hasEnded, type RotationSituation, takeoverTime } from './schedule.ts'
+import type { KeyRecord, RecordReference, RotationRecord, RotationWithActor } from '../records.ts'
+import { now } from '../times.ts'
+import { hasEnded, type RotationSituation, takeoverTime } from './rules.ts'
 
-/** Those under way first, the newest first. */
+/** The rotations under way first, the newest first. */
 export async function listRotations(
   context: Context,
   _principal: unknown,
@@ -42,45 +41,47 @@ export async function getRotation(
   return toRotation(found, situation)
 }
 
-/** Throws `key_not_found`, `key_inactive`, `rotation_exists`, and as `patchSchedule`. */
+/** Throws `key_not_found`, `key_inactive` or `rotation_exists`. */
 export async function startRotation(
   context: RequestContext,
-  submission: Submitted<RotationCreate>,
+  { fields, malformed }: Submitted<RotationCreate>,
   projectId: string,
 ): Promise<Rotation> {
-  const { from = '', to = '' } = submission.fields
-  const schedule = await parseSchedule(context, projectId, submission, { from, to })
+  const { from = '', to = '', tokenLifetime = 0 } = fields
+  const texts = { '/from': from, '/to': to, '': malformed?.text }
+  await rejectPrivateKeys(context, texts, projectId)
+  collectFaults(malformed?.faults).throwAny()
   const id = newId()
   const change = changeOfRotation(context, { id }, projectId)
-  await context.store.commit({ type: 'rotation.start', ...change, from, to, schedule })
+  await context.store.commit({ type: 'rotation.start', ...change, from, to, tokenLifetime })
   return getRotation(context, undefined, id, projectId)
 }
 
-/** Changes what is scheduled. Throws `rotation_not_found`, and as `patchSchedule`. */
-export async function scheduleRotation(
+/** Throws `rotation_not_found` or `rotation_ended`. */
+export async function updateRotation(
   context: RequestContext,
   rotation: RecordReference,
-  submission: Submitted<RotationUpdate>,
+  { fields, malformed }: Submitted<RotationUpdate>,
   projectId: string,
 ): Promise<Rotation> {
-  const patch = await parseSchedule(context, projectId, submission)
+  await rejectPrivateKeys(context, { '': malformed?.text }, projectId)
+  collectFaults(malformed?.faults).throwAny()
   const change = changeOfRotation(context, rotation, projectId)
-  await context.store.commit({ type: 'rotation.schedule', ...change, patch })
+  await context.store.commit({ type: 'rotation.update', ...change, patch: fields })
   return getRotation(context, undefined, rotation.id, projectId)
 }
 
 /**
- * Deactivates the old key now. Throws `rotation_not_found`, `rotation_ended`, `rotation_not_ready`, and
- * as a deactivation by hand.
+ * Lets the old key expire once the last token that it signed until now has. Throws
+ * `rotation_not_found`, `rotation_ended`, `rotation_not_ready` or `recent_sign_in_required`.
  */
 export async function finishRotation(
   context: RequestContext,
   projectId: string,
   id: string,
-  descendants: boolean | undefined,
 ): Promise<Rotation> {
   const change = changeOfRotation(context, { id }, projectId)
-  await context.store.commit({ type: 'rotation.finish', ...change, ...present({ descendants }) })
+  await context.store.commit({ type: 'rotation.finish', ...change })
   return getRotation(context, undefined, id, projectId)
 }
 
@@ -99,45 +100,24 @@ function changeOfRotation(context: RequestContext, rotation: RecordReference, pr
   return { ...changeOf(context, rotation, 'rotation_not_found'), projectId, jwksMaxAge }
 }
 
-/** The schedule of a body, with all its faults, and those of the rest. */
-async function parseSchedule(
-  context: RequestContext,
-  projectId: string,
-  { fields, malformed }: Submitted<RotationUpdate>,
-  kids: { from?: string; to?: string } = {},
-): Promise<RotationUpdate> {
-  const { disableTime, deleteTime, descendants } = fields
-  const texts = { '/from': kids.from, '/to': kids.to, '': malformed?.text }
-  await rejectPrivateKeys(context, texts, projectId)
-  const { attempt, throwAny } = collectFaults(malformed?.faults)
-  const patch = {
-    ...attempt(() => parsePatch('disableTime', disableTime)),
-    ...attempt(() => parsePatch('deleteTime', deleteTime)),
-    ...present({ descendants }),
-  }
-  throwAny()
-  return patch
-}
-
-function parsePatch(field: string, value: string | null | undefined): RotationUpdate {
-  return value === undefined ? {} : { [field]: value && parseTime(value, field) }
-}
-
-function toRotation(rotation: RotationWithActors, situation: RotationSituation): Rotation {
-  const { id, projectId, fromKid: from, toKid: to, createTime, updateTime } = rotation
+function toRotation(rotation: RotationWithActor, situation: RotationSituation): Rotation {
+  const { id, projectId, fromKid: from, toKid: to, tokenLifetime } = rotation
+  const { createTime, updateTime, startedBy } = rotation
+  const oldKey = situation.keys.find((key) => key.id === from)
   return {
     id,
     projectId,
     from,
     to,
+    tokenLifetime,
     state: stateOf(rotation, situation),
     createTime,
     updateTime,
-    startedBy: rotation.startedBy,
+    startedBy,
     ...present({
       convergedTime: takeoverTime(rotation, situation),
-      schedule: scheduleOf(rotation),
-      endTime: endTimeOf(rotation, situation),
+      expireTime: oldKey?.expireTime,
+      endTime: endTimeOf(rotation, oldKey, situation),
     }),
   }
 }
@@ -149,29 +129,10 @@ function stateOf(rotation: RotationRecord, situation: RotationSituation): Rotati
 }
 
 /** It also ends when the old key expires, which is not stored. */
-function endTimeOf(rotation: RotationRecord, situation: RotationSituation): string | undefined {
-  if (rotation.endTime !== undefined || !hasEnded(rotation, situation)) return rotation.endTime
-  return situation.keys.find(({ id }) => id === rotation.fromKid)?.expireTime
-}
-
-function scheduleOf(rotation: RotationWithActors): Rotation['schedule'] {
-  const { disableTime, deleteTime, descendants, scheduledBy, waitingReason } = rotation
-  if (disableTime === undefined && deleteTime === undefined) return undefined
-  const waitingDetail = waitingReason && waitingDetailOf(waitingReason)
-  return {
-    ...present({ disableTime, deleteTime, descendants }),
-    scheduledBy,
-    ...present({ waitingReason, waitingDetail }),
-  }
-}
-
-/** Addressed to the callers who read it; the message of the error addresses the author. */
-function waitingDetailOf(reason: ErrorCode): string {
-  const cause =
-    reason === 'invalid_api_key' || reason === 'invalid_session'
-      ? 'The author of the step has lost access since they scheduled it.'
-      : reason === 'insufficient_role'
-        ? 'The author of the step no longer has the role writer in the project, or has it by another rule.'
-        : `${errorTable[reason].title}.`
-  return `${cause} Finish the rotation, schedule it anew, or abandon it.`
+function endTimeOf(
+  rotation: RotationRecord,
+  oldKey: KeyRecord | undefined,
+  situation: RotationSituation,
+): string | undefined {
+  return rotation.endTime ?? (hasEnded(rotation, situation) ? oldKey?.expireTime : undefined)
 }

@@ -2,7 +2,7 @@ import type { KeyRole, KeyRoleEntry } from '../../contract/keys.ts'
 import { isActive, isExpired } from '../expiry.ts'
 import { activationConvergedTime } from '../keys/jwks.ts'
 import type { KeyRecord, RotationRecord } from '../records.ts'
-import { hasEnded, type RotationSituation, takeoverTime } from './schedule.ts'
+import { hasEnded, type RotationSituation, takeoverTime } from './rules.ts'
 
 /** The rotations of a project, and what their rules depend on. */
 export interface RoleSituation extends RotationSituation {

@@ -13,10 +13,8 @@ import { createProject, deleteProject, renameProject } from './projects.ts'
 import {
   abandonRotation,
   finishRotation,
-  scheduleRotation,
   startRotation,
-  takeStep,
-  waitForCaller,
+  updateRotation,
 } from './rotations/rotations.ts'
 import { createSignInRule, deleteSignInRule, updateSignInRule } from './sign-in/rules.ts'
 import { createSession, deletePerson, endSessions } from './sign-in/sessions.ts'
@@ -38,11 +36,9 @@ const appliers: Appliers = {
   'key.report_weakness': reportWeakness,
   'key.pass_audit': passAudit,
   'rotation.start': startRotation,
-  'rotation.schedule': scheduleRotation,
+  'rotation.update': updateRotation,
   'rotation.finish': finishRotation,
   'rotation.abandon': abandonRotation,
-  'rotation.step': takeStep,
-  'rotation.wait': waitForCaller,
   'private_key.refuse': rejectPrivateKey,
   'api_key.create': createApiKey,
   'api_key.update': updateApiKey,

@@ -71,8 +71,7 @@ export async function reportWeakness(
     ...recordedChanges('key', key, after),
   }
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
-  const end = { step: 'disable', time: origin.time, isScheduled: false } as const
-  const ended = after === key ? [] : await endRotations(db, key, end)
+  const ended = after === key ? [] : await endRotations(db, key, 'disable', origin.time)
   await appendEvents(db, ledger, origin, [eventAbout(type, key.id, changes), ...ended])
   return { result, changed: true }
 }

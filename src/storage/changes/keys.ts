@@ -13,7 +13,7 @@ import {
 } from '../../core/keys/patches.ts'
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
-import type { KeyRecord, KeySet, RotationAuthor } from '../../core/records.ts'
+import type { KeyRecord, KeySet } from '../../core/records.ts'
 import {
   activeDescendants,
   hasActiveAncestor,
@@ -56,32 +56,25 @@ export async function updateKey(
   return storePatch(db, locked, [key, patched], { descendants, decision })
 }
 
-/**
- * What a change of a key means for others. Deactivations and deletions, by hand and by rotations, share
- * it; they make the file long.
- */
-export interface Consequences {
-  /** The active keys that it vouched for, and whether they are deactivated; undefined: not decided. */
+/** What a change of a key means for the active keys that it vouched for. */
+interface Consequences {
   descendants: readonly KeyRecord[]
+  /** Whether they are deactivated; undefined: not decided. */
   decision: boolean | undefined
-  /** The author of the rotation that has scheduled the change. */
-  scheduledBy?: RotationAuthor
 }
 
-export async function storePatch(
+async function storePatch(
   db: Db,
   locked: LockedKeySet,
   [key, patched]: KeyChange,
-  { descendants, decision, scheduledBy }: Consequences,
+  { descendants, decision }: Consequences,
 ): Promise<Outcome<KeyUpdate>> {
   const { ledger, origin } = locked
   if (key.enabled) requireDecision(decision, descendants)
-  const patches = [[key, patched] as const, ...deactivations(decision, descendants, origin.time)]
-  const changes = patches.filter(([before, after]) => after !== before)
-  if (changes.length === 0) return { result: { key, warnings: [] }, changed: false }
-  const warnings = warnAbout(locked, changes, scheduledBy)
-  const isScheduled = scheduledBy !== undefined
-  await appendEvents(db, ledger, origin, await writeChanges(db, changes, origin, isScheduled))
+  const changes = [[key, patched] as const, ...deactivations(decision, descendants, origin.time)]
+  const { events, warnings } = await patchEvents(db, locked, changes)
+  if (events.length === 0) return { result: { key, warnings: [] }, changed: false }
+  await appendEvents(db, ledger, origin, events)
   return { result: { key: patched, warnings }, changed: true }
 }
 
@@ -97,35 +90,26 @@ function deactivations(
 }
 
 /**
- * The warnings about the changes. If there are any, the caller, or the author when they scheduled the
- * changes, must have signed in recently.
+ * Writes the keys that differ. Returns their events, with those of the rotations that end with them,
+ * and the warnings about them. If there are any, the caller must have signed in recently.
  */
-export function warnAbout(
-  { ledger, keySet, origin }: LockedKeySet,
-  changes: readonly KeyChange[],
-  scheduledBy?: RotationAuthor,
-): KeyWarning[] {
-  const after = changes.map(([, changed]) => changed)
-  const warnings = patchWarnings(keySet.keys, after, origin.time)
-  if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin, scheduledBy)
-  return warnings
-}
-
-/** Returns the events of the changes, and of the rotations that end with them. */
-async function writeChanges(
+export async function patchEvents(
   db: Db,
-  changes: readonly KeyChange[],
-  { time }: Origin,
-  isScheduled = false,
-): Promise<NewEvent[]> {
+  { ledger, keySet, origin }: LockedKeySet,
+  patches: readonly KeyChange[],
+): Promise<{ events: NewEvent[]; warnings: KeyWarning[] }> {
+  const changes = patches.filter(([before, after]) => after !== before)
+  const patched = changes.map(([, after]) => after)
+  const warnings = patchWarnings(keySet.keys, patched, origin.time)
+  if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin)
   const events: NewEvent[] = []
   for (const [before, after] of changes) {
     await updateKeyRow(db, after)
     events.push(eventAbout('key.updated', before.id, recordedChanges('key', before, after)))
     if (after.enabled || !before.enabled) continue
-    events.push(...(await endRotations(db, before, { step: 'disable', time, isScheduled })))
+    events.push(...(await endRotations(db, before, 'disable', origin.time)))
   }
-  return events
+  return { events, warnings }
 }
 
 export async function deleteKey(
@@ -140,15 +124,15 @@ export async function deleteKey(
 }
 
 /** Keys that cannot be traced to the active ancestors of the key once it is gone. */
-export function orphans({ keySet: { keys }, origin: { time } }: LockedKeySet, key: KeyRecord) {
+function orphans({ keySet: { keys }, origin: { time } }: LockedKeySet, key: KeyRecord) {
   return hasActiveAncestor(keys, key, time) ? activeDescendants(keys, key, time) : []
 }
 
-export async function removeKey(
+async function removeKey(
   db: Db,
   locked: LockedKeySet,
   key: KeyRecord,
-  { descendants, decision, scheduledBy }: Consequences,
+  { descendants, decision }: Consequences,
 ): Promise<Outcome<undefined>> {
   const { ledger, origin } = locked
   const { projectId, id } = key
@@ -160,19 +144,17 @@ export async function removeKey(
   }
   requireDecision(decision, descendants)
   const changes = deactivations(decision, descendants, origin.time)
-  warnAbout(locked, changes, scheduledBy)
+  const { events } = await patchEvents(db, locked, changes)
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', id).execute()
   await db
     .deleteFrom('key_audit')
     .where('project_id', '=', projectId)
     .where('key_id', '=', id)
     .execute()
-  const isScheduled = scheduledBy !== undefined
-  const end = { step: 'delete', time: origin.time, isScheduled } as const
   await appendEvents(db, ledger, origin, [
     eventAbout('key.deleted', key.id, deletedKeyChanges(key)),
-    ...(await endRotations(db, key, end)),
-    ...(await writeChanges(db, changes, origin)),
+    ...(await endRotations(db, key, 'delete', origin.time)),
+    ...events,
   ])
   return { result: undefined, changed: true }
 }

@@ -53,15 +53,9 @@ const tables: Record<string, Record<string, ColumnType>> = {
     to_kid: 'text',
     create_time: 'text',
     update_time: 'text',
-    disable_time: 'nullable text',
-    delete_time: 'nullable text',
-    due_time: 'nullable text',
-    descendants: 'nullable integer',
-    author: 'nullable text',
-    waiting_reason: 'nullable text',
+    token_lifetime: 'integer',
     outcome: 'nullable text',
     end_time: 'nullable text',
-    scheduled_step: 'nullable text',
   },
   /** What `pubring audit` has done with each key, so that it resumes and reports a weakness once. */
   key_audit: {
@@ -180,7 +174,6 @@ const indexes: Record<string, BuildIndex> = {
   jwt_key_material: (index) => index.on('jwt_key').column('material_sha256'),
   /** Counting the keys reads only this index, which is a hundredth of the size of the rows. */
   jwt_key_census: (index) => index.on('jwt_key').columns(['algorithm', 'enabled', 'expire_time']),
-  rotation_due: (index) => index.on('rotation').column('due_time'),
   person_identity: (index) => index.on('person').columns(['subject', 'issuer']).unique(),
   session_person: (index) => index.on('session').column('person_id'),
   exchanged_key_policy: (index) => index.on('exchanged_key').column('policy_id'),

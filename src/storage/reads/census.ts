@@ -4,7 +4,6 @@ import {
   apiKeyWarnings,
   expiringKey,
   expiryWindow,
-  rotationWaiting,
   urgency,
   type WarningKind,
   withoutActiveKey,
@@ -12,7 +11,6 @@ import {
 import type { Census, KeyCount } from '../../core/records.ts'
 import { apiKeyColumns, apiKeyFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
-import { openRotations } from './rotations.ts'
 
 /** Projects with warnings that are named, those with the most urgent ones first. */
 const maxWarnedProjects = 200
@@ -21,12 +19,10 @@ const maxWarnedProjects = 200
 export async function takeCensus(db: Db, time: string): Promise<Census> {
   const expiring = await expiringKeys(db, time)
   const without = await projectsWithoutActiveKey(db, time)
-  const waiting = await waitingRotations(db, time)
   const apiKeys = await db.selectFrom('api_key').select(apiKeyColumns).execute()
   const ofProjects = [
     ...expiring.map((key) => ({ ...key, ...expiringKey(key.expire_time, time) })),
     ...without.map((project) => ({ ...project, ...withoutActiveKey })),
-    ...waiting.map((rotation) => ({ ...rotation, ...rotationWaiting })),
   ]
   const kinds = [
     ...ofProjects,
@@ -83,21 +79,6 @@ async function expiringKeys(db: Db, time: string) {
       .orderBy('key.expire_time')
       .execute()
   )
-}
-
-/** Of keys that have not expired: rotations end with them. */
-function waitingRotations(db: Db, time: string) {
-  return openRotations(db)
-    .innerJoin('jwt_key', (join) =>
-      join
-        .onRef('jwt_key.project_id', '=', 'rotation.project_id')
-        .onRef('jwt_key.id', '=', 'rotation.from_kid'),
-    )
-    .where('rotation.waiting_reason', 'is not', null)
-    .where(({ or, eb }) =>
-      or([eb('jwt_key.expire_time', 'is', null), eb('jwt_key.expire_time', '>', time)]),
-    )
-    .execute()
 }
 
 async function projectsWithoutActiveKey(db: Db, time: string) {

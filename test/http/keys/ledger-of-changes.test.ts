@@ -121,12 +121,12 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
       return { answer, events: inProject(answer.json().id, 'rotation.started', 'rotation') }
     }
   },
-  'rotation.schedule': async () => {
+  'rotation.update': async () => {
     const { id } = await made(rotations, await twoKeys())
     return async () => {
-      const body = { disableTime: '2099-01-01T00:00:00Z' }
+      const body = { tokenLifetime: 120 }
       const answer = await server.send('PATCH', `${rotations}/${id}`, { body })
-      return { answer, events: inProject(id, 'rotation.scheduled', 'rotation') }
+      return { answer, events: inProject(id, 'rotation.updated', 'rotation') }
     }
   },
   'rotation.finish': async () => {
@@ -258,6 +258,7 @@ const rotations = '/v1/projects/payments/rotations'
 const twoKeys = async () => ({
   from: (await made(keys, keyBody())).kid,
   to: (await made(keys, keyBody())).kid,
+  tokenLifetime: 60,
 })
 
 const inProject = (id: string, type: string, subject = 'key'): Done['events'] => [

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '../../../src/core/ids.ts'
 import { keyUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import {
   convergenceMs,
   type RotationScene,
   type RotationsApp,
   startRotationsApp,
+  tokenLifetime,
 } from '../../support/app/rotations.ts'
+import { sessionRecord } from '../../support/store/sessions.ts'
+import { origin } from '../../support/store/store.ts'
 
 let server: RotationsApp
 beforeAll(async () => {
@@ -17,22 +21,145 @@ const absent = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
 
 test('a rotation goes from spreading to overlapping to finished, and so do the roles of its keys', async () => {
   const scene = await server.scene()
-  const { from, to, url } = scene
+  const { from, to } = scene
   const started = await server.start(scene)
   expect(started).toMatchObject({ from, to, state: 'spreading', startedBy: { name: 'a admin' } })
-  expect(started).not.toHaveProperty('schedule')
+  expect(started).toMatchObject({ tokenLifetime })
   expect(await server.roles(scene)).toEqual({ [from]: 'current', [to]: 'spreading' })
   server.clock.advance(convergenceMs)
   expect((await server.get(scene, started.id)).state).toBe('overlapping')
   expect(await server.roles(scene)).toEqual({ [from]: 'previous', [to]: 'current' })
-  const finished = await server.send('POST', `${url}/${started.id}/finish`)
-  expect(finished.json()).toMatchObject({ state: 'finished', endTime: expect.any(String) })
-  expect(await server.roles(scene)).toEqual({ [from]: 'off', [to]: 'current' })
+  const finished = (await server.finish(scene, started.id)).json()
+  expect(finished.state).toBe('finished')
+  const { endTime, expireTime } = finished
+  expect(Date.parse(expireTime) - Date.parse(endTime)).toBe(tokenLifetime * 1_000)
+  const old = (await server.send('GET', `${scene.project.keys}/${from}`)).json()
+  expect(old).toMatchObject({ active: true, expireTime, updateTime: endTime })
+  expect(await server.roles(scene)).toEqual({ [from]: 'previous', [to]: 'current' })
+  server.clock.advance(tokenLifetime * 1_000)
+  expect(await server.roles(scene)).toEqual({ [from]: 'expired', [to]: 'current' })
   expect((await server.events(scene)).slice(-3).map(({ type }) => type)).toEqual([
     'rotation.started',
     'key.updated',
     'rotation.finished',
   ])
+})
+
+test('another token lifetime counts when the rotation is finished', async () => {
+  const scene = await server.scene()
+  const { id } = await server.start(scene)
+  const patched = await server.send('PATCH', `${scene.url}/${id}`, { body: { tokenLifetime: 60 } })
+  expect(patched.json()).toMatchObject({ tokenLifetime: 60, state: 'spreading' })
+  const before = await server.events(scene)
+  await server.send('PATCH', `${scene.url}/${id}`, { body: { tokenLifetime: 60 } })
+  expect(await server.events(scene)).toEqual(before)
+  server.clock.advance(convergenceMs)
+  const { endTime, expireTime } = (await server.finish(scene, id)).json()
+  expect(Date.parse(expireTime) - Date.parse(endTime)).toBe(60_000)
+})
+
+test('finished twice, the end of the old key stays as it is', async () => {
+  const scene = await server.scene()
+  const { id } = await server.start(scene)
+  server.clock.advance(convergenceMs)
+  const { expireTime } = (await server.finish(scene, id)).json()
+  server.clock.advance(1_000)
+  expect((await server.finish(scene, id)).json().code).toBe('rotation_ended')
+  expect(await server.get(scene, id)).toMatchObject({ state: 'finished', expireTime })
+})
+
+test('an end of the old key that is earlier stays, and a later one comes forward', async () => {
+  for (const [givenMs, stays] of [
+    [60_000, true],
+    [10_000_000, false],
+  ] as const) {
+    const scene = await server.scene()
+    const { id } = await server.start(scene)
+    server.clock.advance(convergenceMs)
+    const given = server.inFuture(givenMs)
+    await patchKey(server, scene.from, { expireTime: given }, scene.project.keys)
+    const { state, endTime, expireTime } = (await server.finish(scene, id)).json()
+    expect(state).toBe('finished')
+    const end = new Date(Date.parse(endTime) + tokenLifetime * 1_000).toISOString()
+    expect(expireTime).toBe(stays ? given : end)
+  }
+})
+
+test('a finished rotation stays finished if the old key is brought back, and another one can start', async () => {
+  const scene = await server.scene()
+  const { id } = await server.start(scene)
+  server.clock.advance(convergenceMs)
+  await server.finish(scene, id)
+  await patchKey(server, scene.from, { expireTime: null }, scene.project.keys)
+  expect((await server.get(scene, id)).state).toBe('finished')
+  expect((await server.start(scene)).state).toBe('overlapping')
+})
+
+test('a session needs a recent sign-in to finish a rotation that leaves no active key', async () => {
+  const scene = await server.scene()
+  const { id } = await server.start(scene)
+  await patchKey(
+    server,
+    scene.to,
+    { expireTime: server.inFuture(convergenceMs * 2) },
+    scene.project.keys,
+  )
+  server.clock.advance(convergenceMs)
+  const { store } = server.context
+  const secret = await server.apiKey('writer', scene.project.id)
+  const self = await server.send('GET', '/v1/api-keys/self', { headers: { 'x-api-key': secret } })
+  const finish = async (signedInMs: number) => {
+    const times = {
+      signInTime: server.inFuture(-signedInMs),
+      expireTime: server.inFuture(3_600_000),
+    }
+    const session = sessionRecord({ apiKeyId: self.json().id, ...times })
+    await store.commit({ type: 'session.create', origin: origin(), session, idleSince: '' })
+    const authorization = {
+      credential: { type: 'session', id: session.id },
+      access: { role: 'writer' },
+      projectId: scene.project.id,
+    } as const
+    const own = { ...origin(server.inFuture(0)), authorization }
+    const change = { projectId: scene.project.id, id, jwksMaxAge: 60 }
+    return store.commit({ type: 'rotation.finish', origin: own, ...change })
+  }
+  await expect(finish(3_600_000)).rejects.toMatchObject({ code: 'recent_sign_in_required' })
+  await finish(0)
+  expect((await server.get(scene, id)).state).toBe('finished')
+})
+
+test('a row that contradicts the ledger is no rotation, and changes no role', async () => {
+  const [altered, inserted] = [await server.scene(), await server.scene()]
+  const { id } = await server.start(altered)
+  server.clock.advance(convergenceMs)
+  const { database } = server
+  await database.execute('update rotation set token_lifetime = 1 where id = ?', id)
+  await database.execute(
+    `insert into rotation (project_id, id, from_kid, to_kid, create_time, update_time, token_lifetime)
+     select ?, ?, ?, ?, create_time, update_time, token_lifetime from rotation where id = ?`,
+    ...[inserted.project.id, newId(), inserted.from, inserted.to, id],
+  )
+  for (const scene of [altered, inserted]) {
+    expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'current' })
+    expect((await server.send('GET', scene.url)).json()).toEqual([])
+  }
+  expect((await server.send('GET', `${altered.url}/${id}`)).statusCode).toBe(404)
+  expect((await server.finish(altered, id)).json().code).toBe('rotation_not_found')
+  for (const { project } of [altered, inserted]) {
+    await database.execute('delete from rotation where project_id = ?', project.id)
+  }
+})
+
+test('a rotation under way is part of the health of its project', async () => {
+  const scene = await server.scene()
+  const headers = { 'x-api-key': await server.apiKey('reader', scene.project.id) }
+  const { id } = await server.start(scene)
+  const health = async () => (await server.send('GET', '/v1/project-health', { headers })).json()
+  expect(await health()).toMatchObject([{ rotations: 1, warnings: 0 }])
+  server.clock.advance(convergenceMs)
+  await server.finish(scene, id)
+  expect(await health()).toMatchObject([{ rotations: 0, warnings: 0 }])
 })
 
 test('the details of a key name its role, and a rotation changes its ETag', async () => {
@@ -80,7 +207,9 @@ test('two callers see the same rotation, started by either', async () => {
 test('an abandoned rotation leaves the keys as they are, and another one can be started', async () => {
   const scene = await server.scene()
   const first = await server.start(scene)
-  const again = await server.send('POST', scene.url, { body: { from: scene.from, to: scene.to } })
+  const again = await server.send('POST', scene.url, {
+    body: { from: scene.from, to: scene.to, tokenLifetime },
+  })
   expect(again.json().code).toBe('rotation_exists')
   expect((await server.send('DELETE', `${scene.url}/${first.id}`)).statusCode).toBe(204)
   expect((await server.get(scene, first.id)).state).toBe('abandoned')
@@ -121,28 +250,20 @@ describe('is refused', () => {
     ],
     ['without a new key', 'invalid_request', ({ from }) => ({ from })],
     [
-      'with a step before verifiers know the new key',
+      'without a token lifetime',
       'invalid_request',
-      ({ from, to }) => ({ from, to, disableTime: server.inFuture(convergenceMs - 1_000) }),
+      ({ from, to }) => ({ from, to, tokenLifetime: undefined }),
     ],
     [
-      'with a deletion without a deactivation',
+      'with a token lifetime of 0',
       'invalid_request',
-      ({ from, to }) => ({ from, to, deleteTime: server.inFuture(3 * convergenceMs) }),
+      ({ from, to }) => ({ from, to, tokenLifetime: 0 }),
     ],
-    [
-      'with a deletion before verifiers know of the deactivation',
-      'invalid_request',
-      ({ from, to }) => {
-        const disableTime = server.inFuture(2 * convergenceMs)
-        return { from, to, disableTime, deleteTime: disableTime }
-      },
-    ],
-    ['with an invalid time', 'invalid_request', ({ from, to }) => ({ from, to, disableTime: 'x' })],
-    ['with an unknown member', 'invalid_request', ({ from, to }) => ({ from, to, until: 'x' })],
   ])('a rotation %s', async (_name, code, bodyOf) => {
     const scene = await server.scene()
-    const response = await server.send('POST', scene.url, { body: await bodyOf(scene) })
+    const response = await server.send('POST', scene.url, {
+      body: { tokenLifetime, ...(await bodyOf(scene)) },
+    })
     expect(response.json().code, response.body).toBe(code)
     expect((await server.send('GET', scene.url)).json()).toEqual([])
   })
@@ -151,10 +272,10 @@ describe('is refused', () => {
     const scene = await server.scene()
     const { id } = await server.start(scene)
     const headers = { 'x-api-key': await server.apiKey(role, scene.project.id) }
-    const body = { from: scene.to, to: scene.from }
+    const body = { from: scene.to, to: scene.from, tokenLifetime }
     for (const response of [
       await server.send('POST', scene.url, { body, headers }),
-      await server.send('PATCH', `${scene.url}/${id}`, { body: { disableTime: null }, headers }),
+      await server.send('PATCH', `${scene.url}/${id}`, { body: { tokenLifetime: 60 }, headers }),
       await server.send('POST', `${scene.url}/${id}/finish`, { headers }),
       await server.send('DELETE', `${scene.url}/${id}`, { headers }),
     ]) {
@@ -176,7 +297,7 @@ describe('is refused', () => {
   test('the end before every verifier knows the new key', async () => {
     const scene = await server.scene()
     const { id } = await server.start(scene)
-    const response = await server.send('POST', `${scene.url}/${id}/finish`)
+    const response = await server.finish(scene, id)
     expect(response.json().code).toBe('rotation_not_ready')
     expect((await server.roles(scene))[scene.from]).toBe('current')
   })
@@ -186,11 +307,11 @@ describe('is refused', () => {
     const { id } = await server.start(scene)
     const url = `${scene.url}/${id}`
     const { headers } = await server.send('GET', url)
-    const body = { disableTime: server.inFuture(3 * convergenceMs) }
+    const body = { tokenLifetime: 60 }
     const match = { 'if-match': String(headers.etag) }
     expect((await server.send('PATCH', url, { body, headers: match })).statusCode).toBe(200)
     const outdated = await server.send('PATCH', url, {
-      body: { disableTime: null },
+      body: { tokenLifetime: 120 },
       headers: match,
     })
     expect(outdated.json().code).toBe('precondition_failed')
@@ -206,8 +327,7 @@ describe('a change of the keys by hand', () => {
     expect((await server.get(scene, id)).state).toBe('finished')
     const event = (await server.events(scene)).at(-1)
     expect(event).toMatchObject({ type: 'rotation.finished', actor: { name: 'a admin' } })
-    expect(event?.changes).not.toHaveProperty('scheduledStep')
-    const ended = await server.send('POST', `${scene.url}/${id}/finish`)
+    const ended = await server.finish(scene, id)
     expect(ended.json().code).toBe('rotation_ended')
   })
 
@@ -219,7 +339,7 @@ describe('a change of the keys by hand', () => {
     server.clock.advance(convergenceMs)
     expect(await server.roles(scene)).toEqual({ [scene.from]: 'previous', [scene.to]: 'current' })
     // Back again.
-    const body = { from: scene.to, to: scene.from }
+    const body = { from: scene.to, to: scene.from, tokenLifetime }
     expect((await server.send('POST', scene.url, { body })).statusCode).toBe(201)
     expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'previous' })
   })
@@ -242,7 +362,7 @@ describe('a change of the keys by hand', () => {
     const rotation = await server.get(scene, id)
     expect(rotation.state).toBe('spreading')
     expect(rotation).not.toHaveProperty('convergedTime')
-    const refused = await server.send('POST', `${scene.url}/${id}/finish`)
+    const refused = await server.finish(scene, id)
     expect(refused.json().code).toBe('rotation_not_ready')
     expect((await server.roles(scene))[scene.from]).toBe('current')
   })
@@ -257,17 +377,13 @@ describe('a change of the keys by hand', () => {
 
   test('of all keys: the project can be deleted, and its rotations with it', async () => {
     const scene = await server.scene()
-    await server.start(scene, { disableTime: server.inFuture(2 * convergenceMs) })
+    await server.start(scene)
     for (const kid of [scene.from, scene.to]) {
       await patchKey(server, kid, { active: false }, scene.project.keys)
       expect((await server.send('DELETE', `${scene.project.keys}/${kid}`)).statusCode).toBe(204)
     }
     const deleted = await server.send('DELETE', `/v1/projects/${scene.project.name}`)
     expect(deleted.statusCode, deleted.body).toBe(204)
-    server.clock.advance(2 * convergenceMs)
-    const before = await server.events(scene)
-    await server.takeDue()
-    expect(await server.events(scene)).toEqual(before)
   })
 })
 
@@ -281,7 +397,7 @@ test('the keys of a rotation are named by their publishedKid too', async () => {
 test('a private key in a member is refused', async () => {
   const { privatePem, ecKey } = await import('../../support/keys/pem.ts')
   const scene = await server.scene()
-  const body = { from: scene.from, to: privatePem(ecKey()) }
+  const body = { from: scene.from, to: privatePem(ecKey()), tokenLifetime }
   const response = await server.send('POST', scene.url, { body })
   expect(response.json().code).toBe('private_key_submitted')
 })

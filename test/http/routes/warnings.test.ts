@@ -120,9 +120,9 @@ test('if the keys cannot be counted, there is no old list but an error', async (
   await warnings()
   clock.advance(dayMs)
   const { database } = server
-  await database.execute('alter table rotation rename column waiting_reason to gone')
+  await database.execute('alter table jwt_key rename column algorithm to gone')
   const response = await server.send('GET', '/v1/warnings')
-  await database.execute('alter table rotation rename column gone to waiting_reason')
+  await database.execute('alter table jwt_key rename column gone to algorithm')
   expect(response.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
   await listed(server.admin)
 })

@@ -2,7 +2,6 @@ import { expect } from 'vitest'
 import type { KeyRole } from '../../../src/contract/keys.ts'
 import type { Rotation } from '../../../src/contract/rotations.ts'
 import type { LedgerEvent } from '../../../src/core/ledger/chain.ts'
-import { takeDueSteps } from '../../../src/core/rotations/due-steps.ts'
 import { type KeyChangesApp, startKeyChanges } from './key-changes.ts'
 import { newProject, registerKey, type TestProject } from './keys.ts'
 
@@ -10,6 +9,9 @@ export const rotationsUrl = (project: TestProject) => `/v1/projects/${project.na
 
 /** Milliseconds until every verifier knows of a change. */
 export const convergenceMs = 61_000
+
+/** Seconds that tokens are valid in rotations. */
+export const tokenLifetime = 900
 
 /** A project with two active keys, the old one of which every verifier knows. */
 export interface RotationScene {
@@ -25,8 +27,7 @@ export interface RotationsApp extends KeyChangesApp {
   get(scene: RotationScene, id: string): Promise<Rotation>
   roles(scene: RotationScene): Promise<Record<string, KeyRole>>
   events(scene: RotationScene): Promise<LedgerEvent[]>
-  /** Takes what is due, as every server does each second. Fails if a step fails. */
-  takeDue(): Promise<void>
+  finish(scene: RotationScene, id: string): ReturnType<RotationsApp['send']>
 }
 
 export async function startRotationsApp(): Promise<RotationsApp> {
@@ -49,7 +50,7 @@ export async function startRotationsApp(): Promise<RotationsApp> {
       return { project, url: rotationsUrl(project), from, to }
     },
     start: ({ url, from, to }, members = {}, secret) =>
-      json('POST', url, { from, to, ...members }, secret),
+      json('POST', url, { from, to, tokenLifetime, ...members }, secret),
     get: ({ url }, id) => json('GET', `${url}/${id}`),
     async roles({ project }) {
       const entries = await json('GET', `/v1/projects/${project.name}/key-roles`)
@@ -58,9 +59,6 @@ export async function startRotationsApp(): Promise<RotationsApp> {
       )
     },
     events: ({ project }) => app.context.store.events(project.id, { after: 0, limit: 500 }),
-    takeDue: () =>
-      takeDueSteps(app.context, (error) => {
-        throw error
-      }),
+    finish: ({ url }, id) => app.send('POST', `${url}/${id}/finish`),
   }
 }

@@ -44,10 +44,12 @@ function bodyOf(input: typeof emptyInput, algorithm: Algorithm) {
 /** Registers a key, and checks it while the user types. */
 export function KeyForm(props: {
   projectId: string
+  /** What the page still needs besides the key. */
+  missing?: (string | false)[]
   onCancel(): void
   onRegistered(kid: string): void
 }) {
-  const { projectId, onCancel, onRegistered } = props
+  const { projectId, missing = [], onCancel, onRegistered } = props
   const { client } = useSession()
   const draft = `key.${projectId}`
   const [input, change] = useDraft(draft, emptyInput)
@@ -62,6 +64,7 @@ export function KeyForm(props: {
       missing={[
         body === undefined && missingKey(input.text, verdict),
         input.label.trim() === '' && 'a label',
+        ...missing,
       ]}
       draft={draft}
       request={

@@ -5,15 +5,20 @@ import type { JwtKey, Project } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'
+import { useDraft } from '../../forms/drafts.ts'
 import { useRotationStart } from '../../keys/rotations.ts'
 import { useSession } from '../../session/context.tsx'
 import { KeyForm } from '../project/key-form.tsx'
 import { RotationStepper } from './stepper.tsx'
+import { TokenLifetimeField, toTokenLifetime } from './token-lifetime.tsx'
 
 /** The first step: registers the new key, or takes one that is registered, and starts the rotation. */
 export function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey }) {
   const { project, keys, oldKey } = props
-  const start = useRotationStart(project, oldKey.id)
+  const [{ minutes }, change] = useDraft(`rotation.${oldKey.id}`, { minutes: '' })
+  const tokenLifetime = toTokenLifetime(minutes)
+  const missingLifetime = tokenLifetime === undefined && 'the maximum token lifetime'
+  const start = useRotationStart(project, { from: oldKey.id, tokenLifetime: tokenLifetime ?? 0 })
   const { withSignIn } = useSession()
   const { mutate, error } = useMutation({
     mutationFn: (to: string) => withSignIn(() => start(to)),
@@ -28,14 +33,15 @@ export function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: 
           Generate a new key pair where you sign tokens, and register its public key. The old key
           keeps working.
         </Text>
+        <TokenLifetimeField value={minutes} onValue={(value) => change({ minutes: value })} />
         {candidates.length > 0 && (
           <ActionForm
             action="Start with this key"
-            missing={[chosen === null && 'a key, or a new one below']}
+            missing={[chosen === null && 'a key, or a new one below', missingLifetime]}
             request={{
               method: 'POST',
               path: `/projects/${project.id}/rotations`,
-              body: { from: oldKey.id, to: chosen ?? 'KID' },
+              body: { from: oldKey.id, to: chosen ?? 'KID', tokenLifetime: tokenLifetime ?? 0 },
             }}
             run={() => start(chosen ?? '')}
           >
@@ -53,7 +59,12 @@ export function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: 
           </ActionForm>
         )}
         {error !== null && <ErrorNotice error={error} />}
-        <KeyForm projectId={project.id} onCancel={() => history.back()} onRegistered={mutate} />
+        <KeyForm
+          projectId={project.id}
+          missing={[missingLifetime]}
+          onCancel={() => history.back()}
+          onRegistered={mutate}
+        />
       </Stack>
     </>
   )

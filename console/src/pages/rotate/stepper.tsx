@@ -5,7 +5,7 @@ export const steps = [
   { label: 'Register the new key', description: 'beside the old one' },
   { label: 'Wait', description: 'until verifiers have loaded it' },
   { label: 'Switch the signer', description: 'to the new key' },
-  { label: 'Deactivate the old key', description: 'when its tokens have expired' },
+  { label: 'The old key expires', description: 'when its tokens have' },
   { label: 'Delete it', description: 'when it is no longer needed' },
 ]
 

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { IconCircleCheck, IconPlayerPause } from '@tabler/icons-react'
+import { IconCircleCheck } from '@tabler/icons-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { JwtKey, Project, Rotation } from '../../../../client/src/index.ts'
@@ -8,7 +8,7 @@ import { Fact, Facts } from '../../components/facts.tsx'
 import { KeyIdentity } from '../../components/key-identity.tsx'
 import { stateOf } from '../../components/state-badge.tsx'
 import { EmptyState, QueryResult } from '../../components/states.tsx'
-import { exactTime, RelativeTime } from '../../components/times.tsx'
+import { RelativeTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { ActorName } from '../../events/actor.tsx'
 import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
@@ -16,7 +16,7 @@ import { useKey, useKeyChanges } from '../../keys/queries.ts'
 import { isUnderWay, useRotationChanges } from '../../keys/rotations.ts'
 import { useRights } from '../../session/rights.ts'
 import { NewKeyInstructions, TokenHeader } from '../project/new-key.tsx'
-import { Schedule } from './schedule.tsx'
+import { EndOfOldKey, FinishForm } from './ending.tsx'
 import { RotationStepper, steps } from './stepper.tsx'
 
 type StepsProps = { project: Project; keys: JwtKey[]; rotation: Rotation }
@@ -24,9 +24,8 @@ type StepsProps = { project: Project; keys: JwtKey[]; rotation: Rotation }
 /** The current step as an index into `steps`; their number when the rotation is complete. */
 function currentStep(rotation: Rotation, oldKey: JwtKey | undefined): number {
   if (oldKey === undefined) return steps.length
-  if (!isUnderWay(rotation)) return 4
-  if (rotation.state === 'spreading') return 1
-  return rotation.schedule === undefined ? 2 : 3
+  if (!isUnderWay(rotation)) return oldKey.active ? 3 : 4
+  return rotation.state === 'spreading' ? 1 : 2
 }
 
 /** A rotation at its present step, with its facts and what can be done. */
@@ -41,7 +40,6 @@ export function RotationSteps({ project, keys, rotation }: StepsProps) {
       <RotationStepper step={step} />
       <Stack>
         <RotationFacts rotation={rotation} oldKey={oldKey} newKey={newKey} />
-        <Waiting rotation={rotation} />
         {step === 1 && (
           <>
             <NewKeyInstructions projectId={project.id} kid={rotation.to} />
@@ -49,12 +47,13 @@ export function RotationSteps({ project, keys, rotation }: StepsProps) {
           </>
         )}
         {step === 2 && newKey && <SwitchSigner jwtKey={newKey} />}
-        {(step === 2 || step === 3) && oldKey && (
-          <Schedule rotation={rotation} oldKey={oldKey} keys={keys} />
-        )}
+        {step === 2 && oldKey && mayWrite && <FinishForm rotation={rotation} oldKey={oldKey} />}
+        {step === 3 && oldKey && <EndOfOldKey rotation={rotation} oldKey={oldKey} keys={keys} />}
         {step === 4 && oldKey && (
           <>
-            <Finished rotation={rotation} />
+            <Alert color="teal" icon={<IconCircleCheck />} title="The rotation is finished">
+              The old key is no longer published. It stays until you delete it.
+            </Alert>
             <DeleteOldKey jwtKey={oldKey} />
           </>
         )}
@@ -93,23 +92,6 @@ function RotationFacts(props: {
   )
 }
 
-/** A scheduled step that was due and not taken, and why. */
-function Waiting({ rotation: { schedule } }: { rotation: Rotation }) {
-  if (schedule?.waitingReason === undefined) return null
-  return (
-    <Alert
-      color="yellow"
-      icon={<IconPlayerPause />}
-      role="alert"
-      title="A scheduled step waits for a decision"
-    >
-      <UserText>{schedule.scheduledBy.name}</UserText> scheduled it, and could not take it when it
-      was due: {schedule.waitingDetail ?? schedule.waitingReason} Take the step now, or schedule it
-      anew.
-    </Alert>
-  )
-}
-
 /** Activates the new key, so that verifiers can load it. An expired one needs another expiry. */
 function ActivateNewKey({ jwtKey }: { jwtKey: JwtKey }) {
   const changes = useKeyChanges(jwtKey)
@@ -142,18 +124,6 @@ function SwitchSigner({ jwtKey }: { jwtKey: JwtKey }) {
         </Stack>
       )}
     </QueryResult>
-  )
-}
-
-/** That nothing has to be done any more, and what is still scheduled. */
-function Finished({ rotation: { schedule } }: { rotation: Rotation }) {
-  return (
-    <Alert color="teal" icon={<IconCircleCheck />} title="The rotation is finished">
-      The old key is no longer published. It{' '}
-      {schedule?.deleteTime === undefined
-        ? 'stays until you delete it.'
-        : `will be deleted at ${exactTime(schedule.deleteTime)}, as scheduled.`}
-    </Alert>
   )
 }
 
@@ -215,8 +185,8 @@ function Abandon({ rotation }: { rotation: Rotation }) {
           onClose={() => setAsking(false)}
           {...change}
         >
-          No key is changed: both stay active, and signers can go on with either. Scheduled steps
-          are not taken. The history keeps the rotation.
+          No key is changed: both stay active, and signers can go on with either. The history keeps
+          the rotation.
         </ActionDialog>
       )}
     </Group>

@@ -1,6 +1,6 @@
 import type { Caller } from '../../../core/access/callers.ts'
 import { notFound } from '../../../core/faults.ts'
-import type { ChangeOf, EndedSessions, SessionEndReason } from '../../../core/ledger/changes.ts'
+import type { ChangeOf, SessionEndReason } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { PersonRecord, SessionRecord } from '../../../core/records.ts'
 import { usedLogoutToken } from '../../../core/sign-in/claims.ts'
@@ -136,27 +136,9 @@ export async function endSessions(
   if ('ids' in ended) await requireVisible(db, ended.ids, ledger.caller)
   const events =
     'ids' in ended ? await endByIds(db, ended.ids, reason) : await endSessionsOf(db, ended, reason)
-  const recorded = events.length > 0 ? events : await signedOut(db, ended)
-  if (recorded.length > 0) await appendEvents(db, ledger, origin, recorded)
+  if (events.length > 0) await appendEvents(db, ledger, origin, events)
   else await restoreRevision(db, ledger)
-  return { result: events.length, changed: recorded.length > 0 || once !== undefined }
-}
-
-/** The event of a person without a session, whose scheduled steps must wait all the same. */
-async function signedOut(db: Db, ended: EndedSessions): Promise<NewEvent[]> {
-  const people = db.selectFrom('person').select('id')
-  if ('personId' in ended) {
-    const rows = await people.where('id', '=', ended.personId).execute()
-    return rows.map(personSignedOut)
-  }
-  if (ended.identity === undefined) return []
-  const { issuer, subject } = ended.identity
-  const rows = await people.where('subject', '=', subject).where('issuer', '=', issuer).execute()
-  return rows.map(personSignedOut)
-}
-
-function personSignedOut({ id }: { id: string }): NewEvent {
-  return { type: 'person.signed_out', subject: { type: 'person', id } }
+  return { result: events.length, changed: events.length > 0 || once !== undefined }
 }
 
 /** The provider and Pubring itself may end sessions that are gone already. */
