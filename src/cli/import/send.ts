@@ -31,7 +31,7 @@ interface BatchLimits {
 /** Some 10 seconds in all. If a response was lost, the keys that it registered are `present` then. */
 const retries = 7
 
-/** The defaults of a server, with headroom for the rest of the body. */
+/** The limits of a server, with headroom for the rest of the body. */
 const defaultLimits: BatchLimits = { keys: 1_000, bytes: 4_000_000, costMs: 4_000 }
 const unlimited: BatchLimits = { keys: Infinity, bytes: Infinity, costMs: Infinity }
 
@@ -58,13 +58,11 @@ export async function sendRows(
   }
 }
 
-/** The limits of a server that has narrower ones. Throws any other error. */
+/** The limits of a server whose projects may have fewer keys. Throws any other error. */
 function narrowerLimits(limits: BatchLimits, error: unknown): BatchLimits {
-  const { code, problem: { errors, limit } = {} } = error instanceof PubringError ? error : {}
-  if (limit === undefined) throw error
-  const bytes = Math.floor(limit * 0.9)
-  if (errors?.[0]?.code === 'too_many' && limit < limits.keys) return { ...limits, keys: limit }
-  if (code === 'body_too_large' && bytes < limits.bytes) return { ...limits, bytes }
+  const { problem: { errors, limit } = {} } = error instanceof PubringError ? error : {}
+  const isNarrower = errors?.[0]?.code === 'too_many' && limit !== undefined && limit < limits.keys
+  if (isNarrower) return { ...limits, keys: limit }
   throw error
 }
 

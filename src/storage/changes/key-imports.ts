@@ -1,16 +1,17 @@
+import type { JwsAlgorithm } from '../../contract/algorithms.ts'
 import type { Caller } from '../../core/access/callers.ts'
 import { faultsOf, itemFaults, notFound } from '../../core/faults.ts'
-import { type Admission, admitKeys } from '../../core/keys/admission.ts'
+import { type Admission, type AdmissionKey, admitKeys } from '../../core/keys/admission.ts'
+import type { KidUse } from '../../core/keys/kids.ts'
+import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, ImportResult, KeyToImport } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { KeyRecord } from '../../core/records.ts'
 import { requireSuccessor } from '../../core/trust/faults.ts'
-import { keyToRow } from '../row-mapping.ts'
+import { hasKey, keyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
-import { insertion, pipeline } from '../statements.ts'
-import { readKeysForAdmission } from './admission-keys.ts'
+import { chunked, insertion, pipeline, statement } from '../statements.ts'
 import { lockFingerprints } from './fingerprints.ts'
-import { readKidUse, reservePublishedKids } from './kids.ts'
 import { appendEvents, eventAbout, lockProjectLedger, type NewEvent } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { markUsed } from './trust/token-exchange.ts'
@@ -104,4 +105,95 @@ async function withIntroducer(
 
 function keyCreated(key: KeyRecord): NewEvent {
   return eventAbout('key.created', key.id, recordedChanges('key', undefined, key))
+}
+
+const selectKeysForAdmission = statement((db, { projectId }: { projectId: string }) =>
+  db
+    .selectFrom('project')
+    .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
+    .select([
+      'jwt_key.id',
+      'jwt_key.published_kid',
+      'jwt_key.jwk',
+      'jwt_key.jws_algorithm',
+      'jwt_key.enabled',
+      'jwt_key.expire_time',
+      'jwt_key.thumbprint',
+      'jwt_key.material_sha256',
+    ])
+    .where('project.id', '=', projectId)
+    .orderBy('jwt_key.create_time')
+    .orderBy('jwt_key.id'),
+)
+
+/**
+ * The keys that a new key is checked against, oldest first; only the columns which that needs.
+ * Undefined if there is no such project.
+ */
+async function readKeysForAdmission(
+  db: Db,
+  projectId: string,
+): Promise<AdmissionKey[] | undefined> {
+  const rows = await selectKeysForAdmission(db, { projectId })
+  if (rows.length === 0) return undefined
+  return rows.filter(hasKey).map((row) => ({
+    id: row.id,
+    ...(row.published_kid === null ? {} : { publishedKid: row.published_kid }),
+    jwkText: row.jwk,
+    jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
+    enabled: row.enabled === 1,
+    ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),
+    thumbprint: row.thumbprint,
+    materialSha256: row.material_sha256,
+  }))
+}
+
+/**
+ * For each kid the thumbprints of all keys that ever had it, deleted ones included: as an id, by the
+ * ledgers; as a `publishedKid` of the project, by its table.
+ */
+async function readKidUse(db: Db, projectId: string, kids: readonly string[]): Promise<KidUse> {
+  const ids = new Map<string, Set<string>>()
+  const published = new Map<string, Set<string>>()
+  const add = (owners: typeof ids, kid: string, thumbprint: string) =>
+    owners.set(kid, (owners.get(kid) ?? new Set()).add(thumbprint))
+  for (const chunk of chunked([...new Set(kids)])) {
+    const events = await db
+      .selectFrom('event')
+      .select(['project_id', 'subject_id', 'changes'])
+      .where('subject_id', 'in', chunk)
+      .where('type', '=', 'key.created')
+      .execute()
+    for (const { project_id, subject_id, changes } of events) {
+      const { thumbprint }: EventChanges = JSON.parse(changes ?? '{}')
+      add(ids, subject_id, String(thumbprint?.to))
+      if (project_id === projectId) add(published, subject_id, String(thumbprint?.to))
+    }
+    const rows = await db
+      .selectFrom('published_kid')
+      .select(['kid', 'thumbprint'])
+      .where('project_id', '=', projectId)
+      .where('kid', 'in', chunk)
+      .execute()
+    for (const { kid, thumbprint } of rows) {
+      add(ids, kid, thumbprint)
+      add(published, kid, thumbprint)
+    }
+  }
+  return { ids, published }
+}
+
+/** Keeps the published kids of new keys from ever naming other key material. */
+async function reservePublishedKids(db: Db, keys: readonly KeyRecord[]): Promise<void> {
+  const rows = keys.flatMap(({ projectId, publishedKid, thumbprint }) =>
+    publishedKid === undefined ? [] : [{ project_id: projectId, kid: publishedKid, thumbprint }],
+  )
+  for (const chunk of chunked(rows)) {
+    await db
+      .insertInto('published_kid')
+      .values(chunk)
+      // The same key again, after it was deleted.
+      .onConflict((conflict) => conflict.columns(['project_id', 'kid']).doNothing())
+      .execute()
+  }
 }
