@@ -211,12 +211,6 @@ export const errorTable = {
     advice:
       'The end of the old key is set, or it is off, or the rotation was abandoned. To change that end, change the `expireTime` of the key. To replace another key, start another rotation.',
   },
-  key_has_descendants: {
-    status: 409,
-    title: 'The key vouched for other active keys',
-    advice:
-      'The keys in `kids` are in the project because this key, or one that it vouched for, vouched for them. Repeat the request with `descendants=true` in the query to deactivate them too, as you should if the private key is in other hands, or with `descendants=false` to leave them as they are.',
-  },
   key_limit_reached: {
     status: 409,
     title: 'The project has reached its key limit',
@@ -319,7 +313,7 @@ export type ErrorCode = keyof typeof errorTable
 export type FieldError = NonNullable<Problem['errors']>[number]
 
 /** Additional members of an error response. */
-export interface ErrorExtras extends Pick<Problem, 'errors' | 'kid' | 'kids' | 'limit'> {
+export interface ErrorExtras extends Pick<Problem, 'errors' | 'kid' | 'limit'> {
   /** Seconds; becomes `Retry-After`. */
   retryAfter?: number
   /** `method_not_allowed`: the allowed methods. */

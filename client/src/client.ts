@@ -10,7 +10,7 @@ import type {
 } from './api.ts'
 import type { CallOptions } from './call-options.ts'
 import { eventOperations } from './events.ts'
-import type { DescendantsDecision, KeyOperations, RotationOperations } from './key-api.ts'
+import type { KeyOperations, RotationOperations } from './key-api.ts'
 import {
   conditional,
   create,
@@ -58,10 +58,6 @@ export function createClient(options: ClientOptions): Client {
     people: peopleOperations(send),
     jwks: jwksOperations(send),
   }
-}
-
-const deciding = (operation: Operation, { descendants }: DescendantsDecision): Operation => {
-  return { ...operation, query: { descendants } }
 }
 
 const post = (path: string): Operation => ({ method: 'POST', path, retry: 'if-not-processed' })
@@ -112,9 +108,9 @@ function keyOperations(send: Send): KeyOperations {
       send(readList(`${projectPath(project)}/key-roles`), options),
     create: async (project, body, options = {}) => send(create(keysPath(project), body), options),
     update: async (project, kid, changes, options = {}) =>
-      send(deciding(conditional(patch(keyPath(project, kid), changes), options), options), options),
+      send(conditional(patch(keyPath(project, kid), changes), options), options),
     delete: async (project, kid, options = {}) =>
-      send(deciding(conditional(remove(keyPath(project, kid)), options), options), options),
+      send(conditional(remove(keyPath(project, kid)), options), options),
     import: async (project, body, options = {}) =>
       send(repeatable(`${projectPath(project)}/key-imports`, body), options),
     check: async (body, options = {}) => send(repeatable('/key-checks', body), options),

@@ -16,14 +16,6 @@ import type {
 } from './types.ts'
 
 /**
- * Whether the active keys that a key vouched for, directly or through others, are deactivated too.
- *
- * @example
- * await client.keys.update('payments', kid, { active: false }, { descendants: true })
- */
-export type DescendantsDecision = { descendants?: boolean }
-
-/**
  * JWT keys: the public keys that tokens are verified with.
  *
  * @example
@@ -43,21 +35,16 @@ export type KeyOperations = {
   create(project: string, body: JwtKeyCreate, options?: CallOptions): Promise<{ kid: string }>
   /**
    * Changes the members in the patch and returns the updated key. `warnings` says if the project is
-   * left without an active key. Fails with `key_has_descendants`, and the kids in `error.problem.kids`,
-   * if a key is deactivated that vouched for active ones, unless `descendants` decides about them.
+   * left without an active key, or the key vouched for others that are active.
    */
   update(
     project: string,
     kid: string,
     patch: JwtKeyUpdate,
-    options?: CallOptions & Precondition & DescendantsDecision,
+    options?: CallOptions & Precondition,
   ): Promise<JwtKeyUpdated>
   /** Fails with `key_active` while the key is active. */
-  delete(
-    project: string,
-    kid: string,
-    options?: CallOptions & Precondition & DescendantsDecision,
-  ): Promise<void>
+  delete(project: string, kid: string, options?: CallOptions & Precondition): Promise<void>
   /** Imports all keys or none. Safe to repeat: keys that already exist are reported as `present`. */
   import(project: string, body: KeyImport, options?: CallOptions): Promise<KeyImportReport>
   /** Checks a key without registering it. */

@@ -198,8 +198,8 @@ export type JwtKeyUpdated = {
   }
   /** What the change entails; absent if nothing. */
   warnings?: {
-    /** `last_active_key`: the change leaves the project without an active key. */
-    code: 'last_active_key'
+    /** `last_active_key`: the change leaves the project without an active key. `vouched_keys_active`: keys that the key vouched for, directly or through others, are still active. */
+    code: 'last_active_key' | 'vouched_keys_active'
     /** What happens and what to do. */
     detail: string
   }[]
@@ -664,8 +664,13 @@ export type Search = {
 
 /** What needs attention before it breaks. */
 export type Warning = {
-  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
-  code: 'key_expires' | 'no_active_key' | 'api_key_expires' | 'api_key_unused'
+  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
+  code:
+    | 'key_expires'
+    | 'no_active_key'
+    | 'vouched_keys_active'
+    | 'api_key_expires'
+    | 'api_key_unused'
   /** Of what expires: `critical` within a day, `warning` within 7 days, else `info`. */
   severity: 'info' | 'warning' | 'critical'
   projectId?: string
@@ -879,8 +884,6 @@ export type Problem = {
   }[]
   /** `duplicate_key`: the registered key. */
   kid?: string
-  /** `key_has_descendants`: the active keys. */
-  kids?: string[]
   /** The exceeded limit. */
   limit?: number
 }
@@ -924,7 +927,6 @@ export type ServiceErrorCode =
   | 'rotation_exists'
   | 'rotation_not_ready'
   | 'rotation_ended'
-  | 'key_has_descendants'
   | 'key_limit_reached'
   | 'jwks_too_large'
   | 'project_id_taken'

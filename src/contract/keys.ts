@@ -108,8 +108,9 @@ export const JwtKeyWithDetails = component(
 export type JwtKeyWithDetails = Static<typeof JwtKeyWithDetails>
 
 export const KeyWarning = Type.Object({
-  code: Type.Enum(['last_active_key'], {
-    description: '`last_active_key`: the change leaves the project without an active key.',
+  code: Type.Enum(['last_active_key', 'vouched_keys_active'], {
+    description:
+      '`last_active_key`: the change leaves the project without an active key. `vouched_keys_active`: keys that the key vouched for, directly or through others, are still active.',
     examples: ['last_active_key'],
   }),
   detail: text('What happens and what to do.'),

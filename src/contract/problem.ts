@@ -25,9 +25,6 @@ export const Problem = component('Problem', 'An error (RFC 9457).', {
     ),
   ),
   kid: optionalText('`duplicate_key`: the registered key.'),
-  kids: Type.Optional(
-    Type.Array(Type.String(), { description: '`key_has_descendants`: the active keys.' }),
-  ),
   limit: Type.Optional(Type.Integer({ description: 'The exceeded limit.' })),
 })
 export type Problem = Static<typeof Problem>

@@ -182,7 +182,7 @@ export interface RsaKey {
 /** What decides whether a key is active, without its material. */
 export type KeyState = Pick<
   KeyRecord,
-  'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime'
+  'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime' | 'introducedBy'
 >
 
 /** What counts the rotations that have not ended. */

@@ -1,11 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
-import type {
-  DescendantsDecision,
-  JwtKey,
-  JwtKeyUpdate,
-  Project,
-} from '../../../client/src/index.ts'
+import type { JwtKey, JwtKeyUpdate, Project } from '../../../client/src/index.ts'
 import type { ApiRequest } from '../components/curl.tsx'
 import { useApi, useChange } from '../session/api.ts'
 import { useLedgerEvents } from './follow.ts'
@@ -67,16 +62,15 @@ type KeyChange = { request: ApiRequest; run(): Promise<void> }
 /** The changes of one key. */
 export function useKeyChanges({ projectId, id }: JwtKey) {
   const change = useChange(['keys', projectId])
-  const path = ({ descendants }: DescendantsDecision) =>
-    `/projects/${projectId}/jwt-keys/${id}${descendants === undefined ? '' : `?descendants=${descendants}`}`
+  const path = `/projects/${projectId}/jwt-keys/${id}`
   return {
-    update: (body: JwtKeyUpdate, decision: DescendantsDecision = {}): KeyChange => ({
-      request: { method: 'PATCH', path: path(decision), body },
-      run: () => change((client) => client.keys.update(projectId, id, body, decision)),
+    update: (body: JwtKeyUpdate): KeyChange => ({
+      request: { method: 'PATCH', path, body },
+      run: () => change((client) => client.keys.update(projectId, id, body)),
     }),
-    remove: (decision: DescendantsDecision = {}): KeyChange => ({
-      request: { method: 'DELETE', path: path(decision) },
-      run: () => change((client) => client.keys.delete(projectId, id, decision)),
+    remove: (): KeyChange => ({
+      request: { method: 'DELETE', path },
+      run: () => change((client) => client.keys.delete(projectId, id)),
     }),
   }
 }

@@ -14,13 +14,6 @@ const refHelp = 'Kid, unique beginning of a kid, or unique label'
 const lastActiveNote =
   'If this leaves the project without an active key, now or once the others expire, confirm it or pass --yes.'
 
-function descendantsOption(): Option {
-  return new Option(
-    '--descendants <decision>',
-    'Whether active keys that it vouched for, directly or through others, are deactivated too',
-  ).choices(['true', 'false'])
-}
-
 const loadShow = () => import('../keys/show.ts')
 const loadChanges = () => import('../keys/changes.ts')
 
@@ -87,10 +80,13 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await loadChanges()).activateKeys))
   addProjectCommand(key, 'deactivate', 'Deactivate keys; they leave the key set within a second', {
     notes: lastActiveNote,
-    examples: ['pubring key deactivate KID'],
+    examples: ['pubring key deactivate KID', 'pubring key deactivate KID --with-vouched'],
   })
     .argument('<key...>', refHelp)
-    .addOption(descendantsOption())
+    .option(
+      '--with-vouched',
+      'First also deactivate the keys that they vouched for, directly or through others',
+    )
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadChanges()).deactivateKeys))
   addProjectCommand(key, 'expire', 'Set or remove the time at which keys expire', {
@@ -105,7 +101,6 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     examples: ['pubring key delete KID --yes'],
   })
     .argument('<key...>', refHelp)
-    .addOption(descendantsOption())
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadChanges()).deleteKeys))
   registerRotations(key, terminal)

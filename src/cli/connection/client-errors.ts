@@ -52,8 +52,6 @@ const messages: Readonly<Record<string, (call: Connection, error: PubringError) 
     `The server did not exchange ${apiKeySource} for an API key.`,
   key_active: () => 'The key is active: verifiers may still need it.',
   key_expired: (_call, { message }) => message.replace(/(?<=\.) To activate it.*/, ''),
-  key_has_descendants: (_call, { problem }) =>
-    `The key vouched for keys that are active, or these for others: ${problem?.kids?.join(', ')}.`,
 }
 
 /** Options that are not named like the member of the API that they set. */
@@ -128,8 +126,6 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   key_expired: () =>
     'To activate it again, give it a new expiry: pubring key activate KEY --expires 90d, or --expires never.',
   key_active: () => 'First run pubring key deactivate; or replace it with pubring key rotate.',
-  key_has_descendants: () =>
-    '--descendants true deactivates them too, as you should if the private key has leaked; --descendants false leaves them as they are.',
   project_not_empty: ({ project }) =>
     `Delete its keys first: pubring key list --project ${project}`,
   duplicate_key: (_call, { problem }) => problem?.kid && `pubring key show ${problem.kid}`,

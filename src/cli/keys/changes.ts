@@ -1,9 +1,4 @@
-import type {
-  DescendantsDecision,
-  JwtKeyUpdate,
-  JwtKeyUpdated,
-  JwtKeyWithDetails,
-} from '../../../client/src/index.ts'
+import type { JwtKeyUpdate, JwtKeyUpdated, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -27,23 +22,45 @@ export async function activateKeys(
   })
 }
 
-/** Flags of commands that can deactivate the keys that a key vouched for. */
-export interface DescendantsFlag {
-  descendants?: 'true' | 'false'
-}
-
-export function decisionOf({ descendants }: DescendantsFlag): DescendantsDecision {
-  return descendants === undefined ? {} : { descendants: descendants === 'true' }
-}
-
-/** The last active key of a project is changed only after a confirmation. */
+/**
+ * The last active key of a project is changed only after a confirmation. With `--with-vouched`, the
+ * keys that they vouched for come first: each is a change of its own.
+ */
 export async function deactivateKeys(
   session: Session,
   refs: readonly string[],
-  flags: YesFlag & DescendantsFlag,
+  flags: YesFlag & { withVouched?: true },
 ): Promise<void> {
-  const report = (key: JwtKeyUpdated) => `Deactivated “${key.label}”. ${convergence(key)}`
-  await updateKeys(session, refs, { active: false }, report, flags)
+  const kids = await resolveKids(session, refs)
+  const all = flags.withVouched === true ? await withVouched(session, kids) : kids
+  const done = new Set<string>()
+  const report = (key: JwtKeyUpdated) => {
+    done.add(key.id)
+    return `Deactivated “${key.label}”. ${convergence(key)}`
+  }
+  try {
+    await updateKeys(session, all, { active: false }, report, flags)
+  } catch (error) {
+    const left = all.filter((kid) => !done.has(kid))
+    if (done.size > 0) session.notify(`Not deactivated: ${left.join(', ')}. Run the command again.`)
+    throw error
+  }
+}
+
+/** The active keys that these vouched for, directly or through others, the last ones first; then these. */
+async function withVouched(session: Session, kids: readonly string[]): Promise<string[]> {
+  const { client, project } = session
+  const keys: JwtKeyWithDetails[] = []
+  for (const { id } of await client.keys.list(project))
+    keys.push(await client.keys.get(project, id))
+  // A set keeps the order in which the keys are found: each after the key that vouched for it.
+  const found = new Set(kids)
+  for (const kid of found) {
+    for (const { id, details } of keys) if (details.introducedBy === kid) found.add(id)
+  }
+  const active = new Set(keys.filter((key) => key.active).map(({ id }) => id))
+  const vouched = [...found].filter((kid) => !kids.includes(kid) && active.has(kid))
+  return [...vouched.reverse(), ...kids]
 }
 
 /** The last of the arguments is the time. */
@@ -72,7 +89,7 @@ async function updateKeys(
   refs: readonly string[],
   patch: JwtKeyUpdate,
   report: (key: JwtKeyUpdated) => string,
-  flags?: YesFlag & DescendantsFlag,
+  flags?: YesFlag,
 ): Promise<void> {
   const { client, project, notify } = session
   const kids = await resolveKids(session, refs)
@@ -82,7 +99,7 @@ async function updateKeys(
     await confirmLastActive(session, { before, after }, flags)
   }
   await forEachKid(session, kids, async (kid) => {
-    const key = await client.keys.update(project, kid, patch, decisionOf(flags ?? {}))
+    const key = await client.keys.update(project, kid, patch)
     for (const { detail } of key.warnings ?? []) notify(`Warning: ${detail}`)
     notify(report(key))
     return withKid(key)
@@ -93,7 +110,7 @@ async function updateKeys(
 export async function deleteKeys(
   session: Session,
   refs: readonly string[],
-  flags: YesFlag & DescendantsFlag,
+  flags: YesFlag,
 ): Promise<void> {
   const { client, project, terminal } = session
   const keys: JwtKeyWithDetails[] = []
@@ -109,7 +126,7 @@ export async function deleteKeys(
   const inOrder = keys.toSorted((one, other) => Number(other.active) - Number(one.active))
   const kids = inOrder.map(({ id }) => id)
   await forEachKid(session, kids, async (kid) => {
-    await client.keys.delete(project, kid, decisionOf(flags))
+    await client.keys.delete(project, kid)
     const label = keys.find(({ id }) => id === kid)?.label
     session.notify(`Deleted “${label}” (${kid}) from project ${project}.`)
     return { deleted: kid }

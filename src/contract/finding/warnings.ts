@@ -2,12 +2,18 @@ import type { Static } from 'typebox'
 import { component, optionalText, optionalTime, text, Uuid } from '../common.ts'
 import { Type } from '../schema.ts'
 
-const warningCodes = ['key_expires', 'no_active_key', 'api_key_expires', 'api_key_unused'] as const
+const warningCodes = [
+  'key_expires',
+  'no_active_key',
+  'vouched_keys_active',
+  'api_key_expires',
+  'api_key_unused',
+] as const
 
 export const Warning = component('Warning', 'What needs attention before it breaks.', {
   code: Type.Enum([...warningCodes], {
     description:
-      '`key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days.',
+      '`key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days.',
   }),
   severity: Type.Enum(['info', 'warning', 'critical'], {
     description: 'Of what expires: `critical` within a day, `warning` within 7 days, else `info`.',

@@ -1,6 +1,7 @@
 import type { Warning } from '../../contract/finding/warnings.ts'
 import { present } from '../../runtime/present.ts'
 import { isActive, isExpired } from '../expiry.ts'
+import { vouchedDetail } from '../keys/vouched.ts'
 import type { ApiKeyRecord, KeyState, OpenRotation } from '../records.ts'
 import { isoTime } from '../times.ts'
 
@@ -34,6 +35,8 @@ export function expiringKey(expireTime: string, time: string): WarningKind {
   return { code: 'key_expires', severity: severityOfExpiry(expireTime, time) }
 }
 
+export const withVouchedKeys: WarningKind = { code: 'vouched_keys_active', severity: 'info' }
+
 export const withoutActiveKey: WarningKind = { code: 'no_active_key', severity: 'warning' }
 
 /** The warnings about the keys of one project. The census of storage counts by the same rules. */
@@ -47,11 +50,25 @@ export function keyWarnings(keys: readonly KeyState[], time: string): Warning[] 
   }
   const [, upTo] = expiryWindow(time)
   const succeeded = findSucceeded(active)
-  return active.flatMap((key) => {
+  const expiring = active.flatMap((key): Warning[] => {
     const { id: kid, projectId, label, expireTime } = key
     if (expireTime === undefined || expireTime > upTo || succeeded.has(kid)) return []
     const detail = `It expires at ${expireTime}, and the project has no newer active key that remains. Register its successor now and sign with that before then, or change its expireTime.`
     return [{ ...expiringKey(expireTime, time), projectId, kid, label, time: expireTime, detail }]
+  })
+  return [...expiring, ...vouchedWarnings(keys, active)]
+}
+
+/** The warnings about keys that are off, expired or deleted, and vouched for active ones. */
+function vouchedWarnings(keys: readonly KeyState[], active: readonly KeyState[]): Warning[] {
+  const byVoucher = Map.groupBy(active, ({ introducedBy }) => introducedBy)
+  return [...byVoucher].flatMap(([kid, vouched]) => {
+    if (kid === undefined || active.some(({ id }) => id === kid)) return []
+    const [{ projectId } = { projectId: '' }] = vouched
+    const label = keys.find(({ id }) => id === kid)?.label
+    return [
+      { ...withVouchedKeys, projectId, kid, ...present({ label }), detail: vouchedDetail(vouched) },
+    ]
   })
 }
 

@@ -89,8 +89,7 @@ export async function requireKeySet({ store }: Context, projectId: string): Prom
 
 /**
  * Applies a merge patch (RFC 7396). A patch that changes nothing leaves `updateTime` and the revision
- * as they are. Throws `key_not_found`, `precondition_failed`, `key_has_descendants` or
- * `jwks_too_large`.
+ * as they are. Throws `key_not_found`, `precondition_failed` or `jwks_too_large`.
  */
 export async function updateKey(
   context: RequestContext,
@@ -117,8 +116,7 @@ export async function updateKey(
 }
 
 /**
- * Deletes an inactive key. Throws `key_not_found`, `key_active`, `key_has_descendants` or
- * `precondition_failed`.
+ * Deletes an inactive key. Throws `key_not_found`, `key_active` or `precondition_failed`.
  */
 export async function deleteKey(
   { store, config, origin }: RequestContext,
@@ -132,19 +130,13 @@ export interface KeyReference {
   projectId: string
   kid: string
   ifMatch?: string | undefined
-  /** Whether the keys that it introduced are deactivated with it; undefined: not decided. */
-  descendants?: boolean | undefined
 }
 
-function target(
-  { projectId, kid, ifMatch, descendants }: KeyReference,
-  { jwksMaxAge }: CoreConfig,
-) {
+function target({ projectId, kid, ifMatch }: KeyReference, { jwksMaxAge }: CoreConfig) {
   return {
     projectId,
     kid,
     ...(ifMatch === undefined ? {} : { precondition: { ifMatch, jwksMaxAge } }),
-    ...present({ descendants }),
   }
 }
 

@@ -7,6 +7,7 @@ import type { KeyRecord } from '../records.ts'
 import { latest } from '../times.ts'
 import { requireJwksCapacity, submittedBefore } from './admission.ts'
 import { jwksBytes, withJwkText } from './jwks.ts'
+import { activeVouched, vouchedDetail } from './vouched.ts'
 
 /** Throws `jwks_too_large` if the patched key no longer fits the key set of its project. */
 export function requirePatchCapacity(
@@ -75,12 +76,25 @@ export function patchWarnings(
   const activeOf = (all: readonly KeyRecord[]) => all.filter((key) => isActive(key, now))
   const after = keys.map((key) => patched.find(({ id }) => id === key.id) ?? key)
   const end = activeKeysEnd(activeOf(keys), activeOf(after), now)
-  if (end === undefined) return []
+  const ended = patched.filter(({ id }) => {
+    const before = keys.find((key) => key.id === id)
+    return (
+      before !== undefined &&
+      isActive(before, now) &&
+      !after.some((key) => key.id === id && isActive(key, now))
+    )
+  })
+  const warnings = ended.flatMap(({ id }): KeyWarning[] => {
+    const vouched = activeVouched(after, id, now)
+    if (vouched.length === 0) return []
+    return [{ code: 'vouched_keys_active', detail: vouchedDetail(vouched) }]
+  })
+  if (end === undefined) return warnings
   const detail =
     end === now
       ? 'This was the last active key: no token of the project verifies until another key is active.'
       : `No key of the project is active from ${end} on: no token verifies then, unless another key is registered or activated.`
-  return [{ code: 'last_active_key', detail }]
+  return [{ code: 'last_active_key', detail }, ...warnings]
 }
 
 /** What the event of a deletion says. */

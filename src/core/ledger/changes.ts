@@ -159,8 +159,6 @@ export type Change =
       kid: string
       patch: JwtKeyUpdate
       precondition?: KeyPrecondition
-      /** Whether a deactivation extends to the keys that it introduced; absent: not decided. */
-      descendants?: boolean
       limits: KeyLimits
     }
   | {
@@ -170,8 +168,6 @@ export type Change =
       /** Its id or `publishedKid`. */
       kid: string
       precondition?: KeyPrecondition
-      /** Whether the keys that it introduced are deactivated; absent: not decided. */
-      descendants?: boolean
     }
   | {
       type: 'key.report_weakness'

@@ -29,10 +29,10 @@ export function renderProblem(
 ): RenderedError {
   const { code, message: detail, extras } = error
   const { status, title } = errorTable[code]
-  const { allow, retryAfter, errors, kid, kids, limit } = extras
+  const { allow, retryAfter, errors, kid, limit } = extras
   const problem = { type: problemType(publicUrl, code), title, status, detail, code, requestId }
   // JSON has none of the members that are undefined.
-  const body = JSON.stringify({ ...problem, errors, kid, kids, limit } satisfies ProblemMembers)
+  const body = JSON.stringify({ ...problem, errors, kid, limit } satisfies ProblemMembers)
   return {
     status,
     headers: {

@@ -83,17 +83,13 @@ function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
   return reply.header('content-type', 'application/json').header('etag', etag).send(body)
 }
 
-type KeyRequest = FastifyRequest<{
-  Params: { kid: string }
-  Querystring: { descendants?: boolean }
-}>
+type KeyRequest = FastifyRequest<{ Params: { kid: string } }>
 
 /** The key that the request changes, with its precondition. */
 function referenceOf(request: KeyRequest): KeyReference {
   const { kid } = request.params
-  const { descendants } = request.query
   const ifMatch = request.headers['if-match']
-  return { projectId: projectOf(request).id, kid, ifMatch, descendants }
+  return { projectId: projectOf(request).id, kid, ifMatch }
 }
 
 const collection = '/v1/projects/:projectIdOrName/jwt-keys'
@@ -126,11 +122,11 @@ const keys: Resource = {
     read: { access: { role: 'reader' }, errors: ['key_not_found'], etag: true },
     update: {
       access: { role: 'writer' },
-      errors: ['recent_sign_in_required', 'key_not_found', 'key_has_descendants', 'jwks_too_large'],
+      errors: ['recent_sign_in_required', 'key_not_found', 'jwks_too_large'],
     },
     delete: {
       access: { role: 'writer' },
-      errors: ['recent_sign_in_required', 'key_not_found', 'key_active', 'key_has_descendants'],
+      errors: ['key_not_found', 'key_active'],
     },
   },
   schemas: {
@@ -148,14 +144,6 @@ const keys: Resource = {
         Type.Boolean({
           default: false,
           description: '`true` lists active keys only; `false` or absent lists all keys.',
-        }),
-      ),
-    }),
-    change: Query({
-      descendants: Type.Optional(
-        Type.Boolean({
-          description:
-            'Whether the active keys that the key vouched for, directly or through others, are deactivated in the same transaction. Required to deactivate a key that has some, and to delete one if the key that vouched for it is active.',
         }),
       ),
     }),

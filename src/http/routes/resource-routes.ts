@@ -44,7 +44,7 @@ export interface Resource {
   /** `anyObjectAsBody` if the handlers read the bodies with `bodyReader`. */
   validatorCompiler?: FastifySchemaCompiler<FastifySchema>
   /** Query of the list, and of updates and deletions. */
-  queries?: { list?: TObject; change?: TObject }
+  queries?: { list?: TObject }
   descriptions: Record<Exclude<Operation, 'read'>, string> & { read?: string }
 }
 
@@ -67,7 +67,7 @@ export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): vo
   const routes = app.withTypeProvider<FastifyTypeProviderDefault>()
   const bodies = present({ validatorCompiler: kind.validatorCompiler })
   const params = present({ params: kind.params })
-  const change = { ...params, headers: Precondition, ...present({ querystring: queries.change }) }
+  const change = { ...params, headers: Precondition }
   const changeErrors = (errors: FastifyContextConfig['errors'] = []) => ({
     errors: [...errors, 'precondition_failed'] as const,
   })

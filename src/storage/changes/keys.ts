@@ -14,11 +14,6 @@ import {
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
-import {
-  activeDescendants,
-  hasActiveAncestor,
-  requireDecision,
-} from '../../core/trust/descendants.ts'
 import { PubringError } from '../../errors.ts'
 import { requireUncontradicted } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
@@ -39,7 +34,7 @@ export async function updateKey(
   db: Db,
   change: ChangeOf<'key.update'>,
 ): Promise<Outcome<KeyUpdate>> {
-  const { projectId, kid, patch, precondition, descendants: decision, limits, origin } = change
+  const { projectId, kid, patch, precondition, limits, origin } = change
   const { time } = origin
   const locked = await lockKeySet(db, projectId, origin)
   const { keys } = locked.keySet
@@ -52,99 +47,48 @@ export async function updateKey(
     requirePatchCapacity(keys, patched, limits, time)
     if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
   }
-  const descendants = patch.active === false ? activeDescendants(keys, key, time) : []
-  return storePatch(db, locked, [key, patched], { descendants, decision })
-}
-
-/** What a change of a key means for the active keys that it vouched for. */
-interface Consequences {
-  descendants: readonly KeyRecord[]
-  /** Whether they are deactivated; undefined: not decided. */
-  decision: boolean | undefined
-}
-
-async function storePatch(
-  db: Db,
-  locked: LockedKeySet,
-  [key, patched]: KeyChange,
-  { descendants, decision }: Consequences,
-): Promise<Outcome<KeyUpdate>> {
-  const { ledger, origin } = locked
-  if (key.enabled) requireDecision(decision, descendants)
-  const changes = [[key, patched] as const, ...deactivations(decision, descendants, origin.time)]
-  const { events, warnings } = await patchEvents(db, locked, changes)
-  if (events.length === 0) return { result: { key, warnings: [] }, changed: false }
-  await appendEvents(db, ledger, origin, events)
+  const { events, warnings } = await patchEvents(db, locked, [key, patched])
+  if (events.length === 0) return { result: { key, warnings }, changed: false }
+  await appendEvents(db, locked.ledger, origin, events)
   return { result: { key: patched, warnings }, changed: true }
 }
 
-type KeyChange = readonly [before: KeyRecord, after: KeyRecord]
-
-function deactivations(
-  decision: boolean | undefined,
-  descendants: readonly KeyRecord[],
-  time: string,
-): KeyChange[] {
-  if (decision !== true) return []
-  return descendants.map((key) => [key, patchKey(key, { active: false }, time)])
-}
-
 /**
- * Writes the keys that differ. Returns their events, with those of the rotations that end with them,
- * and the warnings about them. If there are any, the caller must have signed in recently.
+ * Writes the key if it differs. Returns the events, with those of the rotations that end with it, and
+ * the warnings about the change. To leave a project without an active key, the caller must have signed
+ * in recently.
  */
 export async function patchEvents(
   db: Db,
   { ledger, keySet, origin }: LockedKeySet,
-  patches: readonly KeyChange[],
+  [before, after]: [before: KeyRecord, after: KeyRecord],
 ): Promise<{ events: NewEvent[]; warnings: KeyWarning[] }> {
-  const changes = patches.filter(([before, after]) => after !== before)
-  const patched = changes.map(([, after]) => after)
-  const warnings = patchWarnings(keySet.keys, patched, origin.time)
-  if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin)
-  const events: NewEvent[] = []
-  for (const [before, after] of changes) {
-    await updateKeyRow(db, after)
-    events.push(eventAbout('key.updated', before.id, recordedChanges('key', before, after)))
-    if (after.enabled || !before.enabled) continue
-    events.push(...(await endRotations(db, before, 'disable', origin.time)))
+  if (after === before) return { events: [], warnings: [] }
+  const warnings = patchWarnings(keySet.keys, [after], origin.time)
+  if (warnings.some(({ code }) => code === 'last_active_key')) {
+    requireRecentSignIn(ledger.caller, origin)
   }
-  return { events, warnings }
+  await updateKeyRow(db, after)
+  const updated = eventAbout('key.updated', before.id, recordedChanges('key', before, after))
+  const isDisabled = before.enabled && !after.enabled
+  const ended = isDisabled ? await endRotations(db, before, 'disable', origin.time) : []
+  return { events: [updated, ...ended], warnings }
 }
 
 export async function deleteKey(
   db: Db,
-  { projectId, kid, precondition, descendants: decision, origin }: ChangeOf<'key.delete'>,
+  { projectId, kid, precondition, origin }: ChangeOf<'key.delete'>,
 ): Promise<Outcome<undefined>> {
-  const locked = await lockKeySet(db, projectId, origin)
-  const key = findKey(locked.keySet, kid)
+  const { ledger, keySet } = await lockKeySet(db, projectId, origin)
+  const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, origin.time)
-  const descendants = orphans(locked, key)
-  return removeKey(db, locked, key, { descendants, decision })
-}
-
-/** Keys that cannot be traced to the active ancestors of the key once it is gone. */
-function orphans({ keySet: { keys }, origin: { time } }: LockedKeySet, key: KeyRecord) {
-  return hasActiveAncestor(keys, key, time) ? activeDescendants(keys, key, time) : []
-}
-
-async function removeKey(
-  db: Db,
-  locked: LockedKeySet,
-  key: KeyRecord,
-  { descendants, decision }: Consequences,
-): Promise<Outcome<undefined>> {
-  const { ledger, origin } = locked
-  const { projectId, id } = key
   if (isActive(key, origin.time)) {
     throw new PubringError(
       'key_active',
       'The key is active: verifiers may still need it. Deactivate it first (PATCH with "active": false), then delete it.',
     )
   }
-  requireDecision(decision, descendants)
-  const changes = deactivations(decision, descendants, origin.time)
-  const { events } = await patchEvents(db, locked, changes)
+  const { id } = key
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', id).execute()
   await db
     .deleteFrom('key_audit')
@@ -152,9 +96,8 @@ async function removeKey(
     .where('key_id', '=', id)
     .execute()
   await appendEvents(db, ledger, origin, [
-    eventAbout('key.deleted', key.id, deletedKeyChanges(key)),
+    eventAbout('key.deleted', id, deletedKeyChanges(key)),
     ...(await endRotations(db, key, 'delete', origin.time)),
-    ...events,
   ])
   return { result: undefined, changed: true }
 }

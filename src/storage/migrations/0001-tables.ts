@@ -183,6 +183,12 @@ const indexes: Record<string, BuildIndex> = {
 
   // A text is found in all projects by these. What a registration pays for each was measured: labels
   // and hashes cost it an entry in a random place, request ids one at the end, and deletions none.
+  // Keys of self-rotations alone have an entry.
+  jwt_key_introduced: (index) =>
+    index
+      .on('jwt_key')
+      .columns(['project_id', 'introduced_by'])
+      .where(sql.ref('introduced_by'), 'is not', null),
   jwt_key_by_thumbprint: (index) => index.on('jwt_key').column('thumbprint'),
   jwt_key_by_spki: (index) => index.on('jwt_key').column('spki_sha256'),
   jwt_key_by_label: (index) => index.on('jwt_key').expression(sql`lower(label)`),

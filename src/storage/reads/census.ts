@@ -7,6 +7,7 @@ import {
   urgency,
   type WarningKind,
   withoutActiveKey,
+  withVouchedKeys,
 } from '../../core/finding/rules.ts'
 import type { Census, KeyCount } from '../../core/records.ts'
 import { apiKeyColumns, apiKeyFromRow } from '../row-mapping.ts'
@@ -19,10 +20,12 @@ const maxWarnedProjects = 200
 export async function takeCensus(db: Db, time: string): Promise<Census> {
   const expiring = await expiringKeys(db, time)
   const without = await projectsWithoutActiveKey(db, time)
+  const vouchers = await endedVouchers(db, time)
   const apiKeys = await db.selectFrom('api_key').select(apiKeyColumns).execute()
   const ofProjects = [
     ...expiring.map((key) => ({ ...key, ...expiringKey(key.expire_time, time) })),
     ...without.map((project) => ({ ...project, ...withoutActiveKey })),
+    ...vouchers.map((voucher) => ({ ...voucher, ...withVouchedKeys })),
   ]
   const kinds = [
     ...ofProjects,
@@ -77,6 +80,37 @@ async function expiringKeys(db: Db, time: string) {
         ),
       )
       .orderBy('key.expire_time')
+      .execute()
+  )
+}
+
+/** The keys that are off, expired or deleted, and vouched for active ones. */
+async function endedVouchers(db: Db, time: string) {
+  return (
+    db
+      .selectFrom('jwt_key as key')
+      .select(['key.project_id', 'key.introduced_by'])
+      .distinct()
+      // So that its index is used.
+      .where('key.introduced_by', 'is not', null)
+      .where('key.enabled', '=', 1)
+      .where(({ or, eb }) =>
+        or([eb('key.expire_time', 'is', null), eb('key.expire_time', '>', time)]),
+      )
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('jwt_key as voucher')
+              .select('voucher.id')
+              .whereRef('voucher.project_id', '=', 'key.project_id')
+              .whereRef('voucher.id', '=', 'key.introduced_by')
+              .where('voucher.enabled', '=', 1)
+              .where(({ or, eb }) =>
+                or([eb('voucher.expire_time', 'is', null), eb('voucher.expire_time', '>', time)]),
+              ),
+          ),
+        ),
+      )
       .execute()
   )
 }

@@ -66,7 +66,15 @@ function createKeyReads(db: Db, tables: CheckedTables) {
       const rows = await inChunks(projectIds, (some) =>
         db
           .selectFrom('jwt_key')
-          .select(['id', 'project_id', 'label', 'enabled', 'expire_time', 'create_time'])
+          .select([
+            'id',
+            'project_id',
+            'label',
+            'enabled',
+            'expire_time',
+            'create_time',
+            'introduced_by',
+          ])
           .where('project_id', 'in', some)
           .execute(),
       )

@@ -93,7 +93,6 @@ const elsewhere: ErrorCode[] = [
   'recent_sign_in_required',
   'sign_in_failed',
   'sign_in_unavailable',
-  'key_has_descendants',
   'key_not_vouched',
   'key_inactive',
   'rotation_not_found',

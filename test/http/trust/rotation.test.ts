@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Algorithm } from '../../../src/contract/algorithms.ts'
+import type { Warning } from '../../../src/contract/finding/warnings.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import {
   newRotatedKey,
@@ -427,86 +428,58 @@ describe('the API key', () => {
   })
 })
 
-describe('disabling a key that introduced others', () => {
+describe('an ended key that vouched for others', () => {
   let child: RegisteredKey
   let grandchild: RegisteredKey
   beforeEach(async () => {
     child = await server.successorOf(key)
     grandchild = await server.successorOf(child)
   })
-  const isActive = async (...keys: RegisteredKey[]) =>
-    Promise.all(keys.map(async ({ kid }) => (await read(kid)).active))
-
-  test('needs a decision, and names them', async () => {
-    const before = await revision()
-    const response = await disable(key.kid)
-    expect(response.statusCode).toBe(409)
-    expect(response.json()).toMatchObject({
-      code: 'key_has_descendants',
-      kids: [child.kid, grandchild.kid],
-    })
-    expect(await revision()).toBe(before)
-    expect(await isActive(key, child, grandchild)).toEqual([true, true, true])
-  })
-
-  test('disables them in the same transaction, each with its event', async () => {
-    const secret = await server.vouched(grandchild, await newRotatedKey())
-    const before = await revision()
-    const response = await disable(key.kid, '?descendants=true')
-    expect(response.statusCode).toBe(200)
-    const events = await eventsAfter(before)
-    expect(events).toMatchObject(
-      [key, child, grandchild].map(({ kid }) => ({
-        type: 'key.updated',
-        subject: { id: kid },
-        changes: { active: { from: true, to: false } },
-      })),
+  const warned = async () => {
+    const headers = { 'x-api-key': await server.apiKey('reader', server.project.id) }
+    const all: Warning[] = (await server.send('GET', '/v1/warnings', { headers })).json()
+    const own = [key, child, grandchild].map(({ kid }) => kid)
+    return all.filter(
+      (warning) => warning.code === 'vouched_keys_active' && own.includes(warning.kid ?? ''),
     )
-    expect(new Set(events.map(({ requestId }: { requestId: string }) => requestId)).size).toBe(1)
-    expect(await isActive(key, child, grandchild)).toEqual([false, false, false])
-    // Neither an API key that was exchanged before, nor a new token, continues the chain.
-    expect((await listWith(secret)).statusCode).toBe(401)
-    const { jkt } = await newRotatedKey()
-    expect((await server.exchange(server.token(grandchild, jkt))).statusCode).toBe(400)
+  }
+
+  test('is a warning that names those that are active, as long as they are', async () => {
+    expect(await warned()).toEqual([])
+    const response = await disable(key.kid)
+    expect(response.json().warnings).toMatchObject([{ code: 'vouched_keys_active' }])
+    const [{ detail }] = response.json().warnings
+    expect(detail).toContain(`${child.kid}, ${grandchild.kid}`)
+    const named = expect.stringContaining(child.kid)
+    expect(await warned()).toMatchObject([{ kid: key.kid, label: 'orders', detail: named }])
+    // The chain goes on behind one that is off, or deleted.
+    expect((await disable(child.kid)).json().warnings[0].detail).toContain(grandchild.kid)
+    const last = { kid: child.kid, detail: expect.stringContaining(grandchild.kid) }
+    expect(await warned()).toMatchObject([last])
+    await server.send('DELETE', `${server.keysUrl}/${child.kid}`)
+    expect(await warned()).toMatchObject([last])
+    const time = new Date(server.clock.now()).toISOString()
+    const { warnings, warnedProjects } = await server.context.store.census(time)
+    expect(warnings.map(({ code }) => code)).toContain('vouched_keys_active')
+    expect(warnedProjects).toContain(server.project.id)
+    expect((await disable(grandchild.kid)).json().warnings ?? []).toEqual([])
+    expect(await warned()).toEqual([])
   })
 
-  test('leaves them as they are', async () => {
-    expect((await disable(key.kid, '?descendants=false')).statusCode).toBe(200)
-    expect(await isActive(key, child, grandchild)).toEqual([false, true, true])
-    // The decision can be changed later.
-    expect((await disable(key.kid)).statusCode).toBe(200)
-    expect(await isActive(child, grandchild)).toEqual([true, true])
-    expect((await disable(key.kid, '?descendants=true')).statusCode).toBe(200)
-    expect(await isActive(child, grandchild)).toEqual([false, false])
-  })
-
-  test('finds them behind one that is inactive, which cannot be deleted unseen', async () => {
-    await disable(child.kid, '?descendants=false')
-    expect((await disable(key.kid)).json().kids).toEqual([grandchild.kid])
-    const url = `${server.keysUrl}/${child.kid}`
-    const refused = await server.send('DELETE', url)
-    expect(refused.statusCode).toBe(409)
-    expect(refused.json()).toMatchObject({ code: 'key_has_descendants', kids: [grandchild.kid] })
-    expect((await server.send('DELETE', `${url}?descendants=true`)).statusCode).toBe(204)
-    expect(await isActive(key, grandchild)).toEqual([true, false])
-  })
-
-  test('once decided, it can be deleted', async () => {
-    await disable(key.kid, '?descendants=false')
-    expect((await server.send('DELETE', `${server.keysUrl}/${key.kid}`)).statusCode).toBe(204)
-    expect((await read(child.kid)).details.introducedBy).toBe(key.kid)
-  })
-
-  test.each(['', '?descendants=yes', '?descendants=true&descendants=false'])(
-    'a decision is true or false: %s',
-    async (query) => {
-      expect((await disable(key.kid, query)).statusCode).toBe(query === '' ? 409 : 400)
-    },
-  )
-
-  test('an expiry needs none', async () => {
+  test('is one too once it has expired', async () => {
     const expireTime = new Date(server.clock.now() + 60_000).toISOString()
     const url = `${server.keysUrl}/${key.kid}`
-    expect((await server.send('PATCH', url, { body: { expireTime } })).statusCode).toBe(200)
+    const response = await server.send('PATCH', url, { body: { expireTime } })
+    expect(response.json()).not.toHaveProperty('warnings')
+    server.clock.advance(60_000)
+    expect(await warned()).toMatchObject([{ kid: key.kid }])
+  })
+
+  test('leaves them as they are, but for API keys that it was exchanged for', async () => {
+    const secret = await server.vouched(key, await newRotatedKey())
+    await disable(key.kid)
+    expect((await read(child.kid)).active).toBe(true)
+    expect((await read(child.kid)).details.introducedBy).toBe(key.kid)
+    expect((await listWith(secret)).statusCode).toBe(401)
   })
 })

@@ -2,7 +2,6 @@ import type { JwtKey } from '../../../../client/src/index.ts'
 import { KeyIdentity } from '../../components/key-identity.tsx'
 import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
-import { useDescendants } from '../../forms/descendants.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
@@ -42,16 +41,14 @@ function ActivateKey({ jwtKey, onClose }: DialogProps) {
 }
 
 function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
-  const descendants = useDescendants()
-  const change = useKeyChanges(jwtKey).update({ active: false }, descendants.decision)
+  const change = useKeyChanges(jwtKey).update({ active: false })
   return (
     <ActionDialog
       title={`Deactivate ${quoted(jwtKey.label)}?`}
       action="Deactivate"
       danger
       onClose={onClose}
-      request={change.request}
-      run={() => descendants.watch(change.run)}
+      {...change}
     >
       <KeyIdentity jwtKey={jwtKey} />
       {isLastActive(jwtKey, keys) ? (
@@ -59,27 +56,23 @@ function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
       ) : (
         'The key leaves the key set within a second. Verifiers that follow the key set live reject its tokens immediately, others when their cache expires (usually after 5 to 10 minutes). You can activate it again.'
       )}
-      {descendants.field}
     </ActionDialog>
   )
 }
 
 function DeleteKey({ jwtKey, onClose }: DialogProps) {
-  const descendants = useDescendants()
-  const change = useKeyChanges(jwtKey).remove(descendants.decision)
+  const change = useKeyChanges(jwtKey).remove()
   return (
     <ActionDialog
       title={`Delete ${quoted(jwtKey.label)}?`}
       action="Delete permanently"
       danger
       onClose={onClose}
-      request={change.request}
-      run={() => descendants.watch(change.run)}
+      {...change}
     >
       <KeyIdentity jwtKey={jwtKey} />
       The key is inactive, so no token depends on it. Its kid is never reused, and its history stays
       in the ledger.
-      {descendants.field}
     </ActionDialog>
   )
 }

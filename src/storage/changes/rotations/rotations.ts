@@ -90,7 +90,7 @@ export async function finishRotation(
   const key = findKey(keySet, rotation.fromKid)
   const expireTime = endOfOldKey(rotation, key, time)
   const patched = patchKey(key, { expireTime }, time)
-  const { events } = await patchEvents(db, locked, [[key, patched]])
+  const { events } = await patchEvents(db, locked, [key, patched])
   // At the time of the last change of the key, so that later ones can be told from it.
   const end = endOf(rotation, 'finished', latest(time, patched.updateTime))
   return append(db, locked, end, events)
