@@ -33,7 +33,7 @@ export function described(text: TString, description: string) {
   return Type.Unsafe<string>({ ...text, description })
 }
 
-/** Of a fault of a key. */
+/** The member of a key's fault that names what was left unchecked. */
 export const SkippedRules = Type.Array(Type.String({ examples: ['rsa_primes_too_close'] }), {
   description:
     'Slow rules of the key policy that were not checked, because this fault already rejects the key.',

@@ -100,7 +100,7 @@ const moved: Record<string, string | Buffer> = {
   az: JSON.stringify({ key: jwk('https://acme.vault.azure.net/keys/jwt/0', keyVault) }),
 }
 
-/** What the pages expect to be there, before their first command. */
+/** Commands that make what the pages expect to be there. */
 const before: Record<string, string> = {
   'docs/cli.md': 'mkdir -p ~/.config/fish/completions',
   'docs/importing.md': `cat key.pem next.pem > keys.pem; cp keys.json keys.yaml
@@ -158,7 +158,7 @@ test.each(scripts)('the commands of $page run in one shell', async ({ page, scri
   expect(stdout).toMatch(expected[page] ?? /^/)
 })
 
-/** What shows that a page has worked. */
+/** Output that shows that a page has worked. */
 const expected: Record<string, RegExp> = {
   'docs/importing.md': /created[\s\S]*\+ refunds \(ES256\)/,
   'docs/ledger.md': /^whole [\s\S]*^BROKEN [\s\S]*^valid up to revision \d+: [0-9a-f]{64}$/m,

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import { algorithmsOf } from '../keys/kinds.ts'
 
-/** What this machine can tell about a public key; the server decides whether to accept it. */
+/** A public key as far as this machine can examine it; the server decides whether to accept it. */
 export interface KeyMaterial {
   /** Equal for equal keys in any encoding. */
   spkiSha256: string

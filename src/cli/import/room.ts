@@ -27,7 +27,7 @@ function noRoom(project: string, room: number, count: number): CommandError {
   return nothingImported('key_limit_reached', detail)
 }
 
-/** What the server says about one request of a dry run. */
+/** The report of the server on one request of a dry run. */
 export interface ProjectReport {
   project: string
   report: KeyImportReport

@@ -113,7 +113,7 @@ function renderKey(
   return { body, etag: keyEntityTag(key, role, time, config.jwksMaxAge) }
 }
 
-/** What the roles of the keys depend on. */
+/** The state that the roles of the keys depend on. */
 async function situationOf(
   { store, config }: Context,
   projectId: string,

@@ -70,7 +70,7 @@ export function isInCommonJwks({ jwk }: Pick<KeyRecord, 'jwk'>): boolean {
   return jwk.kty !== 'AKP'
 }
 
-/** What the size of a key's JWKS entry depends on; `jwkText` is the stored JSON of its JWK. */
+/** The members that decide the size of a key's JWKS entry; `jwkText` is the stored JSON of its JWK. */
 export type JwksMember = Pick<
   KeyRecord,
   'id' | 'publishedKid' | 'jwsAlgorithm' | 'enabled' | 'expireTime'

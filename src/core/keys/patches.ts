@@ -97,7 +97,7 @@ export function patchWarnings(
   return [{ code: 'last_active_key', detail }, ...warnings]
 }
 
-/** What the event of a deletion says. */
+/** The changes in the event of a deletion. */
 export function deletedKeyChanges({ label, thumbprint, publishedKid }: KeyRecord): EventChanges {
   return {
     label: { from: label },

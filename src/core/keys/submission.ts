@@ -58,7 +58,7 @@ export async function examineSubmission(
   return { ...parsed, publishTime: context.origin.time, ...stored, jwsAlgorithm, normalised }
 }
 
-/** What the record of a key takes from its fields; undefined if a required one is missing or invalid. */
+/** The members of the record that come from the fields; undefined if a required one is missing or invalid. */
 function parseFields(
   fields: Partial<KeyImportItem>,
   now: string,

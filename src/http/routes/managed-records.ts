@@ -21,7 +21,7 @@ interface ManagedRecords<
   Update extends TObject,
 > extends Pick<Resource, 'collection' | 'type' | 'noun' | 'deletion' | 'descriptions'> {
   access: Access
-  /** Of reads; the same if absent. */
+  /** The access that reads require; the same if absent. */
   readAccess?: Access
   schemas: { shown: Shown; created: Created; create: Create; update: Update }
   /** The response of a creation holds a secret, which no cache may store. */

@@ -26,9 +26,9 @@ export interface Resource {
   type: { one: string; many: string }
   /** In sentences, `one` with its article. */
   noun: { bare: string; one: string; many: string }
-  /** What a creation is called; `Create` if absent. */
+  /** The verb of a creation; `Create` if absent. */
   creation?: string
-  /** What a deletion is called. */
+  /** The verb of a deletion, and its past participle. */
   deletion: { verb: string; done: string }
   /** `ETag`, `Location` and the faults of preconditions are added. */
   config: Record<Operation, FastifyContextConfig>

@@ -9,7 +9,7 @@ import { recordEntry, type SourceEntry } from './entry.ts'
 
 const example = '{"project": "payments", "keys": [{"label": "spring", "file": "spring.pem"}]}'
 
-/** What a file says about the state of a key; members that it leaves out are undefined. */
+/** The state of a key in a file; members that it leaves out are undefined. */
 export interface DeclaredState {
   active?: boolean
   /** `null` for never. */

@@ -12,7 +12,7 @@ export interface Rejection {
   detail: string
 }
 
-/** What a source states about a key; the import decides the rest. */
+/** A key as a source states it; the import decides the rest. */
 export interface SourceKey
   extends Pick<
     KeyImportItem,
@@ -41,7 +41,7 @@ export interface SourceProject {
   name: string
 }
 
-/** What a source holds. An export also names the projects without keys. */
+/** The content of a source. An export also names the projects without keys. */
 export interface Source {
   entries: SourceEntry[]
   projects: SourceProject[]
