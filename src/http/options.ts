@@ -26,7 +26,7 @@ export interface HttpOptions extends LiveLimits {
   exchangeLimit?: Rate
   /** Milliseconds from the arrival of a token that is refused to the response; 500 if absent. */
   refusalDelayMs?: number
-  /** Event loop lag in milliseconds above which requests are rejected; 1,000 if absent. 0: never. */
+  /** Event loop lag in milliseconds above which requests are rejected; 500 if absent. 0: never. */
   overloadLagMs?: number
   /** Whether metrics are collected for Prometheus; false if absent. */
   metrics?: boolean

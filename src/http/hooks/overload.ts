@@ -4,8 +4,8 @@ import { PubringError } from '../../errors.ts'
 
 const sampleIntervalMs = 500
 
-/** A client that would wait for more than a second does better with another replica. */
-const defaultMaxLagMs = 1_000
+/** A client that would wait for longer does better with another replica. */
+const defaultMaxLagMs = 500
 
 /**
  * Rejects requests with 503 while the event loop lags by more than `maxLagMs` (0: never), so that

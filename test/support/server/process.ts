@@ -8,6 +8,7 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 
 const main = join(import.meta.dirname, '../../../bin/pubring.js')
+const neverOverloaded = join(import.meta.dirname, 'never-overloaded.ts')
 
 /** A TCP port that was free a moment ago. */
 export async function freePort(): Promise<number> {
@@ -75,14 +76,18 @@ function withoutWelcome(output: string): string {
   return output.replace(/PUBRING_API_KEY=pubring_\w+/, '')
 }
 
-/** Starts `pubring serve` in the folder, with only PATH and `env` in its environment. */
+/**
+ * Starts `pubring serve` in the folder, with only PATH and `env` in its environment. It is never
+ * overloaded.
+ */
 export async function spawnServer(
   folder: string,
   env: Record<string, string> = {},
   { wrapper = [], node = [], uid, program = main }: Launch = {},
 ): Promise<ServerProcess> {
   const port = env.PUBRING_PORT ?? (await freePort())
-  const [command = '', ...args] = [...wrapper, process.execPath, ...node, program, 'serve']
+  const run = [process.execPath, `--import=${neverOverloaded}`, ...node, program, 'serve']
+  const [command = '', ...args] = [...wrapper, ...run]
   const child = spawn(command, args, {
     cwd: folder,
     ...(uid === undefined ? {} : { uid, gid: uid }),
