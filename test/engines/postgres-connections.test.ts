@@ -1,7 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { openStore } from '../../src/storage/open.ts'
+import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
+import { createCommit } from '../../src/storage/postgres/commit.ts'
+import { openDatabase } from '../../src/storage/postgres/database.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
@@ -28,14 +30,14 @@ function endSessions() {
   )
 }
 
-async function open() {
-  const store = await openStore(`${url}?pool_size=10`)
+async function open(seconds: number) {
+  const store = await openStore(`${url}&pool_size=10&connect_timeout=${seconds}`)
   onTestFinished(() => store.close())
   return store
 }
 
 test('more requests than the server allows connections wait for one', async () => {
-  const store = await open()
+  const store = await open(60)
   const projects = await Promise.all(
     Array.from({ length: 20 }, () => createProject(store, `p-${newId().slice(-12)}`)),
   )
@@ -49,15 +51,26 @@ test('more requests than the server allows connections wait for one', async () =
 })
 
 test('while no connection is free, a request waits for one up to its timeout', async () => {
-  const store = await open()
-  await store.ping()
+  const [hasty, patient] = [await open(1), await open(60)]
+  await Promise.all([hasty.ping(), patient.ping()])
   await database.query(`alter role ${role} connection limit 0`)
   await endSessions()
   const start = performance.now()
-  await expect(store.ping()).rejects.toMatchObject({ code: 'storage_unavailable' })
-  expect(performance.now() - start).toBeGreaterThan(1_500)
-  const waiting = store.ping()
-  await delay(1_000)
+  const waiting = patient.ping()
+  await expect(hasty.ping()).rejects.toMatchObject({ code: 'storage_unavailable' })
+  expect(performance.now() - start).toBeGreaterThan(900)
   await database.query(`alter role ${role} connection limit 3`)
   await waiting
+})
+
+test('requests and changes that wait for a busy connection do so up to its timeout', async () => {
+  const address = parsePostgresAddress(`${url}&pool_size=2&connect_timeout=60`)
+  const busy = openDatabase(address, 'primary')
+  onTestFinished(() => busy.close())
+  const sleep = { sql: 'select pg_sleep(5)', parameters: [] }
+  const sleeping = Promise.all([busy.read(sleep), busy.read(sleep)])
+  const { commit } = createCommit(busy, address)
+  const id = newId()
+  await commit({ type: 'project.create', origin: origin(), id, name: `p-${id.slice(-12)}` })
+  await sleeping
 })

@@ -8,7 +8,7 @@ let sessions: PostgresDatabase
 beforeAll(async () => {
   database = await createDatabase('postgres')
   sessions = openDatabase(
-    parsePostgresAddress(`${database.url}?statement_timeout=500&pool_size=2`),
+    parsePostgresAddress(`${database.url}&statement_timeout=500&pool_size=2`),
     'primary',
   )
 })
@@ -36,7 +36,7 @@ test('a statement that times out fails the later ones, and the connection is rel
 })
 
 test('a session of its own prepares statements, unless the address forbids it', async () => {
-  const unprepared = openDatabase(parsePostgresAddress(`${database.url}?prepared=off`), 'primary')
+  const unprepared = openDatabase(parsePostgresAddress(`${database.url}&prepared=off`), 'primary')
   onTestFinished(() => unprepared.close())
   expect(await preparedStatements(sessions)).toBe(1)
   expect(await preparedStatements(unprepared)).toBe(0)

@@ -37,7 +37,7 @@ test('text columns compare byte by byte with any collation of the database', asy
 })
 
 test('prepared statements work when they are repeated', async () => {
-  const store = await open('?prepared=on&pool_size=2')
+  const store = await open('&prepared=on&pool_size=2')
   const project = await createProject(store, name())
   for (let index = 0; index < 20; index += 1) {
     const key = keyRecord(project.id)
@@ -52,7 +52,7 @@ const headsOf = (ledgerId: string, revision: number) =>
   new Map([[ledgerId, { revision, hash: expect.any(String) }]])
 
 test('a change without effect writes nothing and releases its connection', async () => {
-  const store = await open('?pool_size=2')
+  const store = await open('&pool_size=2')
   const project = await createProject(store, name())
   const rename = { type: 'project.rename', origin: origin(), projectId: project.id } as const
   for (let index = 0; index < 10; index += 1) {
@@ -81,7 +81,7 @@ test('a commit waits for the disk although the server’s default is not to', as
 })
 
 test('a statement that exceeds its timeout fails, and the next one works', async () => {
-  const store = await open('?statement_timeout=700')
+  const store = await open('&statement_timeout=700')
   await createProject(store, name())
   const lock = await database.lockWrites()
   const start = performance.now()

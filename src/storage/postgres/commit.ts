@@ -13,6 +13,7 @@ import { isStorageUnavailable } from '../../core/storage-faults.ts'
 import { applyChange } from '../changes/apply.ts'
 import { lockLedger } from '../changes/ledger.ts'
 import type { Db } from '../schema.ts'
+import type { PostgresAddress } from './address.ts'
 import type { PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
 import { classify, databaseBusy, queueFull, toStorageError, unconfirmedChange } from './errors.ts'
@@ -23,8 +24,6 @@ const retryWindowMs = 4_000
 const firstPauseMs = 40
 const maxPauseMs = 320
 
-/** How long a change waits for its ledger, and then for a connection. */
-const acquireTimeoutMs = 3_000
 const maxWaiting = 4_096
 
 /** An attempt whose commit was not confirmed. */
@@ -42,8 +41,10 @@ interface Unconfirmed<Result> {
  */
 export function createCommit(
   database: PostgresDatabase,
-  poolSize: number,
+  { poolSize, connectTimeoutMs }: PostgresAddress,
 ): Pick<Store, 'commit' | 'isWritable'> {
+  // For its ledger, and then for a connection; longer than a read.
+  const acquireTimeoutMs = 1.5 * connectTimeoutMs
   const queue = { maxWaiting, fullError: queueFull, timeoutError: databaseBusy }
   const connections = createSemaphore({ permits: Math.ceil(poolSize / 2), ...queue })
   const ledgers = createKeyedSemaphore({ permits: 1, ...queue })

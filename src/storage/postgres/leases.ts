@@ -44,7 +44,6 @@ export interface Lease {
 /** How long to wait for a response after the server's own timeout, whose error says more. */
 const responseGraceMs = 500
 
-const acquireTimeoutMs = 2_000
 const maxWaiting = 10_000
 
 export function createLeases(address: PostgresAddress, target: Target) {
@@ -58,8 +57,8 @@ export function createLeases(address: PostgresAddress, target: Target) {
   return {
     /** Rejects with `storage_unavailable` if no connection is available in time. */
     async acquire(): Promise<Lease> {
-      const deadline = performance.now() + acquireTimeoutMs
-      const releasePermit = await connections.acquire(acquireTimeoutMs)
+      const deadline = performance.now() + address.connectTimeoutMs
+      const releasePermit = await connections.acquire(address.connectTimeoutMs)
       try {
         const { pool, client } = await connect(finder, deadline)
         return createLease({

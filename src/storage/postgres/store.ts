@@ -62,7 +62,7 @@ function createStore(
     ...reads,
     ...createCachedReads(reads, createBatchedHeads(database.read)),
     followHeads: () => createHeadFollower(database.read),
-    ...createCommit(database, address.poolSize),
+    ...createCommit(database, address),
     census: (time) => takeCensusSlowly(database, time),
     contradictions,
     diagnostics: () => database.diagnostics(),

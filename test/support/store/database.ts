@@ -109,7 +109,8 @@ async function createPostgresDatabase(template: string): Promise<TestDatabase> {
   const children = createChildren()
   return {
     engine: 'postgres',
-    url: `postgres://${user}@${host}:${port}/${name}`,
+    // A busy machine is not one whose database is away.
+    url: `postgres://${user}@${host}:${port}/${name}?connect_timeout=60&statement_timeout=60000`,
     copy: () => children.add(createPostgresDatabase(name)),
     query: async (text, ...values) => (await queryPostgres(name, text, values)).rows,
     execute: async (text, ...values) => (await queryPostgres(name, text, values)).rowCount ?? 0,
