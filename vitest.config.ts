@@ -1,29 +1,36 @@
+import { availableParallelism } from 'node:os'
+import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 import { patience } from './test/support/waiting.ts'
 
-/** Files that depend on the store, run on both engines. */
+/** Files that run on PostgreSQL too; all run on SQLite. */
 const onBothEngines = [
   'test/storage/**/*.test.ts',
-  'test/http/**/*.test.ts',
-  'test/core/**/!(moduli|redaction).test.ts',
   'test/faults/publishing.test.ts',
+  // Locks decide between concurrent changes, and what a change is admitted on.
+  'test/http/keys/key-races.test.ts',
+  'test/http/access/access-until-commit.test.ts',
+  // Each engine tells in its own way that another process has changed something.
+  'test/http/publishing/{freshness,held-requests}.test.ts',
+  'test/core/ledger/{contradictions,revision-watch}.test.ts',
+  // Their figures and log lines are about the engine.
+  'test/http/server/{database-log,metrics}.test.ts',
+  // They read pages by SQL of their own.
+  'test/http/routes/{history,search}.test.ts',
+  'test/core/audit/run.test.ts',
 ]
 
-/** Files of the above whose results do not depend on the store. */
-const onSqliteOnly = [
-  'test/core/{access,trust}/*.test.ts',
-  'test/core/log/witnesses.test.ts',
-  'test/core/{labels,validity}.test.ts',
-  'test/http/access/{api-key-header,budgets,order-of-checks,rate-limits,shares}.test.ts',
-  'test/http/caching/vary.test.ts',
-  'test/http/keys/{corpus,every-fault}.test.ts',
-  'test/http/request/{addresses,bodies,long-headers,prefer,queries}.test.ts',
-  'test/http/routes/token-checks-*.test.ts',
-  'test/http/server/!(database-log|errors|metrics).test.ts',
-  'test/http/sign-in/provider-messages.test.ts',
-  'test/http/trust/refusals.test.ts',
-  'test/storage/sqlite/*.test.ts',
-]
+/** What a worker needs with its servers or browser, in bytes. */
+const workerMemory = 1024 ** 3
+
+/** Tests wait for half of their time, for processes, outages and time limits. */
+const maxWorkers = Math.max(
+  1,
+  Math.min(
+    Math.ceil(2.5 * availableParallelism()),
+    Math.floor(process.availableMemory() / workerMemory),
+  ),
+)
 
 export default defineConfig({
   test: {
@@ -33,13 +40,15 @@ export default defineConfig({
     // Node strips the types, as it does in production.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     setupFiles: 'test/support/setup/worker.ts',
-    // Two cores: tests wait for a third of their time, for processes, outages and time limits.
-    maxWorkers: 5,
+    maxWorkers,
+    // The OpenID provider of the tests warns that it is one.
+    onConsoleLog: (line) => !line.includes('oidc-provider'),
     // Limits that are only limits: a machine may be slow, or busy with something else.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: patience } },
     globalSetup: 'test/support/setup/databases.ts',
+    provide: { isTimed: false },
     projects: [
       {
         extends: true,
@@ -55,7 +64,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: onBothEngines,
-          exclude: ['test/**/*.long.test.ts', ...onSqliteOnly],
+          exclude: ['test/**/*.long.test.ts', 'test/storage/sqlite/*.test.ts'],
           provide: { engine: 'postgres' },
         },
       },
