@@ -17,6 +17,7 @@ import {
   createDatabase,
   type TestDatabase,
 } from '../support/store/database.ts'
+import { expectWithin } from '../support/timing.ts'
 
 describe('three replicas that start at once on an empty database', () => {
   let database: TestDatabase
@@ -95,7 +96,7 @@ describe('two replicas', () => {
       times.push(...(await Promise.all(projects.map(revoke))))
     }
     expect(times).toHaveLength(100)
-    expect(Math.max(...times)).toBeLessThan(1_000)
+    expectWithin(1_000, Math.max(...times))
   })
 
   test('also right after a restart of the database', async () => {
@@ -107,7 +108,7 @@ describe('two replicas', () => {
     }
     await Promise.all([ready(one), ready(other)])
     for (let round = 0; round < 5; round += 1) {
-      expect(await revoke('restarted')).toBeLessThan(1_000)
+      expectWithin(1_000, await revoke('restarted'))
     }
   })
 })
@@ -137,9 +138,11 @@ describe('a replica that is cut off from the database', () => {
       const away = performance.now()
       while (performance.now() - away < 2_500) {
         const served = await replica.call('GET', jwks)
-        expect([served.status, served.ms < 2_000]).toEqual([200, true])
+        expect(served.status).toBe(200)
+        expectWithin(2_000, served.ms)
         const refused = await replica.call('GET', '/v1/projects/default/jwt-keys')
-        expect([refused.status, refused.ms < 15_000]).toEqual([503, true])
+        expect(refused.status).toBe(503)
+        expectWithin(15_000, refused.ms)
         expect((await replica.call('GET', '/health/live')).status).toBe(200)
         await delay(100)
       }
@@ -151,7 +154,7 @@ describe('a replica that is cut off from the database', () => {
       proxy.restore()
       const back = performance.now()
       while (!(await replica.call('GET', '/health/ready')).body.includes('fresh')) await delay(50)
-      expect(performance.now() - back).toBeLessThan(5_000)
+      expectWithin(5_000, performance.now() - back)
       expect(await kidsOf(replica, 'default')).toEqual([kid])
       expect(await publishedKids(replica, 'default')).toEqual([kid])
       expect((await createKey(replica, 'default')).status).toBe(201)

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
-import { testClock } from '../../support/app/clock.ts'
+import { stoppedClock } from '../../support/app/clock.ts'
 import {
   jwksUrl,
   keysUrl,
@@ -14,7 +14,7 @@ import {
   registerKey,
 } from '../../support/app/keys.ts'
 
-const clock = testClock()
+const clock = stoppedClock()
 let server: TestApp
 /** Another process on the same database. */
 let other: TestApp

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Origin } from '../../../src/core/ledger/changes.ts'
 import { type EventStream, openEventStream } from '../network/event-stream.ts'
+import { expectWithin } from '../timing.ts'
 import { startApp, type TestApp } from './app.ts'
 import { type TestClock, testClock } from './clock.ts'
 
@@ -51,7 +52,15 @@ export function otherOrigin(): Origin {
   return { actor: { name: 'other' }, requestId: 'x', time: new Date().toISOString() }
 }
 
-/** How the stream ended within this time, or `open`. */
-export function endWithin(ms: number, { endedCleanly }: EventStream): Promise<boolean | 'open'> {
-  return Promise.race([endedCleanly, delay(ms, 'open' as const)])
+/** How the stream ends, which takes at most a second. */
+export async function endOf({ endedCleanly }: EventStream): Promise<boolean> {
+  const began = performance.now()
+  const isClean = await endedCleanly
+  expectWithin(1_000, performance.now() - began)
+  return isClean
+}
+
+/** Whether the stream is still open after a while. */
+export function staysOpen({ endedCleanly }: EventStream): Promise<boolean> {
+  return Promise.race([endedCleanly.then(() => false), delay(400, true)])
 }
