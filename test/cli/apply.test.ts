@@ -129,6 +129,21 @@ describe('pubring apply', () => {
     })
   })
 
+  test.each([
+    ['folded by YAML', '>\n      ', '\n      '],
+    ['in single quotes, with \\n', "'", '\\n'],
+  ])('reads a PEM that is %s', async (_name, start, lineBreak) => {
+    const pems = [spring, summer].map(({ publicKeyPem }) => publicKeyPem.trim())
+    const entries = pems.map((pem, index) => {
+      const text = `${start}${pem.replaceAll('\n', lineBreak)}${start === "'" ? "'" : ''}`
+      return `  - label: key ${index}\n    publicKeyPem: ${text}\n`
+    })
+    const file = shell.file('one-line.yaml', `project: ${project}\nkeys:\n${entries.join('')}`)
+    expect(await apply(file)).toMatchObject({ code: 0 })
+    expect((await apply(file)).stderr).toContain('Nothing to do')
+    expect((await keys()).map(({ algorithm }) => algorithm)).toEqual(['ES256', 'RSA'])
+  })
+
   test('creates the project', async () => {
     project = `new-${projects}`
     const file = declare(spring)

@@ -158,6 +158,11 @@ describe('PEM blocks', () => {
     expect(events).toHaveLength(1)
   })
 
+  test('a block whose line breaks are escaped is a key', async () => {
+    const file = shell.file('escaped.pem', ecPem().replaceAll('\n', '\\n'))
+    expect(documentOf(await into(file))).toMatchObject({ created: 1, refused: 0 })
+  })
+
   test('a duplicate key and a truncated block are rejected with their places', async () => {
     const twice = ecPem()
     const cut = ecPem().split('\n').slice(0, 2).join('\n')

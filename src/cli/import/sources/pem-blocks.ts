@@ -1,3 +1,4 @@
+import { normalizeText } from '../../../intake/encoding/text.ts'
 import { convert, type EntryContent, privateEntry, type SourceEntry, stem } from './entry.ts'
 
 interface Block {
@@ -32,7 +33,7 @@ function parseBlocks(text: string): Block[] {
   const blocks: Block[] = []
   let comments: string[] = []
   let open: Block | undefined
-  for (const line of text.replace(/^\uFEFF/, '').split(/\r\n?|\n/)) {
+  for (const line of normalizeText(text).text.split('\n')) {
     const [, kind] = begin.exec(line) ?? []
     if (kind !== undefined) {
       open = { kind, text: '', comments, complete: false }
