@@ -20,11 +20,8 @@ export type EventOperations = {
   page(options?: CallOptions & EventQuery): Promise<{ items: Event[]; next?: EventPosition }>
   /** All events that match, fetched page by page. */
   all(options?: CallOptions & EventQuery): AsyncIterable<Event>
-  /**
-   * All events that match, as the text of a file: JSON lines, or CSV with a line of headings. Throws if
-   * it was cut off.
-   */
-  export(options: CallOptions & EventQuery & { format: 'jsonl' | 'csv' }): AsyncIterable<string>
+  /** All events that match, as the text of a file of JSON lines. Throws if it was cut off. */
+  export(options?: CallOptions & EventQuery): AsyncIterable<string>
   /**
    * The events after `after`, then each new one as it happens: in order and without gaps, across lost
    * connections and restarts of the service. Ends after `project.deleted`. Throws if the first

@@ -34,7 +34,7 @@ export function eventOperations(transport: Transport): EventOperations {
       }
     },
     follow: ({ project, ...options } = {}) => followEvents(transport, pathOf(project), options),
-    export: (options) => exportEvents(transport, options),
+    export: (options = {}) => exportEvents(transport, options),
   }
 }
 
@@ -49,19 +49,12 @@ function positionIn(next: URLSearchParams): EventPosition {
   }
 }
 
-const mediaTypes = { jsonl: 'application/x-ndjson', csv: 'text/csv' }
-
 /** See `EventOperations.export`. */
 async function* exportEvents(
   transport: Transport,
-  {
-    project,
-    format,
-    signal,
-    ...query
-  }: CallOptions & EventQuery & { format: keyof typeof mediaTypes },
+  { project, signal, ...query }: CallOptions & EventQuery,
 ): AsyncGenerator<string, void, undefined> {
-  const headers = { accept: mediaTypes[format] }
+  const headers = { accept: 'application/x-ndjson' }
   const operation: Operation = { ...read(pathOf(project)), query, headers, signal }
   const silence = createDeadline(maxSilenceMs, signal)
   try {

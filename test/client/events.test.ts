@@ -43,11 +43,9 @@ test('warnings and the health of projects are read', async () => {
 })
 
 test('an export is the text of a file, and one that is cut off throws', async () => {
-  const chunks = await Array.fromAsync(client.events.export({ project, format: 'csv' }))
-  expect(chunks.join('').split('\r\n')).toHaveLength(8)
-  const [line] = await Array.fromAsync(
-    client.events.export({ project, format: 'jsonl', type: 'key.created' }),
-  )
+  const chunks = await Array.fromAsync(client.events.export({ project }))
+  expect(chunks.join('').trimEnd().split('\n')).toHaveLength(6)
+  const [line] = await Array.fromAsync(client.events.export({ project, type: 'key.created' }))
   expect(JSON.parse(line ?? '')).toMatchObject({ ledgerId: server.project.id, revision: 2 })
   const cut = createClient({
     url: client.url,
@@ -62,6 +60,6 @@ test('an export is the text of a file, and one that is cut off throws', async ()
       return new Response(half ?? null, { headers })
     },
   })
-  const broken = Array.fromAsync(cut.events.export({ project, format: 'csv' }))
+  const broken = Array.fromAsync(cut.events.export({ project }))
   await expect(broken).rejects.toMatchObject({ code: 'unreachable' })
 })

@@ -12,7 +12,7 @@ import { useRotations } from '../keys/rotations.ts'
 import { useSession } from '../session/context.tsx'
 import { Days } from './days.tsx'
 import type { Entry } from './expiries.ts'
-import { ExportMenu } from './export-menu.tsx'
+import { ExportButton } from './export-button.tsx'
 import { eventQuery, type Filter, givenFilters } from './filter.ts'
 import { Filters } from './filters.tsx'
 import { LogPanel, useLogged } from './log-panel.tsx'
@@ -51,7 +51,7 @@ export function History({ project }: { project?: Project }) {
         <>
           <Group justify="space-between">
             <CountText entries={entries} filter={filter} hasOlder={query.hasNextPage} />
-            <ExportMenu project={project} filter={filter} />
+            <ExportButton project={project} filter={filter} />
           </Group>
           <Card withBorder padding="md">
             {entries.length === 0 ? (

@@ -27,7 +27,7 @@ interface EventFlags {
   since?: string
   until?: string
   newestFirst?: true
-  format?: 'jsonl' | 'csv'
+  jsonl?: true
   follow?: true
 }
 
@@ -41,21 +41,21 @@ type Entry = Pick<Event, 'type' | 'time' | 'changes'> & {
 /** Shows the events of a ledger; with `--follow`, also new ones until interrupted. */
 export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
   const { client, terminal } = session
-  const { newestFirst, format } = flags
+  const { newestFirst, jsonl } = flags
   const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
   const scope = flags.system === true ? {} : { project: session.project }
   const range = { ...scope, after: readPosition(flags.after) }
   const subject = flags.subject && (await subjectOf(session, flags, flags.subject))
   const filters = filtersIn({ ...flags, ...(subject && { subject }) })
   if (flags.follow === true) {
-    if (newestFirst || format || Object.keys(filters).length > 0) {
-      throw usageError('--follow shows all events: leave out filters, --newest-first and --format.')
+    if (newestFirst || jsonl || Object.keys(filters).length > 0) {
+      throw usageError('--follow shows all events: leave out filters, --newest-first and --jsonl.')
     }
     return follow(session, range, limit)
   }
   const query: EventQuery = { ...range, order: newestFirst === true ? 'desc' : 'asc', ...filters }
-  if (format !== undefined) {
-    for await (const text of client.events.export({ ...query, format })) {
+  if (jsonl === true) {
+    for await (const text of client.events.export(query)) {
       await writeAll(terminal, text)
     }
     return

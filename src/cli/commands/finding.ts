@@ -14,7 +14,7 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     examples: [
       'pubring events --project payments',
       'pubring events --system --follow --json | jq .type',
-      'pubring events --type key.updated,key.deleted --since 2026-01-01 --format csv > changes.csv',
+      'pubring events --type key.updated,key.deleted --since 2026-01-01 --jsonl > changes.jsonl',
     ],
   })
     .addOption(
@@ -35,9 +35,11 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     .option('--until <time>', 'Only events before this time')
     .option('--newest-first', 'Begin with the newest event')
     .addOption(
-      new Option('--format <format>', 'Export all of them as a file')
-        .choices(['jsonl', 'csv'])
-        .conflicts(['limit', 'json', 'output']),
+      new Option('--jsonl', 'Export all of them as JSON lines').conflicts([
+        'limit',
+        'json',
+        'output',
+      ]),
     )
     .option('-f, --follow', 'Show new events as they happen')
     .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))

@@ -1,4 +1,3 @@
-import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { genesisHash } from '../../../client/src/log/chain.ts'
 import type { Event } from '../../../src/contract/events.ts'
@@ -254,32 +253,25 @@ describe('an export', () => {
     }
   })
 
-  test('as CSV is a table in which no label is a formula', async () => {
-    const { headers, body } = await exported('text/csv', 'type=key.created,key.updated')
-    expect(headers['content-type']).toBe('text/csv; charset=utf-8')
-    expect(body.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/)
-    const rows: Record<string, string>[] = parse(body, { columns: true, recordDelimiter: '\r\n' })
-    const expected = all.filter(({ type }) => /^key\.(created|updated)$/.test(type))
-    expect(rows.map(({ revision, label }) => [Number(revision), label])).toEqual(
-      expected.map(({ revision, label }) => [revision, label?.replace(/^=/, "'=")]),
-    )
-    expect(rows[5]).toMatchObject({ actorIssuer: person.issuer, actorSubject: person.subject })
-    expect(rows.flatMap(Object.values).filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([])
-  })
-
   test('is only what the client prefers, and HEAD never is one', async () => {
-    for (const accept of ['application/json, text/csv', '*/*', 'text/csv;q=0']) {
+    for (const accept of [
+      'application/json, application/x-ndjson',
+      '*/*',
+      'application/x-ndjson;q=0',
+    ]) {
       expect((await exported(accept)).headers['content-type']).toBe('application/json')
     }
-    const headers = { accept: 'text/csv' }
+    const headers = { accept: 'application/x-ndjson' }
     const head = await server.send('HEAD', eventsUrl(), { headers })
     expect([head.statusCode, head.body]).toEqual([200, ''])
   })
 
   test('of another history is 409, and of bad filters 400, before anything is sent', async () => {
-    expect((await exported('text/csv', 'after=7.00000000')).json().code).toBe('history_changed')
-    expect((await exported('text/csv', 'type=x')).json().code).toBe('invalid_request')
-    expect((await exported('text/csv')).statusCode).toBe(200)
+    expect((await exported('application/x-ndjson', 'after=7.00000000')).json().code).toBe(
+      'history_changed',
+    )
+    expect((await exported('application/x-ndjson', 'type=x')).json().code).toBe('invalid_request')
+    expect((await exported('application/x-ndjson')).statusCode).toBe(200)
   })
 
   /** Longer than all that the connection buffers. */
@@ -308,9 +300,9 @@ describe('an export', () => {
     expect(response.status).toBe(200)
     const others = await Promise.all([1, 2, 3].map(() => server.open()))
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200])
-    expect((await exported('text/csv')).json().code).toBe('overloaded')
+    expect((await exported('application/x-ndjson')).json().code).toBe('overloaded')
     controller.abort()
-    await expect.poll(async () => (await exported('text/csv')).statusCode).toBe(200)
+    await expect.poll(async () => (await exported('application/x-ndjson')).statusCode).toBe(200)
     await server.closeStreams()
   })
 

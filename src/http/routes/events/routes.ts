@@ -11,7 +11,7 @@ import { ledgerOf, principalOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
 import { prefers } from '../../request/accept.ts'
 import { maxPageSize } from '../../request/paths.ts'
-import { exportFormatOf, sendExport } from './export.ts'
+import { jsonLines, sendExport } from './export.ts'
 import { historyChanged } from './faults.ts'
 import {
   type EventQuery,
@@ -39,12 +39,8 @@ const mediaTypes = {
     description:
       'Server-sent events: `id` is `REVISION.HASH8`, `event` the type, `data` the Event as JSON. A `reset` event says that the events you have belong to a history that was discarded (the database was restored); the ledger follows from its first event. A comment is sent every 15 seconds as a heartbeat.',
   }),
-  'application/x-ndjson': Type.String({
+  [jsonLines]: Type.String({
     description: 'All events that match, one JSON document per line: the Event, with `ledgerId`.',
-  }),
-  'text/csv': Type.String({
-    description:
-      'All events that match, as a table (RFC 4180) with a line of headings. A cell that a spreadsheet would take for a formula begins with an apostrophe.',
   }),
 }
 
@@ -55,7 +51,7 @@ const sharedConfig = {
 } satisfies FastifyContextConfig
 
 const streamDescription =
-  'Filters apply to the whole ledger. A request examines a bounded number of events, so a page may be short or empty and still have a `Link` with `rel="next"`: follow it until there is none. With `Accept: application/x-ndjson` or `text/csv` the response has all events that match; it is complete if it ends, and is cut off otherwise. With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
+  'Filters apply to the whole ledger. A request examines a bounded number of events, so a page may be short or empty and still have a `Link` with `rel="next"`: follow it until there is none. With `Accept: application/x-ndjson` the response has all events that match; it is complete if it ends, and is cut off otherwise. With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
 export function eventRoutes(app: App, live: LiveServices): void {
   const sharedSchema = {
@@ -114,8 +110,9 @@ async function respond(
       after: lastEventId(request) ?? page.after,
     })
   }
-  const format = method === 'GET' ? exportFormatOf(headers.accept) : undefined
-  if (format !== undefined) return sendExport(live, request, reply, { ...ledger, format, page })
+  if (method === 'GET' && prefers(headers.accept, jsonLines, 'application/json')) {
+    return sendExport(live, request, reply, { ...ledger, page })
+  }
   const { store, config } = live.context
   const found = await readHistory(store, ledgerId, page)
   if (found === 'history_changed') throw historyChanged()
