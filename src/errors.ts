@@ -271,6 +271,12 @@ export const errorTable = {
     advice:
       'Wait the number of seconds in `Retry-After`. If there is a `RateLimit` header, it says how many requests remain; without one, too many keys of your API key are being examined at once, so send fewer at a time.',
   },
+  log_ended: {
+    status: 410,
+    title: 'This log was restarted with another key',
+    advice:
+      'The log goes on at `next`, with another verifier key; `ended` says since when. Ask the operator why: proofs from before stay valid, and the last checkpoint shows what the log had.',
+  },
   log_stopped: {
     status: 409,
     title: 'This server cannot extend the log',
@@ -313,7 +319,7 @@ export type ErrorCode = keyof typeof errorTable
 export type FieldError = NonNullable<Problem['errors']>[number]
 
 /** Additional members of an error response. */
-export interface ErrorExtras extends Pick<Problem, 'errors' | 'kid' | 'limit'> {
+export interface ErrorExtras extends Pick<Problem, 'errors' | 'kid' | 'limit' | 'ended' | 'next'> {
   /** Seconds; becomes `Retry-After`. */
   retryAfter?: number
   /** `method_not_allowed`: the allowed methods. */

@@ -154,8 +154,8 @@ export type LogOperations = {
   prove(options?: CallOptions & { project?: string; revision?: number }): Promise<LedgerProof>
   /** Signs a checkpoint with all that was acknowledged before. */
   checkpoint(options?: CallOptions): Promise<LogTree>
-  /** Starts a new tree, for a log that has stopped. Not retried if it may have succeeded. */
-  startEpoch(options?: CallOptions): Promise<LogTree>
+  /** Starts a log that has stopped again, with a new key and tree. Not retried if it may have succeeded. */
+  restart(options?: CallOptions): Promise<LogTree>
 }
 
 /**

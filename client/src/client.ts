@@ -148,7 +148,7 @@ function logOperations(send: Send): LogOperations {
     },
     checkpoint: async (options = {}) =>
       send({ ...post('/log/checkpoints'), retry: 'always' }, options),
-    startEpoch: async (options = {}) => send(post('/log/epochs'), options),
+    restart: async (options = {}) => send(post('/log/restarts'), options),
   }
 }
 

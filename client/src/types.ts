@@ -722,8 +722,7 @@ export type LedgerProof = {
 
 /** The tree of the log that grows, with its last checkpoint. */
 export type LogTree = {
-  epoch: number
-  /** Name of the tree: the public URL of the log without its scheme. */
+  /** Name of the tree: its public URL without the scheme. */
   origin: string
   /** What verifies its checkpoints: a "vkey" of C2SP signed-note. */
   verifierKey: string
@@ -886,6 +885,10 @@ export type Problem = {
   kid?: string
   /** The exceeded limit. */
   limit?: number
+  /** `log_ended`: when the next log was started. */
+  ended?: string
+  /** `log_ended`: the address of the next log. */
+  next?: string
 }
 
 /** The `code` of every error of the service (RFC 9457), explained in docs/errors.md. */
@@ -938,6 +941,7 @@ export type ServiceErrorCode =
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'rate_limited'
+  | 'log_ended'
   | 'log_stopped'
   | 'headers_too_large'
   | 'internal'

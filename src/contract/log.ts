@@ -13,10 +13,9 @@ export const LogTree = component(
   'LogTree',
   'The tree of the log that grows, with its last checkpoint.',
   {
-    epoch: Type.Integer({ minimum: 1 }),
     origin: text(
-      'Name of the tree: the public URL of the log without its scheme.',
-      'keys.example.com/log',
+      'Name of the tree: its public URL without the scheme.',
+      'keys.example.com/log/3c1f5a07',
     ),
     verifierKey: text('What verifies its checkpoints: a "vkey" of C2SP signed-note.'),
     size: Type.Integer({ minimum: 0, description: 'Number of entries.' }),

@@ -26,5 +26,7 @@ export const Problem = component('Problem', 'An error (RFC 9457).', {
   ),
   kid: optionalText('`duplicate_key`: the registered key.'),
   limit: Type.Optional(Type.Integer({ description: 'The exceeded limit.' })),
+  ended: Type.Optional(text('`log_ended`: when the next log was started.')),
+  next: Type.Optional(text('`log_ended`: the address of the next log.')),
 })
 export type Problem = Static<typeof Problem>

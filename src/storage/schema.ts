@@ -171,9 +171,10 @@ const columns = {
    * transaction also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
    */
   blocked_fingerprint: { fingerprint: 'text', create_time: 'text' },
-  /** The trees of the log, each with an origin of its own. The one with the highest epoch grows. */
-  log_epoch: {
-    epoch: 'integer',
+  /** The trees of the log. The one that has not ended grows; of the others, only this row is left. */
+  log_tree: {
+    /** The end of its origin. */
+    id: 'text',
     origin: 'text',
     verifier_key: 'text',
     /** Number of entries; those beyond the checkpoint are not published yet. */
@@ -182,9 +183,11 @@ const columns = {
     checkpoint_size: 'integer',
     /** Null until the first one. */
     checkpoint: 'nullable text',
+    /** When the next tree, with this origin, was started. */
+    end_time: 'nullable text',
+    next_origin: 'nullable text',
   },
   log_entry: {
-    epoch: 'integer',
     /** From 0. */
     position: 'integer',
     ledger_id: 'text',
@@ -192,9 +195,9 @@ const columns = {
     content: 'text',
   },
   /** Up to 256 hashes (C2SP tlog-tiles), in base64. A partial tile is the beginning of a row. */
-  log_tile: { epoch: 'integer', level: 'integer', position: 'integer', hashes: 'text' },
+  log_tile: { level: 'integer', position: 'integer', hashes: 'text' },
   /** The last logged head of each ledger, and the random value that blinds its id, in base64. */
-  log_ledger: { ledger_id: 'text', blinding: 'text', epoch: 'integer', hash: 'text' },
+  log_ledger: { ledger_id: 'text', blinding: 'text', hash: 'text' },
 } as const
 
 export type Columns = typeof columns
@@ -237,9 +240,9 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
   exchanged_key: ['id'],
   used_token: ['digest'],
   blocked_fingerprint: ['fingerprint'],
-  log_epoch: ['epoch'],
-  log_entry: ['epoch', 'position'],
-  log_tile: ['epoch', 'level', 'position'],
+  log_tree: ['id'],
+  log_entry: ['position'],
+  log_tile: ['level', 'position'],
   log_ledger: ['ledger_id'],
 } satisfies { [Name in TableName]: (keyof Tables[Name])[] }
 

@@ -56,6 +56,7 @@ test('only the documented rejections occur', () => {
   const codes = [...all.matchAll(/"code":"(\w+)","requestId"/g)]
   expect(codes.map(([, code]) => code)).toEqual([
     'rotation_not_ready',
+    'log_stopped',
     'precondition_failed',
     'invalid_request',
   ])

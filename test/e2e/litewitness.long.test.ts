@@ -47,7 +47,8 @@ test("Go's tools cosign and verify the log, and litewitness keeps it from forkin
   // The witness does not know the log yet.
   await client.log.checkpoint()
   const vkey = (await read('vkey')).trim()
-  await expect(verifyWithGo(folder, `${server.url}/log`, vkey)).resolves.toMatch(/\n2\n$/)
+  const treeUrl = () => `${server.url}/log/${/[0-9a-f]{8}(?=\+)/.exec(vkey)?.[0]}`
+  await expect(verifyWithGo(folder, treeUrl(), vkey)).resolves.toMatch(/\n2\n$/)
   expect(server.output()).toMatch(/status 403 \(unknown log\); has its operator added the key/)
   witness.addLog(vkey)
 
@@ -57,7 +58,7 @@ test("Go's tools cosign and verify the log, and litewitness keeps it from forkin
     await Promise.all(names.map((name) => client.projects.create({ name })))
   }
   await client.log.checkpoint()
-  const verified = await verifyWithGo(folder, `${server.url}/log`, vkey, witness.vkey)
+  const verified = await verifyWithGo(folder, treeUrl(), vkey, witness.vkey)
   expect(verified).toBe(`${vkey.replace(/\+.*/, '')}\n263\n`)
   const proved = await client.log.prove({ project: 'project-7' })
   expect(proved.checkpoint).toBe(await read('checkpoint'))
@@ -68,7 +69,7 @@ test("Go's tools cosign and verify the log, and litewitness keeps it from forkin
   server = await startServer(where, settings)
   await client.projects.create({ name: 'lost' })
   await client.log.checkpoint()
-  await verifyWithGo(folder, `${server.url}/log`, vkey, witness.vkey)
+  await verifyWithGo(folder, treeUrl(), vkey, witness.vkey)
   await stopServer(server)
   rmSync(join(where, 'data'), { recursive: true })
   cpSync(join(where, 'earlier'), join(where, 'data'), { recursive: true })

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openShell, type Shell } from '../cli/support.ts'
@@ -27,8 +27,8 @@ afterEach(() => {
   remove()
 })
 
-test('a restored backup stops the log, until an admin starts a new epoch', async () => {
-  const origin = `127.0.0.1:${env.PUBRING_PORT}/log`
+test('a restored backup stops the log, until an admin restarts it with a new key', async () => {
+  const prefix = `127.0.0.1:${env.PUBRING_PORT}/log/`
   const url = `http://127.0.0.1:${env.PUBRING_PORT}`
   const pubring = (...args: string[]) => shell.pubring(args)
   const published = async (path: string) => (await fetch(`${url}/log/${path}`)).text()
@@ -39,7 +39,8 @@ test('a restored backup stops the log, until an admin starts a new epoch', async
   rememberPrivateKey(readFileSync(keyFile, 'utf8'))
 
   const key = await pubring('log', 'key')
-  expect(key.stdout.startsWith(`${origin}+`), key.stderr).toBe(true)
+  const [origin = ''] = key.stdout.split('+')
+  expect(origin.startsWith(prefix), key.stderr).toBe(true)
   const first = await pubring('log', 'checkpoint')
   expect(first.stdout.startsWith(`${origin}\n2\n`), first.stderr).toBe(true)
   expect([await published('checkpoint'), await published('vkey')]).toEqual([
@@ -65,13 +66,23 @@ test('a restored backup stops the log, until an admin starts a new epoch', async
     stdout: expect.stringContaining('its log has stopped'),
   })
 
-  const epoch = await pubring('log', 'new-epoch', '--yes')
-  expect(epoch.stdout.startsWith(`${origin}/2+`), epoch.stderr).toBe(true)
-  const next = await pubring('log', 'checkpoint')
-  expect(await published('2/checkpoint')).toBe(next.stdout)
-  expect((await pubring('log', 'key')).stdout).toBe(epoch.stdout)
-  expect((await doctor()).code).toBe(0)
+  const refused = await pubring('log', 'restart', '--yes')
+  expect(refused).toMatchObject({ code: 7, stderr: expect.stringContaining('Put a new key') })
   await stopServer(server)
   expect(server.output()).toContain('the log has stopped')
+  rmSync(keyFile)
+  server = await startServer(folder, env)
+  rememberPrivateKey(readFileSync(keyFile, 'utf8'))
+  expect((await pubring('log', 'checkpoint')).stderr).toContain('belongs to another signing key')
+  const next = await pubring('log', 'key')
+  const [nextOrigin = ''] = next.stdout.split('+')
+  expect(next.stderr).toContain(`pubring log restart starts ${nextOrigin}`)
+  const restarted = await pubring('log', 'restart', '--yes')
+  expect(restarted.stdout, restarted.stderr).toBe(next.stdout)
+  const again = await pubring('log', 'checkpoint')
+  expect(await published(`${nextOrigin.replace(prefix, '')}/checkpoint`)).toBe(again.stdout)
+  expect(await published(`${origin.replace(prefix, '')}/checkpoint`)).toContain('log_ended')
+  expect((await doctor()).code).toBe(0)
+  await stopServer(server)
   expect(server.output()).toContain('checkpoints of the log are signed again')
 })

@@ -57,7 +57,7 @@ async function readApi(app: TestApp, apiKey: string): Promise<string[]> {
 async function readTables(database: TestDatabase) {
   const tables = [
     ...['api_key', 'blocked_fingerprint', 'key_audit', 'event', 'ledger'],
-    ...['log_epoch', 'log_entry', 'log_tile', 'log_ledger'],
+    ...['log_tree', 'log_entry', 'log_tile', 'log_ledger'],
   ]
   return Promise.all(
     tables.map(async (table) => {

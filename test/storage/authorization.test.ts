@@ -146,9 +146,7 @@ const changes: {
   'log.start': (origin) => ({
     type: 'log.start',
     origin,
-    epoch: 1,
-    name: 'keys.example.com/log',
-    verifierKey: 'key',
+    tree: { id: '3c1f5a07', origin: 'keys.example.com/log/3c1f5a07', verifierKey: 'key' },
   }),
   'session.create': (origin) => {
     const session = sessionRecord({ apiKeyId: other.id })
@@ -191,7 +189,7 @@ async function state() {
     projects: await store.listProjects({ limit: 10 }),
     keySet: await store.keySet(projectId),
     apiKeys: await store.listApiKeys('all'),
-    log: await store.log.epoch(),
+    log: await store.log.tree(),
     rules: await store.signInRules(),
     sessions: await store.listSessions('all'),
     people: await store.listPeople(),

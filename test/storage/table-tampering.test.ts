@@ -198,9 +198,10 @@ async function expectContradictedLog() {
   writeFileSync(`${keyFile.file}.checkpoints`, checkpoints)
   const { checkpoint: note = '', verifierKey } = await sign(store)
   const log = await parseVerifierKey(verifierKey)
+  const tree = await store.log.tree()
   const checkpoint = await verifyCheckpoint(note, { log })
   const read = async (path: string) =>
-    Uint8Array.from((await readLogFile(store.log, 1, path)) ?? [])
+    Uint8Array.from((tree && (await readLogFile(store.log, tree, path))) ?? [])
   const scanned = scanLog(proof, { checkpoint, read })
   await expect(scanned).rejects.toMatchObject({ code: 'disproved' })
   await store.close()

@@ -41,7 +41,7 @@ export type KeySetOptions = {
  * Whose signatures a proof must have: verifier keys, as `pubring log key` and witnesses print them.
  *
  * @example
- * const keys = projectKeySet(issuer, { log: { key: 'keys.example.com/log+3c1f5a07+AQ…' } })
+ * const keys = projectKeySet(issuer, { log: { key: 'keys.example.com/log/1f0c29ab+3c1f5a07+AQ…' } })
  */
 export type LogOptions = {
   key: string

@@ -69,7 +69,7 @@ async function proveConsistency({ client }: Session, since: string, checkpoint: 
       `--since is a checkpoint of ${older?.origin}, and the log is ${newer?.origin}.`,
     )
   }
-  const [prefix = '/log'] = /\/log(\/\d+)?$/.exec(newer.origin) ?? []
+  const [prefix = '/log'] = /\/log\/[0-9a-f]{8}$/.exec(newer.origin) ?? []
   const log = client.url.replace(/\/v1$/, prefix)
   const read = createTileReader(newer.size, (tile) => readLogFile(log, formatTilePath(tile)))
   const hashes = await consistencyProof(older.size, newer.size, read)

@@ -6,18 +6,18 @@ export async function signCheckpoint({ client, print }: Session): Promise<void> 
   print(signed, () => signed.checkpoint)
 }
 
-export async function startEpoch(
+export async function restartLog(
   { client, terminal, print, notify }: Session,
   flags: YesFlag,
 ): Promise<void> {
   await confirm(terminal, flags, {
     statement:
-      'The log gets a new tree with a new name and verifier key. The present one will not grow any more.',
-    question: 'Start it?',
+      'The log gets a new tree, with the name and verifier key of the new key. The entries of the present one are deleted.',
+    question: 'Restart it?',
   })
-  const epoch = await client.log.startEpoch()
-  print(epoch, () => `${epoch.verifierKey}\n`)
+  const tree = await client.log.restart()
+  print(tree, () => `${tree.verifierKey}\n`)
   notify(
-    `The log goes on as ${epoch.origin}. Give this verifier key to those who verify it, and tell them why.`,
+    `The log goes on as ${tree.origin}. Give this verifier key to those who verify it, and tell them why.`,
   )
 }

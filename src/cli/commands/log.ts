@@ -22,16 +22,16 @@ export function registerLog(program: Command, terminal: Terminal): void {
   }).action(sessionAction(terminal, async () => (await loadLog()).signCheckpoint))
   addApiCommand(
     log,
-    'new-epoch',
-    'Start a new tree, for a log that has stopped, and print its key',
+    'restart',
+    'Restart a log that has stopped with a new key, and print its verifier key',
     {
       notes:
-        'A log stops if it does not extend what was signed, as after the restore of an older backup. Give the new verifier key to everyone who verifies the log.',
-      examples: ['pubring log new-epoch --yes'],
+        'A log stops if it does not extend what was signed, as after the restore of an older backup. Put a new key in the place of the old one and restart the server first, since the key determines the name of the log. Give the new verifier key to everyone who verifies the log.',
+      examples: ['pubring log restart --yes'],
     },
   )
     .addOption(yesOption())
-    .action(sessionAction(terminal, async () => (await loadLog()).startEpoch))
+    .action(sessionAction(terminal, async () => (await loadLog()).restartLog))
   addCommand(log, 'key', 'Print the verifier key of the log, from the key file and the database', {
     notes: 'Those who verify the log should get it from you and not from the server.',
     examples: ['pubring log key > log.vkey'],

@@ -120,7 +120,10 @@ async function scan(
   { proof, keys, since }: { proof: LedgerProof; keys: TrustedKeys; since: VerifiedCheckpoint[] },
 ): Promise<LoggedHeads> {
   const restoreProxy = configureProxy(terminal.env)
-  const read = (path: string) => readLogFile(url, path)
+  // The files of a tree are below its origin, whose last part is in the name of its key.
+  const id = keys.log.name.split('/').at(-1) ?? ''
+  const tree = url.replace(/\/+$/, '')
+  const read = (path: string) => readLogFile(tree.endsWith(`/${id}`) ? tree : `${tree}/${id}`, path)
   try {
     const note = new TextDecoder().decode(await read('checkpoint'))
     const checkpoint = await verifyCheckpoint(note, keys)

@@ -1,13 +1,13 @@
 import { formatVerifierKey } from '../../../client/src/log/note.ts'
 import { loadConfig } from '../../config/server-settings.ts'
-import { logOrigin, logVerifierKey } from '../../core/log/signing.ts'
+import { logId, logOrigin, logVerifierKey } from '../../core/log/signing.ts'
 import { openReads } from '../../storage/open.ts'
 import { createLogReads } from '../../storage/reads/log.ts'
 import { openLogSigner } from '../server/log-key.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
 
-/** Prints the verifier key of the tree that grows, or of the first one if there is none yet. */
+/** Prints the verifier key of the tree that the key signs, or will sign. */
 export async function printKey(
   terminal: Terminal,
   flags: DatabaseFlags & { logKeyFile?: string; publicUrl?: string },
@@ -21,13 +21,16 @@ export async function printKey(
     )
   }
   const { db, close } = await openReads(config.databaseUrl)
-  const log = await createLogReads(db).epoch().finally(close)
-  const origin = log?.origin ?? logOrigin(config.publicUrl, 1)
+  const log = await createLogReads(db).tree().finally(close)
+  const origin = log?.id === logId(signer) ? log.origin : logOrigin(config.publicUrl, signer)
   const verifierKey = formatVerifierKey(await logVerifierKey(origin, signer))
   printResult(terminal, { origin, verifierKey }, () => `${verifierKey}\n`)
   if (log === undefined) {
     notify(terminal, `The log starts as ${origin} (PUBRING_PUBLIC_URL) with its first checkpoint.`)
   } else if (log.verifierKey !== verifierKey) {
-    notify(terminal, `The log ${origin} has another key: ${log.verifierKey}`)
+    notify(
+      terminal,
+      `The log is ${log.origin} now, with another key; pubring log restart starts ${origin}.`,
+    )
   }
 }

@@ -122,7 +122,7 @@ async function serverStep(url: string): Promise<Step> {
   if (!write.ok) return failedStep('server', `${detail}, but changes fail: see its log`)
   if (log === 'stopped') {
     const advice =
-      'its log has stopped, because it no longer extends what was signed: restore what is missing, or start a new epoch (pubring log new-epoch)'
+      'its log has stopped, because it no longer extends what was signed: restore what is missing, or restart it with a new key (pubring log restart)'
     return failedStep('server', `${detail} and accepts changes, but ${advice}`)
   }
   return { step: 'server', outcome: 'passed', detail: `${detail} and accepts changes` }

@@ -83,16 +83,21 @@ function parseKey(pem: Uint8Array) {
 }
 
 /** The last signed checkpoint of each origin: JSON, replaced durably by one process at a time. */
-function createSignedCheckpoints(file: string): Pick<LogSigner, 'lastSigned' | 'record'> {
+function createSignedCheckpoints(
+  file: string,
+): Pick<LogSigner, 'lastSigned' | 'newest' | 'record'> {
   const next = `${file}.new`
   function read(): Record<string, string> {
     if (!existsSync(file)) return {}
     const content = parseJson(readFileSync(file, 'utf8'))
     if (isObject(content)) return content as Record<string, string>
-    throw new Error(`${file} is damaged. Restore it, or remove it and start a new epoch.`)
+    throw new Error(
+      `${file} is damaged. Restore it, or remove it and restart the log with a new key.`,
+    )
   }
   return {
     lastSigned: (origin) => read()[origin],
+    newest: () => Object.values(read()).at(-1),
     record(origin, checkpoint) {
       const descriptor = openExclusively(next)
       if (descriptor === undefined) return false

@@ -8,7 +8,7 @@ import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Access, Credential } from '../access/grants.ts'
-import type { LogTile, NewLogEntry } from '../log/records.ts'
+import type { LogTile, LogTree, NewLogEntry } from '../log/records.ts'
 import type {
   ApiKeyRecord,
   ExchangedKeyRecord,
@@ -203,15 +203,14 @@ export type Change =
   | {
       type: 'log.start'
       origin: Origin
-      epoch: number
-      /** Origin of its checkpoints, and that of the tree before. */
-      name: string
-      previous?: string
-      verifierKey: string
+      tree: Pick<LogTree, 'id' | 'origin' | 'verifierKey'>
+      /** The tree that ends: the one that grows in the database, and what was last signed. */
+      previous?: { id?: string; origin?: string; size?: number; hash?: string }
     }
   | {
       type: 'log.append'
-      epoch: number
+      /** Of the tree. */
+      id: string
       /** Of the tree before: if it is another, or has an entry later than `notSince`, nothing is done. */
       size: number
       notSince: string
@@ -219,7 +218,7 @@ export type Change =
       entries: NewLogEntry[]
       tiles: LogTile[]
     }
-  | { type: 'log.publish'; epoch: number; size: number; checkpoint: string }
+  | { type: 'log.publish'; id: string; size: number; checkpoint: string }
   | { type: 'ledger.accept'; origin: Origin; ledgerId: string }
   | { type: 'credential.touch'; uses: CredentialUse[] }
   | {

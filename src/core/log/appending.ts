@@ -4,7 +4,7 @@ import { blindedLedgerId, entryKey, formatEntry } from '../../../client/src/log/
 import { leafHash } from '../../../client/src/log/tree.ts'
 import type { Context } from '../context.ts'
 import { isoTime } from '../times.ts'
-import type { LogEpoch, LogSigner, MovedHead, NewLogEntry } from './records.ts'
+import type { LogSigner, LogTree, MovedHead, NewLogEntry } from './records.ts'
 import { extendTiles, readTile, sha256 } from './tiles.ts'
 
 /** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */
@@ -22,7 +22,7 @@ export interface RunLimits {
 export async function appendMovedHeads(
   { store, clock }: Pick<Context, 'store' | 'clock'>,
   signer: LogSigner,
-  { epoch, ...log }: LogEpoch,
+  log: LogTree,
   { minAgeMs = 0, maxHeads = Number.POSITIVE_INFINITY }: RunLimits,
 ): Promise<boolean> {
   const start = clock.now()
@@ -31,7 +31,7 @@ export async function appendMovedHeads(
   let after: string | undefined = ''
   let isFirst = true
   while (after !== undefined && size - log.size < maxHeads) {
-    const { heads, last } = await store.log.movedHeads(epoch, { after, limit: pageSize })
+    const { heads, last } = await store.log.movedHeads({ after, limit: pageSize })
     after = last
     // SQLite reads without waiting: others get their turn.
     await setImmediate()
@@ -40,16 +40,16 @@ export async function appendMovedHeads(
       heads.map((head) => newEntry(head, time, signer.blindingOf(head.ledgerId))),
     )
     const leaves = await Promise.all(entries.map(({ content }) => leafHash(utf8(content), sha256)))
-    const tiles = await extendTiles(size, leaves, (tile) => readTile(store.log, epoch, tile))
+    const tiles = await extendTiles(size, leaves, (tile) => readTile(store.log, tile))
     const notSince = isFirst ? isoTime(start - minAgeMs) : time
-    const append = { epoch, size, time, notSince, entries, tiles }
+    const append = { id: log.id, size, time, notSince, entries, tiles }
     if (await store.commit({ type: 'log.append', ...append })) {
       size += entries.length
       isFirst = false
     } else {
       // Another process appends: on request, what it does not is appended after that.
       if (minAgeMs > 0) return false
-      size = (await store.log.epoch(epoch))?.size ?? size
+      size = (await store.log.tree(log.id))?.size ?? size
       after = ''
     }
   }

@@ -7,22 +7,26 @@ const faults = {
   other_signer:
     'Another server has signed later checkpoints than this one. Send the request there, or move its key file and the file of signed checkpoints here.',
   other_key:
-    'The log belongs to another signing key. Put its key file back, or start a new epoch: pubring log new-epoch.',
+    'The log belongs to another signing key. Put its key file back, or restart the log with this one: pubring log restart.',
   checkpoints_missing:
-    'The file of signed checkpoints beside the key is missing, so the log could fork unnoticed. Put it back, or start a new epoch: pubring log new-epoch.',
+    'The file of signed checkpoints beside the key is missing, so the log could fork unnoticed. Put it back, or restart the log with a new key: pubring log restart.',
   diverged:
-    'The log does not extend a checkpoint that was signed before: the database was restored, or a fail-over has lost changes. Restore the lost entries, or start a new epoch: pubring log new-epoch.',
+    'The log does not extend a checkpoint that was signed before: the database was restored, or a fail-over has lost changes. Restore the lost entries, or restart the log with a new key: pubring log restart.',
   contradicted:
-    'A witness has cosigned a tree that this one does not extend: the database was restored, or a fail-over has lost changes. The log of the server names the witness. Restore the lost entries, or start a new epoch: pubring log new-epoch. If the witness is at fault, remove it from PUBRING_LOG_WITNESSES.',
+    'A witness has cosigned a tree that this one does not extend: the database was restored, or a fail-over has lost changes. The log of the server names the witness. Restore the lost entries, or restart the log with a new key: pubring log restart. If the witness is at fault, remove it from PUBRING_LOG_WITNESSES.',
+  not_recorded:
+    'No event says that this log was started, so the database was altered. Restore a backup, or restart the log with a new key: pubring log restart.',
+  key_used:
+    'The key of this server has signed a log, whose name it determines. Put a new key in its place (openssl genpkey -algorithm ed25519; remove the file beside an SQLite database), restart the server, and then the log: pubring log restart.',
   damaged:
-    'Part of the log is missing from the database, or was altered. Restore it from a backup, or start a new epoch: pubring log new-epoch.',
+    'Part of the log is missing from the database, or was altered. Restore it from a backup, or restart the log with a new key: pubring log restart.',
 } as const
 
 export type LogFault = keyof typeof faults
 
 /** Whether the log has stopped, as opposed to a process that leaves it to another one. */
 export function isStop(fault: LogFault | undefined): boolean {
-  return fault !== undefined && fault !== 'no_key' && fault !== 'other_signer'
+  return fault !== undefined && !['no_key', 'other_signer', 'key_used'].includes(fault)
 }
 
 export function logError(fault: LogFault): PubringError {

@@ -1,7 +1,7 @@
 import type { Origin } from '../ledger/changes.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
-import type { LogEpoch, LogSigner } from './records.ts'
-import { type LogContext, signCheckpoint, startEpoch } from './signing.ts'
+import type { LogSigner, LogTree } from './records.ts'
+import { type LogContext, restartLog, signCheckpoint } from './signing.ts'
 import type { WitnessResult } from './witnesses.ts'
 
 /** `error`: one that no fault of the log has caused, such as of the storage. */
@@ -43,6 +43,8 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
       () => report({}),
       (error: unknown) => {
         const fault = faultIn(error)
+        // A restart that was refused changes nothing.
+        if (fault === 'key_used') return
         report(fault === undefined ? { error } : { fault })
       },
     )
@@ -65,11 +67,11 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
   schedule(intervalMs)
   return {
     /** A checkpoint with everything that was committed before the call. */
-    sign: (): Promise<LogEpoch> => run((one) => signCheckpoint(context, one)),
-    /** Starts a tree, where the one before cannot go on, and signs its first checkpoint. */
-    startEpoch: (origin: Origin): Promise<LogEpoch> =>
+    sign: (): Promise<LogTree> => run((one) => signCheckpoint(context, one)),
+    /** Starts a tree with a new key, where the one before cannot go on, and signs its first checkpoint. */
+    restart: (origin: Origin): Promise<LogTree> =>
       run(async (one) => {
-        await startEpoch(context, one, origin, await context.store.log.epoch())
+        await restartLog(context, one, origin)
         return signCheckpoint(context, one)
       }),
     /** After the last run. */

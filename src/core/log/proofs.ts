@@ -36,17 +36,17 @@ export async function proveHead(log: LogReads, ledgerId: string): Promise<string
 }
 
 async function findProof(log: LogReads, ledgerId: string, revision?: number) {
-  const current = await log.epoch()
+  const current = await log.tree()
   if (current?.checkpoint === undefined) throw notLogged()
-  const { epoch, checkpoint, checkpointSize: size } = current
+  const { checkpoint, checkpointSize: size } = current
   const search = { before: size, ...present({ revision }) }
-  const found = await log.findEntry(epoch, ledgerId, search)
+  const found = await log.findEntry(ledgerId, search)
   if (found === undefined) throw notLogged()
   const { position: index, content } = found
   const blinding = fromBase64(found.blinding)
   if (blinding === undefined) throw logError('damaged')
   const { ledger: _ledger, ...entry } = parseEntry(utf8(content))
-  const hashes = await inclusionProof(index, size, createNodeReader(log, epoch, size), sha256)
+  const hashes = await inclusionProof(index, size, createNodeReader(log, size), sha256)
   return { head: { ledgerId, ...entry }, blinding, index, hashes, checkpoint }
 }
 

@@ -1,10 +1,10 @@
 import type { Bytes } from '../../../client/src/log/encoding.ts'
 
-/** A tree of the log. Another one begins, with an origin of its own, where a tree cannot go on. */
-export interface LogEpoch {
-  /** From 1. */
-  epoch: number
-  /** Name of the tree in checkpoints: the public URL of the log, without its scheme. */
+/** A tree of the log. Another one begins, with another key and origin, where a tree cannot go on. */
+export interface LogTree {
+  /** The end of its origin, which its key determines. */
+  id: string
+  /** Name of the tree in checkpoints: its public URL, without the scheme. */
   origin: string
   /** C2SP signed-note "vkey" of its checkpoints. */
   verifierKey: string
@@ -14,6 +14,9 @@ export interface LogEpoch {
   checkpointSize: number
   /** The last published one, a signed note. */
   checkpoint?: string
+  /** When the next tree, with this origin, was started (ISO 8601). */
+  endTime?: string
+  nextOrigin?: string
 }
 
 /** The head of a ledger that the tree does not have yet. */
@@ -46,24 +49,22 @@ export interface FoundLogEntry {
   blinding: string
 }
 
-/** The reads of the log. Each is one statement, unless it says otherwise. */
+/** The reads of the log, of the tree that grows. Each is one statement, unless it says otherwise. */
 export interface LogReads {
   /** A tree, by default the one that grows; undefined if there is none. */
-  epoch(number?: number): Promise<LogEpoch | undefined>
+  tree(id?: string): Promise<LogTree | undefined>
+  /** The origin in the last event that a tree was started; undefined if there is none. */
+  startedAs(): Promise<string | undefined>
   /**
    * The next `limit` ledgers after an id, in two statements: the heads that differ from what the tree
    * has. `last` is the `after` of the next page; absent at the end.
    */
-  movedHeads(
-    epoch: number,
-    page: { after: string; limit: number },
-  ): Promise<{ heads: MovedHead[]; last?: string }>
-  tile(epoch: number, level: number, position: number): Promise<string | undefined>
+  movedHeads(page: { after: string; limit: number }): Promise<{ heads: MovedHead[]; last?: string }>
+  tile(level: number, position: number): Promise<string | undefined>
   /** The texts of entries from `start` up to `end`, without the latter. */
-  entries(epoch: number, range: { start: number; end: number }): Promise<string[]>
+  entries(range: { start: number; end: number }): Promise<string[]>
   /** The first entry of the ledger with at least this revision, or its last one, before a position. */
   findEntry(
-    epoch: number,
     ledgerId: string,
     search: { revision?: number; before: number },
   ): Promise<FoundLogEntry | undefined>
@@ -81,6 +82,8 @@ export interface LogSigner {
   blindingOf(ledgerId: string): Bytes
   /** The last checkpoint that was signed for the origin, by any process with this key file. */
   lastSigned(origin: string): string | undefined
+  /** The last checkpoint of the last origin that was signed for, perhaps with an earlier key. */
+  newest(): string | undefined
   /**
    * Stores the checkpoint durably. False, without a change, if another process stores one now or has
    * stored a later one.

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatCheckpoint, parseCheckpoint } from '../../../client/src/log/checkpoint.ts'
 import {
@@ -11,13 +12,14 @@ import {
 } from '../../../client/src/log/note.ts'
 import { consistencyProof, treeRoot } from '../../../client/src/log/proofs.ts'
 import { type TreeHead, verifyConsistency } from '../../../client/src/log/tree.ts'
+import { present } from '../../runtime/present.ts'
 import type { Context, CoreConfig } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { Origin } from '../ledger/changes.ts'
+import type { ChangeOf, Origin } from '../ledger/changes.ts'
 import { now } from '../times.ts'
 import { appendMovedHeads, type RunLimits } from './appending.ts'
 import { logError } from './faults.ts'
-import type { LogEpoch, LogSigner } from './records.ts'
+import type { LogSigner, LogTree } from './records.ts'
 import { createNodeReader, sha256 } from './tiles.ts'
 import type { Submission, Witnesses } from './witnesses.ts'
 
@@ -32,58 +34,81 @@ export interface LogContext extends Pick<Context, 'store' | 'clock'> {
   witnesses?: Witnesses
 }
 
-/** The name of the key in checkpoints, and of the tree: the public URL of the log. */
-export function logOrigin(publicUrl: string, epoch: number): string {
-  const name = `${publicUrl.replace(/^https?:\/\//, '')}/log`
-  return epoch === 1 ? name : `${name}/${epoch}`
+/** The part of an origin that the key determines: no two trees have one. */
+export function logId({ publicKey }: Pick<LogSigner, 'publicKey'>): string {
+  return hash('sha256', publicKey, 'hex').slice(0, 8)
 }
 
-export function logVerifierKey(origin: string, { publicKey }: LogSigner): Promise<VerifierKey> {
+/** The name of the key in checkpoints, and of the tree: its public URL. */
+export function logOrigin(publicUrl: string, signer: Pick<LogSigner, 'publicKey'>): string {
+  return `${publicUrl.replace(/^https?:\/\//, '')}/log/${logId(signer)}`
+}
+
+export function logVerifierKey(
+  origin: string,
+  { publicKey }: Pick<LogSigner, 'publicKey'>,
+): Promise<VerifierKey> {
   return createVerifierKey({ name: origin, type: signatureTypes.ed25519, publicKey })
 }
 
 /**
- * The tree that grows; undefined if there was none yet. Throws `log_stopped` if this key has signed a
- * later one, which the database has lost.
+ * The tree that grows. Starts it if nothing was ever signed. Throws `log_stopped` if something was,
+ * which the database has lost.
  */
-async function readGrowing(
-  { store, config }: LogContext,
-  signer: LogSigner,
-): Promise<LogEpoch | undefined> {
-  const found = await store.log.epoch()
-  const next = (found?.epoch ?? 0) + 1
-  if (signer.lastSigned(logOrigin(config.publicUrl, next)) === undefined) return found
-  // Again, because another process may just have started it.
-  const current = await store.log.epoch()
-  if (current?.epoch === found?.epoch) throw logError('diverged')
-  return current
+async function readGrowing(context: LogContext, signer: LogSigner): Promise<LogTree> {
+  const signed = signer.newest()
+  const found = await context.store.log.tree()
+  if (found !== undefined) return found
+  if (signed !== undefined) throw logError('diverged')
+  const { clock } = context
+  const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time: now(clock) }
+  return startTree(context, signer, origin)
 }
 
 /**
- * Starts a tree after the previous one, unless another process just has. Its origin is one that this
- * key has never signed a checkpoint for, even if the database has lost it.
+ * Starts a tree in place of the one that has stopped. Throws `log_stopped` if the key has signed one
+ * before: two trees of one origin would be a fork.
  */
-export async function startEpoch(
+export async function restartLog(
+  context: LogContext,
+  signer: LogSigner,
+  origin: Origin,
+): Promise<LogTree> {
+  const { log } = context.store
+  const name = logOrigin(context.config.publicUrl, signer)
+  const isUsed = signer.lastSigned(name) !== undefined
+  if (isUsed || (await log.tree(logId(signer))) !== undefined) throw logError('key_used')
+  const running = await log.tree()
+  const last = lastTree(signer.newest() ?? running?.checkpoint)
+  return startTree(context, signer, origin, { ...present({ id: running?.id }), ...last })
+}
+
+/** Only with its event, in one transaction. Another process with the key may have started the tree. */
+async function startTree(
   { store, config }: LogContext,
   signer: LogSigner,
   origin: Origin,
-  previous: LogEpoch | undefined,
-): Promise<LogEpoch> {
-  let epoch = (previous?.epoch ?? 0) + 1
-  while (signer.lastSigned(logOrigin(config.publicUrl, epoch)) !== undefined) epoch += 1
-  const name = logOrigin(config.publicUrl, epoch)
+  previous?: ChangeOf<'log.start'>['previous'],
+): Promise<LogTree> {
+  const name = logOrigin(config.publicUrl, signer)
   const verifierKey = formatVerifierKey(await logVerifierKey(name, signer))
-  await store.commit({
-    type: 'log.start',
-    origin,
-    epoch,
-    name,
-    verifierKey,
-    ...(previous === undefined ? {} : { previous: previous.origin }),
-  })
-  const started = await store.log.epoch()
+  const tree = { id: logId(signer), origin: name, verifierKey }
+  await store.commit({ type: 'log.start', origin, tree, ...present({ previous }) })
+  const started = await store.log.tree()
   if (started === undefined) throw logError('diverged')
   return started
+}
+
+/** What the event of the next tree says of this one. */
+function lastTree(checkpoint: string | undefined) {
+  if (checkpoint === undefined) return {}
+  try {
+    const { origin, size, root } = readCheckpoint(checkpoint)
+    return { origin, size, hash: Buffer.from(root).toString('hex') }
+  } catch {
+    // It was altered in the database.
+    return {}
+  }
 }
 
 /**
@@ -93,24 +118,26 @@ export async function startEpoch(
 async function readContinuous(
   { store }: LogContext,
   signer: LogSigner,
-  epoch: number,
-): Promise<{ log: LogEpoch; tree: TreeHead; signed?: TreeHead & { note: string } }> {
-  const before = await store.log.epoch(epoch)
-  if (before === undefined) throw logError('diverged')
+  id: string,
+): Promise<{ log: LogTree; tree: TreeHead; signed?: TreeHead & { note: string } }> {
+  const before = await store.log.tree(id)
+  if (before === undefined || before.endTime !== undefined) throw logError('diverged')
   const key = formatVerifierKey(await logVerifierKey(before.origin, signer))
   if (key !== before.verifierKey) throw logError('other_key')
   const note = signer.lastSigned(before.origin)
   // Again, because another process with the key may just have appended and signed.
-  const log = note === undefined ? before : ((await store.log.epoch(epoch)) ?? before)
-  const read = createNodeReader(store.log, epoch, log.size)
+  const log = note === undefined ? before : ((await store.log.tree(id)) ?? before)
+  const read = createNodeReader(store.log, log.size)
   const tree = { size: log.size, root: await treeRoot(log.size, read, sha256) }
   if (note === undefined) {
     if (before.checkpoint !== undefined) throw logError('checkpoints_missing')
+    // Whoever can write to the database could insert a tree, and have it signed unnoticed.
+    if ((await store.log.startedAs()) !== before.origin) throw logError('not_recorded')
     return { log, tree }
   }
   const signed = { ...readCheckpoint(note), note }
   if (signed.size < before.checkpointSize) throw logError('other_signer')
-  await requireExtension({ store }, log, signed, tree)
+  await requireExtension({ store }, signed, tree)
   return { log, tree, signed }
 }
 
@@ -120,12 +147,11 @@ async function readContinuous(
  */
 export async function requireExtension(
   { store }: Pick<LogContext, 'store'>,
-  { epoch }: Pick<LogEpoch, 'epoch'>,
   older: TreeHead,
   newer: TreeHead,
 ): Promise<void> {
   if (older.size > newer.size) throw logError('diverged')
-  const read = createNodeReader(store.log, epoch, newer.size)
+  const read = createNodeReader(store.log, newer.size)
   const proof = await consistencyProof(older.size, newer.size, read, sha256)
   if (!(await verifyConsistency(older, newer, proof))) throw logError('diverged')
 }
@@ -143,21 +169,18 @@ export async function signCheckpoint(
   context: LogContext,
   signer: LogSigner,
   limits: RunLimits = {},
-): Promise<LogEpoch & { isPartial: boolean }> {
-  const { clock } = context
-  const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time: now(clock) }
-  const current =
-    (await readGrowing(context, signer)) ?? (await startEpoch(context, signer, origin, undefined))
-  const { log, signed } = await readContinuous(context, signer, current.epoch)
+): Promise<LogTree & { isPartial: boolean }> {
+  const { id } = await readGrowing(context, signer)
+  const { log, signed } = await readContinuous(context, signer, id)
   if (signed !== undefined) {
     await context.witnesses?.confirm(submissionOf(context, signer, log, signed))
   }
   const isPartial = await appendMovedHeads(context, signer, log, limits)
-  let published = await publish(context, signer, log.epoch)
+  let published = await publish(context, signer, id)
   // Another process that has the key file was storing or publishing a checkpoint.
   for (let tries = 1; published.checkpointSize < published.size && tries < maxTries; tries += 1) {
     await delay(retryMs)
-    published = await publish(context, signer, log.epoch)
+    published = await publish(context, signer, id)
   }
   return { ...published, isPartial }
 }
@@ -165,10 +188,10 @@ export async function signCheckpoint(
 function submissionOf(
   { store }: LogContext,
   signer: LogSigner,
-  { epoch, origin }: LogEpoch,
+  { origin }: LogTree,
   { note, size }: { note: string; size: number },
 ): Submission {
-  const read = createNodeReader(store.log, epoch, size)
+  const read = createNodeReader(store.log, size)
   return {
     note,
     proofFrom: (oldSize) => consistencyProof(oldSize, size, read, sha256),
@@ -184,8 +207,8 @@ function submissionOf(
  * before it is published. One that was stored and not published, because the process ended in between
  * or a witness contradicted, is published now; one that lacks cosignatures, with those.
  */
-async function publish(context: LogContext, signer: LogSigner, epoch: number): Promise<LogEpoch> {
-  const { log, tree, signed } = await readContinuous(context, signer, epoch)
+async function publish(context: LogContext, signer: LogSigner, id: string): Promise<LogTree> {
+  const { log, tree, signed } = await readContinuous(context, signer, id)
   const { origin, checkpoint, checkpointSize } = log
   const { size } = tree
   const published = checkpointSize === size ? checkpoint : undefined
@@ -195,7 +218,7 @@ async function publish(context: LogContext, signer: LogSigner, epoch: number): P
   const submission = submissionOf(context, signer, log, { note, size })
   const cosigned = (await context.witnesses?.cosign(submission)) ?? note
   if (cosigned === published) return log
-  await context.store.commit({ type: 'log.publish', epoch, size, checkpoint: cosigned })
+  await context.store.commit({ type: 'log.publish', id, size, checkpoint: cosigned })
   return { ...log, checkpoint: cosigned, checkpointSize: size }
 }
 

@@ -10,7 +10,7 @@ import {
   tileWidthIn,
 } from '../../../client/src/log/tiles.ts'
 import { logError } from './faults.ts'
-import type { LogReads, LogTile } from './records.ts'
+import type { LogReads, LogTile, LogTree } from './records.ts'
 
 const hashLength = 32
 
@@ -22,18 +22,17 @@ export function sha256(data: Bytes): Bytes {
 /** The beginning of a stored tile. Throws `log_stopped` if the tile is missing or too short. */
 export async function readTile(
   log: LogReads,
-  epoch: number,
   { level, index, width }: { level: number; index: number; width: number },
 ): Promise<Bytes> {
-  const stored = await log.tile(epoch, level, index)
+  const stored = await log.tile(level, index)
   const bytes = Uint8Array.from(Buffer.from(stored ?? '', 'base64'))
   if (bytes.length < width * hashLength) throw logError('damaged')
   return bytes.slice(0, width * hashLength)
 }
 
 /** Reads nodes of the tree with the first `size` entries. */
-export function createNodeReader(log: LogReads, epoch: number, size: number): ReadNode {
-  return createTileReader(size, (tile) => readTile(log, epoch, tile), sha256)
+export function createNodeReader(log: LogReads, size: number): ReadNode {
+  return createTileReader(size, (tile) => readTile(log, tile), sha256)
 }
 
 /** The tiles that change when a tree with `size` leaves gets these, which are hashes. */
@@ -62,23 +61,20 @@ export async function extendTiles(
 }
 
 /**
- * The tile or bundle of entries at a path below the prefix of the log (C2SP tlog-tiles), as far as the
+ * The tile or bundle of entries at a path below the prefix of a tree (C2SP tlog-tiles), as far as its
  * checkpoint covers it; undefined if there is none.
  */
 export async function readLogFile(
   log: LogReads,
-  number: number,
+  { checkpointSize }: Pick<LogTree, 'checkpointSize'>,
   path: string,
 ): Promise<Uint8Array | undefined> {
   const tile = parseTilePath(path)
-  const current = tile === undefined ? undefined : await log.epoch(number)
-  if (tile === undefined || current === undefined) return undefined
-  const { epoch, checkpointSize } = current
-  if (tile.width > tileWidthIn(checkpointSize, tile)) return undefined
+  if (tile === undefined || tile.width > tileWidthIn(checkpointSize, tile)) return undefined
   const { level, index, width } = tile
-  if (level !== 'entries') return readTile(log, epoch, { level, index, width })
+  if (level !== 'entries') return readTile(log, { level, index, width })
   const start = index * tileWidth
-  const entries = await log.entries(epoch, { start, end: start + width })
+  const entries = await log.entries({ start, end: start + width })
   if (entries.length !== width) throw logError('damaged')
   return concatBytes(...entries.map(withLength))
 }

@@ -29,10 +29,11 @@ export function renderProblem(
 ): RenderedError {
   const { code, message: detail, extras } = error
   const { status, title } = errorTable[code]
-  const { allow, retryAfter, errors, kid, limit } = extras
+  const { allow, retryAfter, errors, kid, limit, ended, next } = extras
   const problem = { type: problemType(publicUrl, code), title, status, detail, code, requestId }
   // JSON has none of the members that are undefined.
-  const body = JSON.stringify({ ...problem, errors, kid, limit } satisfies ProblemMembers)
+  const members: ProblemMembers = { ...problem, errors, kid, limit, ended, next }
+  const body = JSON.stringify(members)
   return {
     status,
     headers: {

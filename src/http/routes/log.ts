@@ -5,7 +5,7 @@ import { Type } from '../../contract/schema.ts'
 import { parseProjectRef } from '../../core/access/projects.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { proveHead, proveLedger } from '../../core/log/proofs.ts'
-import type { LogEpoch } from '../../core/log/records.ts'
+import type { LogTree as Tree } from '../../core/log/records.ts'
 import { readLogFile } from '../../core/log/tiles.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import { type ErrorCode, PubringError } from '../../errors.ts'
@@ -38,9 +38,7 @@ const ProofQuery = Query({
 export function logRoutes(app: App, live: LiveServices): void {
   const { log, context } = live
   const { store } = context
-  publicRoutes(app, live, '/log')
-  // Further trees: their origins are the addresses of their files.
-  publicRoutes(app, live, '/log/:epoch')
+  publicFiles(app, live)
   publicRoute(app, '/log/vkey', {
     schema: {
       operationId: 'getLogVerifierKey',
@@ -49,7 +47,7 @@ export function logRoutes(app: App, live: LiveServices): void {
         'A "vkey" (C2SP signed-note) of the tree that grows. Get it from the operator once: reading it here at each use means trusting the server that answers.',
     },
     async read() {
-      const current = await store.log.epoch()
+      const current = await store.log.tree()
       return current && `${current.verifierKey}\n`
     },
   })
@@ -101,41 +99,62 @@ export function logRoutes(app: App, live: LiveServices): void {
     description:
       'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
   })
-  const startEpoch = (request: FastifyRequest) => log.startEpoch(contextOf(request, context).origin)
-  adminRoute(app, '/v1/log/epochs', startEpoch, {
-    operationId: 'startLogEpoch',
-    summary: 'Start a new tree of the log',
-    description:
-      'For a log that has stopped because it no longer extends what was signed. Verifiers need its new verifier key; proofs of the tree before stay valid.',
-  })
+  const restart = (request: FastifyRequest) => log.restart(contextOf(request, context).origin)
+  const restartErrors = ['log_stopped', 'recent_sign_in_required'] as const
+  adminRoute(
+    app,
+    '/v1/log/restarts',
+    restart,
+    {
+      operationId: 'restartLog',
+      summary: 'Restart the log with a new key',
+      description:
+        'For a log that has stopped because it no longer extends what was signed, once a new key is in the place of the old one. Verifiers need its verifier key; proofs of the tree before stay valid.',
+    },
+    restartErrors,
+  )
 }
 
-function publicRoutes(app: App, live: LiveServices, prefix: string): void {
-  const { log } = live.context.store
-  const hide = prefix !== '/log'
-  publicRoute(app, `${prefix}/checkpoint`, {
+/** A checkpoint of the tree that grows, and the files of each tree below its origin. */
+function publicFiles(app: App, { context }: LiveServices): void {
+  const { store, config } = context
+  const { log } = store
+
+  /** Throws `log_ended` for a tree that another one has followed. */
+  async function treeOf({ id = '' }: FileParams): Promise<Tree | undefined> {
+    const tree = /^[0-9a-f]{8}$/.test(id) ? await log.tree(id) : undefined
+    if (tree?.endTime === undefined) return tree
+    const { endTime: ended, nextOrigin = '' } = tree
+    const next = `${new URL(config.publicUrl).protocol}//${nextOrigin}`
+    const detail = `This log was restarted with another key. It goes on at ${next}: ask the operator why, and for its verifier key.`
+    throw new PubringError('log_ended', detail, { ended, next })
+  }
+  publicRoute(app, '/log/checkpoint', {
     schema: {
-      hide,
       operationId: 'getLogCheckpoint',
       summary: 'The current checkpoint of the log',
       description:
-        'A signed tree head (C2SP tlog-checkpoint) over the heads of all ledgers. Beside it are the tiles of the tree and the bundles of its entries (C2SP tlog-tiles): `/log/tile/LEVEL/N` and `/log/tile/entries/N`. The files of a tree that began with another epoch are below `/log/EPOCH/`, as its origin says.',
+        'A signed tree head (C2SP tlog-checkpoint) over the heads of all ledgers. Its origin is the address of the tree, without the scheme: below it are the same checkpoint, the tiles of the tree and the bundles of its entries (C2SP tlog-tiles), `/log/ID/tile/LEVEL/N` and `/log/ID/tile/entries/N`.',
     },
-    read: ofEpoch(async (epoch) => (await log.epoch(epoch))?.checkpoint),
+    read: async () => (await log.tree())?.checkpoint,
   })
-  publicRoute(app, `${prefix}/tile/*`, {
+  publicRoute(app, '/log/:id/checkpoint', {
     schema: { hide: true },
-    read: ofEpoch((epoch, path) => readLogFile(log, epoch, `tile/${path}`)),
+    errors: ['log_ended'],
+    read: async (params) => (await treeOf(params))?.checkpoint,
   })
-}
-
-function ofEpoch(read: (epoch: number, path: string) => ReturnType<PublicFile['read']>) {
-  return async ({ epoch = '1', '*': path = '' }: FileParams) =>
-    /^[1-9]\d{0,8}$/.test(epoch) ? read(Number(epoch), path) : undefined
+  publicRoute(app, '/log/:id/tile/*', {
+    schema: { hide: true },
+    errors: ['log_ended'],
+    async read(params) {
+      const tree = await treeOf(params)
+      return tree && readLogFile(log, tree, `tile/${params['*'] ?? ''}`)
+    },
+  })
 }
 
 interface FileParams {
-  epoch?: string
+  id?: string
   '*'?: string
   projectIdOrName?: string
 }
@@ -187,23 +206,18 @@ function publicRoute(app: App, url: string, { read, schema, errors = [] }: Publi
 function adminRoute(
   app: App,
   url: string,
-  sign: (request: FastifyRequest) => Promise<LogEpoch>,
+  sign: (request: FastifyRequest) => Promise<Tree>,
   schema: FastifySchema,
+  errors: readonly ErrorCode[] = ['log_stopped'],
 ): void {
   app.route({
     method: 'POST',
     url,
-    config: { access: { role: 'admin', unbound: true }, errors: ['log_stopped'] },
+    config: { access: { role: 'admin', unbound: true }, errors },
     schema: { ...schema, response: { 201: LogTree } },
     handler: async (request, reply) => {
-      const {
-        checkpoint = '',
-        checkpointSize: size,
-        epoch,
-        origin,
-        verifierKey,
-      } = await sign(request)
-      return reply.code(201).send({ epoch, origin, verifierKey, size, checkpoint })
+      const { checkpoint = '', checkpointSize: size, origin, verifierKey } = await sign(request)
+      return reply.code(201).send({ origin, verifierKey, size, checkpoint })
     },
   })
 }

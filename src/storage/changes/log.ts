@@ -1,3 +1,4 @@
+import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf } from '../../core/ledger/changes.ts'
 import { present } from '../../runtime/present.ts'
@@ -7,21 +8,38 @@ import { chunked } from '../statements.ts'
 import { appendEvents, lockSystemLedger } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 
-/** Starts a tree, unless another process has started one after the previous one. */
+/**
+ * Starts a tree in place of the previous one, whose entries are deleted, unless another process has
+ * started one.
+ */
 export async function startLog(
   db: Db,
-  { epoch, name, previous, verifierKey, origin }: ChangeOf<'log.start'>,
+  { tree, previous, origin }: ChangeOf<'log.start'>,
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
-  const newest = await createLogReads(db).epoch()
-  if (newest?.origin !== previous) return { result: undefined, changed: false }
+  const running = await createLogReads(db).tree()
+  if (running?.id !== previous?.id) return { result: undefined, changed: false }
+  if (previous !== undefined) {
+    requireRecentSignIn(ledger.caller, origin)
+    for (const table of ['log_entry', 'log_tile', 'log_ledger'] as const) {
+      await db.deleteFrom(table).execute()
+    }
+    await db
+      .updateTable('log_tree')
+      .set({ end_time: origin.time, next_origin: tree.origin })
+      .where('end_time', 'is', null)
+      .execute()
+  }
+  const { id, verifierKey } = tree
   await db
-    .insertInto('log_epoch')
-    .values({ epoch, origin: name, verifier_key: verifierKey, size: 0, checkpoint_size: 0 })
+    .insertInto('log_tree')
+    .values({ id, origin: tree.origin, verifier_key: verifierKey, size: 0, checkpoint_size: 0 })
     .execute()
   const changes: EventChanges = {
-    origin: { ...present({ from: previous }), to: name },
+    origin: { ...present({ from: previous?.origin }), to: tree.origin },
     verifierKey: { to: verifierKey },
+    ...(previous?.size === undefined ? {} : { size: { from: previous.size } }),
+    ...(previous?.hash === undefined ? {} : { hash: { from: previous.hash } }),
   }
   const subject = { type: 'registry', id: ledger.ledgerId } as const
   await appendEvents(db, ledger, origin, [{ type: 'log.started', subject, changes }])
@@ -31,12 +49,13 @@ export async function startLog(
 /** The update of the size locks the row until the transaction ends: one process appends at a time. */
 export async function appendToLog(
   db: Db,
-  { epoch, size, notSince, time, entries, tiles }: ChangeOf<'log.append'>,
+  { id, size, notSince, time, entries, tiles }: ChangeOf<'log.append'>,
 ): Promise<Outcome<boolean>> {
   const locked = await db
-    .updateTable('log_epoch')
+    .updateTable('log_tree')
     .set({ size: size + entries.length, append_time: time })
-    .where('epoch', '=', epoch)
+    .where('id', '=', id)
+    .where('end_time', 'is', null)
     .where('size', '=', size)
     .where(({ eb, or }) =>
       or([
@@ -46,15 +65,15 @@ export async function appendToLog(
         eb('append_time', '>', time),
       ]),
     )
-    .returning('epoch')
+    .returning('id')
     .executeTakeFirst()
   if (locked === undefined) return { result: false, changed: false }
   const rows = entries.map(({ ledgerId, revision, content }, index) => {
-    return { epoch, position: size + index, ledger_id: ledgerId, revision, content }
+    return { position: size + index, ledger_id: ledgerId, revision, content }
   })
   for (const chunk of chunked(rows)) await db.insertInto('log_entry').values(chunk).execute()
   const heads = entries.map(({ ledgerId, blinding, hash }) => {
-    return { ledger_id: ledgerId, blinding, epoch, hash }
+    return { ledger_id: ledgerId, blinding, hash }
   })
   for (const chunk of chunked(heads)) {
     await db
@@ -63,7 +82,6 @@ export async function appendToLog(
       .onConflict((conflict) =>
         conflict.column('ledger_id').doUpdateSet(({ ref }) => ({
           blinding: ref('excluded.blinding'),
-          epoch: ref('excluded.epoch'),
           hash: ref('excluded.hash'),
         })),
       )
@@ -72,10 +90,8 @@ export async function appendToLog(
   for (const { level, position, hashes } of tiles) {
     await db
       .insertInto('log_tile')
-      .values({ epoch, level, position, hashes })
-      .onConflict((conflict) =>
-        conflict.columns(['epoch', 'level', 'position']).doUpdateSet({ hashes }),
-      )
+      .values({ level, position, hashes })
+      .onConflict((conflict) => conflict.columns(['level', 'position']).doUpdateSet({ hashes }))
       .execute()
   }
   return { result: true, changed: true }
@@ -84,12 +100,13 @@ export async function appendToLog(
 /** Checkpoints are published in the order of their sizes. */
 export async function publishCheckpoint(
   db: Db,
-  { epoch, size, checkpoint }: ChangeOf<'log.publish'>,
+  { id, size, checkpoint }: ChangeOf<'log.publish'>,
 ): Promise<Outcome<undefined>> {
   await db
-    .updateTable('log_epoch')
+    .updateTable('log_tree')
     .set({ checkpoint, checkpoint_size: size })
-    .where('epoch', '=', epoch)
+    .where('id', '=', id)
+    .where('end_time', 'is', null)
     .where('size', '>=', size)
     .where('checkpoint_size', '<=', size)
     .execute()

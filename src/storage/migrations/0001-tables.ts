@@ -142,29 +142,20 @@ const tables: Record<string, Record<string, ColumnType>> = {
   },
   used_token: { digest: 'key text', expire_time: 'text' },
   blocked_fingerprint: { fingerprint: 'key text', create_time: 'text' },
-  log_epoch: {
-    epoch: 'key integer',
-    origin: 'unique text',
+  log_tree: {
+    id: 'key text',
+    origin: 'text',
     verifier_key: 'text',
     size: 'bigint',
     append_time: 'nullable text',
     checkpoint_size: 'bigint',
     checkpoint: 'nullable text',
+    end_time: 'nullable text',
+    next_origin: 'nullable text',
   },
-  log_entry: {
-    epoch: 'key integer',
-    position: 'key bigint',
-    ledger_id: 'text',
-    revision: 'bigint',
-    content: 'text',
-  },
-  log_tile: {
-    epoch: 'key integer',
-    level: 'key integer',
-    position: 'key bigint',
-    hashes: 'text',
-  },
-  log_ledger: { ledger_id: 'key text', blinding: 'text', epoch: 'integer', hash: 'text' },
+  log_entry: { position: 'key bigint', ledger_id: 'text', revision: 'bigint', content: 'text' },
+  log_tile: { level: 'key integer', position: 'key bigint', hashes: 'text' },
+  log_ledger: { ledger_id: 'key text', blinding: 'text', hash: 'text' },
 }
 
 const indexes: Record<string, BuildIndex> = {
@@ -179,7 +170,7 @@ const indexes: Record<string, BuildIndex> = {
   exchanged_key_policy: (index) => index.on('exchanged_key').column('policy_id'),
   exchanged_key_expiry: (index) => index.on('exchanged_key').column('expire_time'),
   used_token_expiry: (index) => index.on('used_token').column('expire_time'),
-  log_entry_ledger: (index) => index.on('log_entry').columns(['ledger_id', 'epoch', 'position']),
+  log_entry_ledger: (index) => index.on('log_entry').columns(['ledger_id', 'position']),
 
   // A text is found in all projects by these. What a registration pays for each was measured: labels
   // and hashes cost it an entry in a random place, request ids one at the end, and deletions none.

@@ -1,57 +1,58 @@
-import type { LogReads } from '../../core/log/records.ts'
+import type { Selectable } from 'kysely'
+import { parseStored } from '../../core/damaged-keys.ts'
+import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
+import type { LogReads, LogTree } from '../../core/log/records.ts'
 import { present } from '../../runtime/present.ts'
-import { columnsOf, type Db } from '../schema.ts'
+import { columnsOf, type Db, type Tables } from '../schema.ts'
 
 export function createLogReads(db: Db): LogReads {
   return {
-    async epoch(number) {
-      const newest = db
-        .selectFrom('log_epoch')
-        .select(columnsOf('log_epoch'))
-        .orderBy('epoch', 'desc')
-        .limit(1)
-      const query = number === undefined ? newest : newest.where('epoch', '=', number)
-      const row = await query.executeTakeFirst()
-      if (row === undefined) return undefined
-      const { epoch, origin, size } = row
-      return {
-        epoch,
-        origin,
-        size,
-        verifierKey: row.verifier_key,
-        checkpointSize: row.checkpoint_size,
-        ...(row.checkpoint === null ? {} : { checkpoint: row.checkpoint }),
-      }
+    async tree(id) {
+      const trees = db.selectFrom('log_tree').select(columnsOf('log_tree')).orderBy('id')
+      const query =
+        id === undefined ? trees.where('end_time', 'is', null) : trees.where('id', '=', id)
+      const row = await query.limit(1).executeTakeFirst()
+      return row && treeFromRow(row)
     },
-    movedHeads: (epoch, page) => readMovedHeads(db, epoch, page),
-    async tile(epoch, level, position) {
+    async startedAs() {
+      const row = await db
+        .selectFrom('event')
+        .select('changes')
+        .where('project_id', '=', systemLedgerId)
+        .where('subject_id', '=', systemLedgerId)
+        .where('type', '=', 'log.started')
+        .orderBy('revision', 'desc')
+        .limit(1)
+        .executeTakeFirst()
+      const changes: EventChanges = parseStored(row?.changes ?? '{}', {})
+      return changes.origin?.to?.toString()
+    },
+    movedHeads: (page) => readMovedHeads(db, page),
+    async tile(level, position) {
       const row = await db
         .selectFrom('log_tile')
         .select('hashes')
-        .where('epoch', '=', epoch)
         .where('level', '=', level)
         .where('position', '=', position)
         .executeTakeFirst()
       return row?.hashes
     },
-    async entries(epoch, { start, end }) {
+    async entries({ start, end }) {
       const rows = await db
         .selectFrom('log_entry')
         .select('content')
-        .where('epoch', '=', epoch)
         .where('position', '>=', start)
         .where('position', '<', end)
         .orderBy('position')
         .execute()
       return rows.map(({ content }) => content)
     },
-    async findEntry(epoch, ledgerId, { revision, before }) {
+    async findEntry(ledgerId, { revision, before }) {
       const entries = db
         .selectFrom('log_entry')
         .innerJoin('log_ledger', 'log_ledger.ledger_id', 'log_entry.ledger_id')
         .select(['log_entry.position', 'log_entry.content', 'log_ledger.blinding'])
         .where('log_entry.ledger_id', '=', ledgerId)
-        .where('log_entry.epoch', '=', epoch)
         .where('log_entry.position', '<', before)
         .limit(1)
       return revision === undefined
@@ -64,9 +65,23 @@ export function createLogReads(db: Db): LogReads {
   }
 }
 
+function treeFromRow(row: Selectable<Tables['log_tree']>): LogTree {
+  return {
+    id: row.id,
+    origin: row.origin,
+    verifierKey: row.verifier_key,
+    size: row.size,
+    checkpointSize: row.checkpoint_size,
+    ...present({
+      checkpoint: row.checkpoint ?? undefined,
+      endTime: row.end_time ?? undefined,
+      nextOrigin: row.next_origin ?? undefined,
+    }),
+  }
+}
+
 async function readMovedHeads(
   db: Db,
-  epoch: number,
   { after, limit }: { after: string; limit: number },
 ): ReturnType<LogReads['movedHeads']> {
   const end = await db
@@ -85,11 +100,7 @@ async function readMovedHeads(
     .where('ledger.project_id', '>', after)
     .where('ledger.revision', '>', 0)
     .where(({ eb, or, ref }) =>
-      or([
-        eb('log_ledger.hash', 'is', null),
-        eb('log_ledger.hash', '<>', ref('ledger.hash')),
-        eb('log_ledger.epoch', '<>', epoch),
-      ]),
+      or([eb('log_ledger.hash', 'is', null), eb('log_ledger.hash', '<>', ref('ledger.hash'))]),
     )
     .orderBy('ledger.project_id')
   const rows = await (last === undefined

@@ -2,7 +2,12 @@ import { copyFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { verifyCheckpoint } from '../../../client/src/log/ledger-proof.ts'
 import type { LogSigner } from '../../../src/core/log/records.ts'
-import { logVerifierKey, signCheckpoint, startEpoch } from '../../../src/core/log/signing.ts'
+import {
+  logOrigin,
+  logVerifierKey,
+  restartLog,
+  signCheckpoint,
+} from '../../../src/core/log/signing.ts'
 import { createWitnesses } from '../../../src/core/log/witnesses.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
@@ -10,13 +15,17 @@ import { startWitness } from '../../support/log/witness.ts'
 import { createDatabase } from '../../support/store/database.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
+const publicUrl = 'https://keys.example.com'
+const ownOrigin = () => logOrigin(publicUrl, key.open())
+const ownKey = () => logVerifierKey(ownOrigin(), key.open())
+
 let stored: TestStore
 let key: TestKeyFile
 let witness: Awaited<ReturnType<typeof startWitness>>
 beforeEach(async () => {
   stored = await openTestStore()
   key = createKeyFile()
-  witness = await startWitness(await logVerifierKey('keys.example.com/log', key.open()))
+  witness = await startWitness(await ownKey())
 })
 afterEach(async () => {
   await witness.close()
@@ -29,7 +38,7 @@ function startProcess({ store } = stored) {
   const context = {
     store,
     clock: testClock(),
-    config: { publicUrl: 'https://keys.example.com' },
+    config: { publicUrl },
     witnesses: createWitnesses([witness.witness], witness.fetchWith({ timeoutMs: 2_000 })),
   }
   const { witnesses } = context
@@ -47,12 +56,12 @@ const contradicted = expect.objectContaining({
 
 test('the published checkpoint has the cosignatures, and is not cosigned again unchanged', async () => {
   const { sign } = startProcess()
-  const log = await logVerifierKey('keys.example.com/log', key.open())
+  const log = await ownKey()
   const keys = { log, witnesses: [witness.witness.key] }
   for (const name of ['a', 'b']) {
     await createProject(stored.store, name)
     await sign()
-    const { checkpoint = '', size } = (await stored.store.log.epoch()) ?? {}
+    const { checkpoint = '', size } = (await stored.store.log.tree()) ?? {}
     expect(await verifyCheckpoint(checkpoint, keys)).toMatchObject({ size })
   }
   const requests = witness.state.bodies.length
@@ -66,12 +75,12 @@ test('a witness that is away never stops the log, and cosigns when it is back', 
   witness.state.respond = () => 'never'
   const without = await sign()
   expect(results()).toEqual(['failed'])
-  expect((await stored.store.log.epoch())?.checkpoint).toBe(without.checkpoint)
+  expect((await stored.store.log.tree())?.checkpoint).toBe(without.checkpoint)
   delete witness.state.respond
   const cosigned = await sign()
   expect(results()).toEqual(['cosigned'])
   expect(cosigned.checkpoint?.startsWith(without.checkpoint ?? '-')).toBe(true)
-  expect((await stored.store.log.epoch())?.checkpoint).toBe(cosigned.checkpoint)
+  expect((await stored.store.log.tree())?.checkpoint).toBe(cosigned.checkpoint)
 })
 
 test('a machine that was restored as a whole signs nothing that a witness contradicts', async () => {
@@ -91,15 +100,16 @@ test('a machine that was restored as a whole signs nothing that a witness contra
   const restored = await openTestStore(earlier)
   const { context, sign, results } = startProcess(restored)
   for (const name of ['b', 'c', 'd']) await createProject(restored.store, name)
-  const signed = key.open().lastSigned('keys.example.com/log')
+  const signed = key.open().lastSigned(ownOrigin())
   for (const _attempt of [1, 2]) {
     await expect(sign()).rejects.toEqual(contradicted)
-    expect(key.open().lastSigned('keys.example.com/log')).toBe(signed)
+    expect(key.open().lastSigned(ownOrigin())).toBe(signed)
   }
   expect(results()).toEqual(['contradicted'])
 
-  await startEpoch(context, key.open(), origin(), await restored.store.log.epoch())
-  expect(await sign()).toMatchObject({ origin: 'keys.example.com/log/2', size: 5 })
+  key.replace()
+  await restartLog(context, key.open(), origin())
+  expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 5 })
   expect(results()).toEqual(['failed'])
   await restored.dispose()
   await database.remove()
@@ -118,7 +128,7 @@ test('a checkpoint that a witness contradicts is not published', async () => {
   for (const _attempt of [1, 2]) {
     await expect(process.sign(other.open())).rejects.toEqual(contradicted)
   }
-  expect((await fresh.store.log.epoch())?.checkpoint).toBeUndefined()
+  expect((await fresh.store.log.tree())?.checkpoint).toBeUndefined()
   expect(witness.state.bodies.filter((body) => body.includes('\n4\n'))).toEqual([])
   other.remove()
   await fresh.dispose()

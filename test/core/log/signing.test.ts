@@ -7,7 +7,7 @@ import {
   verifyCheckpoint,
   verifyLedgerProof,
 } from '../../../client/src/log/ledger-proof.ts'
-import { parseVerifierKey } from '../../../client/src/log/note.ts'
+import { formatVerifierKey, parseVerifierKey } from '../../../client/src/log/note.ts'
 import { consistencyProof, treeRoot } from '../../../client/src/log/proofs.ts'
 import { scanLog } from '../../../client/src/log/scan.ts'
 import { createTileReader, formatTilePath, parseEntries } from '../../../client/src/log/tiles.ts'
@@ -16,8 +16,15 @@ import type { Store } from '../../../src/core/context.ts'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { createLog, type LogState } from '../../../src/core/log/log.ts'
 import { proveLedger } from '../../../src/core/log/proofs.ts'
-import type { LogEpoch, LogSigner } from '../../../src/core/log/records.ts'
-import { readCheckpoint, signCheckpoint, startEpoch } from '../../../src/core/log/signing.ts'
+import type { LogSigner, LogTree } from '../../../src/core/log/records.ts'
+import {
+  logId,
+  logOrigin,
+  logVerifierKey,
+  readCheckpoint,
+  restartLog,
+  signCheckpoint,
+} from '../../../src/core/log/signing.ts'
 import { readLogFile } from '../../../src/core/log/tiles.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
@@ -50,8 +57,9 @@ const sign = (store = stored.store, signer: LogSigner = key.open(), minAgeMs = 0
   signCheckpoint(contextOf(store), signer, { minAgeMs })
 
 /** As an admin does. */
-const restart = async (store = stored.store) =>
-  startEpoch(contextOf(store), key.open(), origin(), await store.log.epoch())
+const restart = (store = stored.store) => restartLog(contextOf(store), key.open(), origin())
+
+const ownOrigin = () => logOrigin(publicUrl, key.open())
 
 const stopped = (code: string) =>
   expect.objectContaining({
@@ -64,24 +72,25 @@ async function rename(projectId: string, name: string, store = stored.store): Pr
 }
 
 /** A checkpoint that its own verifier key verifies. */
-async function verified({ checkpoint = '', verifierKey, origin }: LogEpoch) {
+async function verified({ checkpoint = '', verifierKey, origin }: LogTree) {
   const found = await verifyCheckpoint(checkpoint, { log: await parseVerifierKey(verifierKey) })
   expect(found.origin).toBe(origin)
   return found
 }
 
 const reader =
-  (store: Store, epoch = 1) =>
+  (store: Store) =>
   async (path: string): Promise<Bytes> => {
-    const file = await readLogFile(store.log, epoch, path)
+    const tree = await store.log.tree()
+    const file = tree && (await readLogFile(store.log, tree, path))
     if (file === undefined) throw new Error(`no ${path}`)
     return Uint8Array.from(file)
   }
 
 /** What everyone can read, and compares with the checkpoint. */
-async function readEntries(store: Store, log: LogEpoch) {
+async function readEntries(store: Store, log: LogTree) {
   const checkpoint = await verified(log)
-  const read = reader(store, log.epoch)
+  const read = reader(store)
   const node = createTileReader(checkpoint.size, (tile) => read(formatTilePath(tile)))
   expect(toBase64(await treeRoot(checkpoint.size, node))).toBe(toBase64(checkpoint.root))
   const entries: ReturnType<typeof parseEntry>[] = []
@@ -98,7 +107,7 @@ test('the heads of all ledgers are logged, and then those that moved', async () 
   const { id } = await createProject(store, 'payments')
   const first = await sign()
   const { origin, size } = await verified(first)
-  expect({ origin, size }).toEqual({ origin: 'keys.example.com/base/log', size: 2 })
+  expect({ origin, size }).toEqual({ origin: ownOrigin(), size: 2 })
   const heads = await store.heads([id, systemLedgerId])
   const logged = (await readEntries(store, first)).map(({ head }) => head)
   expect(logged.sort()).toEqual([...heads.values()].map(({ hash }) => hash).sort())
@@ -123,7 +132,7 @@ test('the start of the log is in the ledger of the system', async () => {
       type: 'log.started',
       actor: { name: 'pubring serve' },
       subject: { type: 'registry', id: systemLedgerId },
-      changes: { origin: { to: 'keys.example.com/base/log' }, verifierKey: { to: verifierKey } },
+      changes: { origin: { to: ownOrigin() }, verifierKey: { to: verifierKey } },
     },
   ])
 })
@@ -176,14 +185,14 @@ test('at the interval, nothing is appended that soon after something else was', 
 
 test('tiles are published as far as the checkpoint covers them', async () => {
   await createProject(stored.store, 'payments')
-  await sign()
+  const tree = await sign()
   const { log } = stored.store
+  expect(tree.origin).toMatch(/^keys\.example\.com\/base\/log\/[0-9a-f]{8}$/)
   for (const path of ['tile/0/000.p/2', 'tile/0/000.p/1', 'tile/entries/000.p/2']) {
-    expect(await readLogFile(log, 1, path), path).toBeDefined()
+    expect(await readLogFile(log, tree, path), path).toBeDefined()
   }
   const absent = ['tile/0/000.p/3', 'tile/0/000', 'tile/1/000.p/1', 'tile/0/001.p/1', 'tile/x']
-  for (const path of absent) expect(await readLogFile(log, 1, path), path).toBeUndefined()
-  expect(await readLogFile(log, 2, 'tile/0/000.p/1')).toBeUndefined()
+  for (const path of absent) expect(await readLogFile(log, tree, path), path).toBeUndefined()
 })
 
 describe('the log never forks', () => {
@@ -203,22 +212,31 @@ describe('the log never forks', () => {
     return earlier
   }
 
-  test('a restored database or a fail-over that has lost changes stops it, and a new epoch starts it', async () => {
+  test('a restored database or a fail-over that has lost changes stops it, and a new key starts it', async () => {
     const restored = await openTestStore(await goBack())
     const { store } = restored
     await expect(sign(store)).rejects.toEqual(stopped('diverged'))
     // As many entries as were signed, and more.
     for (const name of ['a', 'b', 'c']) await createProject(store, name)
     await expect(sign(store)).rejects.toEqual(stopped('diverged'))
-    expect((await store.log.epoch())?.size).toBe(2)
+    expect((await store.log.tree())?.size).toBe(2)
 
-    const started = await restart(store)
-    expect(started).toMatchObject({ epoch: 2, origin: 'keys.example.com/base/log/2', size: 0 })
+    await expect(restart(store)).rejects.toEqual(stopped('key_used'))
+    const before = { origin: ownOrigin(), id: logId(key.open()) }
+    const lost = readCheckpoint(key.open().lastSigned(before.origin) ?? '')
+    key.replace()
+    await expect(sign(store)).rejects.toEqual(stopped('other_key'))
+    expect(await restart(store)).toMatchObject({ origin: ownOrigin(), size: 0 })
     const log = await sign(store)
     expect(await readEntries(store, log)).toHaveLength(5)
+    expect(await store.log.tree(before.id)).toMatchObject({ nextOrigin: log.origin })
     expect((await store.events(systemLedgerId, { after: 0, limit: 20 })).at(-1)).toMatchObject({
       type: 'log.started',
-      changes: { origin: { from: 'keys.example.com/base/log', to: log.origin } },
+      changes: {
+        origin: { from: before.origin, to: log.origin },
+        size: { from: lost.size },
+        hash: { from: Buffer.from(lost.root).toString('hex') },
+      },
     })
     await restored.dispose()
   })
@@ -231,30 +249,50 @@ describe('the log never forks', () => {
     await restored.dispose()
   })
 
-  test('a database that has lost the whole log, or its last tree, stops it', async () => {
+  test('a database that has lost the whole log stops it', async () => {
     const { store, database } = stored
     await createProject(store, 'payments')
     await sign()
-    await restart()
-    await sign()
-    await database.execute('delete from log_epoch where epoch = 2')
+    await database.execute('delete from log_tree')
     await expect(sign()).rejects.toEqual(stopped('diverged'))
-    expect((await store.log.epoch())?.size).toBe(2)
     const fresh = await openTestStore()
-    await expect(sign(fresh.store)).rejects.toEqual(stopped('diverged'))
-    expect(await fresh.store.log.epoch()).toBeUndefined()
-    // Origins that were signed once are not used again.
-    await restart(fresh.store)
-    expect(await sign(fresh.store)).toMatchObject({
-      epoch: 3,
-      origin: 'keys.example.com/base/log/3',
-    })
+    await createProject(fresh.store, 'other')
+    const origins = [ownOrigin()]
+    for (const reason of ['diverged', 'diverged']) {
+      await expect(sign(fresh.store)).rejects.toEqual(stopped(reason))
+      // A new key alone does not start one: the event has to name the tree that ends.
+      key.replace()
+    }
+    origins.push((await restart(fresh.store)).origin)
+    const events = await fresh.store.events(systemLedgerId, { after: 0, limit: 20 })
+    expect(events.at(-1)?.changes?.origin).toEqual({ from: origins[0], to: origins[1] })
+    expect((await sign(fresh.store)).origin).toBe(origins[1])
     await fresh.dispose()
+  })
+
+  test.each([
+    ['that the key would have', publicUrl],
+    ['of another name', 'https://evil.example'],
+  ])('a tree %s that was inserted without an event is not signed', async (_name, url) => {
+    const { store, database } = stored
+    const signer = key.open()
+    const name = logOrigin(url, signer)
+    const vkey = formatVerifierKey(await logVerifierKey(name, signer))
+    const columns = 'id, origin, verifier_key, size, checkpoint_size'
+    const insert = `insert into log_tree (${columns}) values (?, ?, ?, 0, 0)`
+    await database.execute(insert, logId(signer), name, vkey)
+    await expect(sign()).rejects.toEqual(stopped('not_recorded'))
+    expect(signer.lastSigned(name)).toBeUndefined()
+    await expect(restart()).rejects.toEqual(stopped('key_used'))
+    key.replace()
+    await restart()
+    expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 1 })
+    expect((await store.events(systemLedgerId, { after: 0, limit: 5 })).length).toBe(1)
   })
 
   test('of two processes that find no tree, one starts it', async () => {
     const { store } = stored
-    let other: LogEpoch | undefined
+    let other: LogTree | undefined
     const racing: Store = {
       ...store,
       async commit(change) {
@@ -262,7 +300,7 @@ describe('the log never forks', () => {
         return store.commit(change)
       },
     }
-    expect(await sign(racing)).toMatchObject({ epoch: 1, checkpoint: other?.checkpoint })
+    expect(await sign(racing)).toMatchObject({ checkpoint: other?.checkpoint })
   })
 
   test('without the file of signed checkpoints it stops', async () => {
@@ -309,17 +347,17 @@ describe('the log never forks', () => {
       },
     }
     await expect(sign(failing)).rejects.toThrow('killed')
-    const recorded = key.open().lastSigned('keys.example.com/base/log') ?? ''
-    expect((await store.log.epoch())?.checkpoint).toBeUndefined()
+    const recorded = key.open().lastSigned(ownOrigin()) ?? ''
+    expect((await store.log.tree())?.checkpoint).toBeUndefined()
     expect((await sign()).checkpoint).toBe(recorded)
-    expect((await store.log.epoch())?.checkpoint).toBe(recorded)
+    expect((await store.log.tree())?.checkpoint).toBe(recorded)
   })
 
   test('a lost or altered tile stops it', async () => {
     const { store, database } = stored
     await createProject(store, 'payments')
     await sign()
-    const tile = (await store.log.tile(1, 0, 0)) ?? ''
+    const tile = (await store.log.tile(0, 0)) ?? ''
     const altered = fromBase64(tile)?.map((byte, index) => (index === 40 ? byte ^ 1 : byte))
     const change = (hashes: string) => database.execute('update log_tile set hashes = ?', hashes)
     await change(toBase64(altered ?? new Uint8Array()))
@@ -378,12 +416,12 @@ describe('the service', () => {
   test('without a key it does not sign, and says so', async () => {
     const log = createLog(contextOf(stored.store), undefined)
     await expect(log.sign()).rejects.toEqual(stopped('no_key'))
-    await expect(log.startEpoch(origin())).rejects.toEqual(stopped('no_key'))
+    await expect(log.restart(origin())).rejects.toEqual(stopped('no_key'))
     expect(log.state()).toEqual({})
     log.close()
   })
 
-  test('it signs at the interval, and reports when it stops and goes on', async () => {
+  test('it signs at the interval, and reports when it stops', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     await createProject(stored.store, 'payments')
     const log = createLog(contextOf(stored.store), key.open())
@@ -402,16 +440,20 @@ describe('the service', () => {
     const signed = seen({})
     passInterval()
     await signed
-    expect((await stored.store.log.epoch())?.checkpointSize).toBe(2)
+    expect((await stored.store.log.tree())?.checkpointSize).toBe(2)
     rmSync(`${key.file}.checkpoints`)
-    const stopped = seen({ fault: 'checkpoints_missing' })
+    const hasStopped = seen({ fault: 'checkpoints_missing' })
     passInterval()
-    await stopped
+    await hasStopped
     expect(log.state()).toEqual({ fault: 'checkpoints_missing' })
-    const restarted = seen({})
-    await log.startEpoch(origin())
-    await restarted
+    await expect(log.restart(origin())).rejects.toEqual(stopped('key_used'))
+    expect(log.state()).toEqual({ fault: 'checkpoints_missing' })
     log.close()
+    key.replace()
+    const restarted = createLog(contextOf(stored.store), key.open())
+    await restarted.restart(origin())
+    expect(restarted.state()).toEqual({})
+    restarted.close()
     vi.useRealTimers()
   })
 })

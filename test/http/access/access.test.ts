@@ -87,7 +87,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /v1/projects/{projectIdOrName}/ledger-proof': ['reader', 404, 'not_logged'],
   'GET /v1/ledger-proof': ['unbound admin', 404, 'not_logged'],
   'POST /v1/log/checkpoints': ['unbound admin', 409, 'log_stopped'],
-  'POST /v1/log/epochs': ['unbound admin', 409, 'log_stopped'],
+  'POST /v1/log/restarts': ['unbound admin', 409, 'log_stopped'],
   'GET /v1/sign-in-options': ['public', 200],
   'GET /v1/self': ['reader', 200],
   'POST /v1/sessions': ['reader', 201],

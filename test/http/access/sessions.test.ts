@@ -5,6 +5,7 @@ import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { sessionToRow, signInRuleToRow } from '../../../src/storage/row-mapping.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
+import { createKeyFile } from '../../support/log/key-file.ts'
 import {
   createPersonSession,
   issuer,
@@ -13,13 +14,17 @@ import {
 } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
 
+const logKey = createKeyFile()
 let server: TestApp
 let time = Date.now()
 beforeAll(async () => {
   const clock = { now: () => time, monotonic: () => performance.now() }
-  server = await startApp({ clock })
+  server = await startApp({ clock, logSigner: logKey.open() })
 })
-afterAll(() => server.close())
+afterAll(async () => {
+  await server.close()
+  logKey.remove()
+})
 
 const cookieName = '__Secure-pubring-session'
 const cookie = (secret: string) => ({ 'x-api-key': 'session', cookie: `${cookieName}=${secret}` })
@@ -428,6 +433,7 @@ describe('without a recent sign-in', () => {
         return ['PATCH', `/v1/projects/${name}/jwt-keys/${kid}`, { active: false }]
       },
     ],
+    ['the log is not restarted', async () => ['POST', '/v1/log/restarts']],
   ]
   test.each(guarded)('%s', async (_name, prepare) => {
     const [method, url, body] = await prepare()

@@ -174,7 +174,7 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
     }
   },
   'log.start': async () => async () => {
-    const answer = await server.send('POST', '/v1/log/epochs')
+    const answer = await server.send('POST', '/v1/log/restarts')
     const subject = { type: 'registry', id: systemLedgerId }
     return { answer, events: [[systemLedgerId, 'log.started', subject]] }
   },

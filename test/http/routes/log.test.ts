@@ -11,22 +11,29 @@ import { treeRoot } from '../../../client/src/log/proofs.ts'
 import { scanLog } from '../../../client/src/log/scan.ts'
 import { createTileReader, formatTilePath } from '../../../client/src/log/tiles.ts'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
+import { logId } from '../../../src/core/log/signing.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 
 let key: TestKeyFile
 let server: TestApp
+/** Before the log is restarted. */
+let first: TestApp | undefined
 beforeAll(async () => {
   key = createKeyFile()
   server = await startApp({ logSigner: key.open() })
 })
 afterAll(async () => {
   await server.close()
+  await first?.close()
   key.remove()
 })
 
 const get = (path: string, headers: Record<string, string> = {}) =>
   server.inject({ method: 'GET', url: path, headers })
+
+/** The address of the files of the tree. */
+const treePath = () => `/log/${logId(key.open())}`
 
 async function signNow(): Promise<{ origin: string; size: number; checkpoint: string }> {
   const response = await server.send('POST', '/v1/log/checkpoints')
@@ -46,7 +53,7 @@ const trusted = async () => ({
 
 test('before the first checkpoint there is no log', async () => {
   const proof = '/v1/projects/payments/ledger-proof'
-  for (const path of ['/log/checkpoint', '/log/vkey', '/log/tile/0/000.p/1']) {
+  for (const path of ['/log/checkpoint', '/log/vkey', `${treePath()}/tile/0/000.p/1`]) {
     const response = await get(path)
     expect(response.json(), path).toMatchObject({ status: 404, code: 'not_logged' })
     expect(response.headers['cache-control'], path).toContain('no-store')
@@ -56,9 +63,10 @@ test('before the first checkpoint there is no log', async () => {
 
 test('anyone can read and verify the log with what is public, in every browser', async () => {
   const { origin, size, checkpoint } = await signNow()
-  expect(origin).toBe('keys.example.com/base/log')
+  expect(origin).toBe(`keys.example.com/base${treePath()}`)
   const response = await get('/log/checkpoint')
   expect(response.body).toBe(checkpoint)
+  expect((await get(`${treePath()}/checkpoint`)).body).toBe(checkpoint)
   expect(response.headers).toMatchObject({
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'public, max-age=5',
@@ -70,9 +78,9 @@ test('anyone can read and verify the log with what is public, in every browser',
 
   const verified = await verifyCheckpoint(response.body, await trusted())
   expect(verified).toMatchObject({ origin, size })
-  const read = createTileReader(size, (tile) => readFile(`/log/${formatTilePath(tile)}`))
+  const read = createTileReader(size, (tile) => readFile(`${treePath()}/${formatTilePath(tile)}`))
   expect(toBase64(await treeRoot(size, read))).toBe(toBase64(verified.root))
-  const tile = await get(`/log/tile/0/000.p/${size}`)
+  const tile = await get(`${treePath()}/tile/0/000.p/${size}`)
   expect(tile.headers).toMatchObject({
     'content-type': 'application/octet-stream',
     'cache-control': 'public, max-age=31536000, immutable',
@@ -82,17 +90,11 @@ test('anyone can read and verify the log with what is public, in every browser',
 })
 
 test.each([
-  ...['/log/tile/0/001', '/log/tile/0/000', '/log/tile/0/000.p/99', '/log/tile/00/000.p/1'],
-  ...[
-    '/log/tile/',
-    '/log/2/checkpoint',
-    '/log/0/checkpoint',
-    '/log/01/checkpoint',
-    '/log/x/tile/0',
-  ],
-  '/log/tile/0/%2e%2e/000',
-])('%s does not exist', async (path) => {
-  const response = await get(path)
+  ...['ID/tile/0/001', 'ID/tile/0/000', 'ID/tile/0/000.p/99', 'ID/tile/00/000.p/1', 'ID/tile/'],
+  ...['00000000/checkpoint', '2/checkpoint', 'x/tile/0', 'tile/0/000.p/1'],
+  'ID/tile/0/%2e%2e/000',
+])('/log/%s does not exist', async (path) => {
+  const response = await get(`/log/${path}`.replace('/log/ID', treePath()))
   expect(response.json()).toMatchObject({ status: 404 })
 })
 
@@ -115,7 +117,7 @@ describe('proofs', () => {
 
     const parsed = parseLedgerProof(proof.proof)
     const checkpoint = await verifyLedgerProof(parsed, await trusted())
-    const read = (path: string) => readFile(`/log/${path}`)
+    const read = (path: string) => readFile(`${treePath()}/${path}`)
     expect([...(await scanLog(parsed, { checkpoint, read })).keys()]).toEqual([1, 3])
 
     const last = await server.send('GET', url, { headers })
@@ -140,7 +142,7 @@ describe('proofs', () => {
     for (const [method, path] of [
       ['GET', '/v1/ledger-proof'],
       ['POST', '/v1/log/checkpoints'],
-      ['POST', '/v1/log/epochs'],
+      ['POST', '/v1/log/restarts'],
     ] as const) {
       const response = await server.send(method, path, { headers })
       expect(response.json(), path).toMatchObject({ code: 'insufficient_role' })
@@ -149,7 +151,7 @@ describe('proofs', () => {
 
   test('no entry names a ledger', async () => {
     const { size } = await signNow()
-    const bundle = await readFile(`/log/tile/entries/000.p/${size}`)
+    const bundle = await readFile(`${treePath()}/tile/entries/000.p/${size}`)
     const text = Buffer.from(bundle).toString('latin1')
     expect(text).not.toContain(server.project.id)
     expect(text).not.toContain(hash('sha256', server.project.id))
@@ -180,26 +182,46 @@ test('anyone gets a proof of the latest revision of a project, without the secre
   expect(early.json()).toMatchObject({ status: 404, code: 'not_logged' })
 })
 
-test('a new epoch has an origin and files of its own; those of the one before stay', async () => {
+test('a log that is restarted with a new key has another address; the one before says where it is', async () => {
   const before = await signNow()
-  const response = await server.send('POST', '/v1/log/epochs')
+  const old = treePath()
+  const refused = await server.send('POST', '/v1/log/restarts')
+  expect(refused.json()).toMatchObject({ status: 409, errors: [{ code: 'key_used' }] })
+  key.replace()
+  first = server
+  server = await startApp({ database: first.database, logSigner: key.open() })
+  const response = await server.send('POST', '/v1/log/restarts')
   expect(response.statusCode, response.body).toBe(201)
-  expect(response.json()).toMatchObject({ epoch: 2, origin: 'keys.example.com/base/log/2' })
+  expect(response.json().origin).toBe(`keys.example.com/base${treePath()}`)
   const { size, checkpoint } = await signNow()
-  expect((await get('/log/2/checkpoint')).body).toBe(checkpoint)
+  expect((await get('/log/checkpoint')).body).toBe(checkpoint)
   expect((await get('/log/vkey')).body).toBe(`${response.json().verifierKey}\n`)
   const verified = await verifyCheckpoint(checkpoint, await trusted())
-  const read = createTileReader(size, (tile) => readFile(`/log/2/${formatTilePath(tile)}`))
+  const read = createTileReader(size, (tile) => readFile(`${treePath()}/${formatTilePath(tile)}`))
   expect(toBase64(await treeRoot(size, read))).toBe(toBase64(verified.root))
-  expect((await get('/log/checkpoint')).body).toBe(before.checkpoint)
   const proof = (await server.send('GET', '/v1/projects/payments/ledger-proof')).json()
   await verifyLedgerProof(parseLedgerProof(proof.proof), await trusted())
+  for (const path of ['checkpoint', 'tile/0/000.p/1']) {
+    const ended = await get(`${old}/${path}`)
+    expect(ended.json(), path).toMatchObject({
+      status: 410,
+      code: 'log_ended',
+      ended: expect.stringMatching(/^\d{4}-.*Z$/),
+      next: `https://keys.example.com/base${treePath()}`,
+    })
+    expect(ended.headers['cache-control']).toBe('no-store')
+  }
+  const events = (await server.send('GET', '/v1/events?limit=100')).json()
+  expect(events.findLast(({ type }: { type: string }) => type === 'log.started')).toMatchObject({
+    actor: { apiKeyId: expect.anything() },
+    changes: { origin: { from: before.origin }, size: { from: before.size } },
+  })
 })
 
 test('a server without a key refuses to sign, and serves the log of another one', async () => {
   const { database } = server
   const other = await startApp({ database })
-  for (const path of ['/v1/log/checkpoints', '/v1/log/epochs']) {
+  for (const path of ['/v1/log/checkpoints', '/v1/log/restarts']) {
     const response = await other.send('POST', path)
     expect(response.json()).toMatchObject({
       status: 409,

@@ -80,6 +80,7 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
 /** Tested below, or where what causes them is. */
 const elsewhere: ErrorCode[] = [
   'jwks_too_large',
+  'log_ended',
   'internal',
   'storage_unavailable',
   'overloaded',

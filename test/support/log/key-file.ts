@@ -10,6 +10,8 @@ export interface TestKeyFile {
   file: string
   /** As a server opens it. */
   open(): LogSigner
+  /** Puts a new key in its place. */
+  replace(): void
   remove(): void
 }
 
@@ -17,11 +19,15 @@ export interface TestKeyFile {
 export function createKeyFile(): TestKeyFile {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-log-'))
   const file = join(folder, 'log.key')
-  const { privateKey } = generateKeyPairSync('ed25519')
-  rememberPrivateKey(privateKey)
-  writeFileSync(file, privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  function replace(): void {
+    const { privateKey } = generateKeyPairSync('ed25519')
+    rememberPrivateKey(privateKey)
+    writeFileSync(file, privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  }
+  replace()
   return {
     file,
+    replace,
     open() {
       const signer = openLogSigner(
         { databaseUrl: 'postgres://unused', logKeyFile: file },
