@@ -1,35 +1,49 @@
 /**
- * What `pubring jwks follow` needs beside a verifier: memory and CPU time of a follower of 100 projects
- * with two keys each, in a minute in which nothing changes. Prints a line of Markdown.
+ * What `pubring jwks follow` needs beside a verifier, and at its server: memory and CPU time of both
+ * while nothing changes, with a follower of 1,000 projects with two keys each, and the time from a
+ * change to the written file. Prints lines of Markdown.
  *
- *   npm run bench:follow
+ *   npm run bench:follow [-- --projects 100] [--seconds 60]
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { cpuMicros, residentMib } from './load/usage.ts'
+import { spreadOf } from './report/spread.ts'
 import { createBenchProject } from './revocation/project.ts'
 import { createDatabases } from './server/databases.ts'
 import { startServer } from './server/start.ts'
 
-const projectCount = 100
-const idleSeconds = 60
+const { values } = parseArgs({
+  options: {
+    projects: { type: 'string', default: '1000' },
+    seconds: { type: 'string', default: '60' },
+  },
+})
+const projectCount = Number(values.projects)
+const idleSeconds = Number(values.seconds)
+const changes = 20
 const command = join(import.meta.dirname, '../bin/pubring.js')
 
 const databases = createDatabases()
 const server = await startServer(await databases.create('sqlite'))
 const out = mkdtempSync(join(tmpdir(), 'pubring-follow-'))
 try {
-  const names = []
-  for (let count = 0; count < projectCount; count += 1) names.push(`followed-${count}`)
-  for (const name of names) {
+  const names: string[] = []
+  const projects = []
+  for (let count = 0; count < projectCount; count += 1) {
+    const name = `followed-${count}`
     const project = await createBenchProject(server, name)
     for (let key = 0; key < 2; key += 1) await project.register()
+    names.push(name)
+    projects.push(project)
   }
+  const serverAlone = residentMib(server.pids)
   const options = ['--out', out, '--listen', '127.0.0.1:0']
   const child = spawn(process.execPath, [command, 'jwks', 'follow', ...names, ...options], {
     env: { ...process.env, PUBRING_URL: server.replica.url },
@@ -38,16 +52,36 @@ try {
   while (readdirSync(out).length < projectCount) await delay(100)
   // What starting needs is not counted.
   await delay(5_000)
-  const pids = [child.pid ?? 0]
-  const before = cpuMicros(pids)
+  const follower = [child.pid ?? 0]
+  const processes = { follower, server: server.pids }
+  const cpuOf = () => Object.values(processes).map(cpuMicros)
+  const before = cpuOf()
   await delay(idleSeconds * 1_000)
-  const cpuPercent = (100 * (cpuMicros(pids) - before)) / (idleSeconds * 1_000_000)
-  const mib = residentMib(pids)
+  const percents = cpuOf().map((micros, index) => {
+    return (100 * (micros - (before[index] ?? 0))) / (idleSeconds * 1_000_000)
+  })
+  for (const [index, [name, pids]] of Object.entries(processes).entries()) {
+    const [mib, percent = 0] = [residentMib(pids), percents[index]]
+    process.stdout.write(
+      `${name}, ${projectCount} projects, idle for ${idleSeconds} s: ${Math.round(mib)} MiB of memory, ${percent.toFixed(2)} % of a core\n`,
+    )
+  }
+  process.stdout.write(`server before the follower: ${Math.round(serverAlone)} MiB of memory\n`)
+  const times: number[] = []
+  for (let change = 0; change < changes; change += 1) {
+    const index = Math.floor(Math.random() * projectCount)
+    const kid = await projects[index]?.register()
+    const start = performance.now()
+    const file = join(out, `${names[index]}.json`)
+    while (!readFileSync(file, 'utf8').includes(String(kid))) await delay(5)
+    times.push(performance.now() - start)
+  }
+  const { median } = spreadOf(times)
+  process.stdout.write(
+    `change to file: median ${Math.round(median)} ms, slowest of ${changes} ${Math.round(Math.max(...times))} ms\n`,
+  )
   child.kill('SIGTERM')
   await once(child, 'exit')
-  process.stdout.write(
-    `${projectCount} projects, idle for ${idleSeconds} s: ${Math.round(mib)} MiB of memory, ${cpuPercent.toFixed(2)} % of a core\n`,
-  )
 } finally {
   rmSync(out, { recursive: true })
   await server.close()

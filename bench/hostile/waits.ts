@@ -33,7 +33,7 @@ const prefer = fill(maxLengths.prefer, (index) => index.toString(36), 'wait=60')
 const accept = fill(
   maxLengths.accept,
   (index) => `a/${index.toString(36)}`,
-  'application/json;q=0.1,application/jwk-set+json;q=0',
+  'application/json;q=0.1',
 )
 
 function requestText({ path }: HostileWaits, etag: string): string {

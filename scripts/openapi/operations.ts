@@ -15,6 +15,7 @@ const headers = {
   'Access-Control-Allow-Origin': '`*`: scripts of every origin may read it.',
   Age: 'Seconds since it was read from the database; only if that is unavailable.',
   'Preference-Applied': '`wait=N`: the request would have waited up to N seconds (RFC 7240).',
+  'Content-Location': 'On a key set by name: its URL by the id of the project.',
   'Pubring-Revision': 'The revision of the project that the key set is of.',
   Vary: '`Accept`, which selects the media type.',
   Link: 'RFC 8288; `rel="next"` is the next page.',

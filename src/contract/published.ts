@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { jwsAlgorithmNames } from './algorithms.ts'
-import { component, optionalText, requestBody, text, Uuid } from './common.ts'
+import { component, text } from './common.ts'
 import { Type } from './schema.ts'
 
 const base64url = (description: string) =>
@@ -51,43 +51,3 @@ export const Discovery = component(
   },
 )
 export type Discovery = Static<typeof Discovery>
-
-export const KeySetChangesRequest = requestBody('KeySetChangesRequest', {
-  projects: Type.Array(
-    Type.Object(
-      {
-        project: Type.String({
-          description: 'Id or name.',
-          examples: ['default'],
-          maxLength: 200,
-        }),
-        etag: Type.Optional(
-          Type.String({
-            description: 'The `etag` of the last response for this project.',
-            maxLength: 200,
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-    { minItems: 1, maxItems: 100 },
-  ),
-})
-
-export const KeySetChange = component('KeySetChange', 'The published documents of a project.', {
-  project: text('As in the request.'),
-  projectId: Type.Optional(Uuid),
-  etag: optionalText('Identifies the key sets and the discovery document.'),
-  maxAge: Type.Optional(
-    Type.Integer({ description: 'Seconds for which caches may reuse the key sets.' }),
-  ),
-  jwks: Type.Optional(Jwks),
-  fullJwks: Type.Optional(Jwks),
-  discovery: Type.Optional(Discovery),
-  problem: Type.Optional(
-    Type.Object(
-      { code: Type.String({ examples: ['project_not_found'] }), detail: Type.String() },
-      { description: 'Why the project cannot be read; then the other members are absent.' },
-    ),
-  ),
-})

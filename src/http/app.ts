@@ -34,7 +34,6 @@ import { warningRoutes } from './routes/finding/warnings.ts'
 import { healthRoutes } from './routes/health.ts'
 import { keyCheckRoutes } from './routes/key-checks.ts'
 import { keyImportRoutes } from './routes/key-imports.ts'
-import { keySetChangesRoute } from './routes/key-set-changes.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { logRoutes } from './routes/log.ts'
 import { projectRoutes } from './routes/projects.ts'
@@ -129,7 +128,6 @@ export async function buildApp(
   tokenExchangeRoute(routes, context, issuerKeys, options)
   publishedRoutes(routes, live)
   publishedPemRoutes(routes, live)
-  keySetChangesRoute(routes, live)
   eventRoutes(routes, live)
   searchRoute(routes, context)
   warningRoutes(routes, live)

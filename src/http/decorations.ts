@@ -16,6 +16,7 @@ export type ResponseHeader =
   | 'Access-Control-Allow-Origin'
   | 'Age'
   | 'Cache-Control'
+  | 'Content-Location'
   | 'ETag'
   | 'Link'
   | 'Location'

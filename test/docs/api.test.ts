@@ -74,7 +74,6 @@ test.each([
     'live.json',
     /"active":false[\s\S]*HTTP\/1\.1 200[\s\S]*"kid":"no-active-key"[\s\S]*"active":true/,
   ],
-  ['key-set-changes', /^\[\{"project":"default"[\s\S]*"fullJwks":\{"keys":\[\{/],
   ['token-checks', /"reason":"kid_missing"/],
   ['/v1/key-checks', /"accepted":true/],
   ['{"name": "billing"}', /"name":"payments"[\s\S]*"name":"billing"/],

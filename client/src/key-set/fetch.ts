@@ -24,6 +24,8 @@ export type KeySetResponse = {
   etag: string | undefined
   /** The revision of the project; undefined if a proxy removed the header. */
   revision: number | undefined
+  /** The URL of a key set by the id of its project, if it was requested by its name. */
+  contentLocation: string | undefined
   /** When the request was sent: the response is at least as recent. */
   sentAt: Timestamp
   /** Seconds of `Preference-Applied: wait=N`; undefined if the preference was not honored. */
@@ -78,6 +80,7 @@ async function readResponse(
   if (status !== 200 && status !== 304) throw statusError(response, url)
   const result: KeySetResponse = {
     etag: headers.get('etag') ?? undefined,
+    contentLocation: headers.get('content-location') ?? undefined,
     revision: matchNumber(headers.get('pubring-revision'), /^(\d+)$/),
     sentAt,
     appliedWait: matchNumber(headers.get('preference-applied'), /(?:^|[,\s])wait="?(\d+)/i),

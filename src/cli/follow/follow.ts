@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { PubringError } from '../../../client/src/index.ts'
 import type { Clock } from '../../core/context.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { formatCount } from '../terminal/terminal.ts'
@@ -34,10 +33,7 @@ export async function followOnce(
   { signal, report }: FollowContext,
 ): Promise<void> {
   const { url, projects, output, exec } = options
-  const keys = await readProjects(projects, { url, signal }).catch((error: PubringError) => {
-    const kind = error.code === 'project_not_found' ? 'not_found' : 'unavailable'
-    throw new CommandError(kind, error.message)
-  })
+  const keys = await readProjects(projects, { url, signal })
   if (output !== undefined) await writeFiles(output, keys)
   report(summaryOf(keys))
   const failure = exec && (await runCommand({ ...options, command: exec }, projects))
@@ -49,7 +45,7 @@ export async function followUntilAborted(
   options: FollowOptions,
   context: FollowContext,
 ): Promise<void> {
-  const { url, onStale, listenAt } = options
+  const { url, onStale, listenAt, staleAfterMs } = options
   const { clock, signal } = context
   const report = withoutRepeats(context.report, clock)
   const followed = options.projects.map(newFollowed)
@@ -60,6 +56,7 @@ export async function followUntilAborted(
     url,
     followed,
     clock,
+    staleAfterMs,
     signal,
     report,
     onChange: () => wake.abort(),

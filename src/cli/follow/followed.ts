@@ -7,14 +7,10 @@ export interface Followed {
   readonly project: string
   /** The documents as last received. */
   keys?: PublishedKeys
-  /** Of the documents, for the next request; without it the server sends them again. */
-  etag?: string | undefined
   /** When the server last confirmed the documents. */
   confirmedAt: Instant
   /** Whether it cannot be read: from then on silence does not mean that nothing changes. */
   isLost: boolean
-  /** It is left out of the requests until then, in monotonic milliseconds. */
-  pausedUntil: number
   /** Whether it was lost, and not confirmed for longer than `--stale-after`. */
   isStale: boolean
   /** Whether what is shown of it has still to be written. */
@@ -33,7 +29,6 @@ export function newFollowed(project: string): Followed {
     project,
     confirmedAt,
     isLost: false,
-    pausedUntil: 0,
     isStale: false,
     hasChanged: false,
   }

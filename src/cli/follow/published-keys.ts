@@ -17,8 +17,10 @@ export interface PublishedKeys {
   /** Id or name, as on the command line. */
   project: string
   projectId: string
-  /** Identifies the documents. */
-  etag: string
+  /** The full key set's. */
+  etag: string | undefined
+  /** The revision of the project that the documents are of; undefined if a proxy removed it. */
+  revision: number | undefined
   /** The keys of `jwks.json`, which every verifier can read. */
   jwks: PublishedKey[]
   /** Those of `jwks-full.json`. */
@@ -32,17 +34,7 @@ const asymmetricTypes = ['RSA', 'EC', 'OKP', 'AKP']
 /** Without control characters, which could end a line of a configuration file. */
 const kidPattern = /^[\x20-\x7e]{1,255}$/
 
-/** Reads an entry of the server's response; undefined if it is not one. */
-export function parsePublishedKeys(entry: Record<string, unknown>): PublishedKeys | undefined {
-  const { project, projectId, etag, discovery } = entry
-  const [jwks, fullJwks] = [entry.jwks, entry.fullJwks].map(parseKeys)
-  if (typeof project !== 'string' || typeof projectId !== 'string') return undefined
-  if (typeof etag !== 'string' || !isObject(discovery)) return undefined
-  if (jwks === undefined || fullJwks === undefined) return undefined
-  return { project, projectId, etag, jwks, fullJwks, discovery }
-}
-
-function parseKeys(value: unknown): PublishedKey[] | undefined {
+export function parseKeys(value: unknown): PublishedKey[] | undefined {
   if (!isObject(value) || !Array.isArray(value.keys)) return undefined
   return value.keys.flatMap(parseKey)
 }

@@ -1,42 +1,23 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { createDeadline } from '../../../client/src/deadline.ts'
-import { PubringError } from '../../../client/src/index.ts'
-import { retryDelayMs } from '../../../client/src/retry.ts'
-import { readText } from '../../../client/src/text-chunks.ts'
-import { createTransport, type Operation } from '../../../client/src/transport.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { KeySetError } from '../../../client/src/key-set/errors.ts'
+import { fetchKeySet, type KeySetResponse, notAKeySet } from '../../../client/src/key-set/fetch.ts'
+import { follow } from '../../../client/src/key-set/follow.ts'
+import { normalizeUrl } from '../../../client/src/validation.ts'
+import { createSemaphore } from '../../async/semaphore.ts'
 import type { Clock } from '../../core/context.ts'
-import { holdsMoreValues } from '../../intake/encoding/json-text.ts'
-import { isObject, parseJson } from '../../runtime/json.ts'
-import { type Followed, instantBefore, newFollowed } from './followed.ts'
-import { type PublishedKeys, parsePublishedKeys } from './published-keys.ts'
+import { isObject } from '../../runtime/json.ts'
+import { CommandError } from '../terminal/failures.ts'
+import { type Followed, instantBefore } from './followed.ts'
+import { type PublishedKeys, parseKeys } from './published-keys.ts'
 
-/** Projects that one held request follows; the server's limit. */
-const projectsPerRequest = 100
-
-/** Seconds that a request is held: below the usual limit of proxies, 30 s. */
-const waitSeconds = 25
-
-/** Requests behind a proxy that gives up sooner are held no shorter. */
-const minWaitSeconds = 2
+/**
+ * Projects that are loaded at once: at the start, and when the server is back. The others wait, so
+ * that a follower of thousands does not flood it.
+ */
+const maxLoading = 20
 
 /** How much later a response may come before the connection is given up. */
 const graceMs = 5_000
-
-/** Minimum time between two requests, regardless of the responses. */
-const minIntervalMs = 100
-
-/** Longest `Retry-After` that is obeyed. */
-const maxRetryAfterSeconds = 30
-
-/** How long a project that cannot be read is left out of the requests. */
-const problemPauseMs = 5_000
-
-/** A larger response is rejected, and one with more values: 60 MB of brackets would take 3 GB. */
-const maxResponseLength = 64 * 1024 * 1024
-const maxResponseValues = 1_000_000
-
-/** Characters of a problem that are shown. */
-const maxProblemLength = 500
 
 interface SourceOptions {
   /** Base URL of the server. */
@@ -44,6 +25,7 @@ interface SourceOptions {
   /** What is received is stored in them. */
   followed: readonly Followed[]
   clock: Clock
+  staleAfterMs: number
   signal: AbortSignal
   /** A response said something about a project. */
   onChange(): void
@@ -51,177 +33,165 @@ interface SourceOptions {
   report(message: string): void
 }
 
-function inBatches(followed: readonly Followed[]): Followed[][] {
-  const count = Math.ceil(followed.length / projectsPerRequest)
-  return Array.from({ length: count }, (_, index) =>
-    followed.slice(index * projectsPerRequest, (index + 1) * projectsPerRequest),
-  )
-}
-
-/** Follows the projects, up to 100 on each connection, and retries until the signal is aborted. */
+/** Follows each project by a held request, and retries until the signal is aborted. */
 export function followProjects(options: SourceOptions) {
-  const batches = inBatches(options.followed).map((followed) => {
-    return createBatch({ ...options, followed })
-  })
+  const places = createSemaphore({ permits: maxLoading })
+  const sources = options.followed.map((one) => createSource(one, places, options))
+  const stop = () => {
+    for (const source of sources) source.stop()
+  }
+  options.signal.addEventListener('abort', stop, { once: true })
   return {
     /** Resolves at the end, after the signal was aborted. */
-    ended: Promise.all(batches.map((batch) => batch.run())),
+    ended: Promise.all(sources.map(({ ended }) => ended)),
     /** Asks for all documents again at once, without waiting for a change. */
     refresh(): void {
-      for (const batch of batches) batch.refresh()
+      for (const source of sources) source.refresh()
     },
   }
 }
 
-/** Asks once for the documents of all projects. Throws `PubringError`, also if one cannot be read. */
+/** Asks once for the documents of all projects. Throws `CommandError` if those of one cannot be read. */
 export async function readProjects(
   projects: readonly string[],
   connection: Pick<SourceOptions, 'url' | 'signal'>,
 ): Promise<PublishedKeys[]> {
-  const read: PublishedKeys[] = []
-  for (const batch of inBatches(projects.map(newFollowed))) {
-    const { changes } = await request(connection, batch, 0)
-    for (const { answer } of changes) {
-      if (typeof answer === 'string') throw new PubringError('project_not_found', answer)
-      read.push(answer)
-    }
-  }
-  return read
-}
-
-/** The projects of one connection. One closure, because all of it depends on the last request. */
-function createBatch({ followed, url, clock, signal, onChange, report }: SourceOptions) {
-  /** Whether the last request succeeded; otherwise the next one must be answered at once. */
-  let isConfirmed = false
-  let maxWait = waitSeconds
-  let pending = new AbortController()
-
-  async function poll(): Promise<void> {
-    const asked = followed.filter(({ pausedUntil }) => pausedUntil <= clock.monotonic())
-    if (asked.length === 0) return sleep(problemPauseMs, pending.signal)
-    const pause = asked.length === followed.length ? waitSeconds : problemPauseMs / 1_000
-    const wait = isConfirmed ? Math.min(pause, maxWait) : 0
-    const aborted = AbortSignal.any([signal, pending.signal])
-    const { changes, ageMs } = await request({ url, signal: aborted }, asked, wait)
-    isConfirmed = true
-    const confirmed = new Set(asked)
-    for (const { one, answer } of changes) {
-      if (typeof answer === 'string') {
-        confirmed.delete(one)
-        one.isLost = true
-        one.pausedUntil = clock.monotonic() + problemPauseMs
-        report(answer)
-      } else Object.assign(one, { keys: answer, etag: answer.etag, hasChanged: true })
-    }
-    for (const one of confirmed) {
-      one.confirmedAt = instantBefore(clock, ageMs)
-      one.isLost = ageMs > 0
-    }
-    if (changes.length > 0) onChange()
-  }
-  /** What went wrong; undefined if the next request should be sent at once. */
-  function failureOf(error: unknown): PubringError | undefined {
-    if (!(error instanceof PubringError)) throw error
-    if (error.code === 'aborted') return undefined
-    if (error.status !== 504 || !isConfirmed || maxWait === minWaitSeconds) return error
-    // A proxy has given up on the held request, not on the server.
-    maxWait = Math.max(minWaitSeconds, Math.floor(maxWait / 2))
-    return undefined
-  }
-  return {
-    async run(): Promise<void> {
-      for (let failures = 0; !signal.aborted; ) {
-        if (pending.signal.aborted) pending = new AbortController()
-        try {
-          await poll()
-          failures = 0
-          await sleep(minIntervalMs, signal)
-        } catch (error) {
-          const failure = failureOf(error)
-          if (failure === undefined) continue
-          isConfirmed = false
-          for (const one of followed) one.isLost = true
-          report(failure.message)
-          const retryAfter = Math.min(maxRetryAfterSeconds, failure.retryAfter ?? 0)
-          await sleep(retryDelayMs(failures, retryAfter), AbortSignal.any([signal, pending.signal]))
-          failures += 1
-        }
+  const places = createSemaphore({ permits: maxLoading })
+  return Promise.all(
+    projects.map(async (project) => {
+      const leave = await places.acquire()
+      const request = { ...connection, known: undefined, waitSeconds: 0 }
+      try {
+        return (await readDocuments(project, request)).keys
+      } catch (error) {
+        if (!(error instanceof KeySetError)) throw error
+        const kind = error.status === 404 ? 'not_found' : 'unavailable'
+        throw new CommandError(kind, problemOf(project, error))
+      } finally {
+        leave()
       }
-    },
-    refresh(): void {
-      for (const one of followed) Object.assign(one, { etag: undefined, pausedUntil: 0 })
-      isConfirmed = false
-      pending.abort()
-    },
-  }
-}
-
-/** New documents of a project, or why it cannot be read. */
-interface Change {
-  one: Followed
-  answer: PublishedKeys | string
-}
-
-/** `POST /v1/key-set-changes`, with the age of the response. Throws `PubringError`. */
-async function request(
-  { url, signal }: Pick<SourceOptions, 'url' | 'signal'>,
-  asked: readonly Followed[],
-  wait: number,
-): Promise<{ changes: Change[]; ageMs: number }> {
-  const transport = createTransport({ url })
-  const operation: Operation = {
-    method: 'POST',
-    path: '/key-set-changes',
-    headers: { prefer: `wait=${wait}` },
-    body: { projects: asked.map(({ project, etag }) => ({ project, etag })) },
-    signal,
-    retry: 'always',
-    access: 'public',
-  }
-  const deadline = createDeadline(wait * 1_000 + graceMs, signal)
-  try {
-    const response = await transport.open(operation, deadline.signal)
-    const changes = parseChanges((await readText(response, maxResponseLength)) ?? '', asked)
-    if (changes === undefined) throw noKeySets(url)
-    const age = Number(/^\d+$/.exec(response.headers.get('age') ?? '')?.[0] ?? 0)
-    return { changes, ageMs: age * 1_000 }
-  } catch (error) {
-    throw transport.toError(operation, error, deadline.expired())
-  } finally {
-    deadline.clear()
-  }
-}
-
-/**
- * Ignores projects that were not asked for. Undefined if the text is no response of a Pubring server,
- * also if a project is missing of which nothing is known yet.
- */
-function parseChanges(text: string, asked: readonly Followed[]): Change[] | undefined {
-  const entries = holdsMoreValues(Buffer.from(text), maxResponseValues) ? '' : parseJson(text)
-  if (!Array.isArray(entries)) return undefined
-  const byName = new Map(asked.map((one) => [one.project, one]))
-  const changes: Change[] = []
-  for (const entry of entries.filter(isObject)) {
-    const one = byName.get(String(entry.project))
-    if (one === undefined) continue
-    const answer = isObject(entry.problem)
-      ? `Project ${one.project}: ${String(entry.problem.detail).slice(0, maxProblemLength)}`
-      : parsePublishedKeys(entry)
-    if (answer === undefined) return undefined
-    changes.push({ one, answer })
-  }
-  const answered = new Set(changes.map(({ one }) => one))
-  return asked.every((one) => one.etag !== undefined || answered.has(one)) ? changes : undefined
-}
-
-function noKeySets(url: string): PubringError {
-  return new PubringError(
-    'unexpected_response',
-    `The response of ${url} is not a list of key sets. Check that it is the address of your Pubring server, of a release that has POST /v1/key-set-changes.`,
+    }),
   )
 }
 
-/** Ends early, without an error, when the signal is aborted. */
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined)
+/** What went wrong, in the same words for all projects if it concerns the server. */
+function problemOf(project: string, { status, message }: KeySetError): string {
+  if (status === 404) return `Project ${project}: There is no project with this id or name.`
+  return message.replace(/\/v1\/projects\/\S+?\/\.well-known\/[\w.-]+/, '')
+}
+
+/** The requests for one project. One closure, because all of it depends on the last request. */
+function createSource(
+  one: Followed,
+  places: ReturnType<typeof createSemaphore>,
+  { url, clock, staleAfterMs, onChange, report }: SourceOptions,
+) {
+  const lifetime = new AbortController()
+  let held: AbortController | undefined
+  /** Whether the last request succeeded; otherwise the next one must be answered at once. */
+  let isConfirmed = false
+  let isRefreshing = false
+  let leave = () => {}
+
+  async function update(waitSeconds: number, signal: AbortSignal) {
+    const request = { url, known: one.keys, waitSeconds, signal }
+    const { response, keys } = await readDocuments(one.project, request)
+    const ageMs = (response.age ?? 0) * 1_000
+    const changed = !isDeepStrictEqual(keys, one.keys)
+    one.keys = keys
+    one.confirmedAt = instantBefore(clock, ageMs)
+    one.isLost = ageMs > 0
+    if (changed || isRefreshing) {
+      one.hasChanged = true
+      onChange()
+    }
+    isRefreshing = false
+    return { response, changed }
+  }
+  /** After a failure, keeps its place until the next attempt: so few ask a server that is away. */
+  async function load(): Promise<void> {
+    leave()
+    leave = await places.acquire()
+    await update(0, lifetime.signal)
+    isConfirmed = true
+    leave()
+  }
+  async function poll(waitSeconds: number) {
+    if (!isConfirmed) {
+      await load()
+      return undefined
+    }
+    const controller = new AbortController()
+    held = controller
+    try {
+      return await update(waitSeconds, controller.signal)
+    } catch (error) {
+      if (controller.signal.aborted) return undefined
+      throw error
+    }
+  }
+  function onError(error: KeySetError): void {
+    // A proxy has given up on the held request, not on the server.
+    if (error.status === 504 && isConfirmed) return
+    isConfirmed = false
+    one.isLost = true
+    report(problemOf(one.project, error))
+  }
+  const options = {
+    maxStaleMs: staleAfterMs,
+    isWanted: () => true,
+    poll,
+    onMode: () => {},
+    onError,
+  }
+  return {
+    ended: follow(options, lifetime.signal).finally(() => leave()),
+    stop(): void {
+      lifetime.abort()
+      held?.abort()
+    },
+    refresh(): void {
+      isConfirmed = false
+      isRefreshing = true
+      held?.abort()
+    },
+  }
+}
+
+interface DocumentsRequest extends Pick<SourceOptions, 'url' | 'signal'> {
+  known: PublishedKeys | undefined
+  /** How long the server may hold the request until the key set differs from the known one. */
+  waitSeconds: number
+}
+
+/**
+ * Asks for the full key set, and for the other documents if they may have changed. They have not as
+ * long as the project has the same revision and the connection held.
+ */
+async function readDocuments(
+  project: string,
+  { url, known, waitSeconds, signal }: DocumentsRequest,
+): Promise<{ response: KeySetResponse; keys: PublishedKeys }> {
+  function get(ref: string, name: string, etag?: string, wait = 0) {
+    const path = `/projects/${encodeURIComponent(ref)}/.well-known/${name}`
+    const timeoutMs = wait * 1_000 + graceMs
+    const address = `${normalizeUrl(url)}${path}`
+    return fetchKeySet({ url: address, fetch, etag, waitSeconds: wait, timeoutMs, signal })
+  }
+  const response = await get(project, 'jwks-full.json', known?.etag, waitSeconds)
+  const { body, etag, revision, contentLocation = '' } = response
+  const isSame = body === undefined && revision !== undefined && revision === known?.revision
+  if (known !== undefined && isSame && waitSeconds > 0) return { response, keys: known }
+  const projectId = /\/projects\/([^/]+)\/\.well-known\//.exec(contentLocation)?.[1] ?? project
+  const [jwks, discovery] = await Promise.all([
+    get(projectId, 'jwks.json'),
+    get(projectId, 'openid-configuration'),
+  ])
+  const fullJwks = body === undefined ? known?.fullJwks : parseKeys(body)
+  const commonJwks = parseKeys(jwks.body)
+  if (commonJwks === undefined || fullJwks === undefined || !isObject(discovery.body)) {
+    throw notAKeySet(url)
+  }
+  const documents = { jwks: commonJwks, fullJwks, discovery: discovery.body }
+  return { response, keys: { project, projectId, etag, revision, ...documents } }
 }

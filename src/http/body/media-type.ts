@@ -21,7 +21,6 @@ export function bodyTypes(method: string, { form }: FastifyContextConfig) {
 
 const withoutCharset: Record<string, string> = {
   'application/json; charset=utf-8': 'application/json',
-  'application/jwk-set+json; charset=utf-8': 'application/jwk-set+json',
 }
 
 /** Bodies must declare JSON in UTF-8, or a form where that is expected: anything else is a 415 before the body is read. */

@@ -7,7 +7,7 @@ import { entityTag, includesEntityTag, parseEntityTags } from '../../core/entity
  * this request. Caches keep the other headers of their stored response.
  */
 const headersOf304 =
-  /^(age|cache-control|etag|vary|connection|x-request-id|preference-applied|pubring-revision|ratelimit.*|access-control-.*)$/
+  /^(age|cache-control|content-location|etag|vary|connection|x-request-id|preference-applied|pubring-revision|ratelimit.*|access-control-.*)$/
 
 export function isSentWith304(header: string): boolean {
   return headersOf304.test(header)

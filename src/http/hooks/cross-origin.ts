@@ -17,8 +17,8 @@ export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: (
   done()
 }
 
-/** Serves the preflight request for these methods, which browsers send without credentials. */
-export function preflightRoute(app: App, url: string, methods = 'GET, HEAD'): void {
+/** Serves the preflight request, which browsers send without credentials. */
+export function preflightRoute(app: App, url: string): void {
   app.route({
     method: 'OPTIONS',
     url,
@@ -27,8 +27,8 @@ export function preflightRoute(app: App, url: string, methods = 'GET, HEAD'): vo
     handler: async (_request, reply) =>
       reply
         .code(204)
-        .header('allow', `${methods}, OPTIONS`)
-        .header('access-control-allow-methods', methods)
+        .header('allow', 'GET, HEAD, OPTIONS')
+        .header('access-control-allow-methods', 'GET, HEAD')
         .header('access-control-allow-headers', '*')
         .header('access-control-max-age', preflightMaxAgeSeconds)
         .send(),

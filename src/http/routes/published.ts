@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { Discovery, Jwks } from '../../contract/published.ts'
 import { Type } from '../../contract/schema.ts'
 import { parseProjectRef } from '../../core/access/projects.ts'
-import { type EntityTags, includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
+import { includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
+import { issuerOf } from '../../core/keys/jwks.ts'
 import type { KeySetRequest } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type {
@@ -14,7 +15,6 @@ import { type ErrorCode, PubringError } from '../../errors.ts'
 import { reusePublished } from '../caching/reuse.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
-import { prefers } from '../request/accept.ts'
 import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
 import { clientAddress } from '../request/client-address.ts'
 import { ProjectPath } from '../request/paths.ts'
@@ -23,12 +23,8 @@ import { heldSeconds } from '../request/prefer.ts'
 export const publishedFolder = '/v1/projects/:projectIdOrName/.well-known'
 const publishedHeaders = ['Age', 'Cache-Control', 'Access-Control-Allow-Origin'] as const
 
-/** RFC 7517 section 8.5.2. Sent only on request, because many gateways do not know it. */
-const jwksMediaType = 'application/jwk-set+json'
+/** Not `application/jwk-set+json` (RFC 7517 section 8.5.2), which many gateways do not know. */
 const json = 'application/json'
-
-/** The end of the tag in that type: a strong tag names one representation, of one media type. */
-const jwkSetTagEnd = '-jwk-set"'
 
 const JwksHeaders = Type.Object({
   'If-None-Match': Type.Optional(
@@ -44,7 +40,7 @@ const JwksHeaders = Type.Object({
 })
 
 interface KeySetRoute {
-  url: string
+  file: string
   keySet: KeySetName
   operationId: string
   summary: string
@@ -53,7 +49,7 @@ interface KeySetRoute {
 
 const keySetRoutes: readonly KeySetRoute[] = [
   {
-    url: `${publishedFolder}/jwks.json`,
+    file: 'jwks.json',
     keySet: 'jwks',
     operationId: 'getJwks',
     summary: 'The key set of a project',
@@ -61,7 +57,7 @@ const keySetRoutes: readonly KeySetRoute[] = [
       'the active RSA, EC and OKP keys (RFC 7517), which every verifier can read. ML-DSA keys are in jwks-full.json',
   },
   {
-    url: `${publishedFolder}/jwks-full.json`,
+    file: 'jwks-full.json',
     keySet: 'fullJwks',
     operationId: 'getFullJwks',
     summary: 'The key set of a project with its ML-DSA keys',
@@ -77,7 +73,8 @@ export function publishedRoutes(app: App, live: LiveServices): void {
 }
 
 function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
-  const { url, keySet, operationId, summary, content } = route
+  const { file, keySet, operationId, summary, content } = route
+  const url = `${publishedFolder}/${file}`
   app.route({
     method: ['GET', 'HEAD'],
     url,
@@ -85,8 +82,7 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
     config: {
       etag: true,
       errors: ['project_not_found', 'storage_unavailable'],
-      headers: [...publishedHeaders, 'Preference-Applied', 'Pubring-Revision', 'Vary'],
-      mediaTypes: { [jwksMediaType]: Jwks },
+      headers: [...publishedHeaders, 'Content-Location', 'Preference-Applied', 'Pubring-Revision'],
     },
     schema: {
       operationId,
@@ -103,28 +99,16 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
       const published = await waitForChange(live, { ref, keySet, current }, request, reply)
       requireAccepted(request.headers, published)
       reusePublished(request, live, ref, published)
-      // RFC 9110 section 12.5.5: also on the default type, so that shared caches keep both apart.
-      reply.header('vary', 'Accept').header('pubring-revision', published.revision)
-      const { body, etag } = published[keySet]
-      if (!wantsJwkSet(request)) return sendDocument(reply, published, published[keySet], json)
-      const document = { body, etag: etag.replace(/"$/, jwkSetTagEnd) }
-      return sendDocument(reply, published, document, jwksMediaType)
+      reply.header('pubring-revision', published.revision)
+      if ('name' in ref) {
+        const issuer = issuerOf(live.context.config.publicUrl, published.projectId)
+        // Tells the id, at which alone the discovery document is available.
+        reply.header('content-location', `${issuer}/.well-known/${file}`)
+      }
+      return sendDocument(reply, published, published[keySet], json)
     },
   })
   preflightRoute(app, url)
-}
-
-function wantsJwkSet({ headers }: FastifyRequest): boolean {
-  return prefers(headers.accept, jwksMediaType, json)
-}
-
-/** The tags of the key set that the client has, in the media type that it asks for. */
-function knownTags(request: FastifyRequest): EntityTags | undefined {
-  const header = request.headers['if-none-match']
-  const tags = header === undefined ? undefined : parseEntityTags(header)
-  if (tags === undefined || !wantsJwkSet(request)) return tags
-  const own = [...tags].filter((tag) => tag === '*' || tag.endsWith(jwkSetTagEnd))
-  return new Set(own.map((tag) => tag.replace(jwkSetTagEnd, '"')))
 }
 
 /** Holds the request if it asks to wait and already has the current key set. */
@@ -134,8 +118,9 @@ async function waitForChange(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<PublishedProject> {
-  const { prefer } = request.headers
-  const known = prefer === undefined ? undefined : knownTags(request)
+  const { prefer, 'if-none-match': tags } = request.headers
+  if (prefer === undefined || tags === undefined) return current
+  const known = parseEntityTags(tags)
   if (known === undefined) return current
   const wait = heldSeconds(prefer, current.staleMs !== undefined)
   if (wait === undefined) return current

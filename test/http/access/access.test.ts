@@ -45,7 +45,6 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /v1/projects/{projectIdOrName}/.well-known/keys.pem': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/{kid}.pem': ['public', 404, 'key_not_found'],
   'GET /v1/projects/{projectIdOrName}/.well-known/openid-configuration': ['public', 200],
-  'POST /v1/key-set-changes': ['public', 400, 'invalid_json'],
   'GET /v1/projects': ['reader', 200],
   'POST /v1/projects': ['unbound admin', 400, 'invalid_json'],
   'GET /v1/projects/{projectIdOrName}': ['reader', 200],

@@ -135,29 +135,4 @@ describe('held requests', () => {
     expect(await holdMany(1, '192.0.2.4')).toBe(1)
     expect(await holdMany(1, '192.0.2.5')).toBe(0)
   })
-
-  test('for several projects count as one for each of them', async () => {
-    const projects: object[] = []
-    for (let n = 0; n < 6; n += 1) {
-      projects.push({ project: (await newProject(server, `followed-${n}`)).name })
-    }
-    const send = (body: object, prefer: string, signal?: AbortSignal) =>
-      fetch(`${base}/v1/key-set-changes`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', prefer, 'x-forwarded-for': '192.0.2.9' },
-        body: JSON.stringify(body),
-        ...(signal === undefined ? {} : { signal }),
-      })
-    const answer = await send({ projects }, 'wait=0')
-    const changes = (await answer.json()) as Record<string, unknown>[]
-    const followed = changes.map(({ project, etag }) => ({ project, etag }))
-    const controller = new AbortController()
-    aborts.push(controller)
-    send({ projects: followed }, 'wait=60', controller.signal).catch(() => {})
-    await expect.poll(heldNow).toBe(6)
-    const refused = await send({ projects: followed }, 'wait=60')
-    expect(await refused.json()).toEqual([])
-    expect(refused.headers.get('preference-applied')).toBeNull()
-    expect(await holdMany(5, '192.0.2.9')).toBe(4)
-  })
 })

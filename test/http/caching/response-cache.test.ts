@@ -70,11 +70,6 @@ const discoveryUrl = () => `/v1/projects/${server.project.id}/.well-known/openid
 const addresses: [string, () => string, Record<string, string>?][] = [
   ['the key set by name', () => jwksUrl],
   ['the key set by id', () => jwksUrl.replace('payments', server.project.id)],
-  [
-    'the key set as application/jwk-set+json',
-    () => jwksUrl,
-    { accept: 'application/jwk-set+json' },
-  ],
   ['the discovery document', discoveryUrl],
   ['the list', () => keysUrl],
   ['the list of active keys', () => `${keysUrl}?active=true`],

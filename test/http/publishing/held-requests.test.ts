@@ -114,21 +114,6 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     expect(kidsOf(await (await common).text())).toHaveLength(2)
   })
 
-  test('is held by the tag of its media type alone', async () => {
-    const { jwks, etag, change } = await started()
-    const accept = 'application/jwk-set+json'
-    const hold = (tag: string) =>
-      fetch(base + jwks, { headers: { accept, 'if-none-match': tag, prefer: 'wait=60' } })
-    const other = await hold(await etag())
-    expect([other.status, other.headers.get('preference-applied')]).toEqual([200, 'wait=60'])
-    const held = hold(`"x", ${other.headers.get('etag')}`)
-    expect(await waits(held)).toBe(true)
-    await change({ active: false })
-    const answer = await held
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, accept])
-    expect(answer.headers.get('etag')).not.toBe(other.headers.get('etag'))
-  })
-
   test('is answered with a complete 304 when the time is over', async () => {
     const { etag: present, hold } = await started()
     const etag = await present()

@@ -21,11 +21,6 @@ beforeEach(async () => {
   for (const url of [jwksUrl, discoveryUrl(server.project.id)]) await fetchJwks(server, {}, url)
 })
 
-const followed = (headers: Record<string, string> = {}, etag?: string) => {
-  const body = { projects: [{ project: server.project.id, etag }] }
-  return server.send('POST', '/v1/key-set-changes', { body, headers })
-}
-
 const health = async (kind: string) => {
   const { statusCode, headers, body } = await server.send('GET', `/health/${kind}`)
   return { status: statusCode, state: headers['pubring-state'], body: JSON.parse(body) }
@@ -77,8 +72,6 @@ describe('while the database is away', () => {
       const young = { 'cache-control': 'stale-if-error=300' }
       expect((await fetchJwks(server, young, url)).statusCode).toBe(200)
     }
-    expect((await followed(freshOnly)).statusCode).toBe(503)
-    expect((await followed()).statusCode).toBe(200)
   })
 
   test('a request is held briefly, since this process may not see a change', async () => {
@@ -87,14 +80,6 @@ describe('while the database is away', () => {
     clock.advance(2_000)
     const { statusCode, headers } = await waiting
     expect([statusCode, headers['preference-applied']]).toEqual([304, 'wait=2'])
-  })
-
-  test('so is one for several projects', async () => {
-    const [{ etag }] = (await followed()).json()
-    const held = followed({ prefer: 'wait=60' }, etag)
-    clock.advance(2_000)
-    const { headers, body } = await held
-    expect([body, headers['preference-applied']]).toEqual(['[]', 'wait=2'])
   })
 
   test('it is ready but stale, and takes no changes', async () => {
@@ -112,16 +97,10 @@ test('a held request that accepts no stale answer is sent elsewhere when the dat
   const { etag } = (await fetchJwks(server)).headers
   const headers = { 'if-none-match': String(etag), prefer: 'wait=60', ...freshOnly }
   const waiting = fetchJwks(server, headers)
-  const [{ etag: both = '' } = {}] = (await followed()).json()
-  const following = server.send('POST', '/v1/key-set-changes', {
-    body: { projects: [{ project: server.project.id, etag: both }] },
-    headers: { prefer: 'wait=60', ...freshOnly },
-  })
   const fault = await server.database.destroy()
   clock.advance(1_000)
-  for (const { statusCode, body } of [await waiting, await following]) {
-    expect([statusCode, JSON.parse(body).code]).toEqual([503, 'storage_unavailable'])
-  }
+  const { statusCode, body } = await waiting
+  expect([statusCode, JSON.parse(body).code]).toEqual([503, 'storage_unavailable'])
   await fault.restore()
 })
 

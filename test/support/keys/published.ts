@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { type PublishedKeys, parsePublishedKeys } from '../../../src/cli/follow/published-keys.ts'
+import { type PublishedKeys, parseKeys } from '../../../src/cli/follow/published-keys.ts'
 
 const { x, y } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
   format: 'jwk',
@@ -10,19 +10,18 @@ export function jwkOf(kid: unknown, alg: unknown = 'ES256'): Record<string, unkn
   return { kty: 'EC', crv: 'P-256', x, y, kid, alg }
 }
 
-/** What a server returns for a project with these keys, as the follower reads it. */
+/** What is published of a project with these keys, as the follower reads it. */
 export function publishedKeys(
   keys: readonly unknown[],
   { project = 'p', fullKeys = keys }: { project?: string; fullKeys?: readonly unknown[] } = {},
 ): PublishedKeys {
-  const parsed = parsePublishedKeys({
+  return {
     project,
     projectId: project,
     etag: '"e"',
-    jwks: { keys },
-    fullJwks: { keys: fullKeys },
+    revision: 1,
+    jwks: parseKeys({ keys }) ?? [],
+    fullJwks: parseKeys({ keys: fullKeys }) ?? [],
     discovery: { issuer: `https://keys.example/v1/projects/${project}` },
-  })
-  if (parsed === undefined) throw new Error('not parsed')
-  return parsed
+  }
 }
