@@ -2,13 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
-import { ownMigrations } from '../../src/storage/migrations/index.ts'
 import { openStore } from '../../src/storage/open.ts'
-import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
-import { openDatabase } from '../../src/storage/postgres/database.ts'
-import { migratePostgres } from '../../src/storage/postgres/migrate.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
-import { furtherMigrations } from '../support/store/further-migrations.ts'
+import { upgrade } from '../support/store/further-migrations.ts'
 import { createProject } from '../support/store/store.ts'
 import { waitUntil } from '../support/waiting.ts'
 
@@ -37,10 +33,7 @@ const bothValid = [
 
 /** As a replica of a release with the further migrations starts; then uses the database. */
 async function open(): Promise<void> {
-  const newer = openDatabase(parsePostgresAddress(database.url), 'primary')
-  await migratePostgres(newer, { ...ownMigrations, ...furtherMigrations }).finally(() =>
-    newer.close(),
-  )
+  await upgrade(database)
   const store = await openStore(database.url)
   await createProject(store, `p-${newId().slice(-12)}`)
   await store.close()

@@ -1,12 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Store } from '../../src/core/context.ts'
+import { verifyLedgers } from '../../src/core/ledger/all-ledgers.ts'
+import { isWhole } from '../../src/core/ledger/verification.ts'
 import { copyRegistry } from '../../src/storage/copy/copy.ts'
+import { ownMigrations } from '../../src/storage/migrations/index.ts'
 import { openExistingStore, openLedgerReader, openStore } from '../../src/storage/open.ts'
 import {
   createBlankDatabase,
   createDatabase,
   type TestDatabase,
 } from '../support/store/database.ts'
-import { createProject } from '../support/store/store.ts'
+import { furtherMigrations, upgrade } from '../support/store/further-migrations.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, limits, origin } from '../support/store/store.ts'
 
 let database: TestDatabase
 beforeEach(async () => {
@@ -19,6 +25,36 @@ test('every migration records the oldest release that can run beside it', async 
   const recorded = await database.query('select * from migration_release order by name')
   expect(recorded.map(({ name }) => ({ name }))).toEqual(executed)
   for (const { oldest_release } of recorded) expect(oldest_release).toBe('1.0.0')
+})
+
+test('a release with further migrations upgrades a registry, and this one works on beside it', async () => {
+  const store = await openStore(database.url)
+  const projectId = (await createProject(store, 'payments')).id
+  const put = (to: Store) => {
+    const key = keyRecord(projectId)
+    return to.commit({ type: 'key.create', origin: origin(), key, limits })
+  }
+  const kids = [(await put(store)).id, (await put(store)).id]
+  const before = await database.query('select * from jwt_key order by id')
+  // Two replicas of the new release start, while this one is running.
+  await upgrade(database)
+  await upgrade(database)
+  const after = await database.query('select * from jwt_key order by id')
+  expect(after).toEqual(before.map((row) => ({ ...row, note: `key ${row.id}` })))
+  kids.push((await put(store)).id)
+  await store.close()
+
+  const again = await openExistingStore(database.url)
+  expect((await again.keySet(projectId))?.keys.map(({ id }) => id).sort()).toEqual(kids.sort())
+  kids.push((await put(again)).id)
+  await again.close()
+  const ledgers = await openLedgerReader(database.url)
+  expect((await Array.fromAsync(verifyLedgers(ledgers))).every(isWhole)).toBe(true)
+  await ledgers.close()
+  const recorded = await database.query('select name from migration_release order by name')
+  expect(recorded.map(({ name }) => name)).toEqual(
+    Object.keys({ ...ownMigrations, ...furtherMigrations }),
+  )
 })
 
 describe('on the schema of a newer release', () => {

@@ -1,6 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migrations } from '../../../src/storage/migrations/building.ts'
+import { ownMigrations } from '../../../src/storage/migrations/index.ts'
+import { parsePostgresAddress } from '../../../src/storage/postgres/address.ts'
+import { openDatabase } from '../../../src/storage/postgres/database.ts'
+import { migratePostgres } from '../../../src/storage/postgres/migrate.ts'
 import type { Tables } from '../../../src/storage/schema.ts'
+import { openMigrated } from '../../../src/storage/sqlite/migrate.ts'
+import type { TestDatabase } from './database.ts'
 
 const oldestRelease = '0.1.0'
 
@@ -29,4 +35,16 @@ export const furtherMigrations: Migrations = {
     },
     oldestRelease,
   },
+}
+
+/** Upgrades the database as a replica of a release with the further migrations does. */
+export async function upgrade({ engine, url }: Pick<TestDatabase, 'engine' | 'url'>) {
+  const migrations = { ...ownMigrations, ...furtherMigrations }
+  if (engine === 'sqlite') {
+    const connection = await openMigrated({ file: url.slice('sqlite:'.length) }, migrations)
+    connection.close()
+    return
+  }
+  const newer = openDatabase(parsePostgresAddress(url), 'primary')
+  await migratePostgres(newer, migrations).finally(() => newer.close())
 }
