@@ -101,7 +101,7 @@ command line, which other users of the machine can read. White space and a byte 
 ignored. A malformed API key is not sent.
 
 **Without an API key** in any of these, a command exchanges the token that a platform gives its workloads for an
-API key of minutes, if a [trust policy](trust-policies.md) accepts it, and says so. The token comes from the first of these:
+API key of minutes, if an [access rule](access-rules.md) accepts it, and says so. The token comes from the first of these:
 
 1. \`PUBRING_TOKEN_FILE\`: a file, read again at each exchange, as [Kubernetes](workloads/kubernetes.md) and
    [spiffe-helper](workloads/spiffe.md) keep it up to date.
@@ -109,8 +109,8 @@ API key of minutes, if a [trust policy](trust-policies.md) accepts it, and says 
 3. \`ACTIONS_ID_TOKEN_REQUEST_URL\` and \`ACTIONS_ID_TOKEN_REQUEST_TOKEN\`, which a job of
    [GitHub Actions](workloads/github-actions.md) with the permission \`id-token: write\` has.
 
-The API key is kept in memory only, and renewed while the command runs. If several policies accept the token, name
-one in \`PUBRING_TRUST_POLICY\`.
+The API key is kept in memory only, and renewed while the command runs. If several rules accept the token, name
+one in \`PUBRING_ACCESS_RULE\`.
 
 **Profiles** are stored in \`$XDG_CONFIG_HOME/pubring/config.json\` (\`~/.config\` if that is not set). \`pubring login\`
 writes them; you can also edit the file:
@@ -194,7 +194,7 @@ $ echo 'source <(pubring completion zsh)' >> ~/.zshrc
 $ pubring completion fish > ~/.config/fish/completions/pubring.fish
 \`\`\`
 
-It offers commands, options and their values: projects, keys by label and by short kid, API keys, trust policies, algorithms
+It offers commands, options and their values: projects, keys by label and by short kid, API keys, access rules, algorithms
 and profiles, and files where a file is expected. What the server knows is looked up with the API key of the line, for a
 second at most; while the server is away, nothing is offered.
 

@@ -2,6 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import {
+  AccessRule,
+  AccessRuleCheck,
+  AccessRuleCreate,
+  AccessRuleUpdate,
+} from '../src/contract/access-rules/rules.ts'
 import { algorithmNames } from '../src/contract/algorithms.ts'
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../src/contract/api-keys.ts'
 import { KeyCheck } from '../src/contract/checks/keys.ts'
@@ -38,14 +44,7 @@ import {
   SignedOut,
   SignInOptions,
 } from '../src/contract/sign-in/sessions.ts'
-
-import {
-  TrustPolicy,
-  TrustPolicyCheck,
-  TrustPolicyCreate,
-  TrustPolicyUpdate,
-} from '../src/contract/trust/policies.ts'
-import { TokenExchangeResponse } from '../src/contract/trust/token-exchange.ts'
+import { TokenExchangeResponse } from '../src/contract/token-exchange.ts'
 import { errorTable } from '../src/errors.ts'
 
 /** The parts of JSON Schema that the contract uses. */
@@ -89,10 +88,10 @@ const contract: Record<string, object> = {
   ApiKeyCreated: { ...ApiKeyCreated, description: 'A new API key with its secret.' },
   ApiKeyCreate: { ...ApiKeyCreate, description: 'An API key to create.' },
   ApiKeyUpdate,
-  TrustPolicy,
-  TrustPolicyCreate: { ...TrustPolicyCreate, description: 'A trust policy to create.' },
-  TrustPolicyUpdate,
-  TrustPolicyCheck,
+  AccessRule,
+  AccessRuleCreate: { ...AccessRuleCreate, description: 'An access rule to create.' },
+  AccessRuleUpdate,
+  AccessRuleCheck,
   TokenExchangeResponse,
   SignInOptions,
   Session,

@@ -155,10 +155,10 @@ export const errorTable = {
     title: 'The sign-in rule does not exist',
     advice: 'Check the id. The sign-in rule may have been deleted.',
   },
-  trust_policy_not_found: {
+  access_rule_not_found: {
     status: 404,
-    title: 'The trust policy does not exist',
-    advice: 'Check the id. The trust policy may have been deleted.',
+    title: 'The access rule does not exist',
+    advice: 'Check the id. The access rule may have been deleted.',
   },
   route_not_found: {
     status: 404,

@@ -91,13 +91,13 @@ test.each(globSync('console/src/**/*.{ts,tsx}'))(
   (file) => {
     for (const name of importsOf(file).filter((path) => path.startsWith('.'))) {
       expect(normalize(join(dirname(file), name))).toMatch(
-        /^(console\/|client\/src\/|src\/intake\/secrets\/|src\/contract\/trust\/presets\.ts$)/,
+        /^(console\/|client\/src\/|src\/intake\/secrets\/|src\/contract\/access-rules\/presets\.ts$)/,
       )
     }
   },
 )
 
-test.each(globSync(['src/intake/secrets/*.ts', 'src/contract/trust/presets.ts']))(
+test.each(globSync(['src/intake/secrets/*.ts', 'src/contract/access-rules/presets.ts']))(
   '%s runs in browsers',
   (file) => {
     for (const name of importsOf(file)) expect(name).toMatch(/^\.\/[^/]+$/)

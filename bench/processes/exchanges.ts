@@ -14,7 +14,7 @@ const audience = 'https://keys.example.com'
 const concurrency = 16
 const exchangesPerSecond = 100
 
-/** Each address and each policy may exchange 600 tokens a minute, and many share the load. */
+/** Each address and each rule may exchange 600 tokens a minute, and many share the load. */
 const spread = 200
 
 /** Lists are read of the project whose ledger the exchanges move, and of another. */
@@ -38,12 +38,12 @@ export async function measureExchanges(
   try {
     const replica = await replicas.add({ PUBRING_TRUST_PROXY: 'true' })
     const pids = [replica.pid]
-    const { policies, newToken } = await createPolicies(replica)
+    const { rules, newToken } = await createRules(replica)
     let exchanged = 0
     const exchange = () => {
       exchanged += 1
       return exchangeToken(replica, newToken(), {
-        policy: policies[exchanged % spread] ?? '',
+        rule: rules[exchanged % spread] ?? '',
         address: `192.0.2.${exchanged % spread}`,
       })
     }
@@ -94,16 +94,16 @@ export async function measureExchanges(
   }
 }
 
-/** Creates policies for tokens of a new key, and returns their ids and a function that makes tokens. */
-async function createPolicies(
+/** Creates rules for tokens of a new key, and returns their ids and a function that makes tokens. */
+async function createRules(
   replica: Replica,
-): Promise<{ policies: string[]; newToken: (members?: object) => string }> {
+): Promise<{ rules: string[]; newToken: (members?: object) => string }> {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k', use: 'sig' }
   await replica.call('POST', '/v1/projects', { name: 'exchanges' })
-  const policies: string[] = []
+  const rules: string[] = []
   for (let index = 0; index < spread; index += 1) {
-    const { status, body } = await replica.call('POST', '/v1/trust-policies', {
+    const { status, body } = await replica.call('POST', '/v1/access-rules', {
       name: `bench ${index}`,
       issuer,
       jwks: { keys: [jwk] },
@@ -113,8 +113,8 @@ async function createPolicies(
       project: 'exchanges',
       maxLifetime: 60,
     })
-    if (status !== 201) throw new Error(`the policy was not created: ${status}`)
-    policies.push(JSON.parse(body).id)
+    if (status !== 201) throw new Error(`the rule was not created: ${status}`)
+    rules.push(JSON.parse(body).id)
   }
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = encode({ alg: 'ES256', kid: 'k', typ: 'JWT' })
@@ -126,15 +126,15 @@ async function createPolicies(
     const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
     return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`
   }
-  return { policies, newToken }
+  return { rules, newToken }
 }
 
 async function exchangeToken(
   replica: Replica,
   token: string,
-  { policy, address }: { policy: string; address: string },
+  { rule, address }: { rule: string; address: string },
 ): Promise<void> {
-  const response = await sendToken(replica, token, { policy }, { 'x-forwarded-for': address })
+  const response = await sendToken(replica, token, { rule }, { 'x-forwarded-for': address })
   if (!response.ok) {
     throw new Error(`a token was not exchanged: ${response.status} ${await response.text()}`)
   }

@@ -3,6 +3,10 @@ import type { EventOperations } from './event-api.ts'
 import type { KeyOperations, RotationOperations } from './key-api.ts'
 import type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
 import type {
+  AccessRule,
+  AccessRuleCheck,
+  AccessRuleCreate,
+  AccessRuleUpdate,
   ApiKey,
   ApiKeyCreate,
   ApiKeyCreated,
@@ -16,10 +20,6 @@ import type {
   Search,
   TokenCheck,
   TokenExchangeResponse,
-  TrustPolicy,
-  TrustPolicyCheck,
-  TrustPolicyCreate,
-  TrustPolicyUpdate,
   Warning,
 } from './types.ts'
 
@@ -40,8 +40,8 @@ export type ClientOptions = {
    * before that expires, and once more if the service rejects it.
    */
   credentials?: string | (() => string | Promise<string>) | undefined
-  /** Id of the trust policy to exchange tokens under. Needed only if several accept them. */
-  trustPolicy?: string | undefined
+  /** Id of the access rule to exchange tokens under. Needed only if several accept them. */
+  accessRule?: string | undefined
   /** Time limit of one attempt in milliseconds, including its body. Default: 30,000. */
   timeout?: number
   /** Time limit of an operation with all its attempts, in milliseconds. Default: none. */
@@ -84,7 +84,7 @@ export type Client = {
   events: EventOperations
   log: LogOperations
   apiKeys: ApiKeyOperations
-  trustPolicies: TrustPolicyOperations
+  accessRules: AccessRuleOperations
   sessions: SessionOperations
   signInRules: SignInRuleOperations
   people: PersonOperations
@@ -134,7 +134,7 @@ export type TokenOperations = {
    * `credentials` does it by itself. Fails with `token_refused`.
    */
   exchange(
-    body: { token: string; policy?: string },
+    body: { token: string; rule?: string },
     options?: CallOptions,
   ): Promise<TokenExchangeResponse>
 }
@@ -178,27 +178,27 @@ export type ApiKeyOperations = {
 }
 
 /**
- * Trust policies: which tokens of which issuer are exchanged for API keys. For admins of all projects.
+ * Access rules: which tokens of which issuer are exchanged for API keys. For admins of all projects.
  *
  * @example
- * const { accepted, steps } = await client.trustPolicies.check(id, token)
+ * const { accepted, steps } = await client.accessRules.check(id, token)
  */
-export type TrustPolicyOperations = {
+export type AccessRuleOperations = {
   /** All of them, oldest first. */
-  list(options?: CallOptions): Promise<TrustPolicy[]>
-  get(id: string, options?: CallOptions): Promise<TrustPolicy>
+  list(options?: CallOptions): Promise<AccessRule[]>
+  get(id: string, options?: CallOptions): Promise<AccessRule>
   /** Not retried if it may have succeeded. */
-  create(body: TrustPolicyCreate, options?: CallOptions): Promise<TrustPolicy>
-  /** Every change but that of the name ends the API keys that were exchanged under the policy. */
+  create(body: AccessRuleCreate, options?: CallOptions): Promise<AccessRule>
+  /** Every change but that of the name ends the API keys that were exchanged under the rule. */
   update(
     id: string,
-    patch: TrustPolicyUpdate,
+    patch: AccessRuleUpdate,
     options?: CallOptions & Precondition,
-  ): Promise<TrustPolicy>
-  /** Ends the API keys that were exchanged under the policy. */
+  ): Promise<AccessRule>
+  /** Ends the API keys that were exchanged under the rule. */
   delete(id: string, options?: CallOptions & Precondition): Promise<void>
-  /** Explains why the policy accepts a token or not. Nothing is issued or stored. */
-  check(id: string, token: string, options?: CallOptions): Promise<TrustPolicyCheck>
+  /** Explains why the rule accepts a token or not. Nothing is issued or stored. */
+  check(id: string, token: string, options?: CallOptions): Promise<AccessRuleCheck>
 }
 
 /**

@@ -1,4 +1,5 @@
 import type {
+  AccessRuleOperations,
   ApiKeyOperations,
   Client,
   ClientOptions,
@@ -6,7 +7,6 @@ import type {
   LogOperations,
   ProjectOperations,
   TokenOperations,
-  TrustPolicyOperations,
 } from './api.ts'
 import type { CallOptions } from './call-options.ts'
 import { eventOperations } from './events.ts'
@@ -52,7 +52,7 @@ export function createClient(options: ClientOptions): Client {
     events: eventOperations(transport),
     log: logOperations(send),
     apiKeys: apiKeyOperations(send),
-    trustPolicies: trustPolicyOperations(send),
+    accessRules: accessRuleOperations(send),
     sessions: sessionOperations(send),
     signInRules: signInRuleOperations(send),
     people: peopleOperations(send),
@@ -163,12 +163,12 @@ function apiKeyOperations(send: Send): ApiKeyOperations {
   }
 }
 
-function trustPolicyOperations(send: Send): TrustPolicyOperations {
-  const path = (id: string) => `/trust-policies/${pathSegment(id, 'trust policy id')}`
+function accessRuleOperations(send: Send): AccessRuleOperations {
+  const path = (id: string) => `/access-rules/${pathSegment(id, 'access rule id')}`
   return {
-    list: async (options = {}) => send(readList('/trust-policies'), options),
+    list: async (options = {}) => send(readList('/access-rules'), options),
     get: async (id, options = {}) => send(read(path(id)), options),
-    create: async (body, options = {}) => send(create('/trust-policies', body), options),
+    create: async (body, options = {}) => send(create('/access-rules', body), options),
     update: async (id, changes, options = {}) =>
       send(conditional(patch(path(id), changes), options), options),
     delete: async (id, options = {}) => send(conditional(remove(path(id)), options), options),

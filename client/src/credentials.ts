@@ -25,8 +25,8 @@ const renewAfter = 0.8
  * and before the last one expires, while it is still in use.
  */
 export function createCredentials(
-  { apiKey, credentials = apiKey, trustPolicy }: ClientOptions,
-  exchange: (request: { token: string; policy?: string }) => Promise<TokenExchangeResponse>,
+  { apiKey, credentials = apiKey, accessRule }: ClientOptions,
+  exchange: (request: { token: string; rule?: string }) => Promise<TokenExchangeResponse>,
 ): Credentials {
   if (typeof credentials !== 'function') {
     const fixed = credentials === undefined ? undefined : normalizeApiKey(credentials)
@@ -39,7 +39,7 @@ export function createCredentials(
   const obtain = createSingleFlight(async () => {
     const token = await readToken(source)
     const at = now()
-    const response = await exchange({ token, ...(trustPolicy && { policy: trustPolicy }) })
+    const response = await exchange({ token, ...(accessRule && { rule: accessRule }) })
     const lifetimeMs = response.expires_in * 1_000
     const secret = normalizeApiKey(response.access_token)
     issued = { apiKey: secret, at, lifetimeMs, renewAfterMs: lifetimeMs * renewAfter }

@@ -1,4 +1,5 @@
 export type {
+  AccessRuleOperations,
   ApiKeyOperations,
   Client,
   ClientOptions,
@@ -6,7 +7,6 @@ export type {
   LogOperations,
   ProjectOperations,
   TokenOperations,
-  TrustPolicyOperations,
 } from './api.ts'
 export type { CallOptions, Precondition } from './call-options.ts'
 export { createClient } from './client.ts'

@@ -123,13 +123,13 @@ export function createTransport(options: ClientOptions): Transport {
 }
 
 /** The exchange of a token (RFC 8693). It is safe to repeat: it only makes another API key of minutes. */
-export function tokenExchange({ token, policy }: { token: string; policy?: string }): Operation {
+export function tokenExchange({ token, rule }: { token: string; rule?: string }): Operation {
   const body = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token: token,
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
   })
-  if (policy !== undefined) body.set('policy', policy)
+  if (rule !== undefined) body.set('rule', rule)
   return { method: 'POST', path: '/token', body, retry: 'always', access: 'public' }
 }
 
@@ -194,7 +194,7 @@ const noContent: ApiResponse = { status: 204, headers: new Headers(), body: unde
 function isDeleted({ method, path }: Operation, { code }: PubringError): boolean {
   if (method !== 'DELETE') return false
   if (path.includes('/jwt-keys/')) return code === 'key_not_found'
-  return /^(project|api_key|trust_policy|sign_in_rule|session|person)_not_found$/.test(code)
+  return /^(project|api_key|access_rule|sign_in_rule|session|person)_not_found$/.test(code)
 }
 
 function transportError(

@@ -231,7 +231,7 @@ export type Rotation = {
     }
     /** The workload that exchanged a token for the API key. */
     workload?: {
-      policyId: string
+      ruleId: string
       issuer: string
       subject: string
     }
@@ -319,7 +319,7 @@ export type ApiKeyUpdate = {
 }
 
 /** A rule by which tokens of an issuer are exchanged for API keys of minutes. */
-export type TrustPolicy = {
+export type AccessRule = {
   id: string
   /** 1 to 255 code points. */
   name: string
@@ -353,8 +353,8 @@ export type TrustPolicy = {
   lastExchangeTime?: string
 }
 
-/** A trust policy to create. */
-export type TrustPolicyCreate = {
+/** An access rule to create. */
+export type AccessRuleCreate = {
   /** 1 to 255 code points. */
   name: string
   /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. */
@@ -385,7 +385,7 @@ export type TrustPolicyCreate = {
 }
 
 /** A merge patch (RFC 7396). */
-export type TrustPolicyUpdate = {
+export type AccessRuleUpdate = {
   /** 1 to 255 code points. */
   name?: string
   /** Address of the JWKS. */
@@ -407,16 +407,16 @@ export type TrustPolicyUpdate = {
   active?: boolean
 }
 
-/** Why a trust policy would or would not exchange a token. */
-export type TrustPolicyCheck = {
-  /** Whether the policy would exchange the token now, if it was not used before. */
+/** Why an access rule would or would not exchange a token. */
+export type AccessRuleCheck = {
+  /** Whether the rule would exchange the token now, if it was not used before. */
   accepted: boolean
   /** The steps in order, up to the first that failed. */
   steps: {
     step:
       | 'well_formed'
       | 'iss'
-      | 'policy_active'
+      | 'rule_active'
       | 'type'
       | 'signature'
       | 'exp'
@@ -570,7 +570,7 @@ export type Event = {
     }
     /** The workload that exchanged a token for the API key. */
     workload?: {
-      policyId: string
+      ruleId: string
       issuer: string
       subject: string
     }
@@ -581,7 +581,7 @@ export type Event = {
       | 'key'
       | 'rotation'
       | 'api_key'
-      | 'trust_policy'
+      | 'access_rule'
       | 'session'
       | 'sign_in_rule'
       | 'person'
@@ -589,7 +589,7 @@ export type Event = {
       | 'ledger'
     id: string
   }
-  /** Label or name that the subject had then, of keys, projects, API keys, trust policies and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
+  /** Label or name that the subject had then, of keys, projects, API keys, access rules and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
   label?: string
   /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
   changes?: Record<
@@ -920,7 +920,7 @@ export type ServiceErrorCode =
   | 'session_not_found'
   | 'person_not_found'
   | 'sign_in_rule_not_found'
-  | 'trust_policy_not_found'
+  | 'access_rule_not_found'
   | 'route_not_found'
   | 'method_not_allowed'
   | 'history_changed'

@@ -15,8 +15,8 @@ const RotatePage = lazy(() => componentOf(import('./pages/rotate/page.tsx'), 'Ro
 const ApiKeysPage = lazy(() => componentOf(import('./pages/api-keys/page.tsx'), 'ApiKeysPage'))
 const LedgerPage = lazy(() => componentOf(import('./pages/ledger.tsx'), 'LedgerPage'))
 
-const TrustPoliciesPage = lazy(() =>
-  componentOf(import('./pages/trust/page.tsx'), 'TrustPoliciesPage'),
+const AccessRulesPage = lazy(() =>
+  componentOf(import('./pages/access-rules/page.tsx'), 'AccessRulesPage'),
 )
 const SignInRulesPage = lazy(() =>
   componentOf(import('./pages/access/rules.tsx'), 'SignInRulesPage'),
@@ -60,8 +60,8 @@ function Pages() {
       <Route path="/api-keys">
         <ApiKeysPage />
       </Route>
-      <Route path="/trust-policies">
-        <TrustPoliciesPage />
+      <Route path="/access-rules">
+        <AccessRulesPage />
       </Route>
       <Route path="/sign-in-rules">
         <SignInRulesPage />

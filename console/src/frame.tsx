@@ -100,7 +100,7 @@ function Navigation({ onNavigate }: { onNavigate: () => void }) {
       shown: true,
     },
     { href: '/api-keys', label: 'API keys', icon: IconKey, shown: mayManage },
-    { href: '/trust-policies', label: 'Trust policies', icon: IconRobot, shown: mayManage },
+    { href: '/access-rules', label: 'Access rules', icon: IconRobot, shown: mayManage },
     { href: '/sign-in-rules', label: 'Sign-in rules', icon: IconUserShield, shown: mayManage },
     { href: '/people', label: 'People', icon: IconUsers, shown: mayManage },
     { href: '/sessions', label: 'Sessions', icon: IconDeviceLaptop, shown: true },

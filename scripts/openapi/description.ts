@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import * as accessRules from '../../src/contract/access-rules/rules.ts'
 import * as apiKeys from '../../src/contract/api-keys.ts'
 import * as keyChecks from '../../src/contract/checks/keys.ts'
 import * as tokenChecks from '../../src/contract/checks/tokens.ts'
@@ -15,8 +16,7 @@ import * as published from '../../src/contract/published.ts'
 import * as rotations from '../../src/contract/rotations.ts'
 import * as signInRules from '../../src/contract/sign-in/rules.ts'
 import * as sessions from '../../src/contract/sign-in/sessions.ts'
-import * as trustPolicies from '../../src/contract/trust/policies.ts'
-import * as tokenExchange from '../../src/contract/trust/token-exchange.ts'
+import * as tokenExchange from '../../src/contract/token-exchange.ts'
 import { bodyTypes } from '../../src/http/body/media-type.ts'
 import { ProjectPath } from '../../src/http/request/paths.ts'
 import { readManifest } from '../../src/runtime/version.ts'
@@ -24,7 +24,7 @@ import { reference, responsesOf } from './operations.ts'
 
 const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
 const finding = [rotations, search, warnings]
-const access = [sessions, signInRules, tokenChecks, tokenExchange, trustPolicies]
+const access = [sessions, signInRules, tokenChecks, tokenExchange, accessRules]
 const components = [...modules, ...finding, ...access]
   .flatMap((module) => Object.values<unknown>(module))
   .filter(isComponent)
@@ -51,7 +51,7 @@ const groups: Readonly<Record<string, RegExp>> = {
   Log: /^(log|ledger-proof|\.well-known\/ledger-proof)\b/,
   'API keys': /^api-keys\b/,
   'Sign-in': /^(sign-in-options|sign-in-rules|self|sessions|people)\b/,
-  'Trust policies': /^(trust-policies|token$)/,
+  'Access rules': /^(access-rules|token$)/,
   Health: /^health\b/,
 }
 

@@ -1,5 +1,6 @@
 import { Command, Help, type Option, type OutputConfiguration } from 'commander'
 import { readVersion } from '../runtime/version.ts'
+import { registerAccessRules } from './commands/access-rule.ts'
 import { registerApiKeys } from './commands/api-key.ts'
 import { registerBulk } from './commands/bulk.ts'
 import { registerShell } from './commands/completion.ts'
@@ -13,7 +14,6 @@ import { addHelpNotes, commonOptions, globalOptions } from './commands/options.t
 import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/token.ts'
-import { registerTrustPolicies } from './commands/trust-policy.ts'
 import { colorsFor, columnsOf, type Terminal } from './terminal/terminal.ts'
 
 /** All commands. The code of a command is loaded when it runs. */
@@ -43,7 +43,7 @@ export function createProgram(terminal: Terminal): Command {
   registerLog(program, terminal)
   program.commandsGroup('Access:')
   registerApiKeys(program, terminal)
-  registerTrustPolicies(program, terminal)
+  registerAccessRules(program, terminal)
   registerLogin(program, terminal)
   program.commandsGroup('Database (open it directly, with or without a running server):')
   registerDatabase(program, terminal)

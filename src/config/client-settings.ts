@@ -11,7 +11,7 @@ export const clientSettings = named({
     'Without an API key: file with a token of the platform, exchanged for one; read again at each exchange.',
   ),
   idToken: environmentOnly(text, 'Such a token, as GitLab CI sets it.'),
-  trustPolicy: environmentOnly(text, 'Id of the trust policy, if several accept the token.'),
+  accessRule: environmentOnly(text, 'Id of the access rule, if several accept the token.'),
   project: setting(text, 'Id or name of the project.', 'default'),
   profile: setting(text, 'Profile of the configuration file to use.', 'default'),
   timeout: setting(seconds(1, 600), 'Timeout of one request, with its retries.', '30s'),

@@ -23,7 +23,7 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
       ),
       workload: Type.Optional(
         Type.Object(
-          { policyId: Uuid, issuer: Type.String(), subject: Type.String() },
+          { ruleId: Uuid, issuer: Type.String(), subject: Type.String() },
           { description: 'The workload that exchanged a token for the API key.' },
         ),
       ),
@@ -39,7 +39,7 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
       'key',
       'rotation',
       'api_key',
-      'trust_policy',
+      'access_rule',
       'session',
       'sign_in_rule',
       'person',
@@ -49,7 +49,7 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
     id: Type.String(),
   }),
   label: optionalText(
-    'Label or name that the subject had then, of keys, projects, API keys, trust policies and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject.',
+    'Label or name that the subject had then, of keys, projects, API keys, access rules and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject.',
   ),
   changes: Type.Optional(
     Type.Record(

@@ -11,6 +11,7 @@ import type { HistoryPage, HistoryResult } from './ledger/history.ts'
 import type { LogReads, LogSigner } from './log/records.ts'
 import type { Witness } from './log/witnesses.ts'
 import type {
+  AccessRuleRecord,
   ApiKeyRecord,
   Census,
   ExchangedKeyRecord,
@@ -26,7 +27,6 @@ import type {
   RsaKey,
   SessionRecord,
   SignInRuleRecord,
-  TrustPolicyRecord,
 } from './records.ts'
 
 /** Whose sessions. */
@@ -64,8 +64,8 @@ export interface StoreReads {
   /** API keys by creation: all, or those bound to one of the projects. */
   listApiKeys(projects: 'all' | readonly string[]): Promise<ApiKeyRecord[]>
   countApiKeys(): Promise<number>
-  /** All trust policies by creation. */
-  trustPolicies(): Promise<TrustPolicyRecord[]>
+  /** All access rules by creation. */
+  accessRules(): Promise<AccessRuleRecord[]>
   findExchangedKey(id: string): Promise<ExchangedKeyRecord | undefined>
   findExchangedKeyByDigest(digest: string): Promise<ExchangedKeyRecord | undefined>
   /** Whether the private half was ever submitted; such keys can no longer be registered. */

@@ -20,8 +20,7 @@ const notFoundDetails = {
     'Your API key can see no API key with this id. GET /v1/api-keys lists those it can see.',
   rotation_not_found:
     'The project has no rotation with this id. GET …/rotations lists its rotations.',
-  trust_policy_not_found:
-    'There is no trust policy with this id. GET /v1/trust-policies lists them.',
+  access_rule_not_found: 'There is no access rule with this id. GET /v1/access-rules lists them.',
   key_not_found: 'The project has no key with this kid. GET …/jwt-keys lists its keys.',
 } satisfies Partial<Record<ErrorCode, string>>
 

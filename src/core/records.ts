@@ -1,3 +1,4 @@
+import type { AccessRule, GrantableRole } from '../contract/access-rules/rules.ts'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { ApiKey } from '../contract/api-keys.ts'
 import type { Warning } from '../contract/finding/warnings.ts'
@@ -5,7 +6,6 @@ import type { JwtKey } from '../contract/keys.ts'
 import type { Project } from '../contract/projects.ts'
 import type { SignInRule } from '../contract/sign-in/rules.ts'
 import type { Person } from '../contract/sign-in/sessions.ts'
-import type { GrantableRole, TrustPolicy } from '../contract/trust/policies.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
 import type { Actor } from './ledger/chain.ts'
 
@@ -119,12 +119,12 @@ export interface SessionRecord extends Contradictable {
 
 /** Where the keys of an issuer come from. */
 export type IssuerKeySource = Pick<
-  TrustPolicy,
+  AccessRule,
   'issuer' | 'keySource' | 'jwksUri' | 'jwks' | 'projectId'
 >
 
-/** A stored trust policy. */
-export type TrustPolicyRecord = Stored<Omit<TrustPolicy, 'allProjects'>>
+/** A stored access rule. */
+export type AccessRuleRecord = Stored<Omit<AccessRule, 'allProjects'>>
 
 /** A stored API key of minutes. */
 interface ShortKeyRecord<KeyRole> {
@@ -132,9 +132,9 @@ interface ShortKeyRecord<KeyRole> {
   /** SHA-256 over the secret, lower-case hex. */
   digest: string
   prefix: string
-  /** What it ends with: a trust policy, or a session. */
-  policyId: string
-  /** Name of the policy. */
+  /** What it ends with: an access rule, or a session. */
+  ruleId: string
+  /** Name of the access rule. */
   name: string
   role: KeyRole
   /** Absent: all projects. */
@@ -148,7 +148,7 @@ interface ShortKeyRecord<KeyRole> {
   successor?: string
 }
 
-/** One that was exchanged for a token. It is deleted when its policy changes. */
+/** One that was exchanged for a token. It is deleted when its access rule changes. */
 export type WorkloadKeyRecord = ShortKeyRecord<GrantableRole>
 
 /** One of a session on the command line, with the rights that the session has when it is used. */

@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts'
 import { createRequestIds } from '../core/ids.ts'
 import { createLiveServices, type LiveServices } from '../core/publishing/live.ts'
 import { createSignIn } from '../core/sign-in/sign-in.ts'
-import { createIssuerKeys } from '../core/trust/issuer-keys.ts'
+import { createIssuerKeys } from '../core/token-exchange/issuer-keys.ts'
 import { addJsonBodies } from './body/json-body.ts'
 import { addMediaTypes } from './body/media-type.ts'
 import { addValidation } from './body/validation.ts'
@@ -26,6 +26,7 @@ import { disconnectStalledReaders } from './hooks/stalled-readers.ts'
 import { addDocs, descriptionRoute } from './openapi/docs.ts'
 import type { HttpOptions } from './options.ts'
 import { addQueryDefault } from './request/query.ts'
+import { accessRuleRoutes } from './routes/access-rules.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
 import { addConsole } from './routes/console.ts'
 import { eventRoutes } from './routes/events/routes.ts'
@@ -47,8 +48,7 @@ import { personRoutes } from './routes/sign-in/people.ts'
 import { signInRuleRoutes } from './routes/sign-in/rules.ts'
 import { sessionRoutes } from './routes/sign-in/sessions.ts'
 import { tokenCheckRoutes } from './routes/token-checks.ts'
-import { trustPolicyRoutes } from './routes/trust/policies.ts'
-import { tokenExchangeRoute } from './routes/trust/token-exchange.ts'
+import { tokenExchangeRoute } from './routes/token-exchange.ts'
 import { createServer } from './server.ts'
 
 export type HttpApp = FastifyInstance
@@ -124,7 +124,7 @@ export async function buildApp(
   keyCheckRoutes(routes, context)
   tokenCheckRoutes(routes, context)
   const issuerKeys = createIssuerKeys(context)
-  trustPolicyRoutes(routes, context, issuerKeys)
+  accessRuleRoutes(routes, context, issuerKeys)
   tokenExchangeRoute(routes, context, issuerKeys, options)
   publishedRoutes(routes, live)
   publishedPemRoutes(routes, live)

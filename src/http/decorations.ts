@@ -75,8 +75,8 @@ declare module 'fastify' {
     project: ProjectIdentity | undefined
     /** The ledger of the project in the path; set if the route reads the ledger. */
     ledgerId: string | undefined
-    /** The trust policy that accepted the token of an exchange. */
-    trustPolicyId: string | undefined
+    /** The access rule that accepted the token of an exchange. */
+    accessRuleId: string | undefined
     /** The error that the request ended with. */
     problem: PubringError | undefined
     /** Milliseconds since the published document was last read from the store. */

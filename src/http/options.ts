@@ -22,7 +22,7 @@ export interface HttpOptions extends LiveLimits {
   writeLimit?: Rate | undefined
   /** Limit of failed authentications per client address; none if absent. */
   authFailureLimit?: Rate | undefined
-  /** Limit of token exchanges per client address and per trust policy; 600 a minute if absent. */
+  /** Limit of token exchanges per client address and per access rule; 600 a minute if absent. */
   exchangeLimit?: Rate
   /** Milliseconds from the arrival of a token that is refused to the response; 500 if absent. */
   refusalDelayMs?: number

@@ -2,6 +2,7 @@ import type { Insertable, Selectable } from 'kysely'
 import { damagedJwk, parseStored } from '../core/damaged-keys.ts'
 import type { Actor, EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
 import type {
+  AccessRuleRecord,
   ApiKeyRecord,
   ExchangedKeyRecord,
   KeyRecord,
@@ -11,7 +12,6 @@ import type {
   SessionPerson,
   SessionRecord,
   SignInRuleRecord,
-  TrustPolicyRecord,
 } from '../core/records.ts'
 import { type Columns, columnsOf, kindsOf, type TableName, type Tables } from './schema.ts'
 
@@ -128,10 +128,10 @@ export const { fromRow: apiKeyFromRow, toRow: apiKeyToRow } = rowMapping<'api_ke
   {},
 )
 
-export const { fromRow: trustPolicyFromRow, toRow: trustPolicyToRow } = rowMapping<
-  'trust_policy',
-  TrustPolicyRecord
->('trust_policy', { jwks: { keys: [] }, conditions: {} })
+export const { fromRow: accessRuleFromRow, toRow: accessRuleToRow } = rowMapping<
+  'access_rule',
+  AccessRuleRecord
+>('access_rule', { jwks: { keys: [] }, conditions: {} })
 
 export const { fromRow: exchangedKeyFromRow, toRow: exchangedKeyToRow } = rowMapping<
   'exchanged_key',

@@ -124,7 +124,7 @@ const columns = {
     update_time: 'text',
   },
   /** Rules by which tokens are exchanged for API keys; without a project: for all projects. */
-  trust_policy: {
+  access_rule: {
     id: 'text',
     name: 'text',
     issuer: 'text',
@@ -143,14 +143,14 @@ const columns = {
     last_exchange_time: 'nullable text',
   },
   /**
-   * Deleted once they have expired, and with every change of the rights that their policy gives. With
-   * the role `session`, `policy_id` is the session that they belong to.
+   * Deleted once they have expired, and with every change of the rights that their rule gives. With
+   * the role `session`, `rule_id` is the session that they belong to.
    */
   exchanged_key: {
     id: 'text',
     digest: 'text',
     prefix: 'text',
-    policy_id: 'text',
+    rule_id: 'text',
     name: 'text',
     role: 'text',
     project_id: 'nullable text',
@@ -236,7 +236,7 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
   person: ['id'],
   session: ['id'],
   sign_in_rule: ['id'],
-  trust_policy: ['id'],
+  access_rule: ['id'],
   exchanged_key: ['id'],
   used_token: ['digest'],
   blocked_fingerprint: ['fingerprint'],

@@ -51,7 +51,7 @@ describe('a file without end', () => {
     'restore <file>': [['/dev/zero', '--database-url', 'sqlite:restored.db'], notADatabase],
     'backup <file>': [['never-written.db', ...database], notADatabase],
     'token check [file]': [['/dev/zero'], tooLarge],
-    'trust-policy check [file]': [['any', '/dev/zero'], tooLarge],
+    'access-rule check [file]': [['any', '/dev/zero'], tooLarge],
   }
 
   test('is named by no other argument of a command', () => {

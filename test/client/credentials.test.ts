@@ -1,19 +1,19 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Client, type ClientOptions, createClient } from '../../client/src/index.ts'
-import type { TrustPolicy } from '../../src/contract/trust/policies.ts'
-import { startTrustApp, type TrustApp } from '../support/app/trust.ts'
+import type { AccessRule } from '../../src/contract/access-rules/rules.ts'
+import { startWorkloadApp, type WorkloadApp } from '../support/app/workloads.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { waitFor } from '../support/waiting.ts'
 
-let server: TrustApp
+let server: WorkloadApp
 let url: string
 let admin: Client
-let policy: TrustPolicy
+let rule: AccessRule
 beforeAll(async () => {
-  server = await startTrustApp()
+  server = await startWorkloadApp()
   url = await server.listen()
   admin = createClient({ url, credentials: server.admin })
-  policy = await server.policy()
+  rule = await server.rule()
 })
 afterEach(() => vi.restoreAllMocks())
 afterAll(() => server.close())
@@ -93,7 +93,7 @@ test('a failed renewal matters only once the API key has expired, and is not tri
 test('after a 401 one other API key is obtained, and any call succeeds', async () => {
   const { client, counts } = workload()
   await client.keys.list(project)
-  for (const active of [false, true]) await admin.trustPolicies.update(policy.id, { active })
+  for (const active of [false, true]) await admin.accessRules.update(rule.id, { active })
   const { publicKeyPem } = ecKey()
   const made = await client.keys.create(project, { name: 'a', algorithm: 'ES256', publicKeyPem })
   expect(made.kid).toMatch(/^[0-9a-f-]{36}$/)
@@ -103,7 +103,7 @@ test('after a 401 one other API key is obtained, and any call succeeds', async (
 test('an event stream goes on with another API key', async () => {
   const { client, counts } = workload()
   await client.keys.list(project)
-  for (const active of [false, true]) await admin.trustPolicies.update(policy.id, { active })
+  for (const active of [false, true]) await admin.accessRules.update(rule.id, { active })
   for await (const event of client.events.follow({ project })) {
     expect(event.revision).toBe(1)
     break
@@ -111,17 +111,17 @@ test('an event stream goes on with another API key', async () => {
   expect(counts.tokens).toBe(2)
 })
 
-test('a deactivated policy ends it: the token is refused, once', async () => {
+test('a deactivated rule ends it: the token is refused, once', async () => {
   const { client, counts } = workload()
   await client.keys.list(project)
-  await admin.trustPolicies.update(policy.id, { active: false })
+  await admin.accessRules.update(rule.id, { active: false })
   await expect(client.keys.list(project)).rejects.toMatchObject({
     code: 'token_refused',
     status: 400,
     message: expect.stringContaining('An administrator can see why'),
   })
   expect(counts.tokens).toBe(2)
-  await admin.trustPolicies.update(policy.id, { active: true })
+  await admin.accessRules.update(rule.id, { active: true })
 })
 
 test('an API key in credentials is not replaced after a 401', async () => {
@@ -129,14 +129,14 @@ test('an API key in credentials is not replaced after a 401', async () => {
   await expect(client.keys.list(project)).rejects.toMatchObject({ code: 'invalid_api_key' })
 })
 
-test('a policy is named when several accept the token', async () => {
-  const other = await server.policy({ name: 'reading', role: 'reader' })
+test('a rule is named when several accept the token', async () => {
+  const other = await server.rule({ name: 'reading', role: 'reader' })
   await expect(workload().client.keys.list(project)).rejects.toMatchObject({
     code: 'token_refused',
   })
-  const { client } = workload({ trustPolicy: other.id })
+  const { client } = workload({ accessRule: other.id })
   expect(await client.apiKeys.self()).toMatchObject({ role: 'reader' })
-  await admin.trustPolicies.delete(other.id)
+  await admin.accessRules.delete(other.id)
 })
 
 test('a lost response to an exchange is repeated, and a used token is not blamed', async () => {
@@ -149,11 +149,11 @@ test('a lost response to an exchange is repeated, and a used token is not blamed
     throw new TypeError('fetch failed')
   }
   await workload({ fetch: losing }).client.keys.list(project)
-  await admin.trustPolicies.update(policy.id, { singleUse: true })
+  await admin.accessRules.update(rule.id, { singleUse: true })
   lost = false
   const once = workload({ fetch: losing }).client.keys.list(project)
   await expect(once).rejects.toMatchObject({ code: 'unreachable' })
-  await admin.trustPolicies.update(policy.id, { singleUse: false })
+  await admin.accessRules.update(rule.id, { singleUse: false })
 })
 
 const secret = 'eyJhbGciOiJub25lIn0'
@@ -183,24 +183,24 @@ test('an unreachable service is an error like any other', async () => {
   await expect(client.keys.list(project)).rejects.toMatchObject({ code: 'unreachable' })
 })
 
-test('trust policies are created, listed, read, changed, checked and deleted', async () => {
-  const { trustPolicies } = admin
-  const made = await trustPolicies.create({
+test('access rules are created, listed, read, changed, checked and deleted', async () => {
+  const { accessRules } = admin
+  const made = await accessRules.create({
     name: 'orders',
     issuer: server.issuer.url,
     conditions: { env: 'prod' },
     role: 'reader',
     project,
   })
-  expect(await trustPolicies.get(made.id)).toEqual(made)
-  expect(await trustPolicies.list()).toContainEqual(made)
-  const changed = await trustPolicies.update(made.id, { conditions: { env: null, ref: 'main' } })
+  expect(await accessRules.get(made.id)).toEqual(made)
+  expect(await accessRules.list()).toContainEqual(made)
+  const changed = await accessRules.update(made.id, { conditions: { env: null, ref: 'main' } })
   expect(changed.conditions).toEqual({ ref: 'main' })
   const token = server.issuer.token({ ref: 'main' })
-  expect(await trustPolicies.check(made.id, token)).toMatchObject({ accepted: true })
-  const exchanged = await admin.tokens.exchange({ token, policy: made.id })
+  expect(await accessRules.check(made.id, token)).toMatchObject({ accepted: true })
+  const exchanged = await admin.tokens.exchange({ token, rule: made.id })
   expect(exchanged).toMatchObject({ token_type: 'N_A', expires_in: expect.any(Number) })
-  expect(await trustPolicies.delete(made.id)).toBeUndefined()
-  const gone = { code: 'trust_policy_not_found', status: 404 }
-  await expect(trustPolicies.get(made.id)).rejects.toMatchObject(gone)
+  expect(await accessRules.delete(made.id)).toBeUndefined()
+  const gone = { code: 'access_rule_not_found', status: 404 }
+  await expect(accessRules.get(made.id)).rejects.toMatchObject(gone)
 })

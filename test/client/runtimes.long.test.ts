@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatVerifierKey } from '../../client/src/log/note.ts'
 import { registerAndSign, type SignedToken, setActive } from '../support/app/key-set.ts'
-import { startTrustApp, type TrustApp } from '../support/app/trust.ts'
+import { startWorkloadApp, type WorkloadApp } from '../support/app/workloads.ts'
 import { launchBrowser } from '../support/console/console.ts'
 import { createMemoryLog } from '../support/log/memory-log.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
@@ -13,16 +13,16 @@ import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 import { bundle, startWorker } from '../support/runtimes/workerd.ts'
 import { freePort, temporaryFolder } from '../support/server/process.ts'
 
-let server: TrustApp
+let server: WorkloadApp
 let url: string
 let issuer: string
 let proxy: TcpProxy
 beforeAll(async () => {
-  server = await startTrustApp()
+  server = await startWorkloadApp()
   url = await server.listen()
   issuer = `${url}/v1/projects/${server.project.id}`
   proxy = await startTcpProxy(Number(new URL(url).port))
-  await server.policy()
+  await server.rule()
 })
 afterAll(async () => {
   await proxy.close()

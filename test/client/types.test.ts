@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
 import type * as client from '../../client/src/types.ts'
+import type * as trust from '../../src/contract/access-rules/rules.ts'
 import type { Algorithm } from '../../src/contract/algorithms.ts'
 import type * as apiKeys from '../../src/contract/api-keys.ts'
 import type { KeyCheck } from '../../src/contract/checks/keys.ts'
@@ -18,8 +19,7 @@ import type { Discovery, Jwks } from '../../src/contract/published.ts'
 import type { Role } from '../../src/contract/roles.ts'
 import type * as rules from '../../src/contract/sign-in/rules.ts'
 import type * as sessions from '../../src/contract/sign-in/sessions.ts'
-import type * as trust from '../../src/contract/trust/policies.ts'
-import type { TokenExchangeResponse } from '../../src/contract/trust/token-exchange.ts'
+import type { TokenExchangeResponse } from '../../src/contract/token-exchange.ts'
 
 // Checked by `tsc`: the generated types of the client against the types of the contract.
 
@@ -45,8 +45,8 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.TokenCheckStep>().toEqualTypeOf<TokenCheckStep>()
   expectTypeOf<client.TokenCheckOutcome>().toEqualTypeOf<TokenCheckOutcome>()
   expectTypeOf<client.TokenCheck>().toEqualTypeOf<TokenCheck>()
-  expectTypeOf<client.TrustPolicy>().toEqualTypeOf<trust.TrustPolicy>()
-  expectTypeOf<client.TrustPolicyCheck>().toEqualTypeOf<trust.TrustPolicyCheck>()
+  expectTypeOf<client.AccessRule>().toEqualTypeOf<trust.AccessRule>()
+  expectTypeOf<client.AccessRuleCheck>().toEqualTypeOf<trust.AccessRuleCheck>()
   expectTypeOf<client.TokenExchangeResponse>().toEqualTypeOf<TokenExchangeResponse>()
   expectTypeOf<client.Jwks>().toEqualTypeOf<Jwks>()
   expectTypeOf<client.Discovery>().toEqualTypeOf<Discovery>()
@@ -64,8 +64,8 @@ test('the types of requests equal the contract', () => {
   expectTypeOf<client.JwtKeyUpdate>().toEqualTypeOf<keys.JwtKeyUpdate>()
   expectTypeOf<client.ApiKeyCreate>().toEqualTypeOf<apiKeys.ApiKeyCreate>()
   expectTypeOf<client.ApiKeyUpdate>().toEqualTypeOf<apiKeys.ApiKeyUpdate>()
-  expectTypeOf<client.TrustPolicyCreate>().toEqualTypeOf<trust.TrustPolicyCreate>()
-  expectTypeOf<client.TrustPolicyUpdate>().toEqualTypeOf<trust.TrustPolicyUpdate>()
+  expectTypeOf<client.AccessRuleCreate>().toEqualTypeOf<trust.AccessRuleCreate>()
+  expectTypeOf<client.AccessRuleUpdate>().toEqualTypeOf<trust.AccessRuleUpdate>()
   expectTypeOf<client.SignInRuleCreate>().toEqualTypeOf<rules.SignInRuleCreate>()
   expectTypeOf<client.SignInRuleUpdate>().toEqualTypeOf<rules.SignInRuleUpdate>()
 })

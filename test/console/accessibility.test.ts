@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { apiKey } = await client.apiKeys.create({ name: 'pipeline', role: 'reader' })
   rememberSecret('an API key', apiKey)
   await createClient({ url: client.url, apiKey }).sessions.create()
-  await client.trustPolicies.create({
+  await client.accessRules.create({
     name: 'orders, deploy',
     issuer: 'https://token.actions.githubusercontent.com',
     conditions: { repository_id: '74', ref: 'refs/heads/main' },
@@ -64,7 +64,7 @@ const pages = (): Record<string, string> => ({
   [`/projects/${projectId}/history`]: 'History · default',
   [`/projects/${projectId}/rotate/${kid}`]: 'Rotate “orders, autumn” · default',
   '/api-keys': 'API keys',
-  '/trust-policies': 'Trust policies',
+  '/access-rules': 'Access rules',
   '/sign-in-rules': 'Sign-in rules',
   '/people': 'People',
   '/sessions': 'Sessions',
@@ -119,15 +119,11 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
       press('Export what matches'),
     ],
     ['a new API key', '/api-keys', press('New API key')],
-    ['a new trust policy', '/trust-policies', press('New policy')],
-    ['the menu of a trust policy', '/trust-policies', press('Actions for orders, deploy')],
-    ['a check of a token', '/trust-policies', press('Check a token orders, deploy')],
-    [
-      'deactivating a policy',
-      '/trust-policies',
-      ...inMenu('Actions for orders, deploy', 'Deactivate'),
-    ],
-    ['deleting a policy', '/trust-policies', ...inMenu('Actions for orders, deploy', 'Delete')],
+    ['a new access rule', '/access-rules', press('New rule')],
+    ['the menu of an access rule', '/access-rules', press('Actions for orders, deploy')],
+    ['a check of a token', '/access-rules', press('Check a token orders, deploy')],
+    ['deactivating a rule', '/access-rules', ...inMenu('Actions for orders, deploy', 'Deactivate')],
+    ['deleting a rule', '/access-rules', ...inMenu('Actions for orders, deploy', 'Delete')],
     ['a new sign-in rule', '/sign-in-rules', press('New rule')],
     ['the menu of a sign-in rule', '/sign-in-rules', press('Actions for platform')],
     ['editing a sign-in rule', '/sign-in-rules', press('Edit platform')],
@@ -255,7 +251,7 @@ test('no page is wider than a phone', async () => {
   }
 })
 
-test('the list of keys loads at most 200 kB of JavaScript, and nothing violates the policy', async () => {
+test('the list of keys loads at most 200 kB of JavaScript, and nothing violates the rule', async () => {
   const page = await console_.open(`/projects/${projectId}/keys`)
   await page.locator('tr[data-id]').first().waitFor()
   const files = await page.evaluate<string[]>(

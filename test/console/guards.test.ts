@@ -58,8 +58,8 @@ const places: Place[] = [
     fields: ['Name', 'Claim 1', 'Value 1', 'Project'],
   },
   {
-    at: '/trust-policies',
-    open: press('New policy'),
+    at: '/access-rules',
+    open: press('New rule'),
     fields: ['Owner/repo', 'Name', 'Claim 1', 'Value 1', 'Project', 'Audience'],
   },
   { at: '/ledger', fields: ['Actor', 'Subject'] },

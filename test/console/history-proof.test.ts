@@ -26,7 +26,7 @@ beforeAll(async () => {
   projectId = (await client.projects.create({ name: 'payments' })).id
   const signer = keyFor('ES256')
   const jwk = createPublicKey(signer.publicKeyPem).export({ format: 'jwk' })
-  await client.trustPolicies.create({
+  await client.accessRules.create({
     name: 'deploy',
     issuer,
     keySource: 'jwks',

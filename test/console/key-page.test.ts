@@ -160,7 +160,7 @@ test('a key that another one vouched for links to it, and stays when that is dea
 async function vouchedBy({ id, publicKeyPem }: JwtKeyWithDetails): Promise<string> {
   const { client, server } = console_
   const { issuer } = await client.jwks.discovery(projectId)
-  await client.trustPolicies.create({
+  await client.accessRules.create({
     name: 'keys rotate themselves',
     issuer,
     keySource: 'project',

@@ -80,7 +80,7 @@ test.each([
   ['/v1/api-keys/self', /"role":"reader"/],
   ['-b cookies.txt', /"apiKey":true[\s\S]*"current":true[\s\S]*\{\}\n?$/],
   ['/v1/sign-in-rules', /"role":"admin"[\s\S]*"role":"writer"[\s\S]*\n\[\]\n/],
-  ['$policy/checks', /"step":"iss","outcome":"failed"/],
+  ['$rule/checks', /"step":"iss","outcome":"failed"/],
   ['$url/v1/token', /^\{"error":"invalid_request"/],
   ['after=0&limit=2', /"type":"key\.created"/],
   ['text/event-stream', /^id: \d+\.[0-9a-f]{8}\nevent: \S+\ndata: \{/m],

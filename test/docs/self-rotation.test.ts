@@ -75,7 +75,7 @@ test('the page does what it says', async () => {
   expect(early.code).toBe(4)
   expect(early.stderr).toContain('did not exchange a token signed with')
   const next = join(service.folder, 'private.next.pem')
-  const { id: policyId } = JSON.parse(await inShell(block('trust-policies" -H')))
+  const { id: ruleId } = JSON.parse(await inShell(block('access-rules" -H')))
 
   const rotated = await run(service, 'pubring key rotate')
   expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(idPattern) })
@@ -92,7 +92,7 @@ test('the page does what it says', async () => {
     details: { introducedBy: old },
   })
   const events = JSON.parse((await run(admin, 'pubring events')).stdout)
-  const workload = { policyId, subject: old }
+  const workload = { ruleId, subject: old }
   expect(events.slice(-2)).toMatchObject([
     { type: 'token.exchanged', actor: { workload } },
     {
@@ -117,7 +117,7 @@ test('the page does what it says', async () => {
   expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('vouched') })
   for (const each of [old, kid, third]) expect((await read(each)).active).toBe(false)
 
-  await inShell(block('-X PATCH'), { POLICY: policyId })
+  await inShell(block('-X PATCH'), { RULE: ruleId })
   const refused = await run(service, 'pubring key rotate')
   expect(refused).toMatchObject({ code: 6, stdout: '' })
 })
@@ -125,7 +125,7 @@ test('the page does what it says', async () => {
 test('an RSA key gets a successor of its size', async () => {
   const old = await startKey(rsaKey(), 'RSA')
   renameSync(join(service.folder, 'private.next.pem'), join(service.folder, 'other.pem'))
-  await inShell(block('trust-policies" -H'))
+  await inShell(block('access-rules" -H'))
   const rotated = await run(service, 'pubring key rotate')
   expect(rotated.code, rotated.stderr).toBe(0)
   const { algorithm, details } = await read(rotated.stdout.trim())

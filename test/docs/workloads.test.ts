@@ -6,7 +6,7 @@ import { configureProxy } from '../../src/cli/connection/session.ts'
 import type { Event } from '../../src/contract/events.ts'
 import { openShell, type Ran, type Shell } from '../cli/support.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
-import { exchangeParameters, sendForm } from '../support/app/trust.ts'
+import { exchangeParameters, sendForm } from '../support/app/workloads.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { type Platforms, startPlatforms } from '../support/network/platforms.ts'
 
@@ -80,7 +80,7 @@ async function followPage(
   { add, identify }: { add: string; identify: () => Record<string, string> },
   workloadIs: { issuer: string; subject: string; source: string },
 ): Promise<void> {
-  const created = await run(admin, page.command('pubring trust-policy create'))
+  const created = await run(admin, page.command('pubring access-rule create'))
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) })
   const key = ecKey()
   workload.file('public.pem', key.publicKeyPem)
@@ -107,7 +107,7 @@ async function followPage(
   const apiKey = await exchange(env)
   const list = () => server.send('GET', `${path}/jwt-keys`, { headers: { 'x-api-key': apiKey } })
   expect((await list()).statusCode).toBe(200)
-  expect((await run(admin, page.command('pubring trust-policy update'))).code).toBe(0)
+  expect((await run(admin, page.command('pubring access-rule update'))).code).toBe(0)
   expect((await list()).statusCode).toBe(401)
   const refused = await run(workload, add, identify())
   expect(refused).toMatchObject({ code: 4, stdout: '' })
@@ -156,7 +156,7 @@ describe('GitHub Actions', () => {
   test('a private repository is named by its id', async () => {
     const ids = ['--condition', 'repository_id=74']
     const create = (...args: string[]) =>
-      admin.pubring(['trust-policy', 'create', '--project', 'payments', ...args])
+      admin.pubring(['access-rule', 'create', '--project', 'payments', ...args])
     const unknown = await create('--github', 'acme/secret')
     expect(unknown).toMatchObject({ code: 6, stdout: '' })
     expect(unknown.stderr).toMatch(/api\.github\.com answered 404[\s\S]*--condition repository_id=/)
@@ -165,7 +165,7 @@ describe('GitHub Actions', () => {
       repository_id: '74',
       ref: 'refs/heads/main',
     })
-    await admin.pubring(['trust-policy', 'delete', 'acme/secret'])
+    await admin.pubring(['access-rule', 'delete', 'acme/secret'])
   })
 })
 
@@ -180,7 +180,7 @@ describe('GitLab CI', () => {
   test('the page does what it says', async () => {
     const name = page.find(/id_tokens:\n {4}(\w+):/)
     const identify = () => job({ [name]: page.value('aud') })
-    await admin.pubring(['trust-policy', 'delete', 'acme/orders'])
+    await admin.pubring(['access-rule', 'delete', 'acme/orders'])
     await followPage(
       page,
       { add: page.command('pubring key add'), identify },
@@ -231,10 +231,10 @@ test('the page on Kubernetes does what it says', async () => {
     },
   )
 
-  // The other way of the page: the keys are in the policy.
+  // The other way of the page: the keys are in the rule.
   const saved = await platforms.fetch(page.find(/"jwks_uri": "(.*)"/))
   const jwks = admin.file('jwks.json', await saved.text())
-  const create = `${page.command('pubring trust-policy create')} --jwks-file ${jwks}`
+  const create = `${page.command('pubring access-rule create')} --jwks-file ${jwks}`
   expect((await run(admin, create)).code).toBe(0)
   const env = identify()
   const list = () => workload.pubring(['key', 'list'], { env })

@@ -21,7 +21,7 @@ const actors: Case[] = [
     {
       name: 'releases of acme/api',
       apiKeyId: newId(),
-      workload: { policyId: newId(), issuer, subject: 'repo:acme/api:ref:refs/heads/main' },
+      workload: { ruleId: newId(), issuer, subject: 'repo:acme/api:ref:refs/heads/main' },
     },
   ],
 ]

@@ -4,7 +4,8 @@ import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import type { ChangeOf, ChangeType, Origin } from '../../src/core/ledger/changes.ts'
-import type { ApiKeyRecord, TrustPolicyRecord } from '../../src/core/records.ts'
+import type { AccessRuleRecord, ApiKeyRecord } from '../../src/core/records.ts'
+import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createPersonSession, ruleRecord, sessionRecord } from '../support/store/sessions.ts'
 import {
@@ -14,7 +15,6 @@ import {
   origin,
   type TestStore,
 } from '../support/store/store.ts'
-import { exchangedKeyRecord, trustPolicyRecord } from '../support/store/trust-records.ts'
 
 let stored: TestStore
 let projectId: string
@@ -23,7 +23,7 @@ let other: ApiKeyRecord
 let sessionId: string
 let personId: string
 const rule = ruleRecord()
-let existing: TrustPolicyRecord
+let existing: AccessRuleRecord
 
 beforeAll(async () => {
   stored = await openTestStore()
@@ -36,8 +36,8 @@ beforeAll(async () => {
   const created = await createPersonSession(stored.store)
   sessionId = created.session.id
   personId = created.person.id
-  existing = policy()
-  await stored.store.commit({ type: 'trust_policy.create', origin: origin(), policy: existing })
+  existing = accessRule()
+  await stored.store.commit({ type: 'access_rule.create', origin: origin(), rule: existing })
 })
 afterAll(() => stored.dispose())
 
@@ -47,8 +47,8 @@ async function newApiKey(role: ApiKeyRecord['role']): Promise<ApiKeyRecord> {
   return apiKey
 }
 
-function policy(): TrustPolicyRecord {
-  return trustPolicyRecord({ projectId })
+function accessRule(): AccessRuleRecord {
+  return accessRuleRecord({ projectId })
 }
 
 function exposed() {
@@ -171,14 +171,14 @@ const changes: {
   }),
   'sign_in_rule.delete': (origin) => ({ type: 'sign_in_rule.delete', origin, id: rule.id }),
   'person.delete': (origin) => ({ type: 'person.delete', origin, id: personId }),
-  'trust_policy.create': (origin) => ({ type: 'trust_policy.create', origin, policy: policy() }),
-  'trust_policy.update': (origin) => ({
-    type: 'trust_policy.update',
+  'access_rule.create': (origin) => ({ type: 'access_rule.create', origin, rule: accessRule() }),
+  'access_rule.update': (origin) => ({
+    type: 'access_rule.update',
     origin,
     id: existing.id,
     patch: { active: false },
   }),
-  'trust_policy.delete': (origin) => ({ type: 'trust_policy.delete', origin, id: existing.id }),
+  'access_rule.delete': (origin) => ({ type: 'access_rule.delete', origin, id: existing.id }),
 }
 
 /** Everything that the changes above would alter. */
@@ -273,20 +273,20 @@ describe.each(losses)(
 )
 
 test.each([
-  ['deactivated', { type: 'trust_policy.update', patch: { active: false } }],
-  ['deleted', { type: 'trust_policy.delete' }],
+  ['deactivated', { type: 'access_rule.update', patch: { active: false } }],
+  ['deleted', { type: 'access_rule.delete' }],
 ] as const)(
-  'with an exchanged API key whose policy was %s after the request was admitted, nothing changes',
+  'with an exchanged API key whose access rule was %s after the request was admitted, nothing changes',
   async (_name, loss) => {
     const { store } = stored
-    const accepting = policy()
-    await store.commit({ type: 'trust_policy.create', origin: origin(), policy: accepting })
+    const accepting = accessRule()
+    await store.commit({ type: 'access_rule.create', origin: origin(), rule: accepting })
     const apiKey = exchangedKeyRecord(accepting)
     await store.commit({
       type: 'token.exchange',
       origin: origin(),
       apiKey,
-      policy: accepting,
+      rule: accepting,
       matched: [],
     })
     const credential = { type: 'exchanged_key', id: apiKey.id } as const

@@ -22,12 +22,12 @@ import type { ApiKeyRecord, ExchangedKeyRecord, KeyRecord } from '../../src/core
 import { systemClock } from '../../src/runtime/clock.ts'
 import { openLedgerReader, openStore } from '../../src/storage/open.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
+import { accessRuleRecord } from '../support/store/access-records.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createPersonSession, ruleRecord } from '../support/store/sessions.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { type TamperedRegistry, tamperings } from '../support/store/tamperings.ts'
-import { trustPolicyRecord } from '../support/store/trust-records.ts'
 
 let original: TestDatabase
 let registry: TamperedRegistry
@@ -73,13 +73,13 @@ beforeAll(async () => {
     id,
     patch: { active: false },
   })
-  const policy = trustPolicyRecord({ projectId })
-  await store.commit({ type: 'trust_policy.create', origin: origin(), policy })
+  const accessRule = accessRuleRecord({ projectId })
+  await store.commit({ type: 'access_rule.create', origin: origin(), rule: accessRule })
   const secret = newApiKeySecret()
   const exchanged: ExchangedKeyRecord = {
     ...{ id: newId(), digest: apiKeyDigest(secret), prefix: secret.slice(0, 16) },
-    ...{ policyId: policy.id, name: policy.name, role: 'writer', projectId },
-    ...{ issuer: policy.issuer, subject: 'orders' },
+    ...{ ruleId: accessRule.id, name: accessRule.name, role: 'writer', projectId },
+    ...{ issuer: accessRule.issuer, subject: 'orders' },
     createTime: origin().time,
     expireTime: '2099-01-02T03:04:05.678Z',
   }
@@ -87,7 +87,7 @@ beforeAll(async () => {
     type: 'token.exchange',
     origin: origin(),
     apiKey: exchanged,
-    policy,
+    rule: accessRule,
     matched: [['sub', 'orders']],
   })
   const { session } = await createPersonSession(store)
@@ -130,7 +130,7 @@ beforeAll(async () => {
     database: original,
     store: { events: async (ledgerId) => events.get(ledgerId) ?? [] },
     ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
-    ...{ policy, exchanged, session, rule, rotation },
+    ...{ accessRule, exchanged, session, rule, rotation },
     exposed: thumbprint,
   }
 })
@@ -171,8 +171,8 @@ async function unused() {
     const byDigest = await store.findApiKeyByDigest(apiKey.digest)
     expect(byDigest?.contradicted).toBe(apiKey.contradicted)
   }
-  for (const policy of await store.trustPolicies()) {
-    if (policy.contradicted) found.push(`trust_policy ${policy.id}`)
+  for (const accessRule of await store.accessRules()) {
+    if (accessRule.contradicted) found.push(`access_rule ${accessRule.id}`)
   }
   for (const session of await store.listSessions('all')) {
     if (session.contradicted) found.push(`session ${session.id}`)
@@ -253,8 +253,8 @@ const odd = ['{', 'null', '[[]]', `${'['.repeat(100_000)}${']'.repeat(100_000)}`
 describe('odd values in columns with JSON', () => {
   test.each([
     ['jwt_key', 'jwk'],
-    ['trust_policy', 'conditions'],
-    ['trust_policy', 'jwks'],
+    ['access_rule', 'conditions'],
+    ['access_rule', 'jwks'],
     ['sign_in_rule', 'conditions'],
     ['session', 'person'],
     ['event', 'changes'],

@@ -58,10 +58,10 @@ const testsOfPages: Record<string, { languages: string[]; test: string }> = {
 
 /** The commands that test/docs/workloads.test.ts runs, of each page the first that begins so. */
 const workloadCommands = [
-  'pubring trust-policy create',
+  'pubring access-rule create',
   'pubring key add',
   'pubring events',
-  'pubring trust-policy update',
+  'pubring access-rule update',
 ]
 
 /** The test that runs the block; undefined if it is marked. */

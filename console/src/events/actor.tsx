@@ -48,7 +48,7 @@ export function ActorDetails({ actor }: { actor: Actor }) {
     <>
       {identity && <CopyField label={`Issuer of the ${kind}`} value={identity.issuer} />}
       {identity && <CopyField label={`Subject of the ${kind}`} value={identity.subject} />}
-      {workload && <CopyField label="Id of the trust policy" value={workload.policyId} />}
+      {workload && <CopyField label="Id of the access rule" value={workload.ruleId} />}
       {apiKeyId && <CopyField label="Id of the API key that acted" value={apiKeyId} />}
     </>
   )

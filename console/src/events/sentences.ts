@@ -33,10 +33,10 @@ const typeLabels: Record<string, string> = {
   'sign_in_rule.updated': 'Sign-in rule changed',
   'sign_in_rule.deleted': 'Sign-in rule deleted',
   'person.deleted': 'Person erased',
-  'trust_policy.created': 'Trust policy created',
-  'trust_policy.updated': 'Trust policy changed',
-  'trust_policy.deleted': 'Trust policy deleted',
-  'trust_policy.recorded': 'Trust policy recorded as it is',
+  'access_rule.created': 'Access rule created',
+  'access_rule.updated': 'Access rule changed',
+  'access_rule.deleted': 'Access rule deleted',
+  'access_rule.recorded': 'Access rule recorded as it is',
   'token.exchanged': 'Token exchanged',
 }
 
@@ -62,7 +62,7 @@ const nouns: Record<string, string> = {
   session: 'session',
   sign_in_rule: 'sign-in rule',
   person: 'person',
-  trust_policy: 'trust policy',
+  access_rule: 'access rule',
 }
 
 /** The verb of an event by its type or, of most, by what happened to the subject. */

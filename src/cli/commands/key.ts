@@ -121,7 +121,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
     notes: [
       'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then lets the old key expire once its last token has.',
       'Stop it at any time with Ctrl-C. The server keeps the state: anyone resumes with --resume, on any machine. Without a terminal it stops before the signer must switch; resume it with --switched.',
-      'With --self, a service replaces its own key without an API key: it writes a new key pair next to FILE, which stays as it is, signs a request with the current key to register the new one, and waits. The project needs a trust policy for this, and must be named by its id. A writer must deactivate the old key.',
+      'With --self, a service replaces its own key without an API key: it writes a new key pair next to FILE, which stays as it is, signs a request with the current key to register the new one, and waits. The project needs an access rule for this, and must be named by its id. A writer must deactivate the old key.',
     ].join('\n\n'),
     examples: [
       'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',

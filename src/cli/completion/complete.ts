@@ -132,7 +132,7 @@ const lookUps: Readonly<Record<string, LookUp>> = {
     ])
   },
   'api-key': async (client) => (await client.apiKeys.list()).map(named),
-  policy: async (client) => (await client.trustPolicies.list()).map(named),
+  rule: async (client) => (await client.accessRules.list()).map(named),
 }
 
 function named({ name, id }: { name: string; id: string }): Value {

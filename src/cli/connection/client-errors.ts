@@ -112,7 +112,7 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   invalid_api_key: () =>
     'pubring login stores another one; on the database’s machine, pubring api-key create --admin creates one.',
   token_refused: ({ idToken }) =>
-    `The token says ${describeToken(idToken)}. An admin can see why it is refused: pubring trust-policy check POLICY < TOKEN. If several policies accept it, name one in PUBRING_TRUST_POLICY.`,
+    `The token says ${describeToken(idToken)}. An admin can see why it is refused: pubring access-rule check RULE < TOKEN. If several rules accept it, name one in PUBRING_ACCESS_RULE.`,
   invalid_session: () => 'pubring login signs in again.',
   recent_sign_in_required: () => 'pubring login --recent signs in again.',
   insufficient_role: ({ apiKeySource }) =>
@@ -138,7 +138,7 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   timeout: () => '--timeout 60s allows more time.',
 }
 
-/** What decides whether a trust policy accepts the token. */
+/** What decides whether an access rule accepts the token. */
 function describeToken({ claims: { iss, sub, aud, exp } = {} }: Partial<IdToken> = {}): string {
   const end = typeof exp === 'number' ? isoTime(exp * 1_000) : exp
   return JSON.stringify({ iss, sub, aud, exp: end })

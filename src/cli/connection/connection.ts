@@ -33,8 +33,8 @@ export interface Connection {
   idToken?: IdToken
   /** Where the API key comes from; undefined if there is none. */
   apiKeySource?: string
-  /** Id of the trust policy for the exchange, if one is named. */
-  trustPolicy?: string
+  /** Id of the access rule for the exchange, if one is named. */
+  accessRule?: string
   /** The profile whose API key it is, if that is renewed. */
   renewedProfile?: string
   project: string
@@ -78,7 +78,7 @@ export function resolveConnection(given: Environment, flags: ConnectionFlags): C
   // A profile's API key is only for the server of that profile.
   const isOther =
     profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url.value
-  const trustPolicy = readSetting(clientSettings.trustPolicy, env, undefined)
+  const accessRule = readSetting(clientSettings.accessRule, env, undefined)
   const found = findApiKey(isOther ? [fromFlags, fromVariables] : sources)
   const isRenewed = profile.renewalSecret !== undefined && found?.apiKey === profile.apiKey
   return {
@@ -87,7 +87,7 @@ export function resolveConnection(given: Environment, flags: ConnectionFlags): C
     urlSource: url.source,
     ...(found ?? findToken(env, url.value.replace(/\/v1$/, ''))),
     ...(isRenewed && profileName !== undefined ? { renewedProfile: profileName } : {}),
-    ...present({ trustPolicy }),
+    ...present({ accessRule }),
     project: project.value,
     projectSource: project.source,
     timeoutMs: resolveSetting('timeout', clientSettings.timeout, sources).value * 1_000,

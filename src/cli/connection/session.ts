@@ -55,7 +55,7 @@ export async function withConnection(
 }
 
 function createSession(terminal: Terminal, connection: Connection): Session {
-  const { url, timeoutMs, trustPolicy, renewedProfile } = connection
+  const { url, timeoutMs, accessRule, renewedProfile } = connection
   const credentials = credentialsOf(connection, terminal)
   const clock = createServerClock()
   const options: ClientOptions = {
@@ -69,7 +69,7 @@ function createSession(terminal: Terminal, connection: Connection): Session {
         ? clock.fetch
         : renewingFetch(terminal.env, renewedProfile, { url, send: clock.fetch }),
     userAgent: userAgent(),
-    ...present({ credentials, trustPolicy }),
+    ...present({ credentials, accessRule }),
   }
   return {
     ...connection,
@@ -117,7 +117,7 @@ export function selectProject(session: Session, project: string, projectSource: 
 }
 
 function missingApiKey({ url }: Connection, { env }: Terminal): CommandError {
-  const inPipelines = `A pipeline needs none where a trust policy accepts its tokens: GitHub Actions gives one to jobs with “permissions: id-token: write”, GitLab CI to those with “id_tokens: PUBRING_ID_TOKEN: aud: ${url}”.`
+  const inPipelines = `A pipeline needs none where an access rule accepts its tokens: GitHub Actions gives one to jobs with “permissions: id-token: write”, GitLab CI to those with “id_tokens: PUBRING_ID_TOKEN: aud: ${url}”.`
   return new CommandError('unauthorized', `No API key for ${url} is set.`, {
     code: 'missing_api_key',
     hints: [

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { Conditions, conditionsPatch } from '../access-rules/conditions.ts'
 import { RoleName } from '../api-keys.ts'
 import {
   component,
@@ -11,7 +12,6 @@ import {
   Uuid,
 } from '../common.ts'
 import { Type } from '../schema.ts'
-import { Conditions, conditionsPatch } from '../trust/conditions.ts'
 
 const issuer = text('The OpenID provider whose claims are compared.', 'https://id.example.com')
 

@@ -1,5 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
+import { compareClaims } from '../access-rules/conditions.ts'
 import type { Store } from '../context.ts'
 import { isActive } from '../expiry.ts'
 import { findByKid } from '../keys/kids.ts'
@@ -13,7 +14,6 @@ import type {
   WorkloadKeyRecord,
 } from '../records.ts'
 import { isoTime } from '../times.ts'
-import { compareClaims } from '../trust/conditions.ts'
 import type { Credential, Grant } from './grants.ts'
 
 /** The holder of a credential, as the store had it at one time. */
@@ -34,7 +34,7 @@ export interface Caller {
 /** A key that vouches for another one, which its API key may register. */
 export interface Voucher {
   keyId: string
-  policyId: string
+  ruleId: string
   /** RFC 7638 thumbprint. */
   successor: string
   /** Of the project, when the key was seen active. */
@@ -106,7 +106,7 @@ function sessionEnd({ expireTime, lastUseTime }: SessionRecord): string {
 }
 
 /**
- * The workload that exchanged a token for an API key, which is deleted when its policy changes. Throws
+ * The workload that exchanged a token for an API key, which is deleted when its access rule changes. Throws
  * `invalid_api_key` also if the key that vouches for a successor is no longer active.
  */
 async function readWorkloadCaller(
@@ -114,7 +114,7 @@ async function readWorkloadCaller(
   workload: WorkloadKeyRecord,
   time: string,
 ): Promise<Caller> {
-  const { expireTime, successor, subject, policyId, projectId: ledgerId = '' } = workload
+  const { expireTime, successor, subject, ruleId, projectId: ledgerId = '' } = workload
   const caller = { grants: [grantOf(workload)], expireTime, workload }
   if (successor === undefined) return caller
   const keySet = await reads.keySet(ledgerId)
@@ -124,7 +124,7 @@ async function readWorkloadCaller(
   return {
     ...caller,
     expireTime: end,
-    voucher: { keyId: key.id, policyId, successor, head: { ledgerId, hash: keySet.head } },
+    voucher: { keyId: key.id, ruleId, successor, head: { ledgerId, hash: keySet.head } },
   }
 }
 
@@ -139,7 +139,7 @@ export async function readExchangedKeyCaller(
 ): Promise<Caller> {
   if (key === undefined || key.expireTime <= time) throw invalidApiKey()
   if (key.role !== 'session') return readWorkloadCaller(reads, key, time)
-  const session = await reads.findSession(key.policyId)
+  const session = await reads.findSession(key.ruleId)
   const caller = await readSessionCaller(reads, session, time)
   const [end = key.expireTime] = [key.expireTime, caller.expireTime ?? []].flat().sort()
   return { ...caller, expireTime: end }
@@ -147,8 +147,8 @@ export async function readExchangedKeyCaller(
 
 /** For the events of its changes. */
 export function workloadOf(key: WorkloadKeyRecord): Actor {
-  const { id, name, policyId, issuer, subject } = key
-  return { name, apiKeyId: id, workload: { policyId, issuer, subject } }
+  const { id, name, ruleId, issuer, subject } = key
+  return { name, apiKeyId: id, workload: { ruleId, issuer, subject } }
 }
 
 export function grantOf({ role, projectId }: Pick<ApiKeyRecord, 'role' | 'projectId'>): Grant {

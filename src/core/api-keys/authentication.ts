@@ -32,7 +32,7 @@ export function namesSession(header: string | undefined): boolean {
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
 /**
- * Every change to an API key, a session or a sign-in rule, and to a trust policy, which deletes the API
+ * Every change to an API key, a session or a sign-in rule, and to an access rule, which deletes the API
  * keys exchanged under it, is an event of the system ledger, so a cached caller is valid while that
  * ledger's head is the same, and that of the project whose key vouched for the caller: revocation,
  * demotion and expiry take effect with the next request, on every replica. The head is read before the
@@ -121,8 +121,8 @@ export function identityOf({
     return {
       credential: { type: 'exchanged_key', id: workload.id },
       holder: { apiKeyId: workload.id },
-      // Shared by all that are exchanged under a policy, so that exchanging more gains nothing.
-      callerId: workload.policyId,
+      // Shared by all that are exchanged under a rule, so that exchanging more gains nothing.
+      callerId: workload.ruleId,
       actor: workloadOf(workload),
     }
   }

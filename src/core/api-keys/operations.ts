@@ -102,7 +102,7 @@ export async function getOwnApiKey(context: Context, principal: Principal): Prom
   }
   const key = await store.findExchangedKey(id)
   if (key === undefined || key.role === 'session') throw notFound('api_key_not_found')
-  const { policyId: _policyId, issuer: _issuer, subject: _subject, ...members } = key
+  const { ruleId: _ruleId, issuer: _issuer, subject: _subject, ...members } = key
   return toApiKey({ ...members, enabled: true }, now(clock))
 }
 

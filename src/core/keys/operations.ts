@@ -13,7 +13,7 @@ import { collectFaults, notFound, rejection, type Submitted } from '../faults.ts
 import { parseLabel } from '../labels.ts'
 import type { KeyLimits, KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
-import { requireProof } from '../trust/possession.ts'
+import { requireProof } from '../token-exchange/possession.ts'
 import { rejectPrivateKeys } from './intake.ts'
 import { convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'

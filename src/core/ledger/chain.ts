@@ -5,7 +5,7 @@ import { present } from '../../runtime/present.ts'
 /** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
 export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 
-/** The ledger of token exchanges under trust policies for all projects, and of API keys of sessions. */
+/** The ledger of token exchanges under access rules for all projects, and of API keys of sessions. */
 export const exchangeLedgerId = '00000000-0000-0000-0000-000000000001'
 
 export const eventTypes = [
@@ -38,10 +38,10 @@ export const eventTypes = [
   'sign_in_rule.deleted',
   'sign_in_rule.recorded',
   'person.deleted',
-  'trust_policy.created',
-  'trust_policy.updated',
-  'trust_policy.deleted',
-  'trust_policy.recorded',
+  'access_rule.created',
+  'access_rule.updated',
+  'access_rule.deleted',
+  'access_rule.recorded',
   'token.exchanged',
 ] as const
 
@@ -53,7 +53,7 @@ export type SubjectType =
   | 'key'
   | 'rotation'
   | 'api_key'
-  | 'trust_policy'
+  | 'access_rule'
   | 'session'
   | 'sign_in_rule'
   | 'person'
@@ -63,7 +63,7 @@ export type SubjectType =
 /** Who made a change. Without `apiKeyId`, `user` or `workload` it is Pubring or a command on the server. */
 export interface Actor {
   /**
-   * Name of the API key, trust policy or command. That of a person is looked up when the event is
+   * Name of the API key, access rule or command. That of a person is looked up when the event is
    * read, and not hashed, so that the chain holds no personal data.
    */
   name: string
@@ -71,7 +71,7 @@ export interface Actor {
   /** A person, as the OpenID provider identifies them. */
   user?: { issuer: string; subject: string; sessionId: string }
   /** The workload that exchanged a token for the API key. */
-  workload?: { policyId: string; issuer: string; subject: string }
+  workload?: { ruleId: string; issuer: string; subject: string }
 }
 
 export type EventValue = string | number | boolean

@@ -1,15 +1,16 @@
+import type { ClaimValue } from '../../contract/access-rules/conditions.ts'
+import type { AccessRuleUpdate } from '../../contract/access-rules/rules.ts'
 import type { ApiKeyUpdate } from '../../contract/api-keys.ts'
 import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
 import type { RotationUpdate } from '../../contract/rotations.ts'
 import type { SignInRuleUpdate } from '../../contract/sign-in/rules.ts'
-import type { ClaimValue } from '../../contract/trust/conditions.ts'
-import type { TrustPolicyUpdate } from '../../contract/trust/policies.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Access, Credential } from '../access/grants.ts'
 import type { LogTile, LogTree, NewLogEntry } from '../log/records.ts'
 import type {
+  AccessRuleRecord,
   ApiKeyRecord,
   ExchangedKeyRecord,
   KeyRecord,
@@ -18,7 +19,6 @@ import type {
   RecordReference,
   SessionRecord,
   SignInRuleRecord,
-  TrustPolicyRecord,
 } from '../records.ts'
 import type { Actor } from './chain.ts'
 
@@ -244,9 +244,9 @@ export type Change =
   | RecordUpdate<'sign_in_rule', SignInRuleUpdate>
   | RecordDeletion<'sign_in_rule'>
   | { type: 'person.delete'; origin: Origin; id: string }
-  | { type: 'trust_policy.create'; origin: Origin; policy: TrustPolicyRecord }
-  | RecordUpdate<'trust_policy', TrustPolicyUpdate>
-  | RecordDeletion<'trust_policy'>
+  | { type: 'access_rule.create'; origin: Origin; rule: AccessRuleRecord }
+  | RecordUpdate<'access_rule', AccessRuleUpdate>
+  | RecordDeletion<'access_rule'>
   | {
       type: 'token.exchange'
       origin: Origin
@@ -255,7 +255,7 @@ export type Change =
        * As it was when it accepted the token; the change is refused if it no longer is. Absent for an
        * API key of a session, which authorizes the change.
        */
-      policy?: TrustPolicyRecord
+      rule?: AccessRuleRecord
       matched: [claim: string, value: ClaimValue][]
       once?: TokenUse
     }
@@ -290,8 +290,8 @@ interface Results {
   'session.end': number
   'sign_in_rule.create': SignInRuleRecord
   'sign_in_rule.update': SignInRuleRecord
-  'trust_policy.create': TrustPolicyRecord
-  'trust_policy.update': TrustPolicyRecord
+  'access_rule.create': AccessRuleRecord
+  'access_rule.update': AccessRuleRecord
 }
 
 /** The result of each change, once it is durable. */

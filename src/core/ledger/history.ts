@@ -4,7 +4,7 @@ import type { EventType, LedgerEvent } from './chain.ts'
 export interface EventFilter {
   types?: readonly EventType[]
   /**
-   * Of API keys, sessions and trust policies the id; of API keys, commands and people the name; of
+   * Of API keys, sessions and access rules the id; of API keys, commands and people the name; of
    * people also, as of workloads, the subject.
    */
   actor?: string

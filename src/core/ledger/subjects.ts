@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { isIntact } from '../damaged-keys.ts'
 import type {
+  AccessRuleRecord,
   ApiKeyRecord,
   ExchangedKeyRecord,
   KeyRecord,
@@ -8,7 +9,6 @@ import type {
   RotationRecord,
   SessionRecord,
   SignInRuleRecord,
-  TrustPolicyRecord,
 } from '../records.ts'
 import {
   type EventChanges,
@@ -27,7 +27,7 @@ export interface SubjectRows {
   api_key: ApiKeyRecord
   session: SessionRecord
   sign_in_rule: SignInRuleRecord
-  trust_policy: TrustPolicyRecord
+  access_rule: AccessRuleRecord
   exchanged_key: ExchangedKeyRecord
   published_kid: { kid: string; thumbprint: string }
   blocked_fingerprint: { fingerprint: string }
@@ -147,27 +147,26 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     }),
     stored: ({ contradicted: _contradicted, ...rule }) => rule,
   },
-  trust_policy: {
+  access_rule: {
     ledger: 'system',
-    effects: effectsOf('trust_policy'),
+    effects: effectsOf('access_rule'),
     id: ({ id }) => id,
-    members: ({ jwks, conditions, enabled, ...policy }) => ({
-      name: policy.name,
-      issuer: policy.issuer,
-      keySource: policy.keySource,
-      jwksUri: policy.jwksUri,
+    members: ({ jwks, conditions, enabled, ...rule }) => ({
+      name: rule.name,
+      issuer: rule.issuer,
+      keySource: rule.keySource,
+      jwksUri: rule.jwksUri,
       // The ledger holds no key material.
       jwksSha256: jwks && hash('sha256', JSON.stringify(jwks)),
-      audience: policy.audience,
+      audience: rule.audience,
       conditions: JSON.stringify(conditions),
-      role: policy.role,
-      projectId: policy.projectId,
-      singleUse: policy.singleUse,
-      maxLifetime: policy.maxLifetime,
+      role: rule.role,
+      projectId: rule.projectId,
+      singleUse: rule.singleUse,
+      maxLifetime: rule.maxLifetime,
       active: enabled,
     }),
-    stored: ({ contradicted: _contradicted, lastExchangeTime: _lastExchangeTime, ...policy }) =>
-      policy,
+    stored: ({ contradicted: _contradicted, lastExchangeTime: _lastExchangeTime, ...rule }) => rule,
   },
   exchanged_key: {
     ledger: 'project',

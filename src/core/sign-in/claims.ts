@@ -1,10 +1,10 @@
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
+import { isPlain } from '../access-rules/conditions.ts'
 import { newId } from '../ids.ts'
 import { containsPrivateKey, parseLabel } from '../labels.ts'
 import type { PersonRecord } from '../records.ts'
 import { redact } from '../redaction.ts'
-import { isPlain } from '../trust/conditions.ts'
 import type { Identity } from './provider.ts'
 
 /** Of the claims that are stored with a session, as JSON. */

@@ -125,7 +125,7 @@ async function issueKey(
       id: newId(),
       digest: apiKeyDigest(secret),
       prefix: secretPrefix(secret),
-      policyId: id,
+      ruleId: id,
       name: '',
       role: 'session',
       issuer: '',

@@ -7,7 +7,7 @@ import { isObject } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
 import type { Clock, OidcConfig } from '../context.ts'
 import { isoTime } from '../times.ts'
-import { tokenDigest } from '../trust/exchange.ts'
+import { tokenDigest } from '../token-exchange/exchange.ts'
 
 /** How long the metadata of the provider is used before it is read again. */
 const metadataMs = 3_600_000

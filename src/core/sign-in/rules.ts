@@ -1,13 +1,19 @@
+import type { ClaimValue, Conditions } from '../../contract/access-rules/conditions.ts'
 import type {
   SignInRule,
   SignInRuleCreate,
   SignInRuleUpdate,
 } from '../../contract/sign-in/rules.ts'
-import type { ClaimValue, Conditions } from '../../contract/trust/conditions.ts'
 import { invalidField } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
+import {
+  isPlain,
+  mergeConditions,
+  prefixOf,
+  requireConditions,
+} from '../access-rules/conditions.ts'
 import type { Context } from '../context.ts'
 import { collectFaults, notFound, type Submitted } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
@@ -15,7 +21,6 @@ import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
 import { changeOf, deletionOf } from '../managed-records.ts'
 import type { RecordReference, SignInRuleRecord } from '../records.ts'
-import { isPlain, mergeConditions, prefixOf, requireConditions } from '../trust/conditions.ts'
 
 export function toSignInRule({
   enabled,

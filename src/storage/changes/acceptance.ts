@@ -68,7 +68,7 @@ function recordedGrants(rows: LedgerRows): NewEvent[] {
     ...rows.api_key.map((row) => recordedEvent('api_key', row)),
     ...rows.session.map((row) => recordedEvent('session', row)),
     ...rows.sign_in_rule.map((row) => recordedEvent('sign_in_rule', row)),
-    ...rows.trust_policy.map((row) => recordedEvent('trust_policy', row)),
+    ...rows.access_rule.map((row) => recordedEvent('access_rule', row)),
   ]
 }
 

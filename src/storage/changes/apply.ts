@@ -1,6 +1,7 @@
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
 import type { Db } from '../schema.ts'
 import { acceptLedger } from './acceptance.ts'
+import { createAccessRule, deleteAccessRule, updateAccessRule } from './access-rules.ts'
 import { createApiKey, deleteApiKey, touchCredentials, updateApiKey } from './api-keys.ts'
 import { passAudit, reportWeakness } from './audits.ts'
 import { writeAndUndo } from './fingerprints.ts'
@@ -18,8 +19,7 @@ import {
 } from './rotations/rotations.ts'
 import { createSignInRule, deleteSignInRule, updateSignInRule } from './sign-in/rules.ts'
 import { createSession, deletePerson, endSessions } from './sign-in/sessions.ts'
-import { createTrustPolicy, deleteTrustPolicy, updateTrustPolicy } from './trust/policies.ts'
-import { exchangeToken, forgetTokens } from './trust/token-exchange.ts'
+import { exchangeToken, forgetTokens } from './token-exchange.ts'
 
 type Appliers = {
   [T in ChangeType]: (db: Db, change: ChangeOf<T>) => Promise<Outcome<ChangeResults[T]>>
@@ -54,9 +54,9 @@ const appliers: Appliers = {
   'sign_in_rule.update': updateSignInRule,
   'sign_in_rule.delete': deleteSignInRule,
   'person.delete': deletePerson,
-  'trust_policy.create': createTrustPolicy,
-  'trust_policy.update': updateTrustPolicy,
-  'trust_policy.delete': deleteTrustPolicy,
+  'access_rule.create': createAccessRule,
+  'access_rule.update': updateAccessRule,
+  'access_rule.delete': deleteAccessRule,
   'token.exchange': exchangeToken,
   'token.forget': forgetTokens,
   'storage.try': writeAndUndo,

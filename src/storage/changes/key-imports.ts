@@ -7,14 +7,14 @@ import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, ImportResult, KeyToImport } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { KeyRecord } from '../../core/records.ts'
-import { requireSuccessor } from '../../core/trust/faults.ts'
+import { requireSuccessor } from '../../core/token-exchange/faults.ts'
 import { hasKey, keyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { chunked, insertion, pipeline, statement } from '../statements.ts'
 import { lockFingerprints } from './fingerprints.ts'
 import { appendEvents, eventAbout, lockProjectLedger, type NewEvent } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
-import { markUsed } from './trust/token-exchange.ts'
+import { markUsed } from './token-exchange.ts'
 
 const insertKeys = insertion('jwt_key')
 

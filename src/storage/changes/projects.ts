@@ -8,6 +8,7 @@ import { latest } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
 import { projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
+import { deleteBoundAccessRules } from './access-rules.ts'
 import { deleteBoundApiKeys } from './api-keys.ts'
 import {
   appendEvents,
@@ -19,7 +20,6 @@ import {
 } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { deleteBoundSignInRules } from './sign-in/rules.ts'
-import { deleteBoundTrustPolicies } from './trust/policies.ts'
 
 export async function createProject(
   db: Db,
@@ -93,7 +93,7 @@ export async function deleteProject(
   await appendToBoth(db, ledger, origin, { type: 'project.deleted', changes })
   await deleteBoundApiKeys(db, projectId, origin)
   await deleteBoundSignInRules(db, projectId, origin)
-  await deleteBoundTrustPolicies(db, projectId, origin)
+  await deleteBoundAccessRules(db, projectId, origin)
   return { result: undefined, changed: true }
 }
 

@@ -108,7 +108,7 @@ const tables: Record<string, Record<string, ColumnType>> = {
     create_time: 'text',
     update_time: 'text',
   },
-  trust_policy: {
+  access_rule: {
     id: 'key text',
     name: 'text',
     issuer: 'text',
@@ -130,7 +130,7 @@ const tables: Record<string, Record<string, ColumnType>> = {
     id: 'key text',
     digest: 'unique text',
     prefix: 'text',
-    policy_id: 'text',
+    rule_id: 'text',
     name: 'text',
     role: 'text',
     project_id: 'nullable text',
@@ -167,7 +167,7 @@ const indexes: Record<string, BuildIndex> = {
   jwt_key_census: (index) => index.on('jwt_key').columns(['algorithm', 'enabled', 'expire_time']),
   person_identity: (index) => index.on('person').columns(['subject', 'issuer']).unique(),
   session_person: (index) => index.on('session').column('person_id'),
-  exchanged_key_policy: (index) => index.on('exchanged_key').column('policy_id'),
+  exchanged_key_policy: (index) => index.on('exchanged_key').column('rule_id'),
   exchanged_key_expiry: (index) => index.on('exchanged_key').column('expire_time'),
   used_token_expiry: (index) => index.on('used_token').column('expire_time'),
   log_entry_ledger: (index) => index.on('log_entry').columns(['ledger_id', 'position']),

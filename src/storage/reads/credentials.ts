@@ -28,7 +28,7 @@ const allSignInRules = statement((db) => signInRules.rows(db).orderBy('id'))
 /** The queries of what identifies callers, and of the rules that give them roles. */
 export function createCredentialReads(
   db: Db,
-  { apiKeys, exchangedKeys, sessions, signInRules, trustPolicies }: CheckedTables,
+  { apiKeys, exchangedKeys, sessions, signInRules, accessRules }: CheckedTables,
 ) {
   const apiKey = createDigestLoader(async (digests) =>
     (await apiKeysByDigest(db, { digests })).map(apiKeys.check),
@@ -42,7 +42,7 @@ export function createCredentialReads(
   return {
     findExchangedKeyByDigest: async (digest) => uncontradicted(await exchangedKey(digest)),
     findExchangedKey: async (id) => uncontradicted(await exchangedKeys.find(db, id)),
-    trustPolicies: () => trustPolicies.read(db, (all) => all.orderBy('id')),
+    accessRules: () => accessRules.read(db, (all) => all.orderBy('id')),
     findApiKeyByDigest: apiKey,
     findApiKey: (id) => apiKeys.find(db, id),
     listApiKeys: (projects) =>

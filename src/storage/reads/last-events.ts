@@ -12,6 +12,7 @@ import type { ProjectRecord } from '../../core/records.ts'
 import { storageUnavailable } from '../../core/storage-faults.ts'
 import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import {
+  accessRuleFromRow,
   apiKeyFromRow,
   exchangedKeyFromRow,
   keyFromRow,
@@ -19,7 +20,6 @@ import {
   rotationFromRow,
   sessionFromRow,
   signInRuleFromRow,
-  trustPolicyFromRow,
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type TableName, type Tables } from '../schema.ts'
 import { locked, statement } from '../statements.ts'
@@ -172,13 +172,7 @@ export function checkedTables(note?: NoteRow) {
       signInRuleFromRow,
       note,
     ),
-    trustPolicies: checkedTable(
-      'trust_policy',
-      'trust_policy',
-      systemLedger,
-      trustPolicyFromRow,
-      note,
-    ),
+    accessRules: checkedTable('access_rule', 'access_rule', systemLedger, accessRuleFromRow, note),
     exchangedKeys: checkedTable(
       'exchanged_key',
       'exchanged_key',
@@ -196,7 +190,7 @@ export const {
   apiKeys,
   sessions,
   signInRules,
-  trustPolicies,
+  accessRules,
   exchangedKeys,
 } = checkedTables()
 

@@ -8,6 +8,7 @@ import type { Db, Tables } from '../schema.ts'
 import { inChunks } from '../statements.ts'
 import { readEventRows } from './events.ts'
 import {
+  accessRules,
   apiKeys,
   exchangedKeys,
   hasValidChanges,
@@ -16,7 +17,6 @@ import {
   rotations,
   sessions,
   signInRules,
-  trustPolicies,
 } from './last-events.ts'
 
 /** The ledgers of a database. */
@@ -80,7 +80,7 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
     api_key: isSystem ? await apiKeys.readUnchecked(db) : [],
     session: isSystem ? await sessions.readUnchecked(db) : [],
     sign_in_rule: isSystem ? await signInRules.readUnchecked(db) : [],
-    trust_policy: isSystem ? await trustPolicies.readUnchecked(db) : [],
+    access_rule: isSystem ? await accessRules.readUnchecked(db) : [],
     exchanged_key: exchanged.filter(({ contradicted }) => contradicted),
     published_kid: await inChunks(idsOf('published_kid'), (kids) =>
       publishedKids.where('project_id', '=', ledgerId).where('kid', 'in', kids).execute(),

@@ -101,12 +101,12 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /v1/sign-in-rules/{id}': ['unbound admin', 404, 'sign_in_rule_not_found'],
   'PATCH /v1/sign-in-rules/{id}': ['unbound admin', 400, 'invalid_json'],
   'DELETE /v1/sign-in-rules/{id}': ['unbound admin', 404, 'sign_in_rule_not_found'],
-  'GET /v1/trust-policies': ['unbound admin', 200],
-  'POST /v1/trust-policies': ['unbound admin', 400, 'invalid_json'],
-  'GET /v1/trust-policies/{id}': ['unbound admin', 404, 'trust_policy_not_found'],
-  'PATCH /v1/trust-policies/{id}': ['unbound admin', 400, 'invalid_json'],
-  'DELETE /v1/trust-policies/{id}': ['unbound admin', 404, 'trust_policy_not_found'],
-  'POST /v1/trust-policies/{id}/checks': ['unbound admin', 400, 'invalid_json'],
+  'GET /v1/access-rules': ['unbound admin', 200],
+  'POST /v1/access-rules': ['unbound admin', 400, 'invalid_json'],
+  'GET /v1/access-rules/{id}': ['unbound admin', 404, 'access_rule_not_found'],
+  'PATCH /v1/access-rules/{id}': ['unbound admin', 400, 'invalid_json'],
+  'DELETE /v1/access-rules/{id}': ['unbound admin', 404, 'access_rule_not_found'],
+  'POST /v1/access-rules/{id}/checks': ['unbound admin', 400, 'invalid_json'],
   // Its body is a form, and its errors are those of OAuth.
   'POST /v1/token': ['public', 400],
 }

@@ -414,11 +414,11 @@ describe('without a recent sign-in', () => {
       ],
     ],
     [
-      'no trust policy for all projects is created',
+      'no access rule for all projects is created',
       async () => {
         const source = { issuer: 'https://ci.example.com', conditions: { sub: 'deploy' } }
         const body = { name: 'n', ...source, role: 'registrar', allProjects: true }
-        return ['POST', '/v1/trust-policies', body]
+        return ['POST', '/v1/access-rules', body]
       },
     ],
     [

@@ -29,8 +29,8 @@ const keyBody = (publicKeyPem = ecKey().publicKeyPem) => ({
   publicKeyPem,
 })
 
-const policies = '/v1/trust-policies'
-const policyBody = {
+const accessRules = '/v1/access-rules'
+const ruleBody = {
   name: 'n',
   issuer: 'https://issuer.test',
   conditions: { sub: 'orders' },
@@ -66,7 +66,7 @@ type Unrequested =
   // Of scheduled steps: `test/http/rotations/scheduled-steps.test.ts`.
   | 'rotation.step'
   | 'rotation.wait'
-  // Its actor is the workload: `test/http/trust/token-exchange.test.ts`.
+  // Its actor is the workload: `test/http/token-exchange/token-exchange.test.ts`.
   | 'token.exchange'
 
 /** Every change there is, done by a request: a new one does not compile until it is here. */
@@ -190,7 +190,7 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
     }
   },
   'sign_in_rule.create': async () => async () => {
-    const answer = await server.send('POST', '/v1/sign-in-rules', { body: ruleBody })
+    const answer = await server.send('POST', '/v1/sign-in-rules', { body: signInRuleBody })
     return {
       answer,
       events: inSystem(answer.json().id, 'sign_in_rule.created', 'sign_in_rule'),
@@ -226,33 +226,33 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
       }
     }
   },
-  'trust_policy.create': async () => async () => {
-    const answer = await server.send('POST', policies, { body: policyBody })
-    return { answer, events: inSystem(answer.json().id, 'trust_policy.created', 'trust_policy') }
+  'access_rule.create': async () => async () => {
+    const answer = await server.send('POST', accessRules, { body: ruleBody })
+    return { answer, events: inSystem(answer.json().id, 'access_rule.created', 'access_rule') }
   },
-  'trust_policy.update': async () => {
-    const { id } = await made(policies, policyBody)
+  'access_rule.update': async () => {
+    const { id } = await made(accessRules, ruleBody)
     return async () => {
-      const answer = await server.send('PATCH', `${policies}/${id}`, { body: { active: false } })
-      return { answer, events: inSystem(id, 'trust_policy.updated', 'trust_policy') }
+      const answer = await server.send('PATCH', `${accessRules}/${id}`, { body: { active: false } })
+      return { answer, events: inSystem(id, 'access_rule.updated', 'access_rule') }
     }
   },
-  'trust_policy.delete': async () => {
-    const { id } = await made(policies, policyBody)
+  'access_rule.delete': async () => {
+    const { id } = await made(accessRules, ruleBody)
     return async () => {
-      const answer = await server.send('DELETE', `${policies}/${id}`)
-      return { answer, events: inSystem(id, 'trust_policy.deleted', 'trust_policy') }
+      const answer = await server.send('DELETE', `${accessRules}/${id}`)
+      return { answer, events: inSystem(id, 'access_rule.deleted', 'access_rule') }
     }
   },
 }
 
-const ruleBody = {
+const signInRuleBody = {
   name: 'n',
   issuer: 'https://id.example.com',
   conditions: { groups: 'platform' },
   role: 'reader',
 }
-const newRule = () => made('/v1/sign-in-rules', ruleBody)
+const newRule = () => made('/v1/sign-in-rules', signInRuleBody)
 
 const rotations = '/v1/projects/payments/rotations'
 const twoKeys = async () => ({

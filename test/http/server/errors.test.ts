@@ -55,7 +55,7 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   session_not_found: () => server.send('DELETE', `/v1/sessions/${server.project.id}`),
   person_not_found: () => server.send('DELETE', `/v1/people/${server.project.id}`),
   sign_in_rule_not_found: () => get(`/v1/sign-in-rules/${server.project.id}`),
-  trust_policy_not_found: () => get(`/v1/trust-policies/${server.project.id}`),
+  access_rule_not_found: () => get(`/v1/access-rules/${server.project.id}`),
   last_admin_api_key: async () => {
     const { id } = (await get('/v1/api-keys/self')).json()
     return server.send('DELETE', `/v1/api-keys/${id}`)

@@ -314,7 +314,7 @@ describe('attacks', () => {
   test('an API key that was inserted, or given another session, gives no access', async () => {
     const { apiKey } = await loggedIn(await signedIn())
     const sessions = await server.context.store.listSessions('all')
-    await server.database.execute('update exchanged_key set policy_id = ?', sessions[0]?.id ?? '')
+    await server.database.execute('update exchanged_key set rule_id = ?', sessions[0]?.id ?? '')
     expect(await statusOf(apiKey, replica)).toBe(401)
   })
 })

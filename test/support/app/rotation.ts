@@ -1,13 +1,13 @@
 import { createPublicKey, type KeyObject, randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { expect } from 'vitest'
+import type { AccessRule } from '../../../src/contract/access-rules/rules.ts'
 import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
-import type { TrustPolicy } from '../../../src/contract/trust/policies.ts'
 import type { CoreConfig } from '../../../src/core/context.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import { publicUrl, startApp, type TestApp } from './app.ts'
 import { type TestClock, testClock } from './clock.ts'
-import { exchangeParameters, policiesUrl, sendForm } from './trust.ts'
+import { accessRulesUrl, exchangeParameters, sendForm } from './workloads.ts'
 
 export interface RotatedKey {
   algorithm: Algorithm
@@ -25,8 +25,8 @@ export interface RotationApp extends TestApp {
   clock: TestClock
   keysUrl: string
   issuer: string
-  /** Creates the policy by which keys of the project vouch, with these differences. */
-  policy(members?: object): Promise<TrustPolicy>
+  /** Creates the rule by which keys of the project vouch, with these differences. */
+  rule(members?: object): Promise<AccessRule>
   /** Registers a new key as the admin. */
   registered(members?: object, algorithm?: Algorithm): Promise<RegisteredKey>
   /** A rotation token that `key` signs for the successor, with these differences. */
@@ -48,7 +48,7 @@ export async function newRotatedKey(algorithm: Algorithm = 'ES256'): Promise<Rot
   return { algorithm, publicKeyPem, privateKey, jkt: await calculateJwkThumbprint(jwk as object) }
 }
 
-/** An application whose project `payments` lets its keys vouch once `policy` was called. */
+/** An application whose project `payments` lets its keys vouch once `rule` was called. */
 export async function startRotationApp(config: Partial<CoreConfig> = {}): Promise<RotationApp> {
   const clock = testClock()
   const app = await startApp({ clock, config, http: { refusalDelayMs: 0 } })
@@ -59,7 +59,7 @@ export async function startRotationApp(config: Partial<CoreConfig> = {}): Promis
     clock,
     keysUrl,
     issuer,
-    async policy(members = {}) {
+    async rule(members = {}) {
       const body = {
         name: 'orders rotates itself',
         issuer,
@@ -69,7 +69,7 @@ export async function startRotationApp(config: Partial<CoreConfig> = {}): Promis
         project: 'payments',
         ...members,
       }
-      const response = await app.send('POST', policiesUrl, { body })
+      const response = await app.send('POST', accessRulesUrl, { body })
       expect(response.statusCode, response.body).toBe(201)
       return response.json()
     },

@@ -23,7 +23,7 @@ export interface TestIssuer {
   pages: Map<string, RequestListener>
   /** Replaces its key; the old one is no longer served. */
   rotate(): void
-  /** Claims of a token for this registry that its policies accept, with these differences. */
+  /** Claims of a token for this registry that its rules accept, with these differences. */
   claims(members?: object): Record<string, unknown>
   /** A token of these claims, with these differences in its header. */
   token(members?: object, header?: object): string

@@ -4,7 +4,7 @@ import process from 'node:process'
 import chromium from '@sparticuz/chromium'
 
 const sources =
-  'console/{index.html,vite.config.ts,public/*,src/**/*.*},client/src/**/*.ts,src/{intake/secrets,contract/trust}/*.ts'
+  'console/{index.html,vite.config.ts,public/*,src/**/*.*},client/src/**/*.ts,src/{intake/secrets,contract/access-rules}/*.ts'
 const modified = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 /** Builds the console if its sources are newer, and unpacks Chromium before workers need it. */

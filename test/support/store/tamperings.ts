@@ -1,12 +1,12 @@
 import type { Store } from '../../../src/core/context.ts'
 import { type EventContent, eventHash } from '../../../src/core/ledger/chain.ts'
 import type {
+  AccessRuleRecord,
   ApiKeyRecord,
   ExchangedKeyRecord,
   KeyRecord,
   SessionRecord,
   SignInRuleRecord,
-  TrustPolicyRecord,
 } from '../../../src/core/records.ts'
 import { keyToRow } from '../../../src/storage/row-mapping.ts'
 import { columnsOf } from '../../../src/storage/schema.ts'
@@ -28,7 +28,7 @@ export interface TamperedRegistry {
   reader: ApiKeyRecord
   admin: ApiKeyRecord
   revoked: ApiKeyRecord
-  policy: TrustPolicyRecord
+  accessRule: AccessRuleRecord
   /** An API key that a token was exchanged for. */
   exchanged: ExchangedKeyRecord
   /** Of a person. */
@@ -109,7 +109,7 @@ const columnOfKey = (set: string, member: string): Tampering => ({
 })
 
 const grantTables = {
-  policy: 'trust_policy',
+  accessRule: 'access_rule',
   session: 'session',
   rule: 'sign_in_rule',
   exchanged: 'exchanged_key',
@@ -290,7 +290,7 @@ export const tamperings: Tampering[] = [
     caughtBy: 'read',
     named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
   },
-  ...(['trust_policy', 'session', 'sign_in_rule', 'exchanged_key', 'rotation'] as const).map(
+  ...(['access_rule', 'session', 'sign_in_rule', 'exchanged_key', 'rotation'] as const).map(
     (table): Tampering => ({
       name: `a row inserted into ${table}`,
       tamper({ database, otherProjectId }) {
@@ -308,12 +308,12 @@ export const tamperings: Tampering[] = [
   ),
   ...(
     [
-      ['policy', 'conditions', '{"sub":"evil"}', 'conditions'],
-      ['policy', 'issuer', 'https://evil.test', 'issuer'],
-      ['policy', 'audience', 'https://evil.test', 'audience'],
-      ['policy', 'project_id', null, 'projectId'],
-      ['policy', 'role', 'reader', 'role'],
-      ['policy', 'enabled', 0, 'active'],
+      ['accessRule', 'conditions', '{"sub":"evil"}', 'conditions'],
+      ['accessRule', 'issuer', 'https://evil.test', 'issuer'],
+      ['accessRule', 'audience', 'https://evil.test', 'audience'],
+      ['accessRule', 'project_id', null, 'projectId'],
+      ['accessRule', 'role', 'reader', 'role'],
+      ['accessRule', 'enabled', 0, 'active'],
       ['session', 'person_id', 'x', 'personId'],
       ['session', 'person', '{"id":"x","issuer":"","subject":"","claims":{}}', 'personId'],
       ['session', 'expire_time', '2099-01-01T00:00:00.000Z', 'expireTime'],

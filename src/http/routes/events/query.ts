@@ -28,7 +28,7 @@ const filters = {
     'key.created,key.deleted',
   ),
   actor: Text(
-    'Only events by this actor: the id of an API key, session or trust policy; the name of an API key, command or person; or the subject of a person or workload; for admins of all projects also the email address of a person.',
+    'Only events by this actor: the id of an API key, session or access rule; the name of an API key, command or person; or the subject of a person or workload; for admins of all projects also the email address of a person.',
     'deploy pipeline',
   ),
   subject: Text(

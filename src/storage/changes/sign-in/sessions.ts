@@ -16,7 +16,7 @@ import {
   restoreRevision,
 } from '../ledger.ts'
 import type { Outcome } from '../outcome.ts'
-import { forgetTokens, markUsed } from '../trust/token-exchange.ts'
+import { forgetTokens, markUsed } from '../token-exchange.ts'
 
 /** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
 const maxSessions = 10_000

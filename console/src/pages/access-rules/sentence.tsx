@@ -1,0 +1,46 @@
+import { Text } from '@mantine/core'
+import { Fragment } from 'react'
+import type { AccessRule } from '../../../../client/src/index.ts'
+import { ProjectName } from '../../components/project-name.tsx'
+import { UserText } from '../../components/user-text.tsx'
+
+const rights: Record<AccessRule['role'], string> = {
+  reader: 'read keys',
+  registrar: 'read and register keys',
+  writer: 'read, register, change and delete keys',
+}
+
+/** What a rule allows, in one sentence. */
+export function RuleSentence({ rule }: { rule: AccessRule }) {
+  const { issuer, keySource, conditions, role, projectId, maxLifetime, singleUse } = rule
+  if (keySource === 'project' && projectId !== undefined) {
+    return (
+      <Text size="sm">
+        An active key of <ProjectName id={projectId} /> may vouch for its successor, which can then
+        be registered there, once.
+      </Text>
+    )
+  }
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {singleUse ? 'Once per token, a workload' : 'A workload'} of{' '}
+      <span className="mono">
+        <UserText>{issuer}</UserText>
+      </span>{' '}
+      {Object.entries(conditions).map(([claim, value], index) => (
+        <Fragment key={claim}>
+          {index === 0 ? 'whose ' : ' and '}
+          <span className="mono">
+            <UserText>{claim}</UserText>
+          </span>{' '}
+          {typeof value === 'string' && value.endsWith('*') ? 'begins with ' : 'is '}
+          <span className="mono">
+            <UserText>{String(value).replace(/\*$/, '')}</UserText>
+          </span>
+        </Fragment>
+      ))}{' '}
+      may {rights[role]} in <ProjectName id={projectId} />, for at most{' '}
+      {maxLifetime % 60 === 0 ? `${maxLifetime / 60} minutes` : `${maxLifetime} seconds`} each time.
+    </Text>
+  )
+}

@@ -1,0 +1,73 @@
+import {
+  AccessRule,
+  AccessRuleCheck,
+  AccessRuleCheckRequest,
+  AccessRuleCreate,
+  AccessRuleUpdate,
+} from '../../contract/access-rules/rules.ts'
+import { checkSubjectToken } from '../../core/access-rules/checks.ts'
+import {
+  createAccessRule,
+  deleteAccessRule,
+  getAccessRule,
+  listAccessRules,
+  updateAccessRule,
+} from '../../core/access-rules/rules.ts'
+import type { Context } from '../../core/context.ts'
+import type { IssuerKeys } from '../../core/token-exchange/issuer-keys.ts'
+import type { App } from '../options.ts'
+import { recordPath } from '../request/paths.ts'
+import { managedRecords, recordRoutes } from './managed-records.ts'
+
+const accessRules = managedRecords({
+  collection: '/v1/access-rules',
+  type: { one: 'AccessRule', many: 'AccessRules' },
+  noun: { bare: 'access rule', one: 'an access rule', many: 'access rules' },
+  deletion: { verb: 'Delete', done: 'deleted' },
+  access: { role: 'admin', unbound: true },
+  schemas: {
+    shown: AccessRule,
+    created: AccessRule,
+    create: AccessRuleCreate,
+    update: AccessRuleUpdate,
+  },
+  notFound: 'access_rule_not_found',
+  descriptions: {
+    create:
+      'Of an issuer whose tokens many customers get, the conditions must pin an id of the owner or the repository that never changes; the error names the claims. An API key that expires cannot create access rules, which have no end.',
+    list: 'Returns all access rules in one array, oldest first.',
+    update:
+      'A merge patch (RFC 7396). Every change but that of the name ends the API keys that were exchanged under the rule, from the next request on, on every replica. Issuer and project never change. An API key that expires can only rename and deactivate.',
+    delete:
+      'Ends the API keys that were exchanged under the rule, from the next request on, on every replica.',
+  },
+  operations: {
+    create: createAccessRule,
+    list: listAccessRules,
+    read: getAccessRule,
+    update: updateAccessRule,
+    delete: deleteAccessRule,
+  },
+})
+
+export function accessRuleRoutes(app: App, context: Context, keys: IssuerKeys): void {
+  recordRoutes(app, context, accessRules)
+  const { collection, access } = accessRules
+  app.route({
+    method: 'POST',
+    url: `${collection}/:id/checks`,
+    config: { access, cost: 5, errors: ['access_rule_not_found'] },
+    schema: {
+      operationId: 'checkAccessRule',
+      summary: 'Explain why an access rule does or does not accept a token',
+      description: 'Nothing is issued, and nothing of the token is stored.',
+      params: recordPath('access rule'),
+      body: AccessRuleCheckRequest,
+      response: { 200: AccessRuleCheck },
+    },
+    handler: async (request, reply) => {
+      const { params, body } = request
+      return reply.send(await checkSubjectToken(context, keys, params.id, body.token))
+    },
+  })
+}

@@ -1,0 +1,107 @@
+import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
+import { patchAccessRule, toAccessRule } from '../../core/access-rules/rules.ts'
+import { requirePermanent } from '../../core/api-keys/lifetime.ts'
+import { recordEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
+import { notFound } from '../../core/faults.ts'
+import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
+import { recordedChanges } from '../../core/ledger/subjects.ts'
+import type { AccessRuleRecord } from '../../core/records.ts'
+import { latest } from '../../core/times.ts'
+import { accessRules, requireUncontradicted } from '../reads/last-events.ts'
+import { accessRuleToRow } from '../row-mapping.ts'
+import type { Db } from '../schema.ts'
+import { requireProject } from './api-keys.ts'
+import { appendEvents, eventAbout, type LockedLedger, lockSystemLedger } from './ledger.ts'
+import type { Outcome } from './outcome.ts'
+
+/** As for API keys, no rule outlives its project. */
+export async function createAccessRule(
+  db: Db,
+  { rule, origin }: ChangeOf<'access_rule.create'>,
+): Promise<Outcome<AccessRuleRecord>> {
+  const ledger = await lockSystemLedger(db, origin)
+  requireGiver(ledger, origin, rule)
+  if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
+  await db.insertInto('access_rule').values(accessRuleToRow(rule)).execute()
+  const changes = recordedChanges('access_rule', undefined, rule)
+  await appendEvents(db, ledger, origin, [eventAbout('access_rule.created', rule.id, changes)])
+  return { result: rule, changed: true }
+}
+
+/** Deletes the API keys that were exchanged under the rule, unless only its name changes. */
+export async function updateAccessRule(
+  db: Db,
+  { id, patch, ifMatch, origin }: ChangeOf<'access_rule.update'>,
+): Promise<Outcome<AccessRuleRecord>> {
+  const ledger = await lockSystemLedger(db, origin)
+  const before = await readRule(db, id)
+  requireIfMatch(ifMatch, recordEntityTag(toAccessRule(before)), 'access rule')
+  requireUncontradicted('access rule', before)
+  const patched = patchAccessRule(before, patch)
+  const after = { ...patched, updateTime: latest(origin.time, before.updateTime) }
+  const changes = recordedChanges('access_rule', before, after)
+  const changed = Object.keys(changes).filter((name) => name !== 'state')
+  if (changed.length === 0) return { result: before, changed: false }
+  const endsKeys = changed.some((name) => name !== 'name')
+  const isDeactivation = changed.every((name) => name === 'name' || name === 'active')
+  if (endsKeys && !(isDeactivation && !patched.enabled)) requireGiver(ledger, origin, patched)
+  const { last_exchange_time: _lastExchangeTime, ...row } = accessRuleToRow(after)
+  await db.updateTable('access_rule').set(row).where('id', '=', id).execute()
+  // After the row is locked, so that an exchange in progress cannot add one.
+  if (endsKeys) await deleteExchangedKeys(db, id)
+  await appendEvents(db, ledger, origin, [eventAbout('access_rule.updated', id, changes)])
+  return { result: after, changed: true }
+}
+
+export async function deleteAccessRule(
+  db: Db,
+  { id, ifMatch, origin }: ChangeOf<'access_rule.delete'>,
+): Promise<Outcome<undefined>> {
+  const ledger = await lockSystemLedger(db, origin)
+  const rule = await readRule(db, id)
+  requireIfMatch(ifMatch, recordEntityTag(toAccessRule(rule)), 'access rule')
+  await remove(db, ledger, origin, rule)
+  return { result: undefined, changed: true }
+}
+
+/** Deletes the rules of a deleted project. */
+export async function deleteBoundAccessRules(
+  db: Db,
+  projectId: string,
+  origin: Origin,
+): Promise<void> {
+  const bound = (await accessRules.read(db)).filter((rule) => rule.projectId === projectId)
+  for (const rule of bound) await remove(db, await lockSystemLedger(db, origin), origin, rule)
+}
+
+async function remove(
+  db: Db,
+  ledger: LockedLedger,
+  origin: Origin,
+  { id, name }: AccessRuleRecord,
+): Promise<void> {
+  await db.deleteFrom('access_rule').where('id', '=', id).execute()
+  await deleteExchangedKeys(db, id)
+  const changes = { name: { from: name } }
+  await appendEvents(db, ledger, origin, [eventAbout('access_rule.deleted', id, changes)])
+}
+
+async function deleteExchangedKeys(db: Db, ruleId: string): Promise<void> {
+  await db.deleteFrom('exchanged_key').where('rule_id', '=', ruleId).execute()
+}
+
+/** Rights without an end, and for all projects, take more than a session that was left open. */
+function requireGiver(
+  { caller }: LockedLedger,
+  origin: Origin,
+  { projectId }: AccessRuleRecord,
+): void {
+  requirePermanent(caller?.apiKey, 'access rule')
+  if (projectId === undefined) requireRecentSignIn(caller, origin)
+}
+
+async function readRule(db: Db, id: string): Promise<AccessRuleRecord> {
+  const rule = await accessRules.find(db, id)
+  if (rule === undefined) throw notFound('access_rule_not_found')
+  return rule
+}

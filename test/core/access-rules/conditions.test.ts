@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import type { ClaimValue } from '../../../src/contract/access-rules/conditions.ts'
+import { compareClaims, requireConditions } from '../../../src/core/access-rules/conditions.ts'
+
+const meets = (conditions: Record<string, ClaimValue>, claims: Record<string, unknown>) =>
+  compareClaims(conditions, claims).unmet.length === 0
+
+describe('a condition', () => {
+  test.each<[string, Record<string, ClaimValue>, Record<string, unknown>, boolean]>([
+    ['a text', { ref: 'main' }, { ref: 'main' }, true],
+    ['another text', { ref: 'main' }, { ref: 'main2' }, false],
+    ['other case', { ref: 'main' }, { ref: 'Main' }, false],
+    ['no claim', { ref: 'main' }, {}, false],
+    ['null', { ref: 'null' }, { ref: null }, false],
+    ['a number', { id: 7 }, { id: 7 }, true],
+    ['a number as text', { id: 7 }, { id: '7' }, false],
+    ['a text as number', { id: '7' }, { id: 7 }, false],
+    ['true', { ok: true }, { ok: true }, true],
+    ['false', { ok: false }, { ok: false }, true],
+    ['true as text', { ok: true }, { ok: 'true' }, false],
+    ['true as number', { ok: true }, { ok: 1 }, false],
+    ['a pattern', { ref: 'refs/heads/*' }, { ref: 'refs/heads/main' }, true],
+    ['a pattern and exactly its prefix', { ref: 'v*' }, { ref: 'v' }, true],
+    ['a pattern and another text', { ref: 'refs/heads/*' }, { ref: 'refs/tags/v1' }, false],
+    ['a pattern and the prefix elsewhere', { ref: 'v*' }, { ref: ' v1' }, false],
+    ['a pattern and a number', { id: '7*' }, { id: 74 }, false],
+    ['a pattern and regular expressions', { ref: '.*' }, { ref: 'main' }, false],
+    ['any text', { ref: '*' }, { ref: 'main' }, true],
+    ['any text, and no claim', { ref: '*' }, {}, false],
+    ['an element of a list', { groups: 'b' }, { groups: ['a', 'b'] }, true],
+    ['no element of a list', { groups: 'c' }, { groups: ['a', 'b'] }, false],
+    ['an empty list', { groups: '*' }, { groups: [] }, false],
+    ['an element by its type', { groups: 1 }, { groups: ['1'] }, false],
+    ['a list in a list', { groups: 'a' }, { groups: [['a']] }, false],
+    ['a pattern and a list', { groups: 'team-*' }, { groups: ['x', 'team-a'] }, true],
+    ['an object', { a: '[object Object]' }, { a: {} }, false],
+    ['all of several', { a: '1', b: '2' }, { a: '1', b: '3' }, false],
+    ['a nested claim', { '/a.b/c/d': 'x' }, { 'a.b': { c: { d: 'x' } } }, true],
+    ['a nested name with a slash', { '/a~1b/c~0d': 'x' }, { 'a/b': { 'c~d': 'x' } }, true],
+    ['a name with a slash', { 'https://x.test/a': 'x' }, { 'https://x.test/a': 'x' }, true],
+    ['a nested element', { '/a/1': 'x' }, { a: ['y', 'x'] }, true],
+    ['the length of a list', { '/a/length': 1 }, { a: ['y'] }, false],
+    ['an element with a leading zero', { '/a/00': 'y' }, { a: ['y'] }, false],
+    ['a character of a text', { '/a/0': 'y' }, { a: 'y' }, false],
+    ['an inherited member', { constructor: '*' }, {}, false],
+    ['a nested inherited member', { '/a/toString': '*' }, { a: {} }, false],
+    ['a prototype', { '/__proto__/x': 'y' }, {}, false],
+    ['a path beyond a claim', { '/a/b': 'x' }, { a: 'x' }, false],
+    ['an email that is verified', { email: 'a@b' }, { email: 'a@b', email_verified: true }, true],
+    ['an email that is not', { email: 'a@b' }, { email: 'a@b', email_verified: false }, false],
+    ['an email of which nothing is said', { email: 'a@b' }, { email: 'a@b' }, false],
+    ['an email verified as text', { email: '*' }, { email: 'a', email_verified: 'true' }, false],
+  ])('%s', (_name, conditions, claims, expected) => {
+    expect(meets(conditions, claims)).toBe(expected)
+  })
+
+  test('names the claims that match, with their values, and what is missing', () => {
+    const conditions = { id: 7, ref: 'refs/*', groups: 'b', '/k/ns': 'x', gone: 'y' }
+    const claims = { id: '7', ref: 'refs/heads/main', groups: ['a', 'b'], k: { ns: 'x' } }
+    expect(compareClaims(conditions, claims)).toEqual({
+      matched: [
+        ['ref', 'refs/heads/main'],
+        ['groups', 'b'],
+        ['/k/ns', 'x'],
+      ],
+      unmet: [
+        '“id” is “7”, not the number 7. Write the condition with the type of the claim.',
+        'The token has no claim “gone”.',
+      ],
+    })
+  })
+})
+
+describe('conditions that cannot be meant are rejected', () => {
+  test.each<[string, Record<string, ClaimValue>]>([
+    ['a star inside', { sub: 'repo:*:main' }],
+    ['two stars', { sub: 'repo:**' }],
+    ['an empty value', { sub: '' }],
+    ['an empty name', { '': 'x' }],
+    ['a control character', { sub: 'a\u0000' }],
+    ['half a character', { sub: '\ud800' }],
+    ['a fraction', { id: 1.5 }],
+    ['a number that is not kept', { id: 2 ** 53 }],
+    ['a broken pointer', { '/a~2': 'x' }],
+    ['a value that is too long', { sub: 'a'.repeat(1_025) }],
+    ['too many', Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`a${at}`, 'x']))],
+  ])('%s', (_name, conditions) => {
+    expect(() => requireConditions(conditions)).toThrow(
+      expect.objectContaining({ code: 'invalid_request' }),
+    )
+  })
+})

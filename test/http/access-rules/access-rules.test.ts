@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { platformPresets, sharedIssuers } from '../../../src/contract/access-rules/presets.ts'
+import { publicUrl } from '../../support/app/app.ts'
+import { accessRulesUrl, startWorkloadApp, type WorkloadApp } from '../../support/app/workloads.ts'
+import { ecKey } from '../../support/keys/pem.ts'
+import { jwkOf } from '../../support/network/issuer.ts'
+
+let server: WorkloadApp
+beforeAll(async () => {
+  server = await startWorkloadApp()
+})
+afterAll(() => server.close())
+
+const valid = {
+  name: 'orders, deploy',
+  issuer: 'https://issuer.example.com',
+  conditions: { sub: 'orders' },
+  role: 'registrar',
+  project: 'payments',
+}
+const create = (members: object) =>
+  server.send('POST', accessRulesUrl, { body: { ...valid, ...members } })
+
+test('the keys of a rule are returned whole', async () => {
+  const jwks = { keys: [jwkOf(ecKey().privateKey, { kid: 'a' })] }
+  const created = await create({ issuer: 'spire', jwks })
+  expect(created.json().jwks).toEqual(jwks)
+  await server.send('DELETE', `${accessRulesUrl}/${created.json().id}`)
+})
+
+test('a rule is created, read, listed, changed and deleted', async () => {
+  const created = await create({})
+  const rule = created.json()
+  expect(created.statusCode).toBe(201)
+  expect(rule).toEqual({
+    id: expect.any(String),
+    name: 'orders, deploy',
+    issuer: 'https://issuer.example.com',
+    keySource: 'discovery',
+    audience: publicUrl,
+    conditions: { sub: 'orders' },
+    role: 'registrar',
+    projectId: server.project.id,
+    allProjects: false,
+    singleUse: false,
+    maxLifetime: 900,
+    active: true,
+    createTime: expect.any(String),
+    updateTime: rule.createTime,
+  })
+  const url = `${accessRulesUrl}/${rule.id}`
+  expect(created.headers.location).toBe(`${publicUrl}${url}`)
+  const read = await server.send('GET', url)
+  expect(read.json()).toEqual(rule)
+  expect(read.headers.etag).toBe(created.headers.etag)
+  expect((await server.send('GET', accessRulesUrl)).json()).toContainEqual(rule)
+
+  const etag = String(read.headers.etag)
+  const changed = await server.send('PATCH', url, {
+    body: { conditions: { sub: null, ref: 'v*' }, singleUse: true, maxLifetime: 60 },
+    headers: { 'if-match': etag },
+  })
+  expect(changed.json()).toMatchObject({
+    conditions: { ref: 'v*' },
+    singleUse: true,
+    maxLifetime: 60,
+  })
+  const outdated = { headers: { 'if-match': etag } }
+  expect((await server.send('DELETE', url, outdated)).json().code).toBe('precondition_failed')
+  const again = await server.send('PATCH', url, { body: { maxLifetime: 60 } })
+  expect(again.json()).toEqual(changed.json())
+  expect((await server.send('DELETE', url)).statusCode).toBe(204)
+  expect((await server.send('GET', url)).json().code).toBe('access_rule_not_found')
+  expect((await server.send('DELETE', url)).json().code).toBe('access_rule_not_found')
+})
+
+test('the ledger holds every member, and the key material by its hash', async () => {
+  const jwks = { keys: [jwkOf(ecKey().privateKey, { kid: 'a' })] }
+  const { id } = (await create({ jwks, singleUse: true })).json()
+  await server.send('PATCH', `${accessRulesUrl}/${id}`, { body: { role: 'writer', active: false } })
+  await server.send('DELETE', `${accessRulesUrl}/${id}`)
+  const events = (await server.send('GET', '/v1/events?limit=200')).json()
+  const own = events.filter((event: { subject: { id: string } }) => event.subject.id === id)
+  expect(own.map(({ type }: { type: string }) => type)).toEqual([
+    'access_rule.created',
+    'access_rule.updated',
+    'access_rule.deleted',
+  ])
+  expect(own[0].changes).toEqual({
+    name: { to: 'orders, deploy' },
+    issuer: { to: 'https://issuer.example.com' },
+    keySource: { to: 'jwks' },
+    jwksSha256: { to: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    audience: { to: publicUrl },
+    conditions: { to: '{"sub":"orders"}' },
+    role: { to: 'registrar' },
+    projectId: { to: server.project.id },
+    singleUse: { to: true },
+    maxLifetime: { to: 900 },
+    active: { to: true },
+    state: { to: expect.any(String) },
+  })
+  expect(own[1].changes).toEqual({
+    role: { from: 'registrar', to: 'writer' },
+    active: { from: true, to: false },
+    state: { to: expect.any(String) },
+  })
+})
+
+describe('a rule is rejected', () => {
+  test.each<[string, object, string]>([
+    ['without a project', { project: undefined }, 'required'],
+    ['with a project and all', { allProjects: true }, 'required'],
+    ['for no project', { allProjects: false, project: undefined }, 'required'],
+    ['for an admin', { role: 'admin' }, 'unknown_value'],
+    ['without conditions', { conditions: undefined }, 'required'],
+    ['with empty conditions', { conditions: {} }, 'too_wide'],
+    ['that takes every subject', { conditions: { sub: '*' } }, 'too_wide'],
+    ['with a null condition', { conditions: { sub: null } }, 'wrong_type'],
+    ['with a list as condition', { conditions: { sub: ['a'] } }, 'wrong_type'],
+    ['with a star inside', { conditions: { sub: 'a*b' } }, 'condition_invalid'],
+    ['with a lifetime of an hour', { maxLifetime: 3_600 }, 'out_of_range'],
+    ['with a lifetime of a second', { maxLifetime: 1 }, 'out_of_range'],
+    ['with a plain http issuer', { issuer: 'http://issuer.test' }, 'address_invalid'],
+    ['with an issuer that is a name', { issuer: 'kubernetes' }, 'address_invalid'],
+    ['with an issuer with a query', { issuer: 'https://issuer.test/?a' }, 'address_invalid'],
+    ['with an empty issuer', { issuer: '' }, 'text_invalid'],
+    ['with keys at plain http', { jwksUri: 'http://a.test/jwks' }, 'address_invalid'],
+    ['with credentials in the address', { jwksUri: 'https://a:b@a.test' }, 'address_invalid'],
+    ['with two sources', { jwksUri: 'https://a.test', jwks: { keys: [] } }, 'contradictory'],
+    ['with a source that is missing', { keySource: 'jwks' }, 'contradictory'],
+    ['with an unknown source', { keySource: 'other' }, 'unknown_value'],
+    ['with a JWKS that is a list', { jwks: [] }, 'wrong_type'],
+    ['with an empty audience', { audience: '' }, 'text_invalid'],
+    ['with an empty name', { name: ' ' }, 'too_short'],
+    ['with an unknown field', { audiences: [] }, 'unknown_field'],
+  ])('%s', async (_name, members, code) => {
+    const response = await create(members)
+    expect(response.json()).toMatchObject({ status: 400, errors: [{ code }] })
+  })
+
+  test('for all projects that says so is accepted', async () => {
+    const { statusCode, ...response } = await create({ project: undefined, allProjects: true })
+    expect(statusCode).toBe(201)
+    expect(response.json()).toMatchObject({ allProjects: true })
+    expect(response.json()).not.toHaveProperty('projectId')
+  })
+
+  test('for a project that does not exist', async () => {
+    expect((await create({ project: 'nobody' })).json().code).toBe('project_not_found')
+  })
+
+  test('with a private key in its JWKS, which is blocked', async () => {
+    const { privateKey, publicKeyPem } = ecKey()
+    const jwks = { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'a' }] }
+    expect((await create({ jwks })).json().code).toBe('private_key_submitted')
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem }
+    const response = await server.send('POST', '/v1/projects/payments/jwt-keys', { body })
+    expect(response.json().code).toBe('compromised_key')
+  })
+})
+
+describe('of a shared issuer', () => {
+  const issuers = [
+    'https://token.actions.githubusercontent.com',
+    'https://token.actions.githubusercontent.com/acme',
+    'https://gitlab.com',
+    'https://accounts.google.com',
+    'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
+    'https://sts.windows.net/9188040d-6c67-4c5b-b112-36a304b66dad/',
+    'https://agent.buildkite.com',
+    'https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc',
+    'https://oidc.circleci.com/org/9188040d-6c67-4c5b-b112-36a304b66dad',
+    'https://app.terraform.io',
+    'https://app.eu.terraform.io',
+  ]
+  test.each(issuers)('%s an immutable id must be pinned', async (issuer) => {
+    const { pins = [] } = sharedIssuers.find(({ pattern }) => pattern.test(issuer)) ?? {}
+    const [pin = ''] = pins
+    for (const conditions of [{ repository: 'acme/orders' }, { [pin]: '7*' }, { [pin]: '*' }]) {
+      const { errors } = (await create({ issuer, conditions })).json()
+      expect(errors).toMatchObject([{ code: 'too_wide', pointer: '/conditions' }])
+      for (const name of pins) expect(errors[0].detail).toContain(name)
+    }
+    for (const name of pins) {
+      expect((await create({ issuer, conditions: { [name]: '74' } })).statusCode).toBe(201)
+    }
+  })
+
+  test('the id cannot be taken away later', async () => {
+    const issuer = 'https://gitlab.com'
+    const { id } = (await create({ issuer, conditions: { project_id: '7' } })).json()
+    for (const conditions of [{ project_id: null, sub: 'x' }, { project_id: '7*' }]) {
+      const response = await server.send('PATCH', `${accessRulesUrl}/${id}`, {
+        body: { conditions },
+      })
+      expect(response.json().errors).toMatchObject([{ code: 'too_wide' }])
+    }
+  })
+
+  test.each(platformPresets.map((preset) => [preset.platform, preset] as const))(
+    'the preset %s makes a rule that is accepted',
+    async (_platform, { issuer, ids, suggested }) => {
+      const values = Object.fromEntries(Object.keys(ids).map((name) => [name, '74']))
+      const response = await create({ issuer, conditions: { ...values, ...suggested } })
+      expect(response.statusCode, response.body).toBe(201)
+    },
+  )
+})
+
+describe('access', () => {
+  test.each(['reader', 'registrar', 'writer'] as const)('a %s is refused', async (role) => {
+    const headers = { 'x-api-key': await server.apiKey(role) }
+    const response = await server.send('GET', accessRulesUrl, { headers })
+    expect(response.json().code).toBe('insufficient_role')
+  })
+
+  test('an admin of one project is refused, also for that project', async () => {
+    const headers = { 'x-api-key': await server.apiKey('admin', server.project.id) }
+    const response = await server.send('POST', accessRulesUrl, { headers, body: valid })
+    expect(response.json().code).toBe('insufficient_role')
+  })
+
+  test('an admin API key that expires gives no rights by rules, and takes them', async () => {
+    const end = new Date(server.clock.now() + 3_600_000).toISOString()
+    const headers = { 'x-api-key': await server.apiKey('admin', undefined, end) }
+    const refused = await server.send('POST', accessRulesUrl, { headers, body: valid })
+    expect(refused.json().code).toBe('insufficient_lifetime')
+    const url = `${accessRulesUrl}/${(await server.rule()).id}`
+    const patch = async (body: object) =>
+      (await server.send('PATCH', url, { headers, body })).json().code
+    expect(await patch({ role: 'reader' })).toBe('insufficient_lifetime')
+    expect(await patch({ name: 'renamed' })).toBeUndefined()
+    expect(await patch({ active: false })).toBeUndefined()
+    expect(await patch({ active: true })).toBe('insufficient_lifetime')
+    expect((await server.send('DELETE', url, { headers })).statusCode).toBe(204)
+  })
+})
+
+test('the rules of a project are deleted with it', async () => {
+  await server.send('POST', '/v1/projects', { body: { name: 'short-lived' } })
+  const { id } = await server.rule({ project: 'short-lived' })
+  expect((await server.send('DELETE', '/v1/projects/short-lived')).statusCode).toBe(204)
+  expect((await server.send('GET', `${accessRulesUrl}/${id}`)).statusCode).toBe(404)
+})

@@ -1,0 +1,378 @@
+import { createHmac, createPublicKey, type KeyObject } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '../../../src/core/ids.ts'
+import { publicUrl } from '../../support/app/app.ts'
+import {
+  exchangeParameters,
+  sendForm,
+  startWorkloadApp,
+  type WorkloadApp,
+} from '../../support/app/workloads.ts'
+import { ecKey, edKey, rsaKey } from '../../support/keys/pem.ts'
+import { base64url, signToken } from '../../support/keys/tokens.ts'
+import { jwkOf } from '../../support/network/issuer.ts'
+import { rememberSecret } from '../../support/secrets.ts'
+import { flatRefusal } from './flat-refusal.ts'
+
+let server: WorkloadApp
+let ruleId: string
+let inactiveId: string
+let used: string
+beforeAll(async () => {
+  server = await startWorkloadApp({ http: { exchangeLimit: { limit: 10_000, window: 60 } } })
+  const { issuer } = server
+  ruleId = (await server.rule()).id
+  inactiveId = (await server.rule({ active: false, conditions: { ref: 'inactive' } })).id
+  await server.rule({ conditions: { ref: 'once' }, singleUse: true })
+  await server.rule({ conditions: { email: 'ci@acme.test' } })
+  await server.rule({ conditions: { '/email': 'bot@acme.test' } })
+  await server.rule({ conditions: { sub: 'two' } })
+  await server.rule({ conditions: { '/k/ns': 'two' } })
+  await server.rule({ issuer: `${issuer.url}/`, conditions: { ref: 'slash' } })
+  await server.rule({ issuer: `${issuer.url}/elsewhere`, conditions: { ref: 'x' } })
+  await server.rule({ issuer: 'https://127.0.0.1:1', conditions: { ref: 'x' } })
+  await server.rule({
+    issuer: 'https://other.issuer.test',
+    jwks: { keys: [jwkOf(otherKey, { kid: 'other' }), jwkOf(otherKey, { kid: issuer.kid })] },
+    conditions: { ref: 'never' },
+  })
+  issuer.jwks.keys.push(jwkOf(rsa, { kid: 'rsa' }), jwkOf(rsa, { kid: 'ps', alg: 'PS256' }))
+  issuer.jwks.keys.push(jwkOf(edKey().privateKey, { kid: 'enc', use: 'enc' }))
+  // Everything below is refused although these tokens are accepted.
+  expect((await server.exchange(issuer.token())).statusCode).toBe(200)
+  used = issuer.token({ ref: 'once' })
+  expect((await server.exchange(used)).statusCode).toBe(200)
+})
+afterAll(() => server.close())
+
+const otherKey = ecKey().privateKey
+const rsa = rsaKey().privateKey
+const seconds = (offset: number) => Math.floor(server.clock.now() / 1_000) + offset
+
+type Attack = () => string | { form: string; headers?: Record<string, string> }
+
+const claims =
+  (members: object): Attack =>
+  () =>
+    server.issuer.token(members)
+const header =
+  (members: object): Attack =>
+  () =>
+    server.issuer.token({}, members)
+const signedBy =
+  (key: () => KeyObject, members: object, alg: 'ES256' | 'RS256' | 'PS256' = 'ES256'): Attack =>
+  () =>
+    signToken(
+      key(),
+      { typ: 'JWT', kid: server.issuer.kid, ...members, alg },
+      server.issuer.claims(),
+    )
+/** The token with one of its three parts changed. */
+const part =
+  (index: number, change: (text: string) => string): Attack =>
+  () => {
+    const parts = server.issuer.token().split('.')
+    parts[index] = change(parts[index] ?? '')
+    return rememberSecret('a token', parts.join('.'))
+  }
+const recoded = (text: string, change: (text: string) => string) =>
+  Buffer.from(change(Buffer.from(text, 'base64url').toString())).toString('base64url')
+const whole =
+  (change: (token: string) => string): Attack =>
+  () =>
+    change(server.issuer.token())
+const parameters =
+  (members: Record<string, string>): Attack =>
+  () => ({
+    form: formOf({ ...exchangeParameters, subject_token: server.issuer.token(), ...members }),
+  })
+const formOf = (members: Record<string, string>) => new URLSearchParams(members).toString()
+const validForm = () => formOf({ ...exchangeParameters, subject_token: server.issuer.token() })
+
+/** A token whose key is the public key of the issuer, used as a secret (CVE-2015-9235). */
+const symmetric =
+  (secret: () => string): Attack =>
+  () => {
+    const { kid } = server.issuer
+    const input = `${base64url({ alg: 'HS256', kid })}.${base64url(server.issuer.claims())}`
+    const signature = createHmac('sha256', secret()).update(input).digest('base64url')
+    return rememberSecret('a token', `${input}.${signature}`)
+  }
+const publicPem = () =>
+  createPublicKey(server.issuer.privateKey).export({ type: 'spki', format: 'pem' }).toString()
+
+/** An unsigned or rewritten token, from the text of its header and claims. */
+const raw =
+  (header: string, payload: string, signature = 'AAAA'): Attack =>
+  () => {
+    const encode = (text: string) => Buffer.from(text).toString('base64url')
+    return rememberSecret('a token', `${encode(header)}.${encode(payload)}.${signature}`)
+  }
+
+const attacks: [name: string, attack: Attack][] = [
+  // Texts that are no token
+  ['nothing', () => ''],
+  ['a word', () => 'token'],
+  ['an API key', () => server.admin],
+  ['JSON', () => '{"access_token":"x"}'],
+  ['a token after Bearer', whole((token) => `Bearer ${token}`)],
+  ['a token in quotes', whole((token) => `"${token}"`)],
+  ['a token wrapped into lines', whole((token) => token.replace(/.{40}/, '$&\n'))],
+  ['a token twice', whole((token) => `${token}.${token}`)],
+  ['a token without its signature', whole((token) => token.replace(/[^.]*$/, ''))],
+  ['half a token', whole((token) => token.slice(0, token.length / 2))],
+  ['an encrypted token', () => 'eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..aaaa.bbbb.cccc'],
+  ['a payload that is a list', raw('{"alg":"ES256"}', '[]')],
+  ['a payload that is null', raw('{"alg":"ES256"}', 'null')],
+  ['a header that is no object', raw('"ES256"', '{}')],
+  [
+    'invalid UTF-8 in the claims',
+    part(1, () => Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')),
+  ],
+  ['NUL in the token', whole((token) => `${token}\0`)],
+
+  // Signatures
+  [
+    'an altered signature',
+    part(2, (text) => text.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))),
+  ],
+  ['no signature', part(2, () => '')],
+  [
+    'a signature with unused bits',
+    part(2, (text) => text.replace(/.$/, (last) => (last === 'Q' ? 'R' : `${last}=`))),
+  ],
+  ['a signature in standard base64', part(2, (text) => `${text}==`)],
+  ['a signature of zeros', part(2, () => Buffer.alloc(64).toString('base64url'))],
+  ['altered claims', part(1, (text) => recoded(text, (claims) => claims.replace('main', 'next')))],
+  [
+    'the claims of another token',
+    part(1, () => base64url(server.issuer.claims({ ref: 'refs/heads/x' }))),
+  ],
+  ['alg none', raw('{"alg":"none"}', '{}', '')],
+  ['alg none with our claims', part(0, () => base64url({ alg: 'none', kid: server.issuer.kid }))],
+  ['alg None', header({ alg: 'ES256', typ: 'None' })],
+  ['alg HS256 with the public key in PEM', symmetric(publicPem)],
+  ['alg HS256 with an empty secret', symmetric(() => '')],
+  ['alg HS256 with the JWK', symmetric(() => JSON.stringify(server.issuer.jwks.keys[0]))],
+  ['another algorithm of the same key', signedBy(() => rsa, { kid: 'ps' }, 'RS256')],
+  [
+    'an algorithm of another kind of key',
+    part(0, () => base64url({ alg: 'RS256', kid: server.issuer.kid })),
+  ],
+  ['no alg', part(0, () => base64url({ kid: server.issuer.kid }))],
+  ['an alg that is a list', part(0, () => base64url({ alg: ['ES256'], kid: server.issuer.kid }))],
+
+  // Keys
+  ['another key under the kid of the issuer', signedBy(() => otherKey, {})],
+  ['the key of another issuer', signedBy(() => otherKey, { kid: 'other' })],
+  ['no kid', header({ kid: undefined })],
+  ['an empty kid', header({ kid: '' })],
+  ['a kid that is a number', header({ kid: 7 })],
+  ['a kid that is a list', header({ kid: [] })],
+  ['a kid that is a path', header({ kid: '../../jwks' })],
+  ['a kid in SQL', header({ kid: "' or 1=1 --" })],
+  ['an unknown kid', header({ kid: 'unknown' })],
+  ['a kid of 4 KB', header({ kid: 'k'.repeat(4_096) })],
+  ['the kid of a key for encryption', header({ kid: 'enc' })],
+  ['a key in the header', signedBy(() => otherKey, { jwk: jwkOf(otherKey, {}) })],
+  [
+    'a key address in the header',
+    signedBy(() => otherKey, { kid: 'x', jku: 'https://other.test/jwks' }),
+  ],
+  ['a certificate in the header', signedBy(() => otherKey, { x5c: ['MIIB'] })],
+  [
+    'a certificate address in the header',
+    signedBy(() => otherKey, { x5u: 'https://other.test/x.pem' }),
+  ],
+  ['a critical extension', header({ crit: ['exp'] })],
+  ['b64 false', header({ b64: false })],
+  [
+    'a member of the header twice',
+    () => {
+      const { kid } = server.issuer
+      return rememberSecret(
+        'a token',
+        `${Buffer.from(`{"alg":"ES256","kid":"x","kid":"${kid}"}`).toString('base64url')}.${base64url({})}.AAAA`,
+      )
+    },
+  ],
+
+  // Types
+  ['a logout token', header({ typ: 'logout+jwt' })],
+  ['a security event', header({ typ: 'secevent+jwt' })],
+  ['a DPoP proof', header({ typ: 'dpop+jwt' })],
+  ['a typ that is a number', header({ typ: 1 })],
+  ['an empty typ', header({ typ: '' })],
+
+  // Issuers
+  ['no iss', claims({ iss: undefined })],
+  ['an iss that is a list', () => server.issuer.token({ iss: [server.issuer.url] })],
+  [
+    'an iss with a final slash',
+    () => server.issuer.token({ iss: `${server.issuer.url}/`, ref: 'slash' }),
+  ],
+  [
+    'an iss in capital letters',
+    () => server.issuer.token({ iss: server.issuer.url.toUpperCase() }),
+  ],
+  ['an iss with a blank', () => server.issuer.token({ iss: `${server.issuer.url} ` })],
+  ['an iss below the issuer', () => server.issuer.token({ iss: `${server.issuer.url}/a` })],
+  ['an issuer without a rule', claims({ iss: 'https://accounts.google.com' })],
+  [
+    'an issuer that has no keys',
+    () => server.issuer.token({ iss: `${server.issuer.url}/elsewhere`, ref: 'x' }),
+  ],
+  ['an issuer at a private address', claims({ iss: 'https://127.0.0.1:1', ref: 'x' })],
+  ['an iss that another issuer signed', claims({ iss: 'https://other.issuer.test', ref: 'never' })],
+  ['this registry as issuer', claims({ iss: publicUrl })],
+
+  // Audiences
+  ['no aud', claims({ aud: undefined })],
+  ['a token for another service', claims({ aud: 'sts.amazonaws.com' })],
+  ['an aud with a final slash', claims({ aud: `${publicUrl}/` })],
+  ['an aud below ours', claims({ aud: `${publicUrl}/v1` })],
+  ['an empty list as aud', claims({ aud: [] })],
+  ['an aud in a list in a list', claims({ aud: [[publicUrl]] })],
+  ['an aud that is an object', claims({ aud: { 0: publicUrl } })],
+  ['several audiences in one text', claims({ aud: `${publicUrl} other` })],
+
+  // Times
+  ['no exp', claims({ exp: undefined })],
+  ['an expired token', () => server.issuer.token({ exp: seconds(-1) })],
+  ['an exp that is a text', () => server.issuer.token({ exp: String(seconds(300)) })],
+  ['an exp in milliseconds', () => server.issuer.token({ exp: seconds(300) * 1_000 })],
+  ['an exp beyond all dates', () => server.issuer.token({ exp: 1e300 })],
+  ['an nbf in two minutes', () => server.issuer.token({ nbf: seconds(120) })],
+  ['an nbf that is a text', claims({ nbf: '0' })],
+  ['an iat in two minutes', () => server.issuer.token({ iat: seconds(120) })],
+  ['an iat that is a text', claims({ iat: 'now' })],
+
+  // Subjects and conditions
+  ['no sub', claims({ sub: undefined })],
+  ['an empty sub', claims({ sub: '' })],
+  ['a sub that is a number', claims({ sub: 7 })],
+  ['a sub of 2 KB', claims({ sub: 's'.repeat(2_048) })],
+  ['a sub with NUL', claims({ sub: 'a\0' })],
+  ['a sub with half a character', claims({ sub: '\ud800' })],
+  ['a sub that holds a secret', () => server.issuer.token({ sub: server.admin })],
+  ['another repository', claims({ repository_id: '75' })],
+  ['a repository as a number', claims({ repository_id: 74 })],
+  ['no repository', claims({ repository_id: undefined })],
+  ['a branch beside the pattern', claims({ ref: 'refs/tags/refs/heads/main' })],
+  ['the pattern itself as a claim that does not match', claims({ ref: 'refs/*' })],
+  ['the conditions of two rules at once', claims({ sub: 'two', k: { ns: 'two' }, ref: 'x' })],
+  ['an email that is not verified', claims({ email: 'ci@acme.test', ref: 'x' })],
+  ['the same by a JSON pointer', claims({ email: 'bot@acme.test', ref: 'x' })],
+  ['a branch in other letters', claims({ ref: 'refs/he\u0430ds/main' })],
+  ['a list in a list', claims({ repository_id: [['74']] })],
+  ['an object in place of a text', claims({ repository_id: { 0: '74' } })],
+  [
+    'claims nested 20,000 deep',
+    part(1, () =>
+      Buffer.from(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`).toString('base64url'),
+    ),
+  ],
+  [
+    'claims inherited from a prototype',
+    part(1, () => base64url({ __proto__: server.issuer.claims() })),
+  ],
+  ['an inactive rule', claims({ ref: 'inactive' })],
+  ['once, a second time', () => used],
+  ['once, without a jti', claims({ ref: 'once', jti: undefined })],
+  ['once, for more than a day', () => server.issuer.token({ ref: 'once', exp: seconds(90_000) })],
+  ['once, with a jti that is a number', claims({ ref: 'once', jti: 7 })],
+
+  // Requests
+  ['another grant type', parameters({ grant_type: 'client_credentials' })],
+  ['no grant type', parameters({ grant_type: '' })],
+  [
+    'another type of token',
+    parameters({ subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' }),
+  ],
+  [
+    'another wish',
+    parameters({ requested_token_type: 'urn:ietf:params:oauth:token-type:access_token' }),
+  ],
+  ['a scope', parameters({ scope: 'admin' })],
+  ['an audience', parameters({ audience: publicUrl })],
+  ['a resource', parameters({ resource: publicUrl })],
+  ['an actor', () => ({ form: `${validForm()}&actor_token=x` })],
+  ['an unknown rule', () => ({ form: `${validForm()}&rule=${newId()}` })],
+  ['the inactive rule by name', () => ({ form: `${validForm()}&rule=${inactiveId}` })],
+  ['a rule that is no id', () => ({ form: `${validForm()}&rule=payments` })],
+  ['two rules', () => ({ form: `${validForm()}&rule=${ruleId}&rule=${ruleId}` })],
+  ['the token twice', () => ({ form: `${validForm()}&subject_token=x` })],
+  ['a broken escape', () => ({ form: `${validForm()}&x=%zz` })],
+  [
+    'a form that is no UTF-8',
+    () => ({ form: `${validForm()}&x=\xff`, headers: { 'x-bytes': '1' } }),
+  ],
+  ['no form', () => ({ form: '' })],
+  [
+    'JSON instead of a form',
+    () => ({
+      form: JSON.stringify({ ...exchangeParameters, subject_token: server.issuer.token() }),
+      headers: { 'content-type': 'application/json' },
+    }),
+  ],
+  [
+    'a form of another type',
+    () => ({ form: validForm(), headers: { 'content-type': 'text/plain' } }),
+  ],
+  ['a compressed form', () => ({ form: validForm(), headers: { 'content-encoding': 'gzip' } })],
+  ['a form that is too large', () => ({ form: `${validForm()}&x=${'x'.repeat(70_000)}` })],
+]
+
+test('there are more than 60', () => expect(attacks.length).toBeGreaterThan(100))
+
+let refusedHeaders: object | undefined
+
+test.each(attacks)('%s is refused with the same bytes', async (_name, attack) => {
+  const made = attack()
+  const { form, headers = {} } =
+    typeof made === 'string'
+      ? { form: formOf({ ...exchangeParameters, subject_token: made }) }
+      : made
+  const { 'x-bytes': isLatin1, ...others } = headers
+  const body = isLatin1 === undefined ? form : Buffer.from(form, 'latin1')
+  const response = await sendForm(server, body, others)
+  expect(response.body).toBe(flatRefusal)
+  expect(response.statusCode).toBe(400)
+  const { 'x-request-id': _id, date: _date, connection: _connection, ...same } = response.headers
+  refusedHeaders ??= same
+  expect(same).toEqual(refusedHeaders)
+  expect(same).toMatchObject({
+    'cache-control': 'no-store',
+    'content-type': 'application/json',
+  })
+})
+
+test('only issuers of active rules are ever fetched', async () => {
+  const fetched = server.issuer.server.requests.length
+  for (const iss of [`${server.issuer.url}/a`, server.issuer.server.urlOf('other.test')]) {
+    await server.exchange(server.issuer.token({ iss }))
+  }
+  expect(server.issuer.server.requests).toHaveLength(fetched)
+})
+
+test('a refusal takes its time with any fault', async () => {
+  const slow = await startWorkloadApp({ http: { refusalDelayMs: 150 } })
+  try {
+    await slow.rule()
+    const time = async (token: string, headers = {}) => {
+      const start = performance.now()
+      const form = formOf({ ...exchangeParameters, subject_token: token })
+      const { statusCode } = await sendForm(slow, form, headers)
+      expect(statusCode).toBe(400)
+      return performance.now() - start
+    }
+    const tokens = ['', slow.issuer.token({ ref: 'x' }), slow.issuer.token({ iss: 'https://a' })]
+    const times = await Promise.all([
+      ...tokens.map((token) => time(token)),
+      time('x', { 'content-type': 'text/plain' }),
+    ])
+    for (const ms of times) expect(ms).toBeGreaterThanOrEqual(149)
+  } finally {
+    await slow.close()
+  }
+})

@@ -1,0 +1,485 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Algorithm } from '../../../src/contract/algorithms.ts'
+import type { Warning } from '../../../src/contract/finding/warnings.ts'
+import { publicUrl } from '../../support/app/app.ts'
+import {
+  newRotatedKey,
+  type RegisteredKey,
+  type RotationApp,
+  startRotationApp,
+} from '../../support/app/rotation.ts'
+import { accessRulesUrl } from '../../support/app/workloads.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
+import { origin } from '../../support/store/store.ts'
+import { flatRefusal } from './flat-refusal.ts'
+
+let server: RotationApp
+let ruleId: string
+let key: RegisteredKey
+beforeAll(async () => {
+  server = await startRotationApp({ maxKeysPerProject: 1_000, maxJwksBytes: 1_000_000 })
+  ruleId = (await server.rule()).id
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  key = await server.registered()
+})
+
+const otherProject = () => `other-${randomUUID().slice(0, 8)}`
+const read = async (kid: string) => (await server.send('GET', `${server.keysUrl}/${kid}`)).json()
+const listWith = (secret: string) =>
+  server.send('GET', server.keysUrl, { headers: { 'x-api-key': secret } })
+const disable = (kid: string, query = '') =>
+  server.send('PATCH', `${server.keysUrl}/${kid}${query}`, { body: { active: false } })
+const eventsAfter = async (revision: number) =>
+  (await server.send('GET', `/v1/projects/payments/events?after=${revision}`)).json()
+const revision = async () => (await server.send('GET', '/v1/projects/payments')).json().revision
+
+describe('a key vouches for its successor', () => {
+  test.each<Algorithm>(['RSA', 'ES256', 'PS384', 'Ed25519', 'ML-DSA-44'])(
+    '%s: it is registered, and the ledger says by whom',
+    async (algorithm) => {
+      const publishedKid = `spring ${algorithm}`.replace(' ', '-')
+      const old = await server.registered({ publishedKid }, algorithm)
+      const before = await revision()
+      const successor = await newRotatedKey(algorithm)
+      const response = await server.exchange(
+        server.token({ ...old, kid: publishedKid }, successor.jkt),
+      )
+      expect(response.statusCode, response.body).toBe(200)
+      const secret = response.json().access_token
+      const created = await server.create(secret, successor)
+      expect(created.statusCode, created.body).toBe(201)
+      const { kid } = created.json()
+      const { details } = await read(kid)
+      expect(details).toMatchObject({ introducedBy: old.kid, thumbprint: successor.jkt })
+      const workload = { ruleId, issuer: server.issuer, subject: publishedKid }
+      expect(await eventsAfter(before)).toMatchObject([
+        {
+          type: 'token.exchanged',
+          actor: { workload },
+          changes: { role: { to: 'registrar' }, successor: { to: successor.jkt } },
+        },
+        {
+          type: 'key.created',
+          actor: { workload },
+          subject: { id: kid },
+          changes: { introducedBy: { to: old.kid } },
+        },
+      ])
+      expect((await listWith(secret)).statusCode).toBe(200)
+    },
+  )
+
+  test('only if the project has a rule for it', async () => {
+    const { jkt } = await newRotatedKey()
+    const send = () => server.exchange(server.token(key, jkt))
+    for (const [active, status] of [
+      [false, 400],
+      [true, 200],
+    ] as const) {
+      await server.send('PATCH', `${accessRulesUrl}/${ruleId}`, { body: { active } })
+      expect((await send()).statusCode).toBe(status)
+    }
+  })
+
+  test('a check of the rule says why a token would be refused', async () => {
+    const { jkt } = await newRotatedKey()
+    const check = async (token: string) =>
+      (await server.send('POST', `${accessRulesUrl}/${ruleId}/checks`, { body: { token } })).json()
+    const accepted = await check(server.token(key, jkt))
+    expect(accepted.accepted).toBe(true)
+    expect(accepted.steps.map(({ step }: { step: string }) => step)).toContain('cnf')
+    const refused = await check(server.token(key, jkt, {}, { typ: 'JWT' }))
+    expect(refused.steps.at(-1)).toMatchObject({ step: 'type', outcome: 'failed' })
+  })
+})
+
+describe('a rule for it', () => {
+  test.each([
+    ['a writer', { role: 'writer' }, '/role'],
+    ['tokens that are used twice', { singleUse: false }, '/singleUse'],
+    ['all projects', { project: undefined, allProjects: true }, '/project'],
+    ['another audience', { audience: 'https://other.example' }, '/issuer'],
+    ['another issuer', { issuer: `${publicUrl}/v1/projects/other` }, '/issuer'],
+    ['keys of its own', { jwks: { keys: [] } }, '/keySource'],
+  ])('is refused for %s', async (_name, members, pointer) => {
+    const body = {
+      name: 'n',
+      issuer: server.issuer,
+      keySource: 'project',
+      conditions: {},
+      role: 'registrar',
+      project: 'payments',
+      ...members,
+    }
+    const response = await server.send('POST', accessRulesUrl, { body })
+    expect(response.statusCode).toBe(400)
+    expect(response.json().errors).toContainEqual(expect.objectContaining({ pointer }))
+  })
+
+  test.each([
+    { role: 'writer' },
+    { singleUse: false },
+    { audience: 'https://other.example' },
+    { jwksUri: 'https://other.example/keys' },
+  ])('cannot be changed to %j', async (body) => {
+    const response = await server.send('PATCH', `${accessRulesUrl}/${ruleId}`, { body })
+    expect(response.json().code).toBe('invalid_request')
+  })
+})
+
+describe('a rotation token', () => {
+  const later = (seconds: number) => Math.floor(server.clock.now() / 1_000) + seconds
+  const attacks: [name: string, attack: () => Promise<string> | string][] = [
+    ['of an ordinary login', () => server.token(key, '', { sub: 'me' }, { typ: 'JWT' })],
+    ['without typ', () => server.token(key, jkt, {}, { typ: undefined })],
+    ['with a typ in upper case', () => server.token(key, jkt, {}, { typ: 'PUBRING-ROTATION+JWT' })],
+    ['for more than 5 minutes', () => server.token(key, jkt, { exp: later(310) })],
+    ['without exp', () => server.token(key, jkt, { exp: undefined })],
+    ['that has expired', () => server.token(key, jkt, { exp: later(-1) })],
+    ['without jti', () => server.token(key, jkt, { jti: undefined })],
+    ['without cnf', () => server.token(key, jkt, { cnf: undefined })],
+    ['without cnf.jkt', () => server.token(key, jkt, { cnf: { kid: jkt } })],
+    ['with a jkt that is a list', () => server.token(key, jkt, { cnf: { jkt: [jkt] } })],
+    ['with a jkt that is no thumbprint', () => server.token(key, `${jkt}A`)],
+    ['with cnf.jkt as one name', () => server.token(key, jkt, { cnf: undefined, 'cnf.jkt': jkt })],
+    ['for another audience', () => server.token(key, jkt, { aud: 'https://other.example' })],
+    ['of another issuer', () => server.token(key, jkt, { iss: publicUrl })],
+    ['with the issuer and a slash', () => server.token(key, jkt, { iss: `${server.issuer}/` })],
+    ['without kid', () => server.token({ ...key, kid: '' }, jkt)],
+    ['with the kid of no key', () => server.token({ ...key, kid: 'none' }, jkt)],
+    [
+      'signed by another key',
+      async () => server.token({ ...(await newRotatedKey()), kid: key.kid }, jkt),
+    ],
+    [
+      'with another alg of the same key',
+      async () => {
+        const rsa = await server.registered({}, 'RS256')
+        return server.token({ ...rsa, algorithm: 'PS256' }, jkt)
+      },
+    ],
+    [
+      'signed by a key that is not active yet',
+      async () => server.token(await server.registered({ active: false }), jkt),
+    ],
+    [
+      'signed by a disabled key',
+      async () => {
+        await disable(key.kid)
+        return server.token(key, jkt)
+      },
+    ],
+    [
+      'signed by an expired key',
+      async () => {
+        const expireTime = new Date(server.clock.now() + 2_000).toISOString()
+        const expiring = await server.registered({ expireTime })
+        server.clock.advance(2_000)
+        return server.token(expiring, jkt)
+      },
+    ],
+    [
+      'signed by a deleted key',
+      async () => {
+        await disable(key.kid)
+        await server.send('DELETE', `${server.keysUrl}/${key.kid}`)
+        return server.token(key, jkt)
+      },
+    ],
+    [
+      'signed by a key of another project',
+      async () => {
+        const { id } = (
+          await server.send('POST', '/v1/projects', { body: { name: otherProject() } })
+        ).json()
+        const { publicKeyPem, algorithm, ...own } = await newRotatedKey()
+        const body = { name: 'n', algorithm, publicKeyPem }
+        const created = await server.send('POST', `/v1/projects/${id}/jwt-keys`, { body })
+        return server.token({ ...own, algorithm, kid: created.json().kid }, jkt)
+      },
+    ],
+    [
+      'of a project without such a rule',
+      async () => {
+        const { id } = (
+          await server.send('POST', '/v1/projects', { body: { name: otherProject() } })
+        ).json()
+        return server.token(key, jkt, { iss: `${publicUrl}/v1/projects/${id}` })
+      },
+    ],
+    [
+      'that was used before',
+      async () => {
+        const token = server.token(key, jkt)
+        expect((await server.exchange(token)).statusCode).toBe(200)
+        return token
+      },
+    ],
+    [
+      'with the jti of one that was used before',
+      async () => {
+        const jti = randomUUID()
+        expect((await server.exchange(server.token(key, jkt, { jti }))).statusCode).toBe(200)
+        return server.token(key, jkt, { jti, exp: later(120) })
+      },
+    ],
+  ]
+  let jkt: string
+  beforeEach(async () => {
+    jkt = (await newRotatedKey()).jkt
+  })
+
+  test.each(attacks)('%s is refused', async (_name, attack) => {
+    const response = await server.exchange(await attack())
+    expect(response.statusCode).toBe(400)
+    expect(response.body).toBe(flatRefusal)
+  })
+})
+
+describe('the API key', () => {
+  test('registers only the key that was vouched for', async () => {
+    const [vouched, swapped] = [await newRotatedKey(), await newRotatedKey()]
+    const secret = await server.vouched(key, vouched)
+    const other = await server.create(secret, swapped)
+    expect(other.statusCode).toBe(403)
+    expect(other.json().code).toBe('key_not_vouched')
+    expect((await server.create(secret, vouched)).statusCode).toBe(201)
+  })
+
+  test('registers it once, even if it was deleted since', async () => {
+    const vouched = await newRotatedKey()
+    const secret = await server.vouched(key, vouched)
+    const all = await Promise.all([1, 2, 3].map(() => server.create(secret, vouched)))
+    expect(all.map(({ statusCode }) => statusCode).sort()).toEqual([201, 403, 403])
+    const kid = all.find(({ statusCode }) => statusCode === 201)?.json().kid
+    await disable(kid)
+    await server.send('DELETE', `${server.keysUrl}/${kid}`)
+    expect((await server.create(secret, vouched)).json().code).toBe('key_not_vouched')
+  })
+
+  test('an attempt that was rejected leaves it usable', async () => {
+    const vouched = await newRotatedKey()
+    const secret = await server.vouched(key, vouched)
+    expect((await server.create(secret, vouched, { publishedKid: key.kid })).statusCode).toBe(400)
+    expect((await server.create(secret, vouched)).statusCode).toBe(201)
+  })
+
+  test.each<[string, (vouched: RegisteredKey) => Promise<object> | object]>([
+    ['no proof', () => ({ proof: undefined })],
+    ['a proof that is no token', () => ({ proof: 'x' })],
+    ['the token of the old key', ({ jkt }) => ({ proof: server.token(key, jkt) })],
+    [
+      'a proof by another key',
+      async ({ jkt }) => ({ proof: server.token(await newRotatedKey(), jkt) }),
+    ],
+    ['a proof that names another key', (own) => ({ proof: server.token(own, key.jkt) })],
+    [
+      'a login token of the new key',
+      (own) => ({
+        proof: server.token(own, own.jkt, {}, { typ: 'JWT' }),
+      }),
+    ],
+    [
+      'a proof for another service',
+      (own) => ({
+        proof: server.token(own, own.jkt, { aud: 'https://other.example' }),
+      }),
+    ],
+    [
+      'a proof for another project',
+      (own) => ({
+        proof: server.token(own, own.jkt, { iss: publicUrl }),
+      }),
+    ],
+    [
+      'a proof that has expired',
+      (own) => ({
+        proof: server.token(own, own.jkt, { exp: Math.floor(server.clock.now() / 1_000) }),
+      }),
+    ],
+  ])('needs a proof of the new key: %s', async (_name, members) => {
+    const vouched = { ...(await newRotatedKey()), kid: '' }
+    const secret = await server.vouched(key, vouched)
+    const response = await server.create(secret, vouched, await members(vouched))
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ pointer: '/proof', code: 'proof_invalid' }],
+    })
+    expect((await server.create(secret, vouched)).statusCode).toBe(201)
+  })
+
+  test('registers it with the algorithm that the proof was made with', async () => {
+    const vouched = await newRotatedKey('RS256')
+    const secret = await server.vouched(key, vouched)
+    const response = await server.create(secret, vouched, { algorithm: 'PS256' })
+    expect(response.json().errors).toMatchObject([{ pointer: '/proof', code: 'proof_invalid' }])
+  })
+
+  test('is the only one that may send a proof', async () => {
+    const { publicKeyPem, algorithm, ...own } = await newRotatedKey()
+    const proof = server.token({ algorithm, ...own }, own.jkt)
+    const body = { name: 'n', algorithm, publicKeyPem, proof }
+    const response = await server.send('POST', server.keysUrl, { body })
+    expect(response.json().errors).toMatchObject([{ code: 'proof_unexpected' }])
+  })
+
+  test('a private key sent as the proof is recorded', async () => {
+    const vouched = await newRotatedKey()
+    const secret = await server.vouched(key, vouched)
+    const proof = vouched.privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const response = await server.create(secret, vouched, { proof })
+    expect(response.json().code).toBe('private_key_submitted')
+    expect((await server.create(secret, vouched)).json().code).toBe('compromised_key')
+  })
+
+  test.each([
+    ['successor', "'x'"],
+    ['successor', 'null'],
+    ['subject', "'other'"],
+    ['expire_time', "'2999-01-01T00:00:00.000Z'"],
+  ])('is not accepted once its row has another %s: %s', async (column, value) => {
+    const before = await revision()
+    const secret = await server.vouched(key, await newRotatedKey())
+    const [{ subject }] = await eventsAfter(before)
+    const where = `where id = '${subject.id}'`
+    await server.database.query(`update exchanged_key set ${column} = ${value} ${where}`)
+    expect((await listWith(secret)).json().code).toBe('invalid_api_key')
+  })
+
+  test('gets no event streams, which would outlast the deactivation of its key', async () => {
+    const secret = await server.vouched(key, await newRotatedKey())
+    const headers = { 'x-api-key': secret, accept: 'text/event-stream' }
+    // Without the end of the stream there is no response.
+    await server.send('GET', '/v1/projects/payments/events', { headers }).catch(() => undefined)
+  })
+
+  test('can do nothing else', async () => {
+    const secret = await server.vouched(key, await newRotatedKey())
+    const headers = { 'x-api-key': secret }
+    const url = `${server.keysUrl}/${key.kid}`
+    const patch = await server.send('PATCH', url, { headers, body: { active: false } })
+    expect(patch.statusCode).toBe(403)
+    const items = [{ name: 'n', algorithm: 'ES256', publicKeyPem: 'x' }]
+    const imported = await server.send('POST', '/v1/projects/payments/key-imports', {
+      headers,
+      body: { keys: items },
+    })
+    expect(imported.statusCode).toBe(403)
+  })
+
+  const ends: [string, () => Promise<unknown>][] = [
+    ['disabled', () => disable(key.kid)],
+    [
+      'deleted',
+      async () => {
+        await disable(key.kid)
+        await server.send('DELETE', `${server.keysUrl}/${key.kid}`)
+      },
+    ],
+    [
+      'expired',
+      async () => {
+        const expireTime = new Date(server.clock.now() + 30_000).toISOString()
+        await server.send('PATCH', `${server.keysUrl}/${key.kid}`, { body: { expireTime } })
+        server.clock.advance(30_000)
+      },
+    ],
+  ]
+  test.each(ends)('ends with the next request once its key is %s', async (_name, end) => {
+    const vouched = await newRotatedKey()
+    const secret = await server.vouched(key, vouched)
+    expect((await listWith(secret)).statusCode).toBe(200)
+    expect((await listWith(secret)).statusCode).toBe(200)
+    await end()
+    expect((await listWith(secret)).json().code).toBe('invalid_api_key')
+    expect((await server.create(secret, vouched)).json().code).toBe('invalid_api_key')
+  })
+
+  test.each([true, false])('is checked again inside the transaction: %s', async (isDisabled) => {
+    const before = await revision()
+    const { jkt: thumbprint } = await newRotatedKey()
+    await server.vouched(key, { jkt: thumbprint })
+    const [exchange] = await eventsAfter(before)
+    const { id: projectId } = server.project
+    if (isDisabled) await disable(key.kid)
+    const credential = { type: 'exchanged_key', id: exchange.subject.id } as const
+    const created = server.context.store.commit({
+      type: 'key.create',
+      key: keyRecord(projectId, { thumbprint }),
+      limits: { maxKeys: 1_000, maxJwksBytes: 1_000_000 },
+      origin: {
+        ...origin(),
+        authorization: { credential, access: { role: 'registrar' }, projectId },
+      },
+    })
+    if (isDisabled) await expect(created).rejects.toMatchObject({ code: 'invalid_api_key' })
+    else await expect(created).resolves.toMatchObject({ introducedBy: key.kid })
+  })
+
+  test('does not come back when its key is active again', async () => {
+    const secret = await server.vouched(key, await newRotatedKey())
+    await disable(key.kid)
+    await server.send('PATCH', `${server.keysUrl}/${key.kid}`, { body: { active: true } })
+    expect((await listWith(secret)).json().code).toBe('invalid_api_key')
+  })
+})
+
+describe('an ended key that vouched for others', () => {
+  let child: RegisteredKey
+  let grandchild: RegisteredKey
+  beforeEach(async () => {
+    child = await server.successorOf(key)
+    grandchild = await server.successorOf(child)
+  })
+  const warned = async () => {
+    const headers = { 'x-api-key': await server.apiKey('reader', server.project.id) }
+    const all: Warning[] = (await server.send('GET', '/v1/warnings', { headers })).json()
+    const own = [key, child, grandchild].map(({ kid }) => kid)
+    return all.filter(
+      (warning) => warning.code === 'vouched_keys_active' && own.includes(warning.kid ?? ''),
+    )
+  }
+
+  test('is a warning that names those that are active, as long as they are', async () => {
+    expect(await warned()).toEqual([])
+    const response = await disable(key.kid)
+    expect(response.json().warnings).toMatchObject([{ code: 'vouched_keys_active' }])
+    const [{ detail }] = response.json().warnings
+    expect(detail).toContain(`${child.kid}, ${grandchild.kid}`)
+    const named = expect.stringContaining(child.kid)
+    expect(await warned()).toMatchObject([{ kid: key.kid, label: 'orders', detail: named }])
+    // The chain goes on behind one that is off, or deleted.
+    expect((await disable(child.kid)).json().warnings[0].detail).toContain(grandchild.kid)
+    const last = { kid: child.kid, detail: expect.stringContaining(grandchild.kid) }
+    expect(await warned()).toMatchObject([last])
+    await server.send('DELETE', `${server.keysUrl}/${child.kid}`)
+    expect(await warned()).toMatchObject([last])
+    const time = new Date(server.clock.now()).toISOString()
+    const { warnings, warnedProjects } = await server.context.store.census(time)
+    expect(warnings.map(({ code }) => code)).toContain('vouched_keys_active')
+    expect(warnedProjects).toContain(server.project.id)
+    expect((await disable(grandchild.kid)).json().warnings ?? []).toEqual([])
+    expect(await warned()).toEqual([])
+  })
+
+  test('is one too once it has expired', async () => {
+    const expireTime = new Date(server.clock.now() + 60_000).toISOString()
+    const url = `${server.keysUrl}/${key.kid}`
+    const response = await server.send('PATCH', url, { body: { expireTime } })
+    expect(response.json()).not.toHaveProperty('warnings')
+    server.clock.advance(60_000)
+    expect(await warned()).toMatchObject([{ kid: key.kid }])
+  })
+
+  test('leaves them as they are, but for API keys that it was exchanged for', async () => {
+    const secret = await server.vouched(key, await newRotatedKey())
+    await disable(key.kid)
+    expect((await read(child.kid)).active).toBe(true)
+    expect((await read(child.kid)).details.introducedBy).toBe(key.kid)
+    expect((await listWith(secret)).statusCode).toBe(401)
+  })
+})

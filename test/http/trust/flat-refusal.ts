@@ -1,3 +1,0 @@
-/** The body of every refused exchange. */
-export const flatRefusal =
-  '{"error":"invalid_request","error_description":"The token was not exchanged. An administrator can see why: POST /v1/trust-policies/{id}/checks."}'

@@ -1,0 +1,43 @@
+import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../../src/core/api-keys/secrets.ts'
+import { newId } from '../../../src/core/ids.ts'
+import type { AccessRuleRecord, ExchangedKeyRecord } from '../../../src/core/records.ts'
+import { origin } from './store.ts'
+
+/** An access rule for all projects, with these differences. */
+export function accessRuleRecord(members: Partial<AccessRuleRecord> = {}): AccessRuleRecord {
+  const { time } = origin()
+  return {
+    id: newId(),
+    name: 'orders, deploy',
+    issuer: 'https://issuer.test',
+    keySource: 'discovery',
+    audience: 'https://keys.example.com',
+    conditions: { sub: 'orders' },
+    role: 'writer',
+    singleUse: false,
+    maxLifetime: 900,
+    enabled: true,
+    createTime: time,
+    updateTime: time,
+    ...members,
+  }
+}
+
+/** An API key of an hour that was exchanged under the rule. */
+export function exchangedKeyRecord(rule: AccessRuleRecord): ExchangedKeyRecord {
+  const secret = newApiKeySecret()
+  const { id: ruleId, name, role, projectId, issuer } = rule
+  return {
+    id: newId(),
+    digest: apiKeyDigest(secret),
+    prefix: secretPrefix(secret),
+    ruleId,
+    name,
+    role,
+    ...(projectId === undefined ? {} : { projectId }),
+    issuer,
+    subject: 'orders',
+    createTime: rule.createTime,
+    expireTime: new Date(Date.now() + 3_600_000).toISOString(),
+  }
+}
