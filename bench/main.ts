@@ -19,6 +19,7 @@ import { measureRevocations } from './processes/revocations.ts'
 import { measureStarts } from './processes/starts.ts'
 import { loggingOverSilence } from './reads/logging.ts'
 import { type BenchContext, measureReads, type PreparedServer } from './reads/reads.ts'
+import { writeDocs } from './report/docs.ts'
 import type { Figure } from './report/figures.ts'
 import { machine } from './report/machine.ts'
 import { type Results, saveResults } from './report/results.ts'
@@ -129,6 +130,7 @@ async function run(name: string): Promise<void> {
     const measured = await part.measure(context, databases)
     const results = { machine: measuredOn, scope: part.scope, ...measured }
     saveResults(values.quick ? `quick-${name}` : name, results)
+    writeDocs()
     process.stdout.write(`${resultsText(results)}\n\n`)
   } finally {
     context.generator.close()

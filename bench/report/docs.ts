@@ -43,7 +43,10 @@ function modelText(name: string): string {
   return name === 'sizes' ? sizesText(model, reads) : measuredText(model, reads)
 }
 
-if (import.meta.main) {
+if (import.meta.main) writeDocs()
+
+/** Brings the generated files up to date with the results, which a test compares. */
+export function writeDocs(): void {
   const rendered = renderDocs((path) => readFileSync(new URL(path, root), 'utf8'))
   for (const [path, text] of Object.entries(rendered)) writeFileSync(new URL(path, root), text)
 }
