@@ -131,7 +131,7 @@ async function readContinuous(
   const tree = { size: log.size, root: await treeRoot(log.size, read, sha256) }
   if (note === undefined) {
     if (before.checkpoint !== undefined) throw logError('checkpoints_missing')
-    // Whoever can write to the database could insert a tree, and have it signed unnoticed.
+    // Otherwise a row inserted into the database would be signed, and no event would show it.
     if ((await store.log.startedAs()) !== before.origin) throw logError('not_recorded')
     return { log, tree }
   }
