@@ -14,6 +14,8 @@ test('every block with commands is run by a test, except these', () => {
   expect(list).toMatchInlineSnapshot(`
     [
       "CONTRIBUTING.md: npm ci: the checks themselves",
+      "docs/access-rules.md: pubring access-rule create --github acme/orders --project payments: asks api.github.com; test/docs/workloads.test.ts runs it against a stand-in",
+      "docs/access-rules.md: PUBRING_API_KEY=$(curl -sS --fail-with-body "$PUBRING_URL/v1/token" \\: needs the token of a platform; test/http exchanges one",
       "docs/following.md: export PUBRING_URL=https://keys.example.com: follows until it is stopped; test/cli/follow runs it",
       "docs/following.md: pubring jwks follow payments --out keys.json --exec ': needs a cluster",
       "docs/following.md: pubring jwks follow payments --out keys.json --exec ': needs a cluster",
@@ -30,8 +32,6 @@ test('every block with commands is run by a test, except these', () => {
       "docs/scaling.md: pubring copy --from sqlite:./data/pubring.db --to postgres://pubring@db.example.com/pubring: needs a database server of that name; test/engines/copy.test.ts copies to a real one",
       "docs/sign-in.md: pubring login --url https://keys.example.com: waits for a person in a browser; test/console signs in",
       "docs/timers.md: cd "$(npm root --global)/pubring/deploy"     # of a checkout: /opt/pubring/deploy: changes the system; the tests run the commands of the units, and systemd-analyze checks them",
-      "docs/access-rules.md: pubring access-rule create --github acme/orders --project payments: asks api.github.com; test/docs/workloads.test.ts runs it against a stand-in",
-      "docs/access-rules.md: PUBRING_API_KEY=$(curl -sS --fail-with-body "$PUBRING_URL/v1/token" \\: needs the token of a platform; test/http exchanges one",
       "docs/workloads/github-actions.md: pubring access-rule create --github acme/orders --project payments --role registrar \\: asks api.github.com",
       "docs/workloads/kubernetes.md: kubectl get --raw /.well-known/openid-configuration: needs a cluster",
       "docs/workloads/kubernetes.md: kubectl create clusterrolebinding service-account-issuer-discovery \\: needs a cluster",
