@@ -47,7 +47,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: patience } },
-    globalSetup: 'test/support/setup/databases.ts',
+    globalSetup: ['test/support/setup/run-folder.ts', 'test/support/setup/databases.ts'],
     provide: { isTimed: false },
     projects: [
       {

@@ -1,15 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, statSync } from 'node:fs'
 import process from 'node:process'
-import chromium from '@sparticuz/chromium'
 
 const sources =
   'console/{index.html,vite.config.ts,public/*,src/**/*.*},client/src/**/*.ts,src/{intake/secrets,contract/access-rules}/*.ts'
 const modified = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-/** Builds the console if its sources are newer, and unpacks Chromium before workers need it. */
+/** Builds the console if its sources are newer. */
 export async function setup(): Promise<void> {
-  await chromium.executablePath()
   const files = [...globSync(`{${sources}}`), 'package-lock.json']
   const newest = Math.max(...files.map(modified))
   if (modified('console/dist/index.html') > newest) return

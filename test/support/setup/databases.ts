@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import type { TestProject } from 'vitest/node'
 import { openPostgresStore } from '../../../src/storage/postgres/store.ts'
@@ -29,7 +29,6 @@ max_connections = 400
 max_wal_size = 256MB
 autovacuum = off`
 
-const folder = mkdtempSync(join(tmpdir(), 'pubring-templates-'))
 let postgresTemplate = ''
 let server: PostgresServer | undefined
 
@@ -49,13 +48,11 @@ export async function setup(project: TestProject): Promise<void> {
   const store = await openPostgresStore({ url: server.url(templateDatabase) })
   await store.close()
   project.provide('postgresPort', server.port)
-  const file = join(folder, 'pubring.db')
+  const file = join(mkdtempSync(join(tmpdir(), 'pubring-templates-')), 'pubring.db')
   await (await openSqliteStore({ file })).close()
   project.provide('sqliteTemplate', file)
 }
 
 export async function teardown(): Promise<void> {
   await server?.remove()
-  rmSync(folder, { recursive: true, force: true })
-  rmSync(dirname(postgresTemplate), { recursive: true, force: true })
 }

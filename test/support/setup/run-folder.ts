@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, realpathSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import chromium from '@sparticuz/chromium'
+
+/**
+ * Gives the run a folder for temporary files, inherited by its workers. It goes when the run ends in
+ * whichever way, with all processes that work in it.
+ */
+export async function setup(): Promise<() => Promise<void>> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'pubring-run-')))
+  // PostgreSQL and unprivileged servers run as other users.
+  chmodSync(folder, 0o711)
+  // What is unpacked and compiled once stays for the next run.
+  process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
+  symlinkSync(await chromium.executablePath(), join(folder, 'chromium'))
+  process.env.TMPDIR = folder
+  const watcher = spawn(process.execPath, [join(import.meta.dirname, 'watcher.ts'), folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  watcher.unref()
+  return async () => {
+    if (watcher.exitCode !== null) return
+    const ended = once(watcher, 'exit')
+    watcher.ref()
+    watcher.stdin.end()
+    await ended
+  }
+}
