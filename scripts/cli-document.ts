@@ -155,7 +155,7 @@ standard error: \`code\` (of the server, of the client, such as \`unreachable\`,
 
 On a terminal, commands that are hard to undo ask for confirmation. Without a terminal they proceed, except
 for these, which require \`--yes\`: a change that leaves a project without an active key, now or once the last one has
-expired (\`key deactivate\`, \`key expire\`, \`key rotate\`, \`apply\`), and revoking or deleting the API key in use.
+expired (\`key deactivate\`, \`key expire\`, \`key rotate\`, \`apply\`), and deactivating or deleting the API key in use.
 
 ## Exit codes
 

@@ -76,7 +76,6 @@ const verbs: Record<string, string> = {
   renamed: 'Renamed',
   started: 'Started',
   finished: 'Finished',
-  key_deleted: 'Deleted the old key in',
   abandoned: 'Abandoned',
   accepted: 'Accepted',
   ended: 'Ended',

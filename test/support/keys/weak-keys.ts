@@ -9,7 +9,7 @@ const random = seeded('audited keys')
 const encoded = (value: bigint) => base64url(minimalBytes(value))
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data)
 
-/** The record of an RSA key with any numbers, even weak ones that an earlier release accepted. */
+/** The record of an RSA key with any numbers, even weak ones that the intake rejects. */
 export function rsaRecord(
   projectId: string,
   n: bigint,
