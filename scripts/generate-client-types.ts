@@ -17,7 +17,7 @@ import {
   tokenCheckReasons,
   tokenCheckSteps,
 } from '../src/contract/checks/tokens.ts'
-import { Event } from '../src/contract/events.ts'
+import { Event, HistoryEvent } from '../src/contract/events.ts'
 import { Search } from '../src/contract/finding/search.ts'
 import { ProjectHealth, Warning } from '../src/contract/finding/warnings.ts'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../src/contract/key-imports.ts'
@@ -102,6 +102,7 @@ const contract: Record<string, object> = {
   SignInRuleCreate: { ...SignInRuleCreate, description: 'A sign-in rule to create.' },
   SignInRuleUpdate,
   Event,
+  HistoryEvent,
   Search,
   Warning,
   ProjectHealth,

@@ -1,5 +1,5 @@
 import type { CallOptions } from './call-options.ts'
-import type { Event } from './types.ts'
+import type { Event, HistoryEvent } from './types.ts'
 
 /**
  * The ledger of a project; without `project`, the system's ledger.
@@ -23,6 +23,11 @@ export type EventOperations = {
   /** All events that match, as the text of a file of JSON lines. Throws if it was cut off. */
   export(options?: CallOptions & EventQuery): AsyncIterable<string>
   /**
+   * A page of the events of all ledgers that match, newest first, with the place of the next page, if
+   * there is one: pass it with the same filters. For admins of all projects.
+   */
+  history(options?: CallOptions & HistoryQuery): Promise<{ items: HistoryEvent[]; next?: string }>
+  /**
    * The events after `after`, then each new one as it happens: in order and without gaps, across lost
    * connections and restarts of the service. Ends after `project.deleted`. Throws if the first
    * connection fails, if the service rejects the request, or when `signal` is aborted, and
@@ -42,6 +47,23 @@ export type EventPosition = {
   after?: number | string
   /** Only events before this revision. */
   before?: number
+}
+
+/** Which events of all ledgers; every filter that is set must match. Times are RFC 3339. */
+export type HistoryQuery = {
+  /** Id or name; of a deleted project its id. */
+  project?: string
+  /** Id of a person, or the subject that their provider asserts. */
+  person?: string
+  /** Types, separated by commas. */
+  type?: string
+  /** Id of the key, API key … */
+  subject?: string
+  requestId?: string
+  from?: string
+  to?: string
+  after?: string
+  limit?: number
 }
 
 /** Which events; without `project`, of the system's ledger. */

@@ -5,7 +5,7 @@ import { followEvents, systemPath } from './follow.ts'
 import { nextPage, read, readList } from './operations.ts'
 import { textChunks } from './text-chunks.ts'
 import type { Operation, Transport } from './transport.ts'
-import type { Event } from './types.ts'
+import type { Event, HistoryEvent } from './types.ts'
 import { pathSegment } from './validation.ts'
 
 /** An export that is silent for longer has failed. */
@@ -35,6 +35,12 @@ export function eventOperations(transport: Transport): EventOperations {
     },
     follow: ({ project, ...options } = {}) => followEvents(transport, pathOf(project), options),
     export: (options = {}) => exportEvents(transport, options),
+    async history({ signal, ...query } = {}) {
+      const operation = { ...readList('/history', query), signal }
+      const { body, headers } = await transport.send(operation)
+      const next = nextPage(headers, transport.url)?.get('after') ?? undefined
+      return { items: body as HistoryEvent[], ...(next === undefined ? {} : { next }) }
+    },
   }
 }
 

@@ -604,6 +604,60 @@ export type Event = {
   hash: string
 }
 
+/** An event, with its ledger. */
+export type HistoryEvent = {
+  /** Number of the event in its ledger. */
+  revision: number
+  type: string
+  time: string
+  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
+  actor: {
+    name: string
+    apiKeyId?: string
+    /** A person who signed in. The hash of the event covers this and not `name`. */
+    user?: {
+      issuer: string
+      subject: string
+      sessionId: string
+    }
+    /** The workload that exchanged a token for the API key. */
+    workload?: {
+      policyId: string
+      issuer: string
+      subject: string
+    }
+  }
+  subject: {
+    type:
+      | 'project'
+      | 'key'
+      | 'rotation'
+      | 'api_key'
+      | 'trust_policy'
+      | 'session'
+      | 'sign_in_rule'
+      | 'person'
+      | 'registry'
+      | 'ledger'
+    id: string
+  }
+  /** Label or name that the subject had then, of keys, projects, API keys, trust policies and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
+  label?: string
+  /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
+  changes?: Record<
+    string,
+    {
+      from?: string | number | boolean
+      to?: string | number | boolean
+    }
+  >
+  requestId: string
+  /** SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain. */
+  hash: string
+  /** The project whose ledger has the event; absent for that of the registry. */
+  projectId?: string
+}
+
 /** What was found: keys, projects, API keys and events. */
 export type Search = {
   results: (

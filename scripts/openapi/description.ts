@@ -47,7 +47,7 @@ const groups: Readonly<Record<string, RegExp>> = {
   Projects: /^projects\b/,
   Rotations: /^rotations\b/,
   Search: /^(search|warnings|project-health)\b/,
-  Events: /^events\b/,
+  Events: /^(events|history)\b/,
   Log: /^(log|ledger-proof|\.well-known\/ledger-proof)\b/,
   'API keys': /^api-keys\b/,
   'Sign-in': /^(sign-in-options|sign-in-rules|self|sessions|people)\b/,

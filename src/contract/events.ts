@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { component, optionalText, Time, text, Uuid } from './common.ts'
+import { component, optionalText, optionalUuid, Time, text, Uuid } from './common.ts'
 import { Type } from './schema.ts'
 
 const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()])
@@ -67,3 +67,11 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
   ),
 })
 export type Event = Static<typeof Event>
+
+export const HistoryEvent = component('HistoryEvent', 'An event, with its ledger.', {
+  ...Event.properties,
+  projectId: optionalUuid(
+    'The project whose ledger has the event; absent for that of the registry.',
+  ),
+})
+export type HistoryEvent = Static<typeof HistoryEvent>

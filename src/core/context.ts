@@ -7,7 +7,7 @@ import type { SearchReads } from './finding/reads.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type { Contradictions } from './ledger/contradictions.ts'
-import type { HistoryPage, HistoryResult } from './ledger/history.ts'
+import type { HistoryPage, HistoryResult, RegistryPage, RegistryResult } from './ledger/history.ts'
 import type { LogReads, LogSigner } from './log/records.ts'
 import type { Witness } from './log/witnesses.ts'
 import type {
@@ -42,6 +42,8 @@ export interface StoreReads {
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
   /** Events of a stretch of a ledger that match a filter. One call examines a bounded number. */
   history(ledgerId: string, page: HistoryPage): Promise<HistoryResult>
+  /** Events of all ledgers that match a filter. One call examines a bounded number. */
+  registryHistory(page: RegistryPage): Promise<RegistryResult>
   /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
   /** The project's rotations: those under way first, and the newest first; at most 200. */

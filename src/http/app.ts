@@ -30,6 +30,7 @@ import { accessRuleRoutes } from './routes/access-rules.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
 import { addConsole } from './routes/console.ts'
 import { eventRoutes } from './routes/events/routes.ts'
+import { historyRoute } from './routes/finding/history.ts'
 import { searchRoute } from './routes/finding/search.ts'
 import { warningRoutes } from './routes/finding/warnings.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -130,6 +131,7 @@ export async function buildApp(
   publishedPemRoutes(routes, live)
   eventRoutes(routes, live)
   searchRoute(routes, context)
+  historyRoute(routes, context)
   warningRoutes(routes, live)
   logRoutes(routes, live)
   healthRoutes(routes, live)

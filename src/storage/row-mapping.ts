@@ -186,6 +186,7 @@ export function eventToRow(event: LedgerEvent): Insertable<Tables['event']> {
     actor_id: apiKeyId ?? user?.sessionId ?? null,
     actor_name: name,
     actor: user === undefined && workload === undefined ? null : JSON.stringify({ user, workload }),
+    person: user?.subject ?? null,
     subject_type: event.subject.type,
     subject_id: event.subject.id,
     changes: event.changes === undefined ? null : JSON.stringify(event.changes),

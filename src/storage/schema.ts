@@ -19,6 +19,8 @@ const columns = {
     actor_name: 'text',
     /** A person or workload. */
     actor: 'nullable json',
+    /** The subject of the person, by which their events are found. */
+    person: 'nullable text',
     subject_type: 'text',
     subject_id: 'text',
     changes: 'nullable json',

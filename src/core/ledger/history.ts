@@ -31,3 +31,36 @@ export interface HistoryResult {
   events: LedgerEvent[]
   examinedTo?: number
 }
+
+/** Which events of all ledgers; every member that is set must match. */
+export interface RegistryFilter {
+  projectId?: string
+  /** The subject of a person, as their provider names them. */
+  person?: string
+  types?: readonly EventType[]
+  /** Id. */
+  subject?: string
+  requestId?: string
+  /** ISO 8601: events from this time on, and before this time. */
+  from?: string
+  to?: string
+}
+
+/** Where a page ends: before this event the next one begins. */
+export interface EventPlace {
+  time: string
+  ledgerId: string
+  revision: number
+}
+
+export interface RegistryPage {
+  filter: RegistryFilter
+  before?: EventPlace
+  limit: number
+}
+
+/** `next`: where the next page begins, if there may be one. */
+export interface RegistryResult {
+  events: LedgerEvent[]
+  next?: EventPlace
+}

@@ -17,6 +17,7 @@ const tables: Record<string, Record<string, ColumnType>> = {
     actor_id: 'nullable text',
     actor_name: 'text',
     actor: 'nullable text',
+    person: 'nullable text',
     subject_type: 'text',
     subject_id: 'text',
     changes: 'nullable text',
@@ -184,7 +185,16 @@ const indexes: Record<string, BuildIndex> = {
   jwt_key_by_spki: (index) => index.on('jwt_key').column('spki_sha256'),
   jwt_key_by_label: (index) => index.on('jwt_key').expression(sql`lower(label)`),
   published_kid_by_kid: (index) => index.on('published_kid').columns(['kid', 'project_id']),
-  event_by_request: (index) => index.on('event').columns(['request_id', 'project_id']),
+  event_by_request: (index) =>
+    index.on('event').columns(['request_id', 'time', 'project_id', 'revision']),
+  // Of all ledgers, by time: each event is an entry at the end, and only people's are in the last one.
+  event_by_time: (index) => index.on('event').columns(['time', 'project_id', 'revision']),
+  event_by_type: (index) => index.on('event').columns(['type', 'time', 'project_id', 'revision']),
+  event_by_person: (index) =>
+    index
+      .on('event')
+      .columns(['person', 'time', 'project_id', 'revision'])
+      .where(sql.ref('person'), 'is not', null),
   event_of_deleted_key: (index) =>
     index.on('event').column('subject_id').where(sql.ref('type'), '=', 'key.deleted'),
   event_of_deleted_key_in_project: (index) =>

@@ -74,6 +74,29 @@ export async function readEventsOfRequest(
   return toEvents(db, await labelled(page).execute())
 }
 
+/** The events at these places, in this order. */
+export async function readEventsAt(
+  db: Db,
+  places: readonly { ledgerId: string; revision: number }[],
+): Promise<LedgerEvent[]> {
+  if (places.length === 0) return []
+  const ledgers = Map.groupBy(places, ({ ledgerId }) => ledgerId)
+  const found = await Promise.all(
+    [...ledgers].map(([ledgerId, own]) =>
+      labelled(
+        eventsOf(db, ledgerId).where(
+          'event.revision',
+          'in',
+          own.map(({ revision }) => revision),
+        ),
+      ).execute(),
+    ),
+  )
+  const events = await toEvents(db, found.flat())
+  const byPlace = new Map(events.map((event) => [`${event.ledgerId} ${event.revision}`, event]))
+  return places.flatMap(({ ledgerId, revision }) => byPlace.get(`${ledgerId} ${revision}`) ?? [])
+}
+
 type Events = ReturnType<typeof eventsOf>
 
 function eventsOf(db: Db, ledgerId: string) {

@@ -16,6 +16,7 @@ import {
   projectsWithLastEvents,
 } from './last-events.ts'
 import { createLogReads } from './log.ts'
+import { createRegistryHistoryReads } from './registry-history.ts'
 import { createRotationReads } from './rotations.ts'
 import { createSearchReads } from './search.ts'
 
@@ -27,6 +28,7 @@ export function createStoreReads(db: Db, note?: NoteRow): StoreReads {
     ...createCredentialReads(db, tables),
     ...createKeyReads(db, tables),
     ...createEventReads(db),
+    ...createRegistryHistoryReads(db),
     ...createRotationReads(db, tables),
     log: createLogReads(db),
     search: createSearchReads(db),

@@ -58,6 +58,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'DELETE /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 404, 'key_not_found'],
   'GET /v1/projects/{projectIdOrName}/key-roles': ['reader', 200],
   'GET /v1/projects/{projectIdOrName}/rotations': ['reader', 200],
+  'GET /v1/history': ['unbound admin', 200],
   'GET /v1/search': ['reader', 400, 'invalid_request'],
   'GET /v1/warnings': ['reader', 200],
   'GET /v1/project-health': ['reader', 200],

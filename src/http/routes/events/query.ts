@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../contract/schema.ts'
 import { parseId } from '../../../core/ids.ts'
-import { eventTypes } from '../../../core/ledger/chain.ts'
+import { type EventType, eventTypes } from '../../../core/ledger/chain.ts'
 import type { EventFilter } from '../../../core/ledger/history.ts'
 import {
   formatPosition,
@@ -19,7 +19,7 @@ import { Query } from '../../request/paths.ts'
 /** Events per page without `limit`. */
 const pageSize = 50
 
-const Text = (description: string, example: string) =>
+export const Text = (description: string, example: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 255, description, examples: [example] }))
 
 const filters = {
@@ -101,27 +101,49 @@ function readFilter(
   { type, actor, subject, since, until }: EventQuery,
   findsEmail: boolean,
 ): EventFilter {
+  const { types, start, end } = readFilters({
+    type,
+    range: { since, until },
+    texts: { actor, subject },
+  })
+  const byEmail = actor !== undefined && findsEmail ? (true as const) : undefined
+  return present({ types, actor, byEmail, subject: idOrText(subject), since: start, until: end })
+}
+
+export const idOrText = (text: string | undefined) => text && (parseId(text) ?? text)
+
+/**
+ * Reads what filters of events have in common: types, and a range of times by the names of its ends.
+ * Throws `invalid_request` with all faults, also for control characters in the texts.
+ */
+export function readFilters(query: {
+  type: string | undefined
+  range: Record<string, string | undefined>
+  texts: Record<string, string | undefined>
+}): { types: EventType[] | undefined; start: string | undefined; end: string | undefined } {
   const faults: FieldError[] = []
   const fault = (parameter: string, code: string, detail: string) => {
     faults.push({ parameter, code, detail })
     return undefined
   }
-  const names = type?.split(',').map((name) => name.trim())
+  const names = query.type?.split(',').map((name) => name.trim())
   const types = names?.flatMap((name) => eventTypes.find((each) => each === name) ?? [])
   const unknown = names?.find((name) => !eventTypes.some((each) => each === name))
   if (unknown !== undefined) fault('type', 'unknown_value', unknownType(unknown))
-  const time = (parameter: 'since' | 'until', text: string | undefined) => {
+  const time = (parameter: string, text: string | undefined) => {
     const ms = text === undefined ? undefined : parseTimeMs(text)
     if (ms !== undefined && ms < year10000) return isoTime(ms)
     if (text === undefined) return undefined
     const form = 'an RFC 3339 time with a time zone, such as 2027-05-01T12:00:00Z'
     return fault(parameter, 'time_invalid', `${parameter} must be ${form}. Write + as %2B.`)
   }
-  const range = { since: time('since', since), until: time('until', until) }
-  if (range.since !== undefined && range.until !== undefined && range.since > range.until) {
-    fault('until', 'out_of_range', 'until lies before since. Swap the two.')
+  const [first = '', last = ''] = Object.keys(query.range)
+  const start = time(first, query.range[first])
+  const end = time(last, query.range[last])
+  if (start !== undefined && end !== undefined && start > end) {
+    fault(last, 'out_of_range', `${last} lies before ${first}. Swap the two.`)
   }
-  for (const [parameter, text = ''] of Object.entries({ actor, subject })) {
+  for (const [parameter, text = ''] of Object.entries(query.texts)) {
     // PostgreSQL rejects NUL.
     if (!/\p{Cc}/u.test(text)) continue
     fault(parameter, 'invalid', `${parameter} has control characters. Leave them out.`)
@@ -130,9 +152,7 @@ function readFilter(
     const detail = faults.map((each) => each.detail).join(' ')
     throw new PubringError('invalid_request', detail, { errors: faults })
   }
-  const id = subject === undefined ? undefined : (parseId(subject) ?? subject)
-  const byEmail = actor !== undefined && findsEmail ? (true as const) : undefined
-  return present({ types, actor, byEmail, subject: id, ...range })
+  return { types: types && [...new Set(types)], start, end }
 }
 
 function unknownType(name: string): string {

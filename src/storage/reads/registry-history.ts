@@ -1,0 +1,141 @@
+import type { StoreReads } from '../../core/context.ts'
+import type {
+  EventPlace,
+  RegistryFilter,
+  RegistryPage,
+  RegistryResult,
+} from '../../core/ledger/history.ts'
+import type { Db } from '../schema.ts'
+import { readEventsAt } from './events.ts'
+
+/** Index entries that one call reads of one order of events. */
+const maxExamined = 2_000
+
+/** An event without its content: what the filters compare. */
+interface Entry extends EventPlace {
+  type: string
+  subjectId: string
+  requestId: string
+  person: string | null
+}
+
+export function createRegistryHistoryReads(db: Db) {
+  return { registryHistory: (page) => readRegistryHistory(db, page) } satisfies Partial<StoreReads>
+}
+
+/**
+ * Newest first. The events of one subject, or of one project, come ledger by ledger in the order of
+ * their revisions, by indexes that exist anyway.
+ */
+async function readRegistryHistory(
+  db: Db,
+  { filter, before, limit }: RegistryPage,
+): Promise<RegistryResult> {
+  const compare = isByLedger(filter) ? compareByLedger : compareByTime
+  const size = isExact(filter) ? limit + 1 : maxExamined
+  const types = isByType(filter) ? (filter.types ?? []) : [undefined]
+  const lists = await Promise.all(
+    types.map((type) => readEntries(db, { filter, type, before, size })),
+  )
+  // Beyond the end of a list that was cut, other events may come first.
+  const ends = lists.flatMap((list) => (list.length < size ? [] : list.slice(-1)))
+  const end = ends.toSorted(compare)[0]
+  const examined = lists
+    .flat()
+    .filter((entry) => end === undefined || compare(entry, end) <= 0)
+    .toSorted(compare)
+  const found = examined.filter((entry) => matches(entry, filter))
+  const shown = found.slice(0, limit)
+  const next = found.length > limit ? shown.at(-1) : end
+  const events = await readEventsAt(db, shown)
+  const place = next && { time: next.time, ledgerId: next.ledgerId, revision: next.revision }
+  return place === undefined ? { events } : { events, next: place }
+}
+
+/** Whether the filter is looked up by an index whose order is that of ledgers and revisions. */
+const isByLedger = ({ requestId, subject, person, projectId }: RegistryFilter): boolean =>
+  requestId === undefined &&
+  (subject !== undefined || (person === undefined && projectId !== undefined))
+
+const isByType = ({ requestId, subject, person, projectId, types }: RegistryFilter): boolean =>
+  types !== undefined && [requestId, subject, person, projectId].every((one) => one === undefined)
+
+/** Whether all events that the index finds match. */
+function isExact(filter: RegistryFilter): boolean {
+  const { from, to, ...others } = filter
+  const given = Object.values(others).filter((value) => value !== undefined)
+  return given.length <= 1 && !(isByLedger(filter) && (from ?? to) !== undefined)
+}
+
+function compareByTime(one: EventPlace, other: EventPlace): number {
+  return -(order(one.time, other.time) || -compareByLedger(one, other))
+}
+
+function compareByLedger(one: EventPlace, other: EventPlace): number {
+  return -(order(one.ledgerId, other.ledgerId) || one.revision - other.revision)
+}
+
+/** By code units, as the engines compare ids and times. */
+function order(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1
+}
+
+function matches(entry: Entry, filter: RegistryFilter): boolean {
+  const { projectId, person, types, subject, requestId, from = '', to } = filter
+  return (
+    (projectId === undefined || entry.ledgerId === projectId) &&
+    (person === undefined || entry.person === person) &&
+    (types === undefined || types.some((type) => type === entry.type)) &&
+    (subject === undefined || entry.subjectId === subject) &&
+    (requestId === undefined || entry.requestId === requestId) &&
+    entry.time >= from &&
+    (to === undefined || entry.time < to)
+  )
+}
+
+interface EntryPage {
+  filter: RegistryFilter
+  /** One of those of the filter, if it is looked up by its types. */
+  type: string | undefined
+  before: EventPlace | undefined
+  size: number
+}
+
+/** The next entries in the order of the index by which the filter finds the fewest. */
+async function readEntries(db: Db, { filter, type, before, size }: EntryPage): Promise<Entry[]> {
+  const { projectId, person, subject, requestId, from, to } = filter
+  const byLedger = isByLedger(filter)
+  let query = db
+    .selectFrom('event')
+    .select(['time', 'project_id', 'revision', 'type', 'subject_id', 'request_id', 'person'])
+  if (requestId !== undefined) query = query.where('request_id', '=', requestId)
+  else if (subject !== undefined) query = query.where('subject_id', '=', subject)
+  else if (person !== undefined) query = query.where('person', '=', person)
+  else if (projectId !== undefined) query = query.where('project_id', '=', projectId)
+  else if (type !== undefined) query = query.where('type', '=', type)
+  if (!byLedger && from !== undefined) query = query.where('time', '>=', from)
+  if (!byLedger && to !== undefined) query = query.where('time', '<', to)
+  if (before !== undefined) {
+    const { time, ledgerId, revision } = before
+    query = query.where(({ eb, refTuple, tuple }) =>
+      byLedger
+        ? eb(refTuple('project_id', 'revision'), '<', tuple(ledgerId, revision))
+        : eb(refTuple('time', 'project_id', 'revision'), '<', tuple(time, ledgerId, revision)),
+    )
+  }
+  if (!byLedger) query = query.orderBy('time', 'desc')
+  const rows = await query
+    .orderBy('project_id', 'desc')
+    .orderBy('revision', 'desc')
+    .limit(size)
+    .execute()
+  return rows.map((row) => ({
+    time: row.time,
+    ledgerId: row.project_id,
+    revision: Number(row.revision),
+    type: row.type,
+    subjectId: row.subject_id,
+    requestId: row.request_id,
+    person: row.person,
+  }))
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
+
+let server: TestApp
+let orders: TestProject
+let kid: string
+beforeAll(async () => {
+  server = await startApp()
+  orders = await newProject(server, 'orders')
+  kid = await registerKey(server, { active: false }, orders.keys)
+  await server.send('DELETE', `${orders.keys}/${kid}`)
+})
+afterAll(() => server.close())
+
+const history = (query: string, secret = server.admin) =>
+  server.send('GET', `/v1/history?${query}`, { headers: { 'x-api-key': secret } })
+
+async function found(query: string): Promise<{ type: string; projectId?: string }[]> {
+  const response = await history(query)
+  expect(response.statusCode, response.body).toBe(200)
+  return response.json()
+}
+
+test('a deleted key, a request and an API key are found, in all ledgers, newest first', async () => {
+  const [deleted, created] = await found(`subject=${kid}`)
+  expect(deleted).toMatchObject({ type: 'key.deleted', projectId: orders.id, label: 'n' })
+  expect(created).toMatchObject({ type: 'key.created' })
+  const requestId = String(Object(deleted).requestId)
+  expect(await found(`requestId=${requestId.toUpperCase()}`)).toEqual([deleted])
+  const { id } = (
+    await server.send('POST', '/v1/api-keys', { body: { name: 'ci', role: 'reader' } })
+  ).json()
+  const [made] = await found(`subject=${id}`)
+  expect(made).toMatchObject({ type: 'api_key.created' })
+  expect(made).not.toHaveProperty('projectId')
+  expect((await found('limit=2')).map(({ type }) => type)).toEqual([
+    'api_key.created',
+    'key.deleted',
+  ])
+})
+
+test('a project is named by its name or id, and once it is deleted by its id', async () => {
+  const { id, name } = await newProject(server, 'gone')
+  expect(await found(`project=${name.toUpperCase()}`)).toEqual(await found(`project=${id}`))
+  await server.send('DELETE', `/v1/projects/${name}`)
+  expect((await found(`project=${id}`)).map(({ type }) => type)).toEqual([
+    'project.deleted',
+    'project.created',
+  ])
+  expect((await history(`project=${name}`)).json().code).toBe('project_not_found')
+})
+
+test('the pages are those of the links', async () => {
+  const all = await found('limit=200')
+  const pages = []
+  for (let url: string | undefined = '/v1/history?limit=2'; url !== undefined; ) {
+    const response = await server.send('GET', url)
+    pages.push(...response.json())
+    const [, next] = /<([^>]+)>; rel="next"/.exec(String(response.headers.link)) ?? []
+    url = next?.slice(next.indexOf('/v1/'))
+  }
+  expect(pages).toEqual(all)
+})
+
+test.each([
+  ['after=x', 'after'],
+  ['after=WyJ4Iiwic2QiLDFd', 'after'],
+  ['type=key.create', 'type'],
+  ['from=yesterday', 'from'],
+  ['from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z', 'to'],
+  ['person=%00', 'person'],
+  ['limit=201', 'limit'],
+  ['since=2026-02-01T00:00:00Z', 'since'],
+])('%s is refused', async (query, parameter) => {
+  const response = await history(query)
+  expect(response.json()).toMatchObject({ code: 'invalid_request', errors: [{ parameter }] })
+})
+
+test('it is for admins of all projects alone', async () => {
+  for (const secret of [await server.apiKey('admin', orders.id), await server.apiKey('reader')]) {
+    expect((await history('', secret)).json().code).toBe('insufficient_role')
+  }
+})

@@ -1,0 +1,133 @@
+import type { RootOperationNode } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '../../src/core/ids.ts'
+import type { EventPlace, RegistryFilter } from '../../src/core/ledger/history.ts'
+import { openReads } from '../../src/storage/open.ts'
+import { createRegistryHistoryReads } from '../../src/storage/reads/registry-history.ts'
+import type { Db } from '../../src/storage/schema.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
+
+const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
+const day = (number: number) => `2026-02-0${number}T00:00:00.000Z`
+const ada = { issuer: 'https://id.example.com', subject: 'ada', sessionId: newId() }
+const requestId = newId()
+
+let opened: TestStore
+let db: Db
+let close: () => Promise<void>
+let projectId: string
+let otherId: string
+
+beforeAll(async () => {
+  opened = await openTestStore()
+  const { store } = opened
+  projectId = (await createProject(store, 'large')).id
+  otherId = (await createProject(store, 'small')).id
+  const template = keyRecord(projectId)
+  // More than one call examines.
+  const keys = Array.from({ length: 2_500 }, (_, index) => {
+    const id = newId()
+    const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
+    return { index, key: { ...template, id, ...hashes }, kidProvided: false }
+  })
+  const rest = { type: 'key.import', projectId, keys, limits, dryRun: false } as const
+  await store.commit({ ...rest, compared: [], origin: { ...origin(day(2)), requestId } })
+  const own = { ...origin(day(1)), actor: { name: '', user: ada } }
+  await store.commit({ type: 'project.rename', origin: own, projectId: otherId, name: 'renamed' })
+  const later = { ...origin(day(3)), actor: { name: '', user: ada } }
+  await store.commit({ type: 'project.rename', origin: later, projectId: otherId, name: 'again' })
+  const reads = await openReads(opened.database.url)
+  db = reads.db
+  close = reads.close
+})
+afterAll(async () => {
+  await close?.()
+  await opened?.dispose()
+})
+
+/** All pages of what matches, and the number of pages. */
+async function allOf(filter: RegistryFilter, limit = 200) {
+  const events = []
+  let before: EventPlace | undefined
+  let pages = 0
+  do {
+    const page = { filter, limit, ...(before === undefined ? {} : { before }) }
+    const found = await opened.store.registryHistory(page)
+    expect(found.events.length).toBeLessThanOrEqual(limit)
+    events.push(...found.events)
+    before = found.next
+    pages += 1
+  } while (before !== undefined)
+  return { events, pages }
+}
+
+test('all events come newest first, each once, over ledgers and pages', async () => {
+  const { events } = await allOf({})
+  const places = events.map(({ ledgerId, revision }) => `${ledgerId} ${revision}`)
+  expect(new Set(places).size).toBe(places.length)
+  expect(places.length).toBeGreaterThan(2_500)
+  const times = events.map(({ time }) => time)
+  expect(times).toEqual(times.toSorted().reverse())
+})
+
+test.each<[string, () => RegistryFilter, number]>([
+  ['a person', () => ({ person: 'ada' }), 4],
+  ['a person in a project', () => ({ person: 'ada', projectId: otherId }), 2],
+  ['a person in a time', () => ({ person: 'ada', from: day(2), to: day(4) }), 2],
+  ['types', () => ({ types: ['project.renamed', 'key.deleted'] }), 4],
+  ['a type that is rare in a project', () => ({ types: ['key.created'], projectId: otherId }), 0],
+  ['a request', () => ({ requestId }), 2_500],
+  ['a request in a time', () => ({ requestId, from: day(3) }), 0],
+  ['a subject', () => ({ subject: otherId }), 6],
+  ['a project', () => ({ projectId: otherId }), 3],
+  ['a time', () => ({ from: day(2), to: day(3) }), 2_500],
+  ['what nobody is', () => ({ person: 'grace' }), 0],
+])('the events of %s', async (_name, filter, count) => {
+  const { events } = await allOf(filter())
+  expect(events.length).toBe(count)
+})
+
+test('one call examines a bounded number of events, and the pages lead on', async () => {
+  const filter = { projectId, types: ['project.created'] } as const
+  const first = await opened.store.registryHistory({ filter, limit: 200 })
+  expect(first).toMatchObject({ events: [], next: { ledgerId: projectId } })
+  const { events, pages } = await allOf(filter)
+  expect([events.length, pages]).toEqual([1, 2])
+})
+
+const indexed: [RegistryFilter, string][] = [
+  [{}, 'event_by_time'],
+  [{ from: day(1), to: day(2) }, 'event_by_time'],
+  [{ person: 'ada', from: day(1) }, 'event_by_person'],
+  [{ types: ['key.created'], to: day(4) }, 'event_by_type'],
+  [{ requestId, types: ['key.created'] }, 'event_by_request'],
+  [{ subject: newId(), from: day(1) }, 'event_subject'],
+  [{ projectId: newId(), types: ['key.created'] }, 'event'],
+]
+test.each(indexed)(
+  '%j is found in the order of an index, without sorting',
+  async (filter, index) => {
+    const nodes: RootOperationNode[] = []
+    const recorded = db.withPlugin({
+      transformQuery({ node }) {
+        nodes.push(node)
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const before = { time: day(3), ledgerId: newId(), revision: 7 }
+    const reads = createRegistryHistoryReads(recorded)
+    await reads.registryHistory({ filter, before, limit: 50 })
+    const [node] = nodes
+    if (node === undefined) throw new Error('no query was made')
+    const executor = db.getExecutor()
+    const query = executor.compileQuery(node, { queryId: newId() })
+    const isPostgres = opened.database.engine === 'postgres'
+    const command = isPostgres ? 'explain' : 'explain query plan'
+    const { rows } = await executor.executeQuery({ ...query, sql: `${command} ${query.sql}` })
+    const plan = rows.map((row) => JSON.stringify(row)).join('\n')
+    expect(plan).toContain(index)
+    expect(plan).not.toMatch(isPostgres ? /Seq Scan/ : /SCAN (?!event USING)|TEMP B-TREE/)
+  },
+)
