@@ -169,6 +169,22 @@ test('no change of an API key commits after its revocation was answered', async 
   }
 })
 
+test('an API key that another process revokes or deactivates is refused with the next request, 10 of 10 times', async () => {
+  const elsewhere = await startApp({ database: app.database })
+  for (let round = 0; round < 10; round += 1) {
+    const { id, apiKey } = await callerWith('reader')
+    const headers = { 'x-api-key': apiKey }
+    const read = async () =>
+      (await app.send('GET', '/v1/projects/payments', { headers })).statusCode
+    // The third answer is from memory.
+    expect([await read(), await read(), await read()]).toEqual([200, 200, 200])
+    if (round % 2 === 0) await elsewhere.send('DELETE', `/v1/api-keys/${id}`)
+    else await elsewhere.send('PATCH', `/v1/api-keys/${id}`, { body: { active: false } })
+    expect(await read()).toBe(401)
+  }
+  await elsewhere.close()
+})
+
 describe('an API key that changes itself', () => {
   test('may revoke itself', async () => {
     const { id, apiKey } = await callerWith('admin')
