@@ -52,7 +52,7 @@ function shorterWait(waitSeconds: number): number {
   return Math.max(Math.min(waitSeconds, minWaitSeconds), Math.floor(waitSeconds / 2))
 }
 
-/** Follows the key set while it is wanted and until `signal` is aborted. Never rejects. */
+/** Follows the key set while it is wanted and until `signal` is aborted. Reports errors, and retries. */
 export async function follow(options: FollowOptions, signal: AbortSignal): Promise<void> {
   const { maxStaleMs } = options
   let waitSeconds = pollWaitSeconds(maxStaleMs)
@@ -74,10 +74,11 @@ export async function follow(options: FollowOptions, signal: AbortSignal): Promi
       else if (unsupported) delayMs = pollIntervalMs(response, maxStaleMs)
       else delayMs = minIntervalMs + retryDelayMs(earlyResponses)
     } catch (error) {
-      if (signal.aborted || !(error instanceof KeySetError)) return
-      options.onError(error)
-      if (error.status === 504) waitSeconds = shorterWait(waitSeconds)
-      delayMs = failureDelayMs(failures, error)
+      if (signal.aborted) return
+      const failure = error instanceof KeySetError ? error : unexpectedFailure(error)
+      options.onError(failure)
+      if (failure.status === 504) waitSeconds = shorterWait(waitSeconds)
+      delayMs = failureDelayMs(failures, failure)
       failures += 1
     }
     await sleep(Math.max(0, delayMs), signal, true).catch(() => {})
@@ -88,6 +89,14 @@ export async function follow(options: FollowOptions, signal: AbortSignal): Promi
 function isLive(response: KeySetResponse, changed: boolean, waitSeconds: number): boolean {
   if (ranFullWait(response, waitSeconds)) return true
   return changed && response.appliedWait === waitSeconds && (response.age ?? 0) === 0
+}
+
+/** An error that no request explains: the key set must not become stale without a report and a retry. */
+function unexpectedFailure(cause: unknown): KeySetError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new KeySetError('key_set_unavailable', `The key set cannot be updated (${reason}).`, {
+    cause,
+  })
 }
 
 /** Short, because every token is rejected once the key set is stale. */

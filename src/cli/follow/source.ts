@@ -77,7 +77,8 @@ export async function readProjects(
 /** What went wrong, in the same words for all projects if it concerns the server. */
 function problemOf(project: string, { status, message }: KeySetError): string {
   if (status === 404) return `Project ${project}: There is no project with this id or name.`
-  return message.replace(/\/v1\/projects\/\S+?\/\.well-known\/[\w.-]+/, '')
+  const shared = message.replace(/\/v1\/projects\/\S+?\/\.well-known\/[\w.-]+/, '')
+  return shared === message ? `Project ${project}: ${message}` : shared
 }
 
 /** The requests for one project. One closure, because all of it depends on the last request. */

@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { followOnce, followUntilAborted } from '../../../src/cli/follow/follow.ts'
+import { newFollowed } from '../../../src/cli/follow/followed.ts'
 import {
   type FollowFlags,
   type FollowOptions,
   readFollowOptions,
 } from '../../../src/cli/follow/options.ts'
+import { followProjects } from '../../../src/cli/follow/source.ts'
 import { processTerminal } from '../../../src/cli/terminal/terminal.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
@@ -275,6 +277,31 @@ test('a project that is unknown does not keep the others from being followed', a
   expect(follower.reports.join('\n')).toContain('Project nobody: There is no project')
   await patchKey(server, kid, { active: false }, project.keys)
   await expect.poll(() => kidsIn(file), soon).toEqual([])
+})
+
+test('an unexpected error of one project is reported with its name, and the project is followed further', async () => {
+  const followed = [newFollowed('payments')]
+  const controller = new AbortController()
+  const reports: string[] = []
+  let changes = 0
+  const source = followProjects({
+    url: `http://127.0.0.1:${proxy.port}`,
+    followed,
+    clock: testClock(),
+    staleAfterMs: 600_000,
+    signal: controller.signal,
+    onChange() {
+      changes += 1
+      if (changes === 1) throw new TypeError('no such member')
+    },
+    report: (message) => void reports.push(message),
+  })
+  await expect.poll(() => reports, soon).toHaveLength(1)
+  expect(reports[0]).toBe('Project payments: The key set cannot be updated (no such member).')
+  const kid = await registerKey(server)
+  await expect.poll(() => followed[0]?.keys?.fullJwks.map((key) => key.kid), soon).toContain(kid)
+  controller.abort()
+  await source.ended
 })
 
 test('500 projects are followed', async () => {
