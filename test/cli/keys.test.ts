@@ -85,14 +85,14 @@ describe('pubring key add', () => {
 })
 
 describe('a rejected key', () => {
-  test('is told all its faults', async () => {
+  test('is reported with all its faults', async () => {
     const quoted = `key: ${ecKey().publicKeyPem.replace('\n', '\n> ')}`
     const ran = await shell.pubring(['key', 'add', '-', '--label', 'bad'], { input: quoted })
     expect(ran).toMatchObject({ code: 3, stdout: '' })
     expect(ran.stderr).toMatch(/base64.*Remove the text before the PEM block\./)
   })
 
-  test('is told beside a bad name, with a line break after a command', async () => {
+  test('is reported beside a bad name, with a line break after a command', async () => {
     const flags = ['--label', ' ', '--algorithm', 'RSA']
     const ran = await shell.pubring(['key', 'add', '-', ...flags], { input: 'x' })
     expect(ran).toMatchObject({ code: 3, stdout: '' })

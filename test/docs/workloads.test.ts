@@ -147,7 +147,7 @@ describe('GitHub Actions', () => {
     )
   })
 
-  test('a job without the permission is told to ask for it', async () => {
+  test('a job without the permission gets the advice to ask for it', async () => {
     const ran = await run(workload, page.command('pubring key add'), job(false))
     expect(ran).toMatchObject({ code: 4, stdout: '' })
     expect(ran.stderr).toContain('permissions: id-token: write')
@@ -192,7 +192,7 @@ describe('GitLab CI', () => {
     )
   })
 
-  test('a job without id_tokens is told to define them', async () => {
+  test('a job without id_tokens gets the advice to define them', async () => {
     const ran = await run(workload, page.command('pubring key add'), job({}))
     expect(ran).toMatchObject({ code: 4, stdout: '' })
     expect(ran.stderr).toContain(`id_tokens: PUBRING_ID_TOKEN: aud: ${publicUrl}`)

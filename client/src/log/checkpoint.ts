@@ -86,7 +86,7 @@ export function parseWholeNumber(text: string): number {
 }
 
 /** A SHA-256 in base64. */
-export function parseHash(text: string): Bytes {
+function parseHash(text: string): Bytes {
   const bytes = fromBase64(text)
   if (bytes?.length === 32) return bytes
   throw malformed('hash')

@@ -88,7 +88,7 @@ export function parseNote(note: string): SignedNote {
 }
 
 /** Parses `— NAME BASE64`. Throws `malformed`. */
-export function parseSignature(line: string): NoteSignature {
+function parseSignature(line: string): NoteSignature {
   const [dash, name = '', data = '', ...rest] = line.split(' ')
   const bytes = fromBase64(data)
   const isSignature = dash === '—' && isName(name) && rest.length === 0

@@ -29,7 +29,7 @@ interface SourceOptions {
   signal: AbortSignal
   /** A response said something about a project. */
   onChange(): void
-  /** Is told why a project cannot be read at the moment. */
+  /** Receives the reason why a project cannot be read at the moment. */
   report(message: string): void
 }
 

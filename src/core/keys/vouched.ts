@@ -18,8 +18,8 @@ export function activeVouched<Key extends Vouched>(
   return keys.filter((key) => key.id !== kid && ids.has(key.id) && isActive(key, now))
 }
 
-/** What the keys are that an ended key vouched for, and what to do with them. */
+/** Names the keys that an ended key vouched for, and says what to do with them. */
 export function vouchedDetail(vouched: readonly { id: string }[]): string {
   const kids = vouched.map(({ id }) => id).join(', ')
-  return `It vouched for keys that are still active: ${kids}. If its private key may be in other hands, whoever has it may have added them: deactivate them too.`
+  return `It vouched for keys that are still active: ${kids}. If its private key may be in other hands, the holder may have added them: deactivate them too.`
 }

@@ -145,7 +145,7 @@ async function readContinuous(
  * Throws `log_stopped` unless the tree extends that of a checkpoint, such as the last signed one or
  * one that a witness has.
  */
-export async function requireExtension(
+async function requireExtension(
   { store }: Pick<LogContext, 'store'>,
   older: TreeHead,
   newer: TreeHead,

@@ -15,7 +15,7 @@ import { locked, statement } from '../statements.ts'
 
 const lockSignInRules = statement((db) => locked(db, signInRules.rows(db)))
 
-export const lockedReads = (db: Db): CallerReads => ({
+const lockedReads = (db: Db): CallerReads => ({
   findApiKey: (id) => apiKeys.lock(db, id),
   findExchangedKey: async (id) => uncontradicted(await exchangedKeys.lock(db, id)),
   findSession: (id) => sessions.lock(db, id),

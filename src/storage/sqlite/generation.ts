@@ -11,7 +11,7 @@ import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { type SqliteConnection, withTransaction } from './connection.ts'
 
-export function generationFile(file: string): string {
+function generationFile(file: string): string {
   return `${file}-generation`
 }
 

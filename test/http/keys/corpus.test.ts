@@ -17,7 +17,7 @@ interface Case {
 
 const cases: Case[] = JSON.parse(fixture('keys/manifest.json'))
 
-/** What a person would choose who sees the file. */
+/** The algorithm that a person would choose who sees the file. */
 function algorithmOf({ file, alg }: Case): string {
   const [kind = '', name = ''] = file.split('/')
   if (alg !== undefined) return alg
@@ -32,18 +32,18 @@ function algorithmOf({ file, alg }: Case): string {
 
 let app: TestApp
 /** Private keys go to a registry of their own: their public halves are blocked in it from then on. */
-let burnt: TestApp
+let blocking: TestApp
 beforeAll(async () => {
   app = await startApp()
-  burnt = await startApp()
+  blocking = await startApp()
 })
 afterAll(async () => {
   await app.close()
-  await burnt.close()
+  await blocking.close()
 })
 
 function appFor({ code }: Case): TestApp {
-  return code === 'private_key_submitted' ? burnt : app
+  return code === 'private_key_submitted' ? blocking : app
 }
 
 /** Registers in a project of its own, after what must be there. */

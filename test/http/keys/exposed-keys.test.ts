@@ -75,7 +75,7 @@ describe('a key that is registered when its private half is submitted', () => {
     }
   })
 
-  test('is told of once, however often and wherever it is submitted', async () => {
+  test('is recorded once, however often and wherever it is submitted', async () => {
     const key = ecKey()
     const kid = await register('elsewhere', key)
     for (const project of ['payments', 'elsewhere', 'payments']) await submit(project, key)
@@ -85,7 +85,7 @@ describe('a key that is registered when its private half is submitted', () => {
     expect(await weaknessesOf(other.id, kid)).toHaveLength(1)
   })
 
-  test('is told of by the check of a bound API key, too', async () => {
+  test('is recorded by the check of a bound API key, too', async () => {
     const key = ecKey()
     const kid = await register('elsewhere', key)
     const headers = { 'x-api-key': await app.apiKey('reader', other.id) }
@@ -104,7 +104,7 @@ describe('a key that is registered when its private half is submitted', () => {
   })
 })
 
-test('both halves at once, in two projects: the key is refused, or its owner is told', async () => {
+test('both halves at once, in two projects: the key is refused, or the incident is recorded', async () => {
   for (let round = 0; round < 40; round += 1) {
     const key = ecKey()
     const [created, refused] = await Promise.all([

@@ -63,9 +63,6 @@ type Unrequested =
   | 'log.publish'
   | 'ledger.accept'
   | 'token.forget'
-  // Of scheduled steps: `test/http/rotations/scheduled-steps.test.ts`.
-  | 'rotation.step'
-  | 'rotation.wait'
   // Its actor is the workload: `test/http/token-exchange/token-exchange.test.ts`.
   | 'token.exchange'
 

@@ -136,7 +136,7 @@ describe('pages', () => {
 })
 
 describe('who may read which ledger', () => {
-  test('a reader of the project does; one of another project is told that it is not there', async () => {
+  test('a reader of the project does; one of another project gets 404', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'mine' } })
     const { id } = (await server.send('GET', '/v1/projects/mine')).json()
     const headers = { 'x-api-key': await server.apiKey('reader', id) }

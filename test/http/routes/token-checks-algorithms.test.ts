@@ -154,7 +154,7 @@ describe('the signature', () => {
   })
 
   test.each(['ES256', 'ES384', 'ES512'] as const)(
-    '%s in DER is told from a wrong one',
+    '%s in DER is distinguished from a wrong one',
     async (alg) => {
       const { privateKey, kid } = server.keyOf(alg)
       const input = `${base64url({ alg, kid })}.${base64url({})}`

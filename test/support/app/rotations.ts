@@ -5,7 +5,7 @@ import type { LedgerEvent } from '../../../src/core/ledger/chain.ts'
 import { type KeyChangesApp, startKeyChanges } from './key-changes.ts'
 import { newProject, registerKey, type TestProject } from './keys.ts'
 
-export const rotationsUrl = (project: TestProject) => `/v1/projects/${project.name}/rotations`
+const rotationsUrl = (project: TestProject) => `/v1/projects/${project.name}/rotations`
 
 /** Milliseconds until every verifier knows of a change. */
 export const convergenceMs = 61_000

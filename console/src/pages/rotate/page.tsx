@@ -66,7 +66,7 @@ function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
   )
 }
 
-/** Whether the old key can be rotated anew: it was kept, or has been activated again since. */
+/** Whether the old key can be rotated again: the rotation was abandoned, or the key was activated after it. */
 function isOver({ state, endTime }: Rotation, oldKey: JwtKey | undefined): boolean {
   if (state === 'abandoned') return true
   return endTime !== undefined && oldKey?.active === true && oldKey.updateTime > endTime

@@ -55,7 +55,7 @@ async function parseDeclaration(text: string, name: string): Promise<object> {
   throw fileError(`${name} is not valid JSON or YAML${place}.`, example)
 }
 
-/** The types of the members of a declared key; `name` is an older name of `label`. */
+/** The types of the members of a declared key; `name` is another spelling of `label`. */
 const members: Readonly<Record<string, string>> = {
   label: 'string',
   name: 'string',
