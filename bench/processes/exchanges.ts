@@ -1,13 +1,11 @@
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
 import { createReplicas, type Replica } from '../../test/support/server/replicas.ts'
 import type { BenchConfig } from '../config.ts'
 import { cpuMicros, residentMib } from '../load/usage.ts'
 import type { Figure } from '../report/figures.ts'
 import { spreadOf } from '../report/spread.ts'
-import { type Database, type Databases, type Engine, engineNames } from '../server/databases.ts'
+import { type Databases, type Engine, engineNames } from '../server/databases.ts'
 
 const issuer = 'https://issuer.example.com'
 const audience = 'https://keys.example.com'
@@ -24,9 +22,8 @@ const projects = ['exchanges', 'default']
 const refusals = 20
 
 /**
- * The CPU time of a token exchange (P-256, with the keys of the issuer in memory), what many exchanges
- * leave behind once their API keys have expired, what reads cost while tokens are exchanged, and when
- * refusals are sent.
+ * The CPU time of a token exchange (P-256, with the keys of the issuer in memory), what reads cost while
+ * tokens are exchanged, and when refusals are sent.
  */
 export async function measureExchanges(
   databases: Databases,
@@ -60,12 +57,6 @@ export async function measureExchanges(
       beside.push(await readCostBeside(replica, pids, { name, reads: exchangeReads, exchange }))
     }
     const refused = await refusalTimes(replica, newToken)
-    // The API keys are valid for a minute; a later exchange removes them, 5,000 rows at a time.
-    await delay(61_000)
-    for (let left = exchanges; left > 0; left -= 5_000) {
-      await exchange()
-      await delay(1_100)
-    }
     const figure = (name: string, unit: string, value: number, note: string): Figure => {
       return { name, server: engineNames[engine], unit, value: spreadOf([value]), note }
     }
@@ -74,7 +65,6 @@ export async function measureExchanges(
         ...figure('token exchange', 'µs CPU', micros, 'P-256, keys of the issuer in memory'),
         target: { max: 2_000 },
       },
-      figure('rows left by the exchanges', 'rows', await rowsOf(database), `of ${exchanges}`),
       figure('memory for the exchanges', 'MiB', peak - idle, `more after ${exchanges} than before`),
       ...projects.flatMap((name, index) => [
         figure('list without exchanges', 'µs CPU', alone[index] ?? 0, `of the project ${name}`),
@@ -229,19 +219,4 @@ async function countWhile(
   clearInterval(timer)
   await Promise.all(exchanges)
   return exchanges.length
-}
-
-async function rowsOf({ engine, url }: Database): Promise<number> {
-  const count = 'select count(*) as n from exchanged_key'
-  if (engine === 'sqlite') {
-    const database = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true })
-    const row = database.prepare(count).get()
-    database.close()
-    return Number(row?.n)
-  }
-  const client = new pg.Client(url)
-  await client.connect()
-  const { rows } = await client.query(count)
-  await client.end()
-  return Number(rows[0].n)
 }

@@ -165,8 +165,11 @@ export type LogOperations = {
  * const { apiKey } = await client.apiKeys.create({ name: 'deploy', role: 'writer', project: 'payments' })
  */
 export type ApiKeyOperations = {
-  /** All API keys that this one may see, oldest first, without their secrets. */
-  list(options?: CallOptions): Promise<ApiKey[]>
+  /**
+   * All API keys that this one may see, oldest first, without their secrets: those that tokens were
+   * `exchanged` for, or the others.
+   */
+  list(options?: CallOptions & { exchanged?: boolean }): Promise<ApiKey[]>
   get(id: string, options?: CallOptions): Promise<ApiKey>
   /** The API key of this client. */
   self(options?: CallOptions): Promise<ApiKey>

@@ -154,7 +154,8 @@ function logOperations(send: Send): LogOperations {
 
 function apiKeyOperations(send: Send): ApiKeyOperations {
   return {
-    list: async (options = {}) => send(readList('/api-keys'), options),
+    list: async ({ exchanged, ...options } = {}) =>
+      send(readList('/api-keys', { exchanged }), options),
     get: async (id, options = {}) => send(read(apiKeyPath(id)), options),
     self: async (options = {}) => send(read('/api-keys/self'), options),
     create: async (body, options = {}) => send(create('/api-keys', body), options),

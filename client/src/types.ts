@@ -275,6 +275,12 @@ export type ApiKey = {
   createTime: string
   expireTime?: string
   lastUseTime?: string
+  /** Set if a token was exchanged for it: the access rule, and who the token was for. It ends by itself, and can only be revoked. */
+  exchanged?: {
+    ruleId: string
+    /** `sub` of the token. */
+    subject: string
+  }
 }
 
 /** A new API key with its secret. */
@@ -622,7 +628,7 @@ export type HistoryEvent = {
     }
     /** The workload that exchanged a token for the API key. */
     workload?: {
-      policyId: string
+      ruleId: string
       issuer: string
       subject: string
     }
@@ -633,7 +639,7 @@ export type HistoryEvent = {
       | 'key'
       | 'rotation'
       | 'api_key'
-      | 'trust_policy'
+      | 'access_rule'
       | 'session'
       | 'sign_in_rule'
       | 'person'
@@ -641,7 +647,7 @@ export type HistoryEvent = {
       | 'ledger'
     id: string
   }
-  /** Label or name that the subject had then, of keys, projects, API keys, trust policies and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
+  /** Label or name that the subject had then, of keys, projects, API keys, access rules and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
   label?: string
   /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
   changes?: Record<

@@ -34,14 +34,28 @@ const apiKeyMembers = {
   createTime: Time,
   expireTime: Type.Optional(Time),
   lastUseTime: Type.Optional(Time),
+  exchanged: Type.Optional(
+    Type.Object(
+      {
+        ruleId: Uuid,
+        subject: text('`sub` of the token.', 'repo:acme/orders:ref:refs/heads/main'),
+      },
+      {
+        description:
+          'Set if a token was exchanged for it: the access rule, and who the token was for. It ends by itself, and can only be revoked.',
+      },
+    ),
+  ),
 }
 
 export const ApiKey = component('ApiKey', 'An API key.', apiKeyMembers)
 export type ApiKey = Static<typeof ApiKey>
 
+const { exchanged: _exchanged, ...createdMembers } = apiKeyMembers
+
 export const ApiKeyCreated = Type.Object(
   {
-    ...apiKeyMembers,
+    ...createdMembers,
     apiKey: text('The secret for the `X-Api-Key` header. It is returned only once.', 'pubring_…'),
   },
   { $id: 'ApiKeyCreated' },

@@ -14,7 +14,6 @@ import type {
   AccessRuleRecord,
   ApiKeyRecord,
   Census,
-  ExchangedKeyRecord,
   KeySet,
   KeyState,
   LedgerHead,
@@ -63,13 +62,18 @@ export interface StoreReads {
   listPeople(ids?: readonly string[]): Promise<PersonRecord[]>
   findApiKeyByDigest(digest: string): Promise<ApiKeyRecord | undefined>
   findApiKey(id: string): Promise<ApiKeyRecord | undefined>
-  /** API keys by creation: all, or those bound to one of the projects. */
-  listApiKeys(projects: 'all' | readonly string[]): Promise<ApiKeyRecord[]>
+  /**
+   * API keys by creation: all, or those bound to one of the projects. Without those that tokens were
+   * exchanged for, or with `exchanged` only those.
+   */
+  listApiKeys(
+    projects: 'all' | readonly string[],
+    options?: { exchanged?: boolean },
+  ): Promise<ApiKeyRecord[]>
+  /** Without those that tokens were exchanged for. */
   countApiKeys(): Promise<number>
   /** All access rules by creation. */
   accessRules(): Promise<AccessRuleRecord[]>
-  findExchangedKey(id: string): Promise<ExchangedKeyRecord | undefined>
-  findExchangedKeyByDigest(digest: string): Promise<ExchangedKeyRecord | undefined>
   /** Whether the private half was ever submitted; such keys can no longer be registered. */
   isBlocked(key: ExposedKey): Promise<boolean>
   rsaKeys(projectId: string): Promise<RsaKey[]>

@@ -1,4 +1,4 @@
-import type { AccessRule, GrantableRole } from '../contract/access-rules/rules.ts'
+import type { AccessRule } from '../contract/access-rules/rules.ts'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { ApiKey } from '../contract/api-keys.ts'
 import type { Warning } from '../contract/finding/warnings.ts'
@@ -82,9 +82,23 @@ export interface RotationWithActor extends RotationRecord {
 }
 
 /** A stored API key: its digest, never the secret. */
-export type ApiKeyRecord = Stored<ApiKey> & {
+export type ApiKeyRecord = Stored<Omit<ApiKey, 'exchanged'>> & {
   /** SHA-256 over the secret, lower-case hex. */
   digest: string
+  /** Set if a token was exchanged for it. It is deleted when its access rule changes. */
+  exchanged?: Exchange
+  /** Set if it belongs to a session on the command line: it has the rights of the session. */
+  sessionId?: string
+}
+
+/** The access rule that accepted a token, and the claims that identify the workload. */
+export interface Exchange {
+  ruleId: string
+  issuer: string
+  /** With a `successor`: the kid of the key that vouches for it. */
+  subject: string
+  /** RFC 7638 thumbprint of the one key that the API key may register. */
+  successor?: string
 }
 
 /** A person who has signed in, identified by issuer and subject. */
@@ -125,36 +139,6 @@ export type IssuerKeySource = Pick<
 
 /** A stored access rule. */
 export type AccessRuleRecord = Stored<Omit<AccessRule, 'allProjects'>>
-
-/** A stored API key of minutes. */
-interface ShortKeyRecord<KeyRole> {
-  id: string
-  /** SHA-256 over the secret, lower-case hex. */
-  digest: string
-  prefix: string
-  /** What it ends with: an access rule, or a session. */
-  ruleId: string
-  /** Name of the access rule. */
-  name: string
-  role: KeyRole
-  /** Absent: all projects. */
-  projectId?: string
-  issuer: string
-  /** With a `successor`: the kid of the key that vouches for it. */
-  subject: string
-  createTime: string
-  expireTime: string
-  /** RFC 7638 thumbprint of the one key that it may register. */
-  successor?: string
-}
-
-/** One that was exchanged for a token. It is deleted when its access rule changes. */
-export type WorkloadKeyRecord = ShortKeyRecord<GrantableRole>
-
-/** One of a session on the command line, with the rights that the session has when it is used. */
-export type SessionKeyRecord = ShortKeyRecord<'session'>
-
-export type ExchangedKeyRecord = WorkloadKeyRecord | SessionKeyRecord
 
 /** All keys of a project, its name and its revision, from one snapshot. */
 export interface KeySet {

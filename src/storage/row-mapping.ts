@@ -4,7 +4,6 @@ import type { Actor, EventChanges, EventType, LedgerEvent } from '../core/ledger
 import type {
   AccessRuleRecord,
   ApiKeyRecord,
-  ExchangedKeyRecord,
   KeyRecord,
   PersonRecord,
   ProjectRecord,
@@ -13,6 +12,7 @@ import type {
   SessionRecord,
   SignInRuleRecord,
 } from '../core/records.ts'
+import { present } from '../runtime/present.ts'
 import { type Columns, columnsOf, kindsOf, type TableName, type Tables } from './schema.ts'
 
 /** Qualified, for queries that join tables. */
@@ -123,20 +123,25 @@ export const {
   toRow: rotationToRow,
 } = rowMapping<'rotation', RotationRecord>('rotation', {})
 
-export const { fromRow: apiKeyFromRow, toRow: apiKeyToRow } = rowMapping<'api_key', ApiKeyRecord>(
+const apiKeys = rowMapping<
   'api_key',
-  {},
-)
+  Omit<ApiKeyRecord, 'exchanged'> & Partial<NonNullable<ApiKeyRecord['exchanged']>>
+>('api_key', {})
+
+export function apiKeyFromRow(row: Selectable<Tables['api_key']>): ApiKeyRecord {
+  const { ruleId, issuer = '', subject = '', successor, ...apiKey } = apiKeys.fromRow(row)
+  if (ruleId === undefined) return apiKey
+  return { ...apiKey, exchanged: { ruleId, issuer, subject, ...present({ successor }) } }
+}
+
+export function apiKeyToRow({ exchanged, ...apiKey }: ApiKeyRecord): Insertable<Tables['api_key']> {
+  return apiKeys.toRow({ ...apiKey, ...exchanged })
+}
 
 export const { fromRow: accessRuleFromRow, toRow: accessRuleToRow } = rowMapping<
   'access_rule',
   AccessRuleRecord
 >('access_rule', { jwks: { keys: [] }, conditions: {} })
-
-export const { fromRow: exchangedKeyFromRow, toRow: exchangedKeyToRow } = rowMapping<
-  'exchanged_key',
-  ExchangedKeyRecord
->('exchanged_key', {})
 
 export const { fromRow: signInRuleFromRow, toRow: signInRuleToRow } = rowMapping<
   'sign_in_rule',

@@ -78,6 +78,10 @@ const columns = {
     /** Intake codes, separated by spaces. */
     weaknesses: 'text',
   },
+  /**
+   * API keys that were exchanged for a token have the rule, issuer and subject; those of a session on the
+   * command line have the session.
+   */
   api_key: {
     id: 'text',
     name: 'text',
@@ -89,6 +93,12 @@ const columns = {
     create_time: 'text',
     expire_time: 'nullable text',
     last_use_time: 'nullable text',
+    rule_id: 'nullable text',
+    issuer: 'nullable text',
+    subject: 'nullable text',
+    /** RFC 7638 thumbprint of the one key that it may register. */
+    successor: 'nullable text',
+    session_id: 'nullable text',
   },
   /** People who have signed in. A row grants nothing, and is deleted to erase their name and email. */
   person: {
@@ -143,25 +153,6 @@ const columns = {
     create_time: 'text',
     update_time: 'text',
     last_exchange_time: 'nullable text',
-  },
-  /**
-   * Deleted once they have expired, and with every change of the rights that their rule gives. With
-   * the role `session`, `rule_id` is the session that they belong to.
-   */
-  exchanged_key: {
-    id: 'text',
-    digest: 'text',
-    prefix: 'text',
-    rule_id: 'text',
-    name: 'text',
-    role: 'text',
-    project_id: 'nullable text',
-    issuer: 'text',
-    subject: 'text',
-    create_time: 'text',
-    expire_time: 'text',
-    /** RFC 7638 thumbprint of the one key that it may register. */
-    successor: 'nullable text',
   },
   /**
    * What is accepted once, until it expires: tokens, by SHA-256 of issuer and `jti`; and API keys that
@@ -239,7 +230,6 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
   session: ['id'],
   sign_in_rule: ['id'],
   access_rule: ['id'],
-  exchanged_key: ['id'],
   used_token: ['digest'],
   blocked_fingerprint: ['fingerprint'],
   log_tree: ['id'],

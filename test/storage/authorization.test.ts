@@ -289,7 +289,7 @@ test.each([
       rule: accepting,
       matched: [],
     })
-    const credential = { type: 'exchanged_key', id: apiKey.id } as const
+    const credential = { type: 'api_key', id: apiKey.id } as const
     const authorization = { credential, access: { role: 'writer' }, projectId } as const
     const create = () =>
       store.commit({

@@ -18,7 +18,7 @@ import { isWhole } from '../../src/core/ledger/verification.ts'
 import { proveLedger } from '../../src/core/log/proofs.ts'
 import { signCheckpoint } from '../../src/core/log/signing.ts'
 import { readLogFile } from '../../src/core/log/tiles.ts'
-import type { ApiKeyRecord, ExchangedKeyRecord, KeyRecord } from '../../src/core/records.ts'
+import type { ApiKeyRecord, KeyRecord } from '../../src/core/records.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { openLedgerReader, openStore } from '../../src/storage/open.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
@@ -76,10 +76,10 @@ beforeAll(async () => {
   const accessRule = accessRuleRecord({ projectId })
   await store.commit({ type: 'access_rule.create', origin: origin(), rule: accessRule })
   const secret = newApiKeySecret()
-  const exchanged: ExchangedKeyRecord = {
+  const exchanged: ApiKeyRecord = {
     ...{ id: newId(), digest: apiKeyDigest(secret), prefix: secret.slice(0, 16) },
-    ...{ ruleId: accessRule.id, name: accessRule.name, role: 'writer', projectId },
-    ...{ issuer: accessRule.issuer, subject: 'orders' },
+    ...{ name: accessRule.name, role: 'writer', projectId, enabled: true },
+    exchanged: { ruleId: accessRule.id, issuer: accessRule.issuer, subject: 'orders' },
     createTime: origin().time,
     expireTime: '2099-01-02T03:04:05.678Z',
   }
@@ -166,10 +166,11 @@ async function unused() {
     for (const key of keySet?.keys ?? [])
       expect(key.contradicted && isActive(key, time)).not.toBe(true)
   }
-  for (const apiKey of await store.listApiKeys('all')) {
-    if (apiKey.contradicted) found.push(`api_key ${apiKey.id}`)
-    const byDigest = await store.findApiKeyByDigest(apiKey.digest)
-    expect(byDigest?.contradicted).toBe(apiKey.contradicted)
+  for (const row of await registry.database.query('select id, digest from api_key')) {
+    const apiKey = await store.findApiKey(String(row.id))
+    if (apiKey?.contradicted) found.push(`api_key ${row.id}`)
+    const byDigest = await store.findApiKeyByDigest(String(row.digest))
+    expect(byDigest).toEqual(apiKey)
   }
   for (const accessRule of await store.accessRules()) {
     if (accessRule.contradicted) found.push(`access_rule ${accessRule.id}`)
@@ -181,10 +182,6 @@ async function unused() {
   }
   for (const rule of await store.signInRules()) {
     if (rule.contradicted) found.push(`sign_in_rule ${rule.id}`)
-  }
-  for (const row of await registry.database.query('select id, digest from exchanged_key')) {
-    const exchanged = await store.findExchangedKeyByDigest(String(row.digest))
-    if (exchanged === undefined) found.push(`exchanged_key ${row.id}`)
   }
   await store.close()
   return found

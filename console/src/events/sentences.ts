@@ -37,6 +37,7 @@ const typeLabels: Record<string, string> = {
   'access_rule.updated': 'Access rule changed',
   'access_rule.deleted': 'Access rule deleted',
   'access_rule.recorded': 'Access rule recorded as it is',
+  'access_rule.keys_ended': 'API keys of an access rule ended',
   'token.exchanged': 'Token exchanged',
 }
 
@@ -70,6 +71,7 @@ const verbs: Record<string, string> = {
   'key.created': 'Registered',
   'session.created': 'Began',
   'person.deleted': 'Erased',
+  'access_rule.keys_ended': 'Ended the API keys of',
   created: 'Created',
   deleted: 'Deleted',
   recorded: 'Recorded as it is',

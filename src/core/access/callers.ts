@@ -7,11 +7,10 @@ import { findByKid } from '../keys/kids.ts'
 import type { Actor } from '../ledger/chain.ts'
 import type {
   ApiKeyRecord,
-  ExchangedKeyRecord,
+  Exchange,
   ObservedHead,
   SessionRecord,
   SignInRuleRecord,
-  WorkloadKeyRecord,
 } from '../records.ts'
 import { isoTime } from '../times.ts'
 import type { Credential, Grant } from './grants.ts'
@@ -25,9 +24,7 @@ export interface Caller {
   apiKey?: ApiKeyRecord
   /** Set if the credential is a session. */
   session?: SessionRecord
-  /** Set if the credential is an API key that was exchanged for a token. */
-  workload?: WorkloadKeyRecord
-  /** Set if that API key is for the successor of a key. */
+  /** Set if that API key was exchanged for a token, for the successor of a key. */
   voucher?: Voucher
 }
 
@@ -42,10 +39,7 @@ export interface Voucher {
 }
 
 /** Reads from the store, or within a transaction. */
-export type CallerReads = Pick<
-  Store,
-  'findApiKey' | 'findExchangedKey' | 'findSession' | 'signInRules' | 'keySet'
->
+export type CallerReads = Pick<Store, 'findApiKey' | 'findSession' | 'signInRules' | 'keySet'>
 
 /** Milliseconds after which an unused session ends: a browser that was left has no rights for long. */
 export const sessionIdleMs = 30 * 60_000
@@ -59,22 +53,43 @@ export async function readCaller(
   { type, id }: Credential,
   time: string,
 ): Promise<Caller> {
-  if (type === 'api_key') return callerOf(await reads.findApiKey(id), time)
-  if (type === 'exchanged_key') {
-    return readExchangedKeyCaller(reads, await reads.findExchangedKey(id), time)
-  }
+  if (type === 'api_key') return readApiKeyCaller(reads, await reads.findApiKey(id), time)
   return readSessionCaller(reads, await reads.findSession(id), time)
 }
 
-/** The holder of an API key; throws `invalid_api_key` unless it exists and is active at that time. */
-export function callerOf(apiKey: ApiKeyRecord | undefined, time: string): Caller {
+/**
+ * The holder of an API key or, if it belongs to a session, that of the session. Throws `invalid_api_key`
+ * unless the API key exists and is active at that time, and also if it is for the successor of a key
+ * that is no longer active; throws `invalid_session` if its session has ended.
+ */
+export async function readApiKeyCaller(
+  reads: CallerReads,
+  apiKey: ApiKeyRecord | undefined,
+  time: string,
+): Promise<Caller> {
   if (apiKey === undefined || !isActive(apiKey, time)) throw invalidApiKey()
-  const { expireTime } = apiKey
-  return {
-    grants: [grantOf(apiKey)],
-    ...present({ expireTime }),
-    apiKey,
+  const { expireTime, sessionId, exchanged, projectId } = apiKey
+  if (sessionId !== undefined) {
+    const caller = await readSessionCaller(reads, await reads.findSession(sessionId), time)
+    return { ...caller, ...earlierEnd(expireTime, caller.expireTime) }
   }
+  const caller = { grants: [grantOf(apiKey)], ...present({ expireTime }), apiKey }
+  if (exchanged?.successor === undefined) return caller
+  const { ruleId, subject, successor } = exchanged
+  const ledgerId = projectId ?? ''
+  const keySet = await reads.keySet(ledgerId)
+  const key = findByKid(keySet?.keys ?? [], subject)
+  if (keySet === undefined || key === undefined || !isActive(key, time)) throw invalidApiKey()
+  return {
+    ...caller,
+    ...earlierEnd(expireTime, key.expireTime),
+    voucher: { keyId: key.id, ruleId, successor, head: { ledgerId, hash: keySet.head } },
+  }
+}
+
+function earlierEnd(...ends: (string | undefined)[]): Pick<Caller, 'expireTime'> {
+  const [expireTime] = ends.filter((end) => end !== undefined).sort()
+  return present({ expireTime })
 }
 
 /**
@@ -105,49 +120,11 @@ function sessionEnd({ expireTime, lastUseTime }: SessionRecord): string {
   return idleEnd < expireTime ? idleEnd : expireTime
 }
 
-/**
- * The workload that exchanged a token for an API key, which is deleted when its access rule changes. Throws
- * `invalid_api_key` also if the key that vouches for a successor is no longer active.
- */
-async function readWorkloadCaller(
-  reads: Pick<CallerReads, 'keySet'>,
-  workload: WorkloadKeyRecord,
-  time: string,
-): Promise<Caller> {
-  const { expireTime, successor, subject, ruleId, projectId: ledgerId = '' } = workload
-  const caller = { grants: [grantOf(workload)], expireTime, workload }
-  if (successor === undefined) return caller
-  const keySet = await reads.keySet(ledgerId)
-  const key = findByKid(keySet?.keys ?? [], subject)
-  if (keySet === undefined || key === undefined || !isActive(key, time)) throw invalidApiKey()
-  const [end = expireTime] = [expireTime, key.expireTime ?? []].flat().sort()
-  return {
-    ...caller,
-    expireTime: end,
-    voucher: { keyId: key.id, ruleId, successor, head: { ledgerId, hash: keySet.head } },
-  }
-}
-
-/**
- * The workload or, for an API key of a session, its holder. Throws `invalid_api_key` or
- * `invalid_session`.
- */
-export async function readExchangedKeyCaller(
-  reads: CallerReads,
-  key: ExchangedKeyRecord | undefined,
-  time: string,
-): Promise<Caller> {
-  if (key === undefined || key.expireTime <= time) throw invalidApiKey()
-  if (key.role !== 'session') return readWorkloadCaller(reads, key, time)
-  const session = await reads.findSession(key.ruleId)
-  const caller = await readSessionCaller(reads, session, time)
-  const [end = key.expireTime] = [key.expireTime, caller.expireTime ?? []].flat().sort()
-  return { ...caller, expireTime: end }
-}
-
-/** For the events of its changes. */
-export function workloadOf(key: WorkloadKeyRecord): Actor {
-  const { id, name, ruleId, issuer, subject } = key
+/** The workload that exchanged a token for the API key, for the events of its changes. */
+export function workloadOf(
+  { id, name }: Pick<ApiKeyRecord, 'id' | 'name'>,
+  { ruleId, issuer, subject }: Exchange,
+): Actor {
   return { name, apiKeyId: id, workload: { ruleId, issuer, subject } }
 }
 

@@ -3,7 +3,7 @@ import { PubringError } from '../../errors.ts'
 
 /** What identified the caller of a request. */
 export interface Credential {
-  type: 'api_key' | 'session' | 'exchanged_key'
+  type: 'api_key' | 'session'
   id: string
 }
 

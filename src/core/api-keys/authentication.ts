@@ -2,10 +2,9 @@ import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
 import {
   type Caller,
-  callerOf,
   invalidApiKey,
   invalidSession,
-  readExchangedKeyCaller,
+  readApiKeyCaller,
   readSessionCaller,
   workloadOf,
 } from '../access/callers.ts'
@@ -44,13 +43,8 @@ export function createAuthenticator({ store, clock }: Pick<Context, 'store' | 'c
 
   async function readByDigest(type: Credential['type'], digest: string): Promise<Caller> {
     if (type === 'api_key') {
-      const [apiKey, exchanged] = await Promise.all([
-        store.findApiKeyByDigest(digest),
-        store.findExchangedKeyByDigest(digest),
-      ])
-      const time = isoTime(clock.now())
-      if (exchanged === undefined) return callerOf(apiKey, time)
-      return readExchangedKeyCaller(store, exchanged, time)
+      const apiKey = await store.findApiKeyByDigest(digest)
+      return readApiKeyCaller(store, apiKey, isoTime(clock.now()))
     }
     const session = await store.findSessionByDigest(digest)
     return readSessionCaller(store, session, isoTime(clock.now()))
@@ -73,6 +67,11 @@ export function createAuthenticator({ store, clock }: Pick<Context, 'store' | 'c
     return principal
   }
 
+  /** An exchanged API key is valid for minutes, and its rule has the time of the last exchange. */
+  function recordUse({ credential, actor }: Principal): void {
+    if (actor.workload === undefined) lastUses.record(credential, clock.now())
+  }
+
   return {
     /**
      * The caller with the API key in the `X-Api-Key` header or, if that is `session`, with the secret
@@ -85,11 +84,11 @@ export function createAuthenticator({ store, clock }: Pick<Context, 'store' | 'c
       const secret = parseApiKeySecret(type === 'session' ? (sessionSecret ?? '') : header)
       if (secret === undefined) throw type === 'session' ? invalidSession() : invalidApiKey()
       const caller = await find(type, secret)
-      lastUses.record(caller.credential, clock.now())
+      recordUse(caller)
       return caller
     },
     /** Records that the credential was used now. */
-    recordUse: (credential: Credential) => lastUses.record(credential, clock.now()),
+    recordUse,
     /** Writes the recorded last uses to the store. */
     flush: lastUses.flush,
     /** Writes them a last time and stops the periodic writes. */
@@ -108,7 +107,6 @@ function toPrincipal(caller: Caller, head: string, time: number): Principal {
 export function identityOf({
   session,
   apiKey,
-  workload,
 }: Caller): Pick<Principal, 'credential' | 'holder' | 'callerId' | 'actor'> {
   const { id = '', person } = session ?? {}
   const credential = { type: 'session', id } as const
@@ -117,22 +115,14 @@ export function identityOf({
     const user = { issuer, subject, sessionId: id }
     return { credential, holder: { personId }, callerId: personId, actor: { name: '', user } }
   }
-  if (workload !== undefined) {
-    return {
-      credential: { type: 'exchanged_key', id: workload.id },
-      holder: { apiKeyId: workload.id },
-      // Shared by all that are exchanged under a rule, so that exchanging more gains nothing.
-      callerId: workload.ruleId,
-      actor: workloadOf(workload),
-    }
-  }
   if (apiKey === undefined) throw new Error('a caller without a holder')
-  const { id: apiKeyId, name } = apiKey
+  const { id: apiKeyId, name, exchanged } = apiKey
   return {
     credential: session === undefined ? { type: 'api_key', id: apiKeyId } : credential,
     holder: { apiKeyId },
-    callerId: apiKeyId,
-    actor: { apiKeyId, name },
+    // Shared by all that are exchanged under a rule, so that exchanging more gains nothing.
+    callerId: exchanged?.ruleId ?? apiKeyId,
+    actor: exchanged === undefined ? { apiKeyId, name } : workloadOf(apiKey, exchanged),
   }
 }
 

@@ -41,8 +41,7 @@ export function createLastUses(store: Pick<Store, 'commit'>) {
   return {
     /** `time` is in epoch milliseconds. */
     record(credential: Credential, time: number): void {
-      // One that was exchanged for a token is of minutes, and its rule has the time.
-      if (credential.type !== 'exchanged_key') uses.set(credential.id, { credential, time })
+      uses.set(credential.id, { credential, time })
     },
     flush,
     async close(): Promise<void> {

@@ -17,8 +17,19 @@ import { now } from '../times.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from './secrets.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
-  const { digest: _digest, enabled: _enabled, contradicted: _contradicted, ...members } = record
-  return { ...members, active: isActive(record, time) }
+  const {
+    digest: _digest,
+    enabled: _enabled,
+    contradicted: _contradicted,
+    sessionId: _sessionId,
+    exchanged,
+    ...members
+  } = record
+  return {
+    ...members,
+    active: isActive(record, time),
+    ...(exchanged && { exchanged: { ruleId: exchanged.ruleId, subject: exchanged.subject } }),
+  }
 }
 
 /** Creates an API key with at most the caller's rights. Only the result contains the secret. */
@@ -95,23 +106,18 @@ export async function getOwnApiKey(context: Context, principal: Principal): Prom
   const { holder } = principal
   const { store, clock } = context
   const id = 'apiKeyId' in holder ? holder.apiKeyId : ''
-  if (principal.credential.type !== 'exchanged_key') {
-    const record = await store.findApiKey(id)
-    if (record === undefined) throw notFound('api_key_not_found')
-    return toApiKey(record, now(clock))
-  }
-  const key = await store.findExchangedKey(id)
-  if (key === undefined || key.role === 'session') throw notFound('api_key_not_found')
-  const { ruleId: _ruleId, issuer: _issuer, subject: _subject, ...members } = key
-  return toApiKey({ ...members, enabled: true }, now(clock))
+  const record = await store.findApiKey(id)
+  if (record === undefined) throw notFound('api_key_not_found')
+  return toApiKey(record, now(clock))
 }
 
-/** The API keys of the projects of which the caller is admin. */
+/** The API keys of the projects of which the caller is admin: those that were `exchanged`, or the others. */
 export async function listApiKeys(
   { store, clock }: Context,
   { grants }: Principal,
+  { exchanged = false }: { exchanged?: boolean },
 ): Promise<ApiKey[]> {
-  const records = await store.listApiKeys(projectsWith(grants, 'admin'))
+  const records = await store.listApiKeys(projectsWith(grants, 'admin'), { exchanged })
   const time = now(clock)
   return records.map((record) => toApiKey(record, time))
 }
@@ -128,11 +134,13 @@ export async function getApiKey(
   const parsed = requireId(id, 'api_key_not_found')
   const { store, clock } = context
   const projects = projectsWith(grants, 'admin')
+  const listed = async (exchanged: boolean) =>
+    projects === 'all' ? [] : store.listApiKeys(projects, { exchanged })
   const record =
     projects === 'all'
       ? await store.findApiKey(parsed)
-      : (await store.listApiKeys(projects)).find((each) => each.id === parsed)
-  if (record === undefined) throw notFound('api_key_not_found')
+      : [...(await listed(false)), ...(await listed(true))].find(({ id: own }) => own === parsed)
+  if (record === undefined || record.sessionId !== undefined) throw notFound('api_key_not_found')
   return toApiKey(record, now(clock))
 }
 

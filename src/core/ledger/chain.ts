@@ -42,6 +42,7 @@ export const eventTypes = [
   'access_rule.updated',
   'access_rule.deleted',
   'access_rule.recorded',
+  'access_rule.keys_ended',
   'token.exchanged',
 ] as const
 

@@ -12,7 +12,6 @@ import type { LogTile, LogTree, NewLogEntry } from '../log/records.ts'
 import type {
   AccessRuleRecord,
   ApiKeyRecord,
-  ExchangedKeyRecord,
   KeyRecord,
   PersonRecord,
   ProjectRecord,
@@ -250,7 +249,7 @@ export type Change =
   | {
       type: 'token.exchange'
       origin: Origin
-      apiKey: ExchangedKeyRecord
+      apiKey: ApiKeyRecord
       /**
        * As it was when it accepted the token; the change is refused if it no longer is. Absent for an
        * API key of a session, which authorizes the change.
@@ -259,7 +258,7 @@ export type Change =
       matched: [claim: string, value: ClaimValue][]
       once?: TokenUse
     }
-  /** Deletes exchanged API keys and remembered tokens that have expired by then. */
+  /** Deletes remembered tokens that have expired by then, and exchanged API keys a day later. */
   | { type: 'token.forget'; time: string }
   /** Writes and undoes it, to find out whether the storage accepts changes. */
   | { type: 'storage.try' }

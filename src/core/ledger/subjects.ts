@@ -3,7 +3,6 @@ import { isIntact } from '../damaged-keys.ts'
 import type {
   AccessRuleRecord,
   ApiKeyRecord,
-  ExchangedKeyRecord,
   KeyRecord,
   ProjectRecord,
   RotationRecord,
@@ -28,7 +27,6 @@ export interface SubjectRows {
   session: SessionRecord
   sign_in_rule: SignInRuleRecord
   access_rule: AccessRuleRecord
-  exchanged_key: ExchangedKeyRecord
   published_kid: { kid: string; thumbprint: string }
   blocked_fingerprint: { fingerprint: string }
 }
@@ -107,15 +105,18 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     stored: ({ contradicted: _contradicted, ...rotation }) => rotation,
   },
   api_key: {
-    ledger: 'system',
+    // A busy project has millions of exchanges, and rows that live for minutes. So its replay reads only
+    // the rows of exchanged API keys that contradict the event of their exchange.
+    ledger: 'both',
     effects: effectsOf('api_key'),
     id: ({ id }) => id,
-    members: ({ name, role, projectId, enabled, expireTime }) => ({
+    members: ({ name, role, projectId, enabled, expireTime, exchanged }) => ({
       name,
       role,
       projectId,
       active: enabled,
       expireTime,
+      successor: exchanged?.successor,
     }),
     // With the digest of the secret: a row with another secret is not the API key that was created.
     stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...apiKey }) => apiKey,
@@ -167,20 +168,6 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
       active: enabled,
     }),
     stored: ({ contradicted: _contradicted, lastExchangeTime: _lastExchangeTime, ...rule }) => rule,
-  },
-  exchanged_key: {
-    ledger: 'project',
-    // A busy project has millions of exchanges, and rows that live for minutes. So the rows that a
-    // replay reads are those that contradict the event of their exchange.
-    effects: () => [],
-    id: ({ id }) => id,
-    members: ({ role, projectId, expireTime, successor }) => ({
-      role,
-      projectId,
-      expireTime,
-      successor,
-    }),
-    stored: (key) => key,
   },
   published_kid: {
     ledger: 'project',
@@ -282,7 +269,7 @@ export function contradictsEvent<Name extends SubjectName>(
   last: LastEvent | undefined,
 ): boolean {
   const { isDamaged }: SubjectKind<SubjectRows[Name]> = subjectKinds[name]
-  if (last === undefined || /\.(deleted|ended)$/.test(last.type) || isDamaged?.(row)) return true
+  if (last === undefined || /[._](deleted|ended)$/.test(last.type) || isDamaged?.(row)) return true
   const members = rowMembers(name, row)
   return Object.entries({ state: {}, ...last.changes }).some(
     ([member, { to }]: [string, EventChanges[string]]) =>

@@ -125,13 +125,13 @@ async function issueKey(
       id: newId(),
       digest: apiKeyDigest(secret),
       prefix: secretPrefix(secret),
-      ruleId: id,
-      name: '',
-      role: 'session',
-      issuer: '',
-      subject: '',
+      name: 'pubring login',
+      // The least: the rights are those of the session.
+      role: 'reader',
+      enabled: true,
       createTime,
       expireTime: isoTime(endMs),
+      sessionId: id,
     },
     matched: [],
   })

@@ -50,7 +50,7 @@ export async function signInWithApiKey(context: RequestContext): Promise<NewSess
   const { store, origin, principal } = context
   const { credential } = principal
   const apiKey = credential.type === 'api_key' ? await store.findApiKey(credential.id) : undefined
-  if (apiKey === undefined) {
+  if (apiKey === undefined || apiKey.exchanged !== undefined) {
     throw new PubringError(
       'invalid_request',
       'To sign in, send the secret of an API key in the X-Api-Key header. A session cannot create another.',

@@ -88,22 +88,22 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
       const nowMs = clock.now()
       const { id: ruleId, name, issuer, role, projectId } = rule
       const { subject, matched, expireTime, once, successor } = grant
+      const exchanged = { ruleId, issuer, subject, ...present({ successor }) }
       const apiKey = {
         id: newId(),
         digest: apiKeyDigest(secret),
         prefix: secretPrefix(secret),
-        ruleId,
         name,
         role,
-        issuer,
-        subject,
+        enabled: true,
         createTime: isoTime(nowMs),
         expireTime,
-        ...present({ projectId, successor }),
+        exchanged,
+        ...present({ projectId }),
       }
       await store.commit({
         type: 'token.exchange',
-        origin: { actor: workloadOf(apiKey), requestId, time: apiKey.createTime },
+        origin: { actor: workloadOf(apiKey, exchanged), requestId, time: apiKey.createTime },
         apiKey,
         rule,
         matched,

@@ -15,15 +15,15 @@ export function reuseKeyDocument(
   { store }: Context,
   document: CachedDocument,
 ): void {
-  const { credential, validity: principal } = principalOf(request)
-  const validity = intersect(principal, document.validity)
+  const principal = principalOf(request)
+  const validity = intersect(principal.validity, document.validity)
   // The ledger that the API key's validity depends on changed between the two reads.
   if (validity === undefined) return
   const { authenticator } = request.server
   request.reuse = {
     validity,
     headsMatch: store.headsMatch,
-    onReuse: () => authenticator.recordUse(credential),
+    onReuse: () => authenticator.recordUse(principal),
   }
 }
 

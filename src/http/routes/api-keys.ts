@@ -1,4 +1,5 @@
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
+import { Type } from '../../contract/schema.ts'
 import {
   createApiKey,
   deleteApiKey,
@@ -11,6 +12,7 @@ import type { Context } from '../../core/context.ts'
 import { recordEntityTag } from '../../core/entity-tags.ts'
 import { principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
+import { Query } from '../request/paths.ts'
 import { managedRecords, recordRoutes } from './managed-records.ts'
 
 const collection = '/v1/api-keys'
@@ -25,6 +27,17 @@ const apiKeys = managedRecords({
   deletion: { verb: 'Revoke', done: 'revoked' },
   access: { role: 'admin' },
   schemas: { shown: ApiKey, created: ApiKeyCreated, create: ApiKeyCreate, update: ApiKeyUpdate },
+  queries: {
+    list: Query({
+      exchanged: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description:
+            '`true` lists the API keys that tokens were exchanged for, until 24 hours after their end; `false` or absent lists the others.',
+        }),
+      ),
+    }),
+  },
   createsSecret: true,
   notFound: 'api_key_not_found',
   changeErrors: ['last_admin_api_key'],
@@ -33,12 +46,13 @@ const apiKeys = managedRecords({
       'The response contains the secret, which is never shown again. An API key that is bound to a project can create API keys for that project only, and one that expires only API keys that expire no later.',
     list: `Returns all API keys in one array, oldest first, without secrets. ${scope}`,
     read: scope,
-    update: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`. It takes effect with the next request, on every replica. The project of an API key never changes. ${scope} An API key that expires cannot change its own \`expireTime\`, nor extend, promote or activate an API key that lives longer. The last active admin API key for all projects without \`expireTime\` cannot be demoted, deactivated or set to expire.`,
+    update: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`. It takes effect with the next request, on every replica. The project of an API key never changes, and one that a token was exchanged for cannot be changed at all. ${scope} An API key that expires cannot change its own \`expireTime\`, nor extend, promote or activate an API key that lives longer. The last active admin API key for all projects without \`expireTime\` cannot be demoted, deactivated or set to expire.`,
     delete: `Revocation is permanent and takes effect with the next request, on every replica. ${scope} The last active admin API key for all projects without \`expireTime\` cannot be revoked.`,
   },
   operations: {
     create: createApiKey,
-    list: listApiKeys,
+    list: (context, principal, _projectId, query: { exchanged?: boolean }) =>
+      listApiKeys(context, principal, query),
     read: getApiKey,
     update: updateApiKey,
     delete: deleteApiKey,

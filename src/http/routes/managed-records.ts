@@ -19,7 +19,7 @@ interface ManagedRecords<
   Created extends TObject,
   Create extends TObject,
   Update extends TObject,
-> extends Pick<Resource, 'collection' | 'type' | 'noun' | 'deletion' | 'descriptions'> {
+> extends Pick<Resource, 'collection' | 'type' | 'noun' | 'deletion' | 'queries' | 'descriptions'> {
   access: Access
   /** The access that reads require; the same if absent. */
   readAccess?: Access
@@ -40,7 +40,12 @@ interface ManagedRecords<
       body: Submitted<Static<Create>>,
       projectId: string,
     ): Promise<Static<Created>>
-    list(context: Context, principal: Principal, projectId: string): Promise<Static<Shown>[]>
+    list(
+      context: Context,
+      principal: Principal,
+      projectId: string,
+      query: unknown,
+    ): Promise<Static<Shown>[]>
     read(
       context: Context,
       principal: Principal,
@@ -109,8 +114,11 @@ function handlersOf(context: Context, kind: AnyRecords): Handlers {
         .header('etag', entityTag(record))
         .send(record)
     },
-    list: async (request, reply) =>
-      reply.send(await operations.list(context, principalOf(request), projectIdOf(request))),
+    async list(request, reply) {
+      const { query } = request
+      const caller = principalOf(request)
+      return reply.send(await operations.list(context, caller, projectIdOf(request), query))
+    },
     async read(request: MemberRequest, reply) {
       const { id } = request.params
       const record = await operations.read(context, principalOf(request), id, projectIdOf(request))

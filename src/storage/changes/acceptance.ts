@@ -39,10 +39,6 @@ export async function acceptLedger(
     changes: { revision: { to: revision }, hash: { to: hash } },
   }
   const rows = await createLedgerReads(db).ledgerRows(ledgerId, () => [])
-  // They live for minutes: who has a right to one exchanges a token again.
-  for (const { id } of rows.exchanged_key) {
-    await db.deleteFrom('exchanged_key').where('id', '=', id).execute()
-  }
   if (isSystem) {
     const projects = await db.selectFrom('project').selectAll().execute()
     await appendEvents(db, ledger, origin, [
@@ -52,6 +48,8 @@ export async function acceptLedger(
     ])
     return { result: undefined, changed: true }
   }
+  // They live for minutes: who has a right to one exchanges a token again.
+  for (const { id } of rows.api_key) await db.deleteFrom('api_key').where('id', '=', id).execute()
   const [project = projectDeleted(ledgerId)] = rows.project.map((row) =>
     recordedEvent('project', row),
   )

@@ -11,8 +11,15 @@ import { accessRules, requireUncontradicted } from '../reads/last-events.ts'
 import { accessRuleToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { requireProject } from './api-keys.ts'
-import { appendEvents, eventAbout, type LockedLedger, lockSystemLedger } from './ledger.ts'
+import {
+  appendEvents,
+  eventAbout,
+  type LockedLedger,
+  lockSystemLedger,
+  restoreRevision,
+} from './ledger.ts'
 import type { Outcome } from './outcome.ts'
+import { lockExchangeLedger } from './token-exchange.ts'
 
 /** As for API keys, no rule outlives its project. */
 export async function createAccessRule(
@@ -33,8 +40,7 @@ export async function updateAccessRule(
   db: Db,
   { id, patch, ifMatch, origin }: ChangeOf<'access_rule.update'>,
 ): Promise<Outcome<AccessRuleRecord>> {
-  const ledger = await lockSystemLedger(db, origin)
-  const before = await readRule(db, id)
+  const { exchanges, ledger, rule: before } = await lockRule(db, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(before)), 'access rule')
   requireUncontradicted('access rule', before)
   const patched = patchAccessRule(before, patch)
@@ -47,8 +53,8 @@ export async function updateAccessRule(
   if (endsKeys && !(isDeactivation && !patched.enabled)) requireGiver(ledger, origin, patched)
   const { last_exchange_time: _lastExchangeTime, ...row } = accessRuleToRow(after)
   await db.updateTable('access_rule').set(row).where('id', '=', id).execute()
-  // After the row is locked, so that an exchange in progress cannot add one.
-  if (endsKeys) await deleteExchangedKeys(db, id)
+  if (endsKeys) await endExchangedKeys(db, exchanges, origin, before)
+  else await restoreRevision(db, exchanges)
   await appendEvents(db, ledger, origin, [eventAbout('access_rule.updated', id, changes)])
   return { result: after, changed: true }
 }
@@ -57,9 +63,9 @@ export async function deleteAccessRule(
   db: Db,
   { id, ifMatch, origin }: ChangeOf<'access_rule.delete'>,
 ): Promise<Outcome<undefined>> {
-  const ledger = await lockSystemLedger(db, origin)
-  const rule = await readRule(db, id)
+  const { exchanges, ledger, rule } = await lockRule(db, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(rule)), 'access rule')
+  await endExchangedKeys(db, exchanges, origin, rule)
   await remove(db, ledger, origin, rule)
   return { result: undefined, changed: true }
 }
@@ -87,7 +93,32 @@ async function remove(
 }
 
 async function deleteExchangedKeys(db: Db, ruleId: string): Promise<void> {
-  await db.deleteFrom('exchanged_key').where('rule_id', '=', ruleId).execute()
+  await db.deleteFrom('api_key').where('rule_id', '=', ruleId).execute()
+}
+
+/** Records it in the ledger of their exchanges, so that a row that is put back contradicts it. */
+async function endExchangedKeys(
+  db: Db,
+  exchanges: LockedLedger,
+  origin: Origin,
+  { id, name }: AccessRuleRecord,
+): Promise<void> {
+  await deleteExchangedKeys(db, id)
+  const ended = eventAbout('access_rule.keys_ended', id, { name: { from: name } })
+  await appendEvents(db, exchanges, origin, [ended])
+}
+
+/**
+ * The rule, under the locks of the system's ledger and of that of its exchanges, which is locked first, as
+ * everywhere. No exchange in progress can then add an API key.
+ */
+async function lockRule(db: Db, id: string, origin: Origin) {
+  const found = await accessRules.find(db, id)
+  const exchanges = found && (await lockExchangeLedger(db, found, origin))
+  const ledger = await lockSystemLedger(db, origin)
+  const rule = await readRule(db, id)
+  if (exchanges === undefined) throw notFound('access_rule_not_found')
+  return { exchanges, ledger, rule }
 }
 
 /** Rights without an end, and for all projects, take more than a session that was left open. */

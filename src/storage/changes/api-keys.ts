@@ -9,12 +9,20 @@ import { notFound } from '../../core/faults.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
-import { apiKeys, requireUncontradicted } from '../reads/last-events.ts'
+import { PubringError } from '../../errors.ts'
+import { apiKeys, isManaged, requireUncontradicted } from '../reads/last-events.ts'
 import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
-import { appendEvents, eventAbout, type LockedLedger, lockSystemLedger } from './ledger.ts'
+import {
+  appendEvents,
+  eventAbout,
+  type LockedLedger,
+  lockSystemLedger,
+  type NewEvent,
+} from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { endSessionsOf } from './sign-in/sessions.ts'
+import { lockExchangeLedger } from './token-exchange.ts'
 
 /**
  * Idempotent by secret: returns the API key that has it already. Deleting a project takes the same
@@ -50,8 +58,8 @@ export async function updateApiKey(
   { id, patch, ifMatch, origin }: ChangeOf<'api_key.update'>,
 ): Promise<Outcome<ApiKeyRecord>> {
   const ledger = await lockSystemLedger(db, origin)
-  const all = await apiKeys.read(db)
-  const before = findVisible(all, id, ledger.caller)
+  const before = await findVisible(db, id, ledger.caller)
+  if (before.exchanged !== undefined) throw cannotChange()
   requireIfMatch(ifMatch, recordEntityTag(toApiKey(before, origin.time)), 'API key')
   requireUncontradicted('API key', before)
   requireValidExpiry(before, patch, origin.time)
@@ -60,7 +68,7 @@ export async function updateApiKey(
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
   requireLifetime(ledger.caller?.apiKey, before, after)
   if (after.role === 'admin' && after.enabled) requireRecentSignIn(ledger.caller, origin)
-  requireOtherAdmin(all, before, after)
+  requireOtherAdmin(await readManaged(db), before, after)
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
   await db
     .updateTable('api_key')
@@ -75,18 +83,22 @@ export async function deleteApiKey(
   db: Db,
   { id, ifMatch, origin }: ChangeOf<'api_key.delete'>,
 ): Promise<Outcome<undefined>> {
+  const found = await apiKeys.find(db, id)
+  // As everywhere, the ledger of a project is locked before the system's.
+  const exchanges = found?.exchanged && (await lockExchangeLedger(db, found, origin))
   const ledger = await lockSystemLedger(db, origin)
-  const all = await apiKeys.read(db)
-  const apiKey = findVisible(all, id, ledger.caller)
+  const apiKey = await findVisible(db, id, ledger.caller)
   requireIfMatch(ifMatch, recordEntityTag(toApiKey(apiKey, origin.time)), 'API key')
-  requireOtherAdmin(all, apiKey, undefined)
+  if (exchanges === undefined) requireOtherAdmin(await readManaged(db), apiKey, undefined)
   await remove(db, ledger, origin, apiKey)
+  // There its row is compared with its last event; the system's event ends the copies of its caller.
+  if (exchanges !== undefined) await appendEvents(db, exchanges, origin, [apiKeyDeleted(apiKey)])
   return { result: undefined, changed: true }
 }
 
 /** Deletes the API keys bound to a deleted project, since they no longer give any access. */
 export async function deleteBoundApiKeys(db: Db, projectId: string, origin: Origin): Promise<void> {
-  const bound = (await apiKeys.read(db)).filter((apiKey) => apiKey.projectId === projectId)
+  const bound = (await readManaged(db)).filter((apiKey) => apiKey.projectId === projectId)
   for (const apiKey of bound) await remove(db, await lockSystemLedger(db, origin), origin, apiKey)
 }
 
@@ -97,11 +109,14 @@ async function remove(
   apiKey: ApiKeyRecord,
 ): Promise<void> {
   await db.deleteFrom('api_key').where('id', '=', apiKey.id).execute()
-  const changes = { name: { from: apiKey.name }, role: { from: apiKey.role } }
   await appendEvents(db, ledger, origin, [
     ...(await endSessionsOf(db, { apiKeyId: apiKey.id }, 'api_key_deleted')),
-    eventAbout('api_key.deleted', apiKey.id, changes),
+    apiKeyDeleted(apiKey),
   ])
+}
+
+function apiKeyDeleted({ id, name, role }: ApiKeyRecord): NewEvent {
+  return eventAbout('api_key.deleted', id, { name: { from: name }, role: { from: role } })
 }
 
 /**
@@ -138,21 +153,31 @@ async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {
   const row = await db
     .selectFrom('api_key')
     .select(apiKeyColumns)
+    .where(isManaged)
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
   return row && apiKeyFromRow(row)
 }
 
+function readManaged(db: Db): Promise<ApiKeyRecord[]> {
+  return apiKeys.read(db, (all) => all.where(isManaged))
+}
+
 /** To an admin of single projects, the API keys of others do not exist. */
-function findVisible(
-  all: readonly ApiKeyRecord[],
-  id: string,
-  caller: Caller | undefined,
-): ApiKeyRecord {
-  const found = all.find((apiKey) => apiKey.id === id)
+async function findVisible(db: Db, id: string, caller: Caller | undefined): Promise<ApiKeyRecord> {
+  const found = await apiKeys.find(db, id)
   const projects = caller === undefined ? 'all' : projectsWith(caller.grants, 'admin')
   const isVisible = projects === 'all' || projects.includes(found?.projectId ?? '')
-  if (found === undefined || !isVisible) throw notFound('api_key_not_found')
+  if (found === undefined || found.sessionId !== undefined || !isVisible) {
+    throw notFound('api_key_not_found')
+  }
   return found
+}
+
+function cannotChange(): PubringError {
+  return new PubringError(
+    'invalid_request',
+    'This API key was exchanged for a token, and ends by itself. It cannot be changed: revoke it, or change its access rule.',
+  )
 }

@@ -2,13 +2,7 @@ import { type Caller, type CallerReads, readCaller } from '../../core/access/cal
 import { requireAccess } from '../../core/access/grants.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { isoTime } from '../../core/times.ts'
-import {
-  apiKeys,
-  exchangedKeys,
-  sessions,
-  signInRules,
-  uncontradicted,
-} from '../reads/last-events.ts'
+import { apiKeys, sessions, signInRules } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
 import type { Db } from '../schema.ts'
 import { locked, statement } from '../statements.ts'
@@ -17,7 +11,6 @@ const lockSignInRules = statement((db) => locked(db, signInRules.rows(db)))
 
 const lockedReads = (db: Db): CallerReads => ({
   findApiKey: (id) => apiKeys.lock(db, id),
-  findExchangedKey: async (id) => uncontradicted(await exchangedKeys.lock(db, id)),
   findSession: (id) => sessions.lock(db, id),
   keySet: (projectId) => readKeySet(db, projectId),
   signInRules: async () => (await lockSignInRules(db, {})).map(signInRules.check),

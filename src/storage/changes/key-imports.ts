@@ -93,10 +93,10 @@ async function withIntroducer(
   keys: readonly KeyToImport[],
   caller: Caller | undefined,
 ): Promise<readonly KeyToImport[]> {
-  if (caller?.voucher === undefined || caller.workload === undefined) return keys
-  const { voucher, workload } = caller
-  const use = { digest: workload.digest, until: workload.expireTime }
-  const isFirst = await markUsed(db, use)
+  const { voucher, apiKey } = caller ?? {}
+  if (voucher === undefined) return keys
+  if (apiKey?.expireTime === undefined) throw new Error('an API key for a successor has no end')
+  const isFirst = await markUsed(db, { digest: apiKey.digest, until: apiKey.expireTime })
   return keys.map((item) => {
     requireSuccessor(voucher, item.key, isFirst)
     return { ...item, key: { ...item.key, introducedBy: voucher.keyId } }

@@ -139,7 +139,7 @@ export function findKey(keySet: KeySet, kid: string): KeyRecord {
  */
 export async function updateKeyRow(db: Db, key: KeyRecord): Promise<void> {
   await db
-    .deleteFrom('exchanged_key')
+    .deleteFrom('api_key')
     .where('project_id', '=', key.projectId)
     .where('successor', 'is not', null)
     .where('subject', 'in', [key.id, kidOf(key)])

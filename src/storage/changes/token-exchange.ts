@@ -1,14 +1,16 @@
 import { toAccessRule } from '../../core/access-rules/rules.ts'
 import { recordEntityTag } from '../../core/entity-tags.ts'
 import { exchangeLedgerId } from '../../core/ledger/chain.ts'
-import type { ChangeOf, TokenUse } from '../../core/ledger/changes.ts'
+import type { ChangeOf, Origin, TokenUse } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { AccessRuleRecord } from '../../core/records.ts'
+import { isoTime } from '../../core/times.ts'
 import { refusedToken } from '../../core/token-exchange/faults.ts'
-import { accessRuleFromRow, exchangedKeyToRow } from '../row-mapping.ts'
+import { isManaged } from '../reads/last-events.ts'
+import { accessRuleFromRow, apiKeyToRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
 import { insertion, statement } from '../statements.ts'
-import { appendEvents, ensureLedger, lockProjectLedger } from './ledger.ts'
+import { appendEvents, ensureLedger, type LockedLedger, lockProjectLedger } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Locks the rule too, so that a change of it waits for this one or is seen by it. */
@@ -20,7 +22,7 @@ const touchRule = statement((db, { id, time }: { id: string; time: string }) =>
     .returning(columnsOf('access_rule')),
 )
 
-const insertKey = insertion('exchanged_key')
+const insertKey = insertion('api_key')
 
 /**
  * Stores the exchanged API key, and its event in the ledger of its project: exchanges must not move
@@ -30,19 +32,32 @@ export async function exchangeToken(
   db: Db,
   { apiKey, rule, matched, once, origin }: ChangeOf<'token.exchange'>,
 ): Promise<Outcome<undefined>> {
-  if (apiKey.projectId === undefined) await ensureLedger(db, exchangeLedgerId)
-  const ledger = await lockProjectLedger(db, apiKey.projectId ?? exchangeLedgerId, origin)
+  const ledger = await lockExchangeLedger(db, apiKey, origin)
   if (rule !== undefined) await requireCurrent(db, rule, origin.time)
   if (once !== undefined && !(await markUsed(db, once))) throw refusedToken()
-  await insertKey(db, [exchangedKeyToRow(apiKey)])
+  await insertKey(db, [apiKeyToRow(apiKey)])
   const claims = matched.map(([name, to]) => [`claims.${name}`, { to }])
   const changes = {
-    ...recordedChanges('exchanged_key', undefined, apiKey),
+    ...recordedChanges('api_key', undefined, apiKey),
     ...Object.fromEntries(claims),
   }
   const subject = { type: 'api_key', id: apiKey.id } as const
   await appendEvents(db, ledger, origin, [{ type: 'token.exchanged', subject, changes }])
   return { result: undefined, changed: true }
+}
+
+/** The ledger of the exchanges for the project, or for all projects. A contradicted row may name any. */
+export async function lockExchangeLedger(
+  db: Db,
+  {
+    projectId = exchangeLedgerId,
+    contradicted,
+  }: Pick<AccessRuleRecord, 'projectId' | 'contradicted'>,
+  origin: Origin,
+): Promise<LockedLedger> {
+  const ledgerId = contradicted ? exchangeLedgerId : projectId
+  if (ledgerId === exchangeLedgerId) await ensureLedger(db, exchangeLedgerId)
+  return lockProjectLedger(db, ledgerId, origin)
 }
 
 async function requireCurrent(db: Db, rule: AccessRuleRecord, time: string): Promise<void> {
@@ -67,17 +82,26 @@ export async function markUsed(db: Db, { digest, until }: TokenUse): Promise<boo
 /** Rows deleted by one change, which other changes wait for. */
 const maxForgotten = 5_000
 
+/** Exchanged API keys are listed for a day after their end. */
+const keptAfterEndMs = 24 * 3_600_000
+
 export async function forgetTokens(
   db: Db,
   { time }: ChangeOf<'token.forget'>,
 ): Promise<Outcome<undefined>> {
-  for (const table of ['exchanged_key', 'used_token'] as const) {
-    const expired = db
-      .selectFrom(table)
-      .select('digest')
-      .where('expire_time', '<=', time)
-      .limit(maxForgotten)
-    await db.deleteFrom(table).where('digest', 'in', expired).execute()
-  }
+  const dayBefore = isoTime(Date.parse(time) - keptAfterEndMs)
+  const ended = db
+    .selectFrom('api_key')
+    .select('digest')
+    .where('expire_time', '<=', dayBefore)
+    .where((where) => where.not(isManaged))
+    .limit(maxForgotten)
+  await db.deleteFrom('api_key').where('digest', 'in', ended).execute()
+  const expired = db
+    .selectFrom('used_token')
+    .select('digest')
+    .where('expire_time', '<=', time)
+    .limit(maxForgotten)
+  await db.deleteFrom('used_token').where('digest', 'in', expired).execute()
   return { result: undefined, changed: true }
 }

@@ -77,6 +77,11 @@ const tables: Record<string, Record<string, ColumnType>> = {
     create_time: 'text',
     expire_time: 'nullable text',
     last_use_time: 'nullable text',
+    rule_id: 'nullable text',
+    issuer: 'nullable text',
+    subject: 'nullable text',
+    successor: 'nullable text',
+    session_id: 'nullable text',
   },
   person: {
     id: 'key text',
@@ -127,20 +132,6 @@ const tables: Record<string, Record<string, ColumnType>> = {
     update_time: 'text',
     last_exchange_time: 'nullable text',
   },
-  exchanged_key: {
-    id: 'key text',
-    digest: 'unique text',
-    prefix: 'text',
-    rule_id: 'text',
-    name: 'text',
-    role: 'text',
-    project_id: 'nullable text',
-    issuer: 'text',
-    subject: 'text',
-    create_time: 'text',
-    expire_time: 'text',
-    successor: 'nullable text',
-  },
   used_token: { digest: 'key text', expire_time: 'text' },
   blocked_fingerprint: { fingerprint: 'key text', create_time: 'text' },
   log_tree: {
@@ -168,8 +159,14 @@ const indexes: Record<string, BuildIndex> = {
   jwt_key_census: (index) => index.on('jwt_key').columns(['algorithm', 'enabled', 'expire_time']),
   person_identity: (index) => index.on('person').columns(['subject', 'issuer']).unique(),
   session_person: (index) => index.on('session').column('person_id'),
-  exchanged_key_rule: (index) => index.on('exchanged_key').column('rule_id'),
-  exchanged_key_expiry: (index) => index.on('exchanged_key').column('expire_time'),
+  /** Also finds the API keys without a rule, among many more that were exchanged. */
+  api_key_rule: (index) => index.on('api_key').column('rule_id'),
+  api_key_expiry: (index) => index.on('api_key').column('expire_time'),
+  api_key_voucher: (index) =>
+    index
+      .on('api_key')
+      .columns(['project_id', 'subject'])
+      .where(sql.ref('successor'), 'is not', null),
   used_token_expiry: (index) => index.on('used_token').column('expire_time'),
   log_entry_ledger: (index) => index.on('log_entry').columns(['ledger_id', 'position']),
 
@@ -202,8 +199,10 @@ const indexes: Record<string, BuildIndex> = {
       .on('event')
       .columns(['project_id', 'subject_id'])
       .where(sql.ref('type'), '=', 'key.deleted'),
-  api_key_by_name: (index) => index.on('api_key').expression(sql`lower(name)`),
-  api_key_by_prefix: (index) => index.on('api_key').column('prefix'),
+  api_key_by_name: (index) =>
+    index.on('api_key').expression(sql`lower(name)`).where(sql.ref('rule_id'), 'is', null),
+  api_key_by_prefix: (index) =>
+    index.on('api_key').column('prefix').where(sql.ref('rule_id'), 'is', null),
 }
 
 /** All tables of the first release. The file is long because it lists every column. */

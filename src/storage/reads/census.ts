@@ -12,6 +12,7 @@ import {
 import type { Census, KeyCount } from '../../core/records.ts'
 import { apiKeyColumns, apiKeyFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
+import { isManaged } from './last-events.ts'
 
 /** Projects with warnings that are named, those with the most urgent ones first. */
 const maxWarnedProjects = 200
@@ -21,7 +22,7 @@ export async function takeCensus(db: Db, time: string): Promise<Census> {
   const expiring = await expiringKeys(db, time)
   const without = await projectsWithoutActiveKey(db, time)
   const vouchers = await endedVouchers(db, time)
-  const apiKeys = await db.selectFrom('api_key').select(apiKeyColumns).execute()
+  const apiKeys = await db.selectFrom('api_key').select(apiKeyColumns).where(isManaged).execute()
   const ofProjects = [
     ...expiring.map((key) => ({ ...key, ...expiringKey(key.expire_time, time) })),
     ...without.map((project) => ({ ...project, ...withoutActiveKey })),

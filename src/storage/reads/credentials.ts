@@ -3,22 +3,12 @@ import type { Store } from '../../core/context.ts'
 import { personFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
 import { inChunks, statement } from '../statements.ts'
-import {
-  apiKeys,
-  type CheckedTables,
-  exchangedKeys,
-  sessions,
-  signInRules,
-  uncontradicted,
-} from './last-events.ts'
+import { apiKeys, type CheckedTables, isManaged, sessions, signInRules } from './last-events.ts'
 
 type Digests = { digests: string[] }
 
 const apiKeysByDigest = statement((db, { digests }: Digests) =>
   apiKeys.rows(db).where('digest', 'in', digests),
-)
-const exchangedKeysByDigest = statement((db, { digests }: Digests) =>
-  exchangedKeys.rows(db).where('digest', 'in', digests),
 )
 const sessionsByDigest = statement((db, { digests }: Digests) =>
   sessions.rows(db).where('digest', 'in', digests),
@@ -28,26 +18,23 @@ const allSignInRules = statement((db) => signInRules.rows(db).orderBy('id'))
 /** The queries of what identifies callers, and of the rules that give them roles. */
 export function createCredentialReads(
   db: Db,
-  { apiKeys, exchangedKeys, sessions, signInRules, accessRules }: CheckedTables,
+  { apiKeys, sessions, signInRules, accessRules }: CheckedTables,
 ) {
   const apiKey = createDigestLoader(async (digests) =>
     (await apiKeysByDigest(db, { digests })).map(apiKeys.check),
-  )
-  const exchangedKey = createDigestLoader(async (digests) =>
-    (await exchangedKeysByDigest(db, { digests })).map(exchangedKeys.check),
   )
   const session = createDigestLoader(async (digests) =>
     (await sessionsByDigest(db, { digests })).map(sessions.check),
   )
   return {
-    findExchangedKeyByDigest: async (digest) => uncontradicted(await exchangedKey(digest)),
-    findExchangedKey: async (id) => uncontradicted(await exchangedKeys.find(db, id)),
     accessRules: () => accessRules.read(db, (all) => all.orderBy('id')),
     findApiKeyByDigest: apiKey,
     findApiKey: (id) => apiKeys.find(db, id),
-    listApiKeys: (projects) =>
+    listApiKeys: (projects, { exchanged = false } = {}) =>
       apiKeys.read(db, (all) => {
-        const ordered = all.orderBy('id')
+        const ordered = (
+          exchanged ? all.where('rule_id', 'is not', null) : all.where(isManaged)
+        ).orderBy('id')
         return projects === 'all' ? ordered : ordered.where('project_id', 'in', projects)
       }),
     findSessionByDigest: session,
@@ -70,6 +57,7 @@ export function createCredentialReads(
     async countApiKeys() {
       const row = await db
         .selectFrom('api_key')
+        .where(isManaged)
         .select((select) => select.fn.countAll<number | string>().as('count'))
         .executeTakeFirstOrThrow()
       return Number(row.count)

@@ -8,13 +8,12 @@ import {
   type SubjectRows,
   subjectKinds,
 } from '../../core/ledger/subjects.ts'
-import type { ProjectRecord } from '../../core/records.ts'
+import type { ApiKeyRecord, ProjectRecord } from '../../core/records.ts'
 import { storageUnavailable } from '../../core/storage-faults.ts'
 import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import {
   accessRuleFromRow,
   apiKeyFromRow,
-  exchangedKeyFromRow,
   keyFromRow,
   projectFromRow,
   rotationFromRow,
@@ -28,13 +27,17 @@ import { locked, statement } from '../statements.ts'
  * The last event of each row's subject, as `TYPE CHANGES`, for the select list: one lookup in an index,
  * in the same snapshot as the row.
  */
-function lastEventOf(ledgerId: RawBuilder<unknown>, subjectId: string) {
+function lastEventOf(ledgerId: RawBuilder<unknown>, isSubject: RawBuilder<unknown>) {
   return sql<string | null>`(select event.type || ' ' || coalesce(event.changes, '{}') from event
-    where event.subject_id = ${sql.ref(subjectId)} and event.project_id = ${ledgerId}
+    where event.subject_id ${isSubject} and event.project_id = ${ledgerId}
     order by event.revision desc limit 1)`
 }
 
-export const lastProjectEvent = lastEventOf(sql.ref('project.id'), 'project.id').as('project_event')
+const is = (column: string) => sql`= ${sql.ref(column)}`
+
+export const lastProjectEvent = lastEventOf(sql.ref('project.id'), is('project.id')).as(
+  'project_event',
+)
 
 /** Projects with the revisions of their ledgers. */
 export function projectsWithLastEvents(db: Db) {
@@ -64,6 +67,8 @@ type Refine<Table extends TableName, Output> = (all: Query<Table, Output>) => Qu
 interface Ledger<Record> {
   inQuery: RawBuilder<unknown>
   of(record: Record): string
+  /** The subjects of the events that concern the row; absent if only the row itself. */
+  isSubject?: RawBuilder<unknown>
 }
 
 /** A table whose rows are compared with their last events whenever they are used. */
@@ -74,7 +79,8 @@ function checkedTable<Name extends SubjectName, Table extends TableName>(
   fromRow: (row: Row<Table>) => SubjectRows[Name],
   note: NoteRow | undefined,
 ) {
-  const lastEvent = lastEventOf(ledger.inQuery, `${table}.id`).as('last_event')
+  const { isSubject = is(`${table}.id`) } = ledger
+  const lastEvent = lastEventOf(ledger.inQuery, isSubject).as('last_event')
   const columns = columnsOf(table).map((column) => `${table}.${column}`)
   // Kysely cannot type a query of a table that is a parameter.
   const select = (db: Db) =>
@@ -133,12 +139,19 @@ const projectLedger = (table: 'jwt_key' | 'rotation'): Ledger<{ projectId: strin
   of: ({ projectId }) => projectId,
 })
 
-/** The ledger that has the event of an exchanged API key. */
-export const ledgerOfExchange = sql<string>`coalesce(exchanged_key.project_id, ${sql.lit(exchangeLedgerId)})`
+/** Whether it is an API key that admins create, and not one that a token or a session was exchanged for. */
+export const isManaged = sql<boolean>`(api_key.rule_id is null and api_key.session_id is null)`
 
-const exchangeLedger: Ledger<{ projectId?: string }> = {
-  inQuery: ledgerOfExchange,
-  of: ({ projectId = exchangeLedgerId }) => projectId,
+/** The ledger that has the events of an API key. */
+export const ledgerOfApiKey = sql<string>`(case when ${isManaged} then ${sql.lit(systemLedgerId)}
+  else coalesce(api_key.project_id, ${sql.lit(exchangeLedgerId)}) end)`
+
+const apiKeyLedger: Ledger<ApiKeyRecord> = {
+  inQuery: ledgerOfApiKey,
+  of: ({ exchanged, sessionId, projectId = exchangeLedgerId }) =>
+    exchanged === undefined && sessionId === undefined ? systemLedgerId : projectId,
+  // A change of the rule is an event of the same ledger, after which no older row is accepted.
+  isSubject: sql`in (api_key.id, api_key.rule_id)`,
 }
 
 export type CheckedTables = ReturnType<typeof checkedTables>
@@ -163,7 +176,7 @@ export function checkedTables(note?: NoteRow) {
       rotationFromRow,
       note,
     ),
-    apiKeys: checkedTable('api_key', 'api_key', systemLedger, apiKeyFromRow, note),
+    apiKeys: checkedTable('api_key', 'api_key', apiKeyLedger, apiKeyFromRow, note),
     sessions: checkedTable('session', 'session', systemLedger, sessionFromRow, note),
     signInRules: checkedTable(
       'sign_in_rule',
@@ -173,33 +186,11 @@ export function checkedTables(note?: NoteRow) {
       note,
     ),
     accessRules: checkedTable('access_rule', 'access_rule', systemLedger, accessRuleFromRow, note),
-    exchangedKeys: checkedTable(
-      'exchanged_key',
-      'exchanged_key',
-      exchangeLedger,
-      exchangedKeyFromRow,
-      note,
-    ),
   }
 }
 
-export const {
-  checkedProject,
-  keys,
-  rotations,
-  apiKeys,
-  sessions,
-  signInRules,
-  accessRules,
-  exchangedKeys,
-} = checkedTables()
-
-/** The record, if there is one that does not contradict its last event. */
-export function uncontradicted<Record extends { contradicted?: true }>(
-  record: Record | undefined,
-): Record | undefined {
-  return record?.contradicted ? undefined : record
-}
+export const { checkedProject, keys, rotations, apiKeys, sessions, signInRules, accessRules } =
+  checkedTables()
 
 /** Undefined if there is none, or it is not an event any more. */
 function parseLastEvent(text: string | null): LastEvent | undefined {

@@ -10,10 +10,10 @@ import { readEventRows } from './events.ts'
 import {
   accessRules,
   apiKeys,
-  exchangedKeys,
   hasValidChanges,
+  isManaged,
   keys,
-  ledgerOfExchange,
+  ledgerOfApiKey,
   rotations,
   sessions,
   signInRules,
@@ -43,7 +43,7 @@ export function createLedgerReads(db: Db): LedgerReads {
         .select('project_id as id')
         .union(db.selectFrom('jwt_key').select('project_id as id'))
         .union(db.selectFrom('project').select('id'))
-        .union(db.selectFrom('exchanged_key').select(ledgerOfExchange.as('id')))
+        .union(db.selectFrom('api_key').select(ledgerOfApiKey.as('id')))
       const rows = await db
         .selectFrom(ids.as('owner'))
         .leftJoin('ledger', 'ledger.project_id', 'owner.id')
@@ -70,18 +70,17 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
   const isSystem = ledgerId === systemLedgerId
   const publishedKids = db.selectFrom('published_kid').select(['kid', 'thumbprint'])
   const blocked = db.selectFrom('blocked_fingerprint').select('fingerprint')
-  const exchanged = await exchangedKeys.read(db, (all) =>
-    all.where(ledgerOfExchange, '=', ledgerId),
-  )
+  const exchanged = () => apiKeys.read(db, (all) => all.where(ledgerOfApiKey, '=', ledgerId))
   return {
     project: await projectOf(db).where('id', '=', ledgerId).execute(),
     key: await keys.readUnchecked(db, (all) => all.where('project_id', '=', ledgerId)),
     rotation: await rotations.readUnchecked(db, (all) => all.where('project_id', '=', ledgerId)),
-    api_key: isSystem ? await apiKeys.readUnchecked(db) : [],
+    api_key: isSystem
+      ? await apiKeys.readUnchecked(db, (all) => all.where(isManaged))
+      : (await exchanged()).filter(({ contradicted }) => contradicted),
     session: isSystem ? await sessions.readUnchecked(db) : [],
     sign_in_rule: isSystem ? await signInRules.readUnchecked(db) : [],
     access_rule: isSystem ? await accessRules.readUnchecked(db) : [],
-    exchanged_key: exchanged.filter(({ contradicted }) => contradicted),
     published_kid: await inChunks(idsOf('published_kid'), (kids) =>
       publishedKids.where('project_id', '=', ledgerId).where('kid', 'in', kids).execute(),
     ),

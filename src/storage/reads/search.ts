@@ -5,7 +5,7 @@ import { projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { inChunks } from '../statements.ts'
 import { readEventsOfRequest } from './events.ts'
-import { apiKeys, checkedProject, keys, projectsWithLastEvents } from './last-events.ts'
+import { apiKeys, checkedProject, isManaged, keys, projectsWithLastEvents } from './last-events.ts'
 
 /** Entries of the index of subjects that are read for the beginning of an id. */
 const maxSubjectEntries = 1_000
@@ -22,7 +22,7 @@ export function createSearchReads(db: Db): SearchReads {
     hasMoreKids: ({ id }) => (id === undefined ? Promise.resolve(false) : hasMoreSubjects(db, id)),
     deletedKeys: (needle, projectId, limit) => readDeletedKeys(db, needle, { projectId, limit }),
     async apiKeys({ id, text, folded }, limit) {
-      const all = apiKeys.rows(db).limit(limit)
+      const all = apiKeys.rows(db).where(isManaged).limit(limit)
       const queries = [
         ...(id === undefined ? [] : [all.where(begins('id', id)).orderBy('id')]),
         all.where('prefix', '=', text).orderBy('id'),

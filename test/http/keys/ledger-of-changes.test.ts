@@ -231,14 +231,18 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
     const { id } = await made(accessRules, ruleBody)
     return async () => {
       const answer = await server.send('PATCH', `${accessRules}/${id}`, { body: { active: false } })
-      return { answer, events: inSystem(id, 'access_rule.updated', 'access_rule') }
+      const ended = inProject(id, 'access_rule.keys_ended', 'access_rule')
+      const events = [...ended, ...inSystem(id, 'access_rule.updated', 'access_rule')]
+      return { answer, events }
     }
   },
   'access_rule.delete': async () => {
     const { id } = await made(accessRules, ruleBody)
     return async () => {
       const answer = await server.send('DELETE', `${accessRules}/${id}`)
-      return { answer, events: inSystem(id, 'access_rule.deleted', 'access_rule') }
+      const ended = inProject(id, 'access_rule.keys_ended', 'access_rule')
+      const events = [...ended, ...inSystem(id, 'access_rule.deleted', 'access_rule')]
+      return { answer, events }
     }
   },
 }

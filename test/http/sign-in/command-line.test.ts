@@ -131,8 +131,17 @@ describe('signing in on the command line', () => {
     expect(event).toMatchObject({
       type: 'token.exchanged',
       actor: { name: 'Ada Lovelace', user: { subject: 'ada', sessionId: self.session.id } },
-      changes: { role: { to: 'session' } },
+      changes: { name: { to: 'pubring login' }, role: { to: 'reader' } },
     })
+    // It ends with its session, and is not one of the API keys that admins manage.
+    for (const query of ['', '?exchanged=true']) {
+      const listed = await server.send('GET', `/v1/api-keys${query}`)
+      expect(listed.body).not.toContain('pubring login')
+    }
+    for (const method of ['GET', 'DELETE'] as const) {
+      const answer = await server.send(method, `/v1/api-keys/${event?.subject.id}`)
+      expect(answer.json().code).toBe('api_key_not_found')
+    }
   })
 
   test('goes by the sign-in rules of the moment', async () => {
@@ -311,10 +320,15 @@ describe('attacks', () => {
     expect(self.json().person.subject).toBe('eve')
   })
 
-  test('an API key that was inserted, or given another session, gives no access', async () => {
+  test('an API key that was inserted, or given another session or none, gives no access', async () => {
     const { apiKey } = await loggedIn(await signedIn())
     const sessions = await server.context.store.listSessions('all')
-    await server.database.execute('update exchanged_key set rule_id = ?', sessions[0]?.id ?? '')
+    await server.database.execute(
+      'update api_key set session_id = ? where session_id is not null',
+      sessions[0]?.id ?? '',
+    )
+    expect(await statusOf(apiKey, replica)).toBe(401)
+    await server.database.execute('update api_key set session_id = null')
     expect(await statusOf(apiKey, replica)).toBe(401)
   })
 })

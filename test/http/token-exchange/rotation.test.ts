@@ -346,7 +346,7 @@ describe('the API key', () => {
     const secret = await server.vouched(key, await newRotatedKey())
     const [{ subject }] = await eventsAfter(before)
     const where = `where id = '${subject.id}'`
-    await server.database.query(`update exchanged_key set ${column} = ${value} ${where}`)
+    await server.database.query(`update api_key set ${column} = ${value} ${where}`)
     expect((await listWith(secret)).json().code).toBe('invalid_api_key')
   })
 
@@ -406,7 +406,7 @@ describe('the API key', () => {
     const [exchange] = await eventsAfter(before)
     const { id: projectId } = server.project
     if (isDisabled) await disable(key.kid)
-    const credential = { type: 'exchanged_key', id: exchange.subject.id } as const
+    const credential = { type: 'api_key', id: exchange.subject.id } as const
     const created = server.context.store.commit({
       type: 'key.create',
       key: keyRecord(projectId, { thumbprint }),

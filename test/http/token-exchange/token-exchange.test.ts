@@ -65,6 +65,7 @@ test('a token becomes an API key that registers a key; the ledger says for whom'
     active: true,
     createTime: expect.any(String),
     expireTime: expect.any(String),
+    exchanged: { ruleId: id, subject: 'repo:acme/orders' },
   })
   const caller = await server.send('GET', '/v1/self', { headers: { 'x-api-key': secret } })
   expect(caller.json()).toEqual({
@@ -352,16 +353,21 @@ test('what has expired is removed with later exchanges, and while there are none
   await server.rule({ maxLifetime: 60, singleUse: true })
   const count = async (table: string) =>
     Number((await server.database.query(`select count(*) as n from ${table}`))[0]?.n)
+  const exchanged = 'api_key where rule_id is not null'
+  const day = 24 * 3_600_000
   for (let index = 0; index < 3; index += 1) await server.exchangedKey()
-  expect([await count('exchanged_key'), await count('used_token')]).toEqual([3, 3])
+  expect([await count(exchanged), await count('used_token')]).toEqual([3, 3])
   server.clock.advance(400_000)
   await server.exchangedKey()
-  await waitUntil(async () => (await count('exchanged_key')) === 1)
-  expect(await count('used_token')).toBe(1)
-  server.clock.advance(400_000)
+  await waitUntil(async () => (await count('used_token')) === 1)
+  expect(await count(exchanged)).toBe(4)
+  server.clock.advance(day - 300_000)
+  await server.exchangedKey()
+  await waitUntil(async () => (await count(exchanged)) === 2)
+  server.clock.advance(day + 400_000)
   vi.advanceTimersByTime(60_000)
   vi.useRealTimers()
-  await waitUntil(async () => (await count('exchanged_key')) === 0)
+  await waitUntil(async () => (await count(exchanged)) === 0)
   expect(await count('used_token')).toBe(0)
 })
 
@@ -388,17 +394,17 @@ describe('a row that was written into the database itself grants nothing:', () =
     waitFor(() => server.database.execute(statement, ...values))
 
   test.each([
-    ['another role', "update exchanged_key set role = 'reader'"],
-    ['all projects', 'update exchanged_key set project_id = null'],
-    ['a later end', "update exchanged_key set expire_time = '2099-01-01T00:00:00.000Z'"],
-    ['another subject', "update exchanged_key set subject = 'x'"],
-    ['another secret', 'update exchanged_key set digest = ?'],
+    ['another role', "update api_key set role = 'reader'"],
+    ['all projects', 'update api_key set project_id = null'],
+    ['a later end', "update api_key set expire_time = '2099-01-01T00:00:00.000Z'"],
+    ['another subject', "update api_key set subject = 'x'"],
+    ['another secret', 'update api_key set digest = ?'],
   ])('an exchanged API key with %s', async (_name, statement) => {
     await server.rule()
     const secret = await server.exchangedKey()
     const other = rememberSecret('an API key', newApiKeySecret())
     const values = statement.includes('?') ? [apiKeyDigest(other)] : []
-    await write(statement, ...values)
+    await write(`${statement} where rule_id is not null`, ...values)
     // Moves the system's ledger, so that the caller is read again.
     await server.rule({ conditions: { ref: 'x' } })
     for (const each of [secret, other]) {
@@ -410,9 +416,9 @@ describe('a row that was written into the database itself grants nothing:', () =
     await server.rule()
     await server.exchangedKey()
     const other = rememberSecret('an API key', newApiKeySecret())
-    const columns = columnsOf('exchanged_key').filter((name) => !/^(id|digest)$/.test(name))
+    const columns = columnsOf('api_key').filter((name) => !/^(id|digest)$/.test(name))
     await write(
-      `insert into exchanged_key (id, digest, ${columns}) select ?, ?, ${columns} from exchanged_key`,
+      `insert into api_key (id, digest, ${columns}) select ?, ?, ${columns} from api_key where rule_id is not null`,
       newId(),
       apiKeyDigest(other),
     )

@@ -1,6 +1,6 @@
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../../src/core/api-keys/secrets.ts'
 import { newId } from '../../../src/core/ids.ts'
-import type { AccessRuleRecord, ExchangedKeyRecord } from '../../../src/core/records.ts'
+import type { AccessRuleRecord, ApiKeyRecord } from '../../../src/core/records.ts'
 import { origin } from './store.ts'
 
 /** An access rule for all projects, with these differences. */
@@ -24,19 +24,18 @@ export function accessRuleRecord(members: Partial<AccessRuleRecord> = {}): Acces
 }
 
 /** An API key of an hour that was exchanged under the rule. */
-export function exchangedKeyRecord(rule: AccessRuleRecord): ExchangedKeyRecord {
+export function exchangedKeyRecord(rule: AccessRuleRecord): ApiKeyRecord {
   const secret = newApiKeySecret()
   const { id: ruleId, name, role, projectId, issuer } = rule
   return {
     id: newId(),
     digest: apiKeyDigest(secret),
     prefix: secretPrefix(secret),
-    ruleId,
     name,
     role,
     ...(projectId === undefined ? {} : { projectId }),
-    issuer,
-    subject: 'orders',
+    enabled: true,
+    exchanged: { ruleId, issuer, subject: 'orders' },
     createTime: rule.createTime,
     expireTime: new Date(Date.now() + 3_600_000).toISOString(),
   }

@@ -3,7 +3,6 @@ import { type EventContent, eventHash } from '../../../src/core/ledger/chain.ts'
 import type {
   AccessRuleRecord,
   ApiKeyRecord,
-  ExchangedKeyRecord,
   KeyRecord,
   SessionRecord,
   SignInRuleRecord,
@@ -30,7 +29,7 @@ export interface TamperedRegistry {
   revoked: ApiKeyRecord
   accessRule: AccessRuleRecord
   /** An API key that a token was exchanged for. */
-  exchanged: ExchangedKeyRecord
+  exchanged: ApiKeyRecord
   /** Of a person. */
   session: SessionRecord
   rule: SignInRuleRecord
@@ -112,7 +111,8 @@ const grantTables = {
   accessRule: 'access_rule',
   session: 'session',
   rule: 'sign_in_rule',
-  exchanged: 'exchanged_key',
+  exchanged: 'api_key',
+  admin: 'api_key',
   rotation: 'rotation',
 } as const
 
@@ -156,6 +156,19 @@ export const tamperings: Tampering[] = [
       ),
     caughtBy: 'read',
     named: ({ projectId }) => ({ type: 'api_key', id: projectId }),
+  },
+  {
+    name: 'an exchanged API key without an event',
+    tamper({ database, exchanged, otherProjectId }) {
+      const columns = columnsOf('api_key').filter((column) => !['id', 'digest'].includes(column))
+      return database.execute(
+        `insert into api_key (id, digest, ${columns}) select ?, 'd', ${columns} from api_key where id = ?`,
+        otherProjectId,
+        exchanged.id,
+      )
+    },
+    caughtBy: 'read',
+    named: ({ otherProjectId }) => ({ type: 'api_key', id: otherProjectId }),
   },
   {
     name: 'every API key an admin',
@@ -290,12 +303,12 @@ export const tamperings: Tampering[] = [
     caughtBy: 'read',
     named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
   },
-  ...(['access_rule', 'session', 'sign_in_rule', 'exchanged_key', 'rotation'] as const).map(
+  ...(['access_rule', 'session', 'sign_in_rule', 'rotation'] as const).map(
     (table): Tampering => ({
       name: `a row inserted into ${table}`,
       tamper({ database, otherProjectId }) {
         const columns = columnsOf(table).filter((column) => !['id', 'digest'].includes(column))
-        const digest = table === 'session' || table === 'exchanged_key'
+        const digest = table === 'session'
         return database.execute(
           `insert into ${table} (id, ${digest ? 'digest, ' : ''}${columns})
            select ?, ${digest ? "'d', " : ''}${columns} from ${table}`,
@@ -328,6 +341,11 @@ export const tamperings: Tampering[] = [
       ['exchanged', 'role', 'admin'],
       ['exchanged', 'expire_time', '2099-01-01T00:00:00.000Z'],
       ['exchanged', 'digest', 'd'],
+      ['exchanged', 'subject', 'x'],
+      ['exchanged', 'rule_id', null],
+      ['exchanged', 'session_id', 'x'],
+      ['admin', 'rule_id', 'x'],
+      ['admin', 'session_id', 'x'],
     ] as const
   ).map(
     ([subject, column, value, member]): Tampering => ({
