@@ -55,14 +55,14 @@ test('each key has a bar with its states, and the table has the same', async () 
     Object.fromEntries(
       await Promise.all(Object.keys(expected).map(async (each) => [each, await statesOf(each)])),
     )
-  expect(await read()).toEqual(expected)
+  await expect.poll(read).toEqual(expected)
   const bar = page.locator('li', { hasText: 'winter' }).getByRole('img')
   expect(await bar.getAttribute('aria-label')).toMatch(
     /^Spreading from .+; Off from .+no end known$/,
   )
   await page.getByText('Table', { exact: true }).click()
   await page.locator('tr[data-state]').first().waitFor()
-  expect(await read()).toEqual(expected)
+  await expect.poll(read).toEqual(expected)
   const table = page.getByRole('table')
   await table.getByText('Deactivated key by first admin').first().waitFor()
   await table.getByText('Deleted key by first admin').waitFor()
