@@ -5,6 +5,7 @@ import { type Role, roles } from '../../../src/contract/roles.ts'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
+import { stoppedClock } from '../../support/app/clock.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
 /** Callers. "bound": to the project of the request; "other's": to another one. */
@@ -116,7 +117,7 @@ let server: TestApp
 const secrets = new Map<Caller, string>()
 
 beforeAll(async () => {
-  server = await startApp()
+  server = await startApp({ clock: stoppedClock() })
   const { project, apiKey } = server
   const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
   await server.send('POST', `/v1/projects/${project.id}/jwt-keys`, { body })
