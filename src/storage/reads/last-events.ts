@@ -27,10 +27,14 @@ import { locked, statement } from '../statements.ts'
  * The last event of each row's subject, as `TYPE CHANGES`, for the select list: one lookup in an index,
  * in the same snapshot as the row.
  */
-function lastEventOf(ledgerId: RawBuilder<unknown>, isSubject: RawBuilder<unknown>) {
+function lastEventOf(
+  ledgerId: RawBuilder<unknown>,
+  isSubject: RawBuilder<unknown>,
+  revision = sql.ref('event.revision'),
+) {
   return sql<string | null>`(select event.type || ' ' || coalesce(event.changes, '{}') from event
     where event.subject_id ${isSubject} and event.project_id = ${ledgerId}
-    order by event.revision desc limit 1)`
+    order by ${revision} desc limit 1)`
 }
 
 const is = (column: string) => sql`= ${sql.ref(column)}`
@@ -79,8 +83,11 @@ function checkedTable<Name extends SubjectName, Table extends TableName>(
   fromRow: (row: Row<Table>) => SubjectRows[Name],
   note: NoteRow | undefined,
 ) {
-  const { isSubject = is(`${table}.id`) } = ledger
-  const lastEvent = lastEventOf(ledger.inQuery, isSubject).as('last_event')
+  // Several subjects are not in the order of the index. A sum keeps both engines from an index in the order
+  // of revisions instead, through which they would search the ledger.
+  const ofSubjects = ledger.isSubject && [ledger.isSubject, sql`event.revision + 0`]
+  const [isSubject = is(`${table}.id`), revision] = ofSubjects ?? []
+  const lastEvent = lastEventOf(ledger.inQuery, isSubject, revision).as('last_event')
   const columns = columnsOf(table).map((column) => `${table}.${column}`)
   // Kysely cannot type a query of a table that is a parameter.
   const select = (db: Db) =>
