@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import { defineConfig } from 'vitest/config'
-import { patience } from './test/support/waiting.ts'
+import { waitLimitMs } from './test/support/waiting.ts'
 
 /** Files that run on PostgreSQL too; all run on SQLite. */
 const onBothEngines = [
@@ -46,7 +46,7 @@ export default defineConfig({
     // Limits that are only limits: a machine may be slow, or busy with something else.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    expect: { poll: { timeout: patience } },
+    expect: { poll: { timeout: waitLimitMs } },
     globalSetup: ['test/support/setup/run-folder.ts', 'test/support/setup/databases.ts'],
     provide: { isTimed: false },
     projects: [

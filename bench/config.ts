@@ -1,9 +1,9 @@
 /** How much is measured. */
 export interface BenchConfig {
   rounds: number
-  /** Of one measurement in a round. */
+  /** The duration of one measurement in a round. */
   seconds: number
-  /** Of one measurement at half of the highest rate. */
+  /** The duration of one measurement at half of the highest rate. */
   halfLoadSeconds: number
   /** Keys registered in one round. */
   ecKeys: number

@@ -209,7 +209,7 @@ function shapeOf({ enum: values, properties, required }: Schema): string {
 function declare(schema: Schema): string {
   const { enum: values, properties = {}, required = [], anyOf = [] } = schema
   if (values !== undefined) return values.map((value) => `'${value}'`).join(' | ')
-  // Of members that exclude each other, such as `name` and `label`, the client has the first.
+  // The client has the first of members that exclude each other, such as `name` and `label`.
   const [alternative, ...others] = anyOf.map((each) => each.required ?? [])
   const isRequired = (name: string) => [...required, ...(alternative ?? [])].includes(name)
   const members = Object.entries(properties)

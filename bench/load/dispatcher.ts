@@ -10,7 +10,7 @@ const timerIntervalMs = 4
 
 /** Assigns requests to free connections and records their latencies. */
 export interface Dispatcher {
-  /** Of each answered request, in milliseconds. */
+  /** The latency of each answered request, in milliseconds. */
   latencies: number[]
   bodies: string[]
   /** Resolves when no request is in flight; rejects if a response was wrong or none arrived. */

@@ -24,7 +24,7 @@ const product = {
   heldPerProcess: 10_000,
   /** Key sets of ten keys in the 32 MiB that a process keeps. */
   keySetsInMemory: 5_000,
-  /** Of a held request, by bench/held-requests.ts. */
+  /** The memory of a held request, by bench/held-requests.ts. */
   heldKib: 20,
 }
 

@@ -5,13 +5,13 @@ import { Type } from './schema.ts'
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
-/** Of the subject token; both mean a JWT. */
+/** The types that a subject token may have; both mean a JWT. */
 export const subjectTokenTypes = [
   'urn:ietf:params:oauth:token-type:jwt',
   'urn:ietf:params:oauth:token-type:id_token',
 ] as const
 
-/** Of the issued API key, which no registered type describes. */
+/** The type of the issued API key, which no registered type describes. */
 export const apiKeyTokenType = 'urn:pubring:token-type:api-key'
 
 export const TokenExchangeRequest = component('TokenExchangeRequest', 'RFC 8693 section 2.1.', {

@@ -32,7 +32,7 @@ export function notFound(code: NotFoundCode): PubringError {
 
 /** The members of a body, as they were sent. */
 export interface Submitted<Fields> {
-  /** Those that match the schema. */
+  /** The fields that match the schema. */
   fields: Partial<Fields>
   /** If not all do: the faults of the others, and the JSON of all. */
   malformed?: { faults: FieldError[]; text: string }

@@ -28,7 +28,7 @@ export const commands = {
   /** The DER in a block of any label and layout. */
   decodePem: (file: string) =>
     `perl -MMIME::Base64 -0777 -ne 's/\\\\[rn]//g; print decode_base64($1) if /BEGIN .*?-----(.*?)-----/s' ${file}`,
-  /** Of a JWKS, or of a JSON object of certificates. */
+  /** Imports a JWKS, or a JSON object of certificates. */
   importKeys: (file: string) => `pubring import ${file}`,
   convertFirstCertificate: `node -p "Object.values(require('./certs.json'))[0]" | openssl x509 -pubkey -noout`,
 } as const

@@ -63,7 +63,7 @@ type Substitutes<Name extends TableName, Record extends object> = {
 
 interface RowMapping<Name extends TableName, Record> {
   fromRow(row: Selectable<Tables[Name]>): Record
-  /** Of a row with some of the columns. */
+  /** Maps a row with some of the columns. */
   partFromRow<Column extends keyof Selectable<Tables[Name]> & string>(
     row: Pick<Selectable<Tables[Name]>, Column>,
   ): Pick<Record, CamelCase<Column> & keyof Record>
@@ -218,7 +218,7 @@ function actorFromRow(row: Selectable<Tables['event']>): Actor {
   const stored: Pick<Actor, 'user' | 'workload'> = parseStored(row.actor ?? '{}', {})
   const { user, workload } = stored
   const { actor_id: id, actor_name: name } = row
-  // Of a person, the hash covers nothing else.
+  // The hash covers nothing else that is known of a person.
   if (user !== undefined) return { name, user }
   return { name, ...(id === null ? {} : { apiKeyId: id }), ...(workload && { workload }) }
 }

@@ -46,7 +46,7 @@ const listed = async (...args: string[]) =>
 
 describe('a table', () => {
   test.each([40, 60, 80])('never wraps at %i columns unless ids need the room', async (columns) => {
-    // Of a whole id and five columns that do not shrink further.
+    // The width of a whole id and five columns that do not shrink further.
     const narrowest = 36 + 5 * (2 + 3)
     for (const command of [['key', 'list'], ['api-key', 'list'], ['events'], ['project', 'list']]) {
       const { stdout } = await shell.pubring(command, { columns, env: plain })

@@ -39,7 +39,7 @@ const open = async (query: string) => {
   await rows().first().waitFor()
 }
 const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
-/** Of the rows in view; fewer are rendered below them after a moment. */
+/** The labels of the rows in view; fewer are rendered below them after a moment. */
 const labels = async () =>
   (await page.locator('tr[data-id] .row-link').allTextContents()).slice(0, 5)
 const expectRows = (size: number) =>

@@ -14,7 +14,7 @@ const publicUrl = 'https://keys.example.com'
 
 let platforms: Platforms
 let server: TestApp
-/** Of an admin and of a workload, which has no API key. */
+/** The shells of an admin and of a workload, which has no API key. */
 let admin: Shell
 let workload: Shell
 beforeAll(async () => {

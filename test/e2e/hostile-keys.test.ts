@@ -148,14 +148,14 @@ async function whileHealthy(work: () => Promise<void>): Promise<number> {
 }
 
 /** Far more than any of them may take. */
-const patience = 2_000
+const limitMs = 2_000
 
 describe('no key stops, blocks or ends the process', () => {
   test.each(Object.entries(hostile))('%s', async (_name, [code, text]) => {
     const slowest = await whileHealthy(async () => {
       expect(await codeOf(text)).toBe(code)
     })
-    expectWithin(patience, slowest)
+    expectWithin(limitMs, slowest)
   })
 
   test.each(Object.entries(tooLong(1_000_000)))(
@@ -166,7 +166,7 @@ describe('no key stops, blocks or ends the process', () => {
         const answer = await readJson(await post('/projects/default/key-imports', { keys }))
         expect(answer).toMatchObject({ errors: [{ code: 'key_too_large' }] })
       })
-      expectWithin(patience, slowest)
+      expectWithin(limitMs, slowest)
     },
   )
 
@@ -177,7 +177,7 @@ describe('no key stops, blocks or ends the process', () => {
       const found = await Promise.all(asked.map(([, text]) => codeOf(text)))
       expect(found).toEqual(asked.map(([code]) => code))
     })
-    expectWithin(patience, slowest)
+    expectWithin(limitMs, slowest)
   })
 
   test('the same process is still running and exits normally', async () => {

@@ -59,7 +59,7 @@ function exposed() {
 const jwksMaxAge = 60
 const rotation = () => ({ projectId, id: newId() })
 
-/** Of the system, or of a caller who has no API key yet. */
+/** Changes of the system, or of a caller who has no API key yet. */
 type Unauthorized =
   | 'key.pass_audit'
   | 'credential.touch'

@@ -93,7 +93,7 @@ test.each(queries)('no statement that finds %s reads a whole table', async (_nam
     const { rows } = await executor.executeQuery({ ...query, sql: `${command} ${query.sql}` })
     const plan = rows.map((row) => JSON.stringify(row)).join('\n')
     expect(plan, query.sql).toMatch(/INDEX|Index/)
-    // Of subqueries, SQLite scans the result.
+    // SQLite scans the result of subqueries.
     expect(plan, query.sql).not.toMatch(
       /Seq Scan on (?!project|ledger|api_key)|SCAN (?!entry|subject|earlier|before|\(|CONSTANT)/,
     )

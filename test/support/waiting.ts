@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** How long a test waits for something that has to happen, on a machine of any speed. Milliseconds. */
-export const patience = 120_000
+export const waitLimitMs = 120_000
 
 const pauseMs = 10
 
@@ -9,11 +9,11 @@ const pauseMs = 10
 export async function waitUntil<Result>(
   condition: () => Result | Promise<Result>,
 ): Promise<Truthy<Result>> {
-  const until = performance.now() + patience
+  const until = performance.now() + waitLimitMs
   for (;;) {
     const result = await condition()
     if (isTruthy(result)) return result
-    if (performance.now() > until) throw new Error(`not within ${patience} ms: ${condition}`)
+    if (performance.now() > until) throw new Error(`not within ${waitLimitMs} ms: ${condition}`)
     await delay(pauseMs)
   }
 }
@@ -24,7 +24,7 @@ const isTruthy = <Value>(value: Value): value is Value & Truthy<Value> => Boolea
 
 /** Resolves with the result of the attempt once it does not throw. */
 export async function waitFor<Result>(attempt: () => Result | Promise<Result>): Promise<Result> {
-  const until = performance.now() + patience
+  const until = performance.now() + waitLimitMs
   for (;;) {
     try {
       return await attempt()

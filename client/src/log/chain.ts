@@ -9,7 +9,7 @@ export type ChainedEvent = {
   type: string
   /** ISO 8601, UTC. */
   time: string
-  /** Of a person, the hash covers `user` alone: the name can be erased. */
+  /** The hash covers `user` alone if the actor is a person: the name can be erased. */
   actor: { name: string; user?: object | undefined }
 
   subject: object

@@ -125,7 +125,7 @@ function windowOf(params: URLSearchParams): TimeWindow | undefined {
   return { from, to }
 }
 
-/** Those with a span in the window; the keys that verifiers accept now come first. */
+/** The bars with a span in the window; the keys that verifiers accept now come first. */
 function byImportance(bars: KeyBar[], window: TimeWindow, now: number): KeyBar[] {
   const isLive = (bar: KeyBar) => {
     const span = spanAt(bar, now)

@@ -65,7 +65,7 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   for await (const event of limit === 0 ? [] : client.events.all({ ...query, limit: size })) {
     if (events.push(event) >= limit) break
   }
-  // Of other stretches it is not known what has expired.
+  // In other stretches it is not known what has expired.
   const isPart = flags.system ?? flags.limit ?? flags.after ?? flags.type ?? flags.actor
   const entries = isPart === undefined ? await withExpiries(session, events, query) : events
   session.print(events, () => formatTable(terminal, columns, entries))

@@ -215,7 +215,7 @@ export async function accept(terminal: Terminal, flags: DatabaseFlags & YesFlag)
   notify(terminal, lines.length === 0 ? 'Nothing is broken.' : 'Accepted, and recorded as events.')
 }
 
-/** That of the system comes first, if it is among them: the others are recorded in it. */
+/** The system ledger comes first, if it is among them: the others are recorded in it. */
 export async function acceptLedgers(
   databaseUrl: string,
   ledgerIds: readonly string[],

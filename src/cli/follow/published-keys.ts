@@ -23,7 +23,7 @@ export interface PublishedKeys {
   revision: number | undefined
   /** The keys of `jwks.json`, which every verifier can read. */
   jwks: PublishedKey[]
-  /** Those of `jwks-full.json`. */
+  /** The keys of `jwks-full.json`. */
   fullJwks: PublishedKey[]
   discovery: Record<string, unknown>
 }

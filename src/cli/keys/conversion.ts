@@ -14,7 +14,7 @@ export interface PublicKeyFile {
   converted?: string
   /** The `alg` of a JWK. */
   algorithm?: string
-  /** That of an SSH key. */
+  /** The comment of an SSH key. */
   comment?: string
 }
 

@@ -21,7 +21,7 @@ export interface Terminal {
   json: boolean
   /** `-o`; by default a table on a terminal, and tab-separated values in a pipe. */
   format?: OutputFormat
-  /** Of a document; JSON unless it is set. */
+  /** The format of a document; JSON unless it is set. */
   stringify?(document: unknown): string
   /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal

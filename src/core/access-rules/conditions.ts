@@ -29,7 +29,7 @@ export function mergeConditions(
 
 /**
  * Compares verified claims with conditions. Nothing is converted: the number 7 is not the text "7".
- * Of a list, one element must meet the condition. A condition on `email` also requires
+ * One element of a list must meet the condition. A condition on `email` also requires
  * `email_verified`, because providers let people enter the addresses of others.
  */
 export function compareClaims(conditions: Conditions, claims: Claims): ConditionReport {

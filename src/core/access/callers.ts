@@ -34,7 +34,7 @@ export interface Voucher {
   ruleId: string
   /** RFC 7638 thumbprint. */
   successor: string
-  /** Of the project, when the key was seen active. */
+  /** The head of the project when the key was seen active. */
   head: ObservedHead
 }
 

@@ -208,9 +208,9 @@ export type Change =
     }
   | {
       type: 'log.append'
-      /** Of the tree. */
+      /** The id of the tree. */
       id: string
-      /** Of the tree before: if it is another, or has an entry later than `notSince`, nothing is done. */
+      /** The size before. If it is another, or an entry is later than `notSince`, nothing is done. */
       size: number
       notSince: string
       time: string
@@ -236,7 +236,7 @@ export type Change =
       origin: Origin
       ended: EndedSessions
       reason: SessionEndReason
-      /** Of the logout token. */
+      /** The use of the logout token. */
       once?: TokenUse
     }
   | { type: 'sign_in_rule.create'; origin: Origin; rule: SignInRuleRecord }

@@ -16,7 +16,7 @@ export const eventStreamPlaces = { capacity: 1_000, share: 25 }
 export interface StreamRequest {
   ledgerId: string
   after: LedgerPosition
-  /** Of the reader. */
+  /** The credential of the reader. */
   callerId: string
 }
 

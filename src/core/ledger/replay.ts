@@ -25,7 +25,7 @@ export interface Difference {
 interface SubjectState {
   /** Undefined once it was deleted. */
   members: Members | undefined
-  /** Of its last event. */
+  /** The revision of its last event. */
   revision: number
 }
 

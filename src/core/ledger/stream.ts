@@ -141,7 +141,7 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
 function createDelivery(source: StreamSource, state: StreamState) {
   const { clock, sink } = source
   let last = source.after
-  /** Of the ledger, once it is known. */
+  /** The head of the ledger, once it is known. */
   let head: LedgerHead | undefined
   let isReading = false
   let sentAt = clock.monotonic()

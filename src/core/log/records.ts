@@ -10,7 +10,7 @@ export interface LogTree {
   verifierKey: string
   /** Number of entries. */
   size: number
-  /** Of the checkpoint; 0 without one. */
+  /** The size of the tree in the checkpoint; 0 without one. */
   checkpointSize: number
   /** The last published one, a signed note. */
   checkpoint?: string
@@ -45,7 +45,7 @@ export interface LogTile {
 export interface FoundLogEntry {
   position: number
   content: string
-  /** Of its ledger: 32 bytes, in base64. */
+  /** The blinding of its ledger: 32 bytes, in base64. */
   blinding: string
 }
 

@@ -32,7 +32,7 @@ export interface KeySetRequest {
   ifNoneMatch: EntityTags
   /** Reject it with `storage_unavailable` as soon as this process may have missed a change. */
   freshOnly?: boolean
-  /** Of the client, which has a share of the held requests. */
+  /** The address of the client, which has a share of the held requests. */
   address: string
 }
 
@@ -71,7 +71,7 @@ export function createLiveKeySets(
   places: Places,
 ) {
   const groups = new Map<string, Group>()
-  /** Those that may have to be refreshed: most of the groups are not. */
+  /** Groups that may have to be refreshed: most are not. */
   const unsettled = new Set<Group>()
   /** By the second of their deadline. */
   const expiring = new Map<number, Set<HeldRequest>>()
@@ -201,7 +201,7 @@ export function createLiveKeySets(
   }
 }
 
-/** Of a monotonic time in milliseconds. */
+/** The second of a monotonic time in milliseconds. */
 const secondOf = (time: number) => Math.floor(time / 1_000)
 
 /** The hash, because a fail-over that loses changes reuses their revisions. */

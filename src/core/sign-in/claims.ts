@@ -7,7 +7,7 @@ import type { PersonRecord } from '../records.ts'
 import { redact } from '../redaction.ts'
 import type { Identity } from './provider.ts'
 
-/** Of the claims that are stored with a session, as JSON. */
+/** The most characters of the claims that are stored with a session, as JSON. */
 const maxClaimsLength = 16_384
 
 /** Claims about the exchange and the token, which no rule needs. */

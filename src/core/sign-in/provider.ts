@@ -32,7 +32,7 @@ export interface Identity {
   issuer: string
   subject: string
   claims: Record<string, unknown>
-  /** Those of the ID token alone: no signature protects the others, and people may edit some. */
+  /** The claims of the ID token: no signature protects the others, and people may edit some. */
   signed: Record<string, unknown>
 }
 

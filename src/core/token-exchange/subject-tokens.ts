@@ -37,7 +37,7 @@ export interface Grant {
    * minute longer than the token is valid, for replicas whose clocks differ.
    */
   once?: { jti: string; until: string }
-  /** Of a rotation token: the RFC 7638 thumbprint of the key that its signer vouches for. */
+  /** Set for a rotation token: the RFC 7638 thumbprint of the key that its signer vouches for. */
   successor?: string
 }
 
@@ -99,7 +99,7 @@ function checkRule({ enabled, contradicted }: AccessRuleRecord): Finding {
 /** RFC 8725 section 3.11. Tokens made for other protocols, such as logout tokens, have other types. */
 const acceptedTypes = ['jwt', 'jose', 'at+jwt']
 
-/** Of tokens with which a key vouches for its successor. */
+/** The type of tokens with which a key vouches for its successor. */
 export const rotationType = 'pubring-rotation+jwt'
 
 function checkType(typ: unknown, isRotation: boolean): Finding {

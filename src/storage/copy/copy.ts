@@ -23,7 +23,7 @@ interface CopySummary {
   rows: number
   ledgers: number
   keySets: number
-  /** Of the system ledger, in the snapshot that was copied. */
+  /** The revision of the system ledger in the snapshot that was copied. */
   systemRevision: number
   /** Ledgers that have changed in the source since the snapshot, or are new. */
   newerLedgers: number

@@ -167,7 +167,7 @@ async function probeHosts(
 }
 
 /**
- * Of the acceptable servers, the one on the newest timeline. Otherwise a primary that is read-only
+ * Picks the acceptable server on the newest timeline. Otherwise a primary that is read-only
  * (a full disk, maintenance), which can still serve reads.
  */
 async function pickServer(opening: Promise<HostPool>[], target: Target): Promise<HostPool> {

@@ -38,8 +38,8 @@ export interface SqliteOptions {
   file: string
   role: 'reader' | 'writer'
   /**
-   * Of the same file. If set, each use checks that the file is still the database, and a connection
-   * is reopened after a fault. Absent in commands, which exit on a fault.
+   * A descriptor of the same file. If set, each use checks that the file is still the database, and
+   * a connection is reopened after a fault. Absent in commands, which exit on a fault.
    */
   descriptor?: number
 }

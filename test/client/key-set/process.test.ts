@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign } from '../../support/app/key-set.ts'
 import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
-import { patience } from '../../support/waiting.ts'
+import { waitLimitMs } from '../../support/waiting.ts'
 
 let server: TestApp
 let issuer: string
@@ -36,7 +36,7 @@ const sources = new URL('../../../client/src/', import.meta.url).href
 /** Runs a program and returns its output; rejects if it fails or does not end by itself. */
 async function run(program: string): Promise<string> {
   const args = ['--input-type=module', '--no-warnings', '--eval', program]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: patience })
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: waitLimitMs })
   return stdout.trim()
 }
 

@@ -21,7 +21,7 @@ import {
 } from '../../../client/src/log/tree.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
-/** Of the trees of 1 to 300 leaves, by golang.org/x/mod/sumdb/tlog: test/support/go/proofs. */
+/** Trees of 1 to 300 leaves, by golang.org/x/mod/sumdb/tlog: test/support/go/proofs. */
 const vectors: { root: string; inclusion: string; consistency: string; tiles: string }[] =
   JSON.parse(fixture('log/proofs.json'))
 

@@ -282,7 +282,7 @@ describe('an attack on the sign-in', () => {
   async function finishWith(change: Record<string, unknown>, forge = (token: string) => token) {
     const browser = createBrowser(provider, server)
     const url = await browser.authorize()
-    // That of this sign-in, so that nothing else is wrong with the token.
+    // The nonce of this sign-in, so that nothing else is wrong with the token.
     const nonce = nonces.at(-1) ?? ''
     const token = forge(await provider.sign({ sub: 'ada', nonce, ...change }, 'JWT'))
     provider.intercept = (path, _request, response) => {

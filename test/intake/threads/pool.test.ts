@@ -6,7 +6,7 @@ import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { examineKey } from '../../../src/intake/index.ts'
 import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
 import { accepted, examine, fixture } from '../../support/keys/intake.ts'
-import { patience } from '../../support/waiting.ts'
+import { waitLimitMs } from '../../support/waiting.ts'
 
 const caller = { callerId: 'a' }
 const dying = new URL('../../support/keys/dying-worker.ts', import.meta.url)
@@ -136,7 +136,7 @@ test.each(['await pool.close()', ''])('the process exits by itself: %j', (last) 
     ${last}
     console.log(verdict.ok)`
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-    timeout: patience,
+    timeout: waitLimitMs,
   })
   expect(output.toString().trim()).toBe('true')
 })

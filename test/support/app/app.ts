@@ -174,7 +174,7 @@ function recordResponses(app: FastifyInstance): string[] {
   return responses
 }
 
-/** Of the committed document, which other tests compare with the application's. */
+/** The paths of the committed document, which other tests compare with the application's. */
 const { paths }: { paths: Record<string, Record<string, { responses?: object }>> } = JSON.parse(
   readFileSync('docs/openapi.json', 'utf8'),
 )
@@ -209,7 +209,7 @@ interface ResponseSchema {
   anyOf?: readonly ResponseSchema[]
   items?: ResponseSchema
   properties?: Record<string, ResponseSchema>
-  /** Of a record: one pattern, which every name matches. */
+  /** The members of a record: one pattern, which every name matches. */
   patternProperties?: Record<string, ResponseSchema>
 }
 

@@ -11,7 +11,7 @@ import {
 import { type Client, createClient } from '../../../client/src/index.ts'
 import { rememberSecret } from '../secrets.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../server/process.ts'
-import { patience } from '../waiting.ts'
+import { waitLimitMs } from '../waiting.ts'
 
 /** A server process that serves the console, and a browser. */
 export interface TestConsole {
@@ -115,7 +115,7 @@ async function newPage(browser: Browser, options: BrowserContextOptions): Promis
     reducedMotion: 'reduce',
     ...options,
   })
-  context.setDefaultTimeout(patience)
+  context.setDefaultTimeout(waitLimitMs)
   return context.newPage()
 }
 

@@ -1,11 +1,11 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { patience } from '../waiting.ts'
+import { waitLimitMs } from '../waiting.ts'
 
 /** Overwrites every byte of the open database file, as a broken disk would. */
 export function destroyDatabase(file: string): { restore(): void } {
   // The server may be writing to the file.
-  const other = new DatabaseSync(file, { timeout: patience })
+  const other = new DatabaseSync(file, { timeout: waitLimitMs })
   // A change by another connection invalidates what the server's connections have cached.
   other.exec('CREATE TABLE fault_mark (a INTEGER)')
   other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -22,7 +22,7 @@ export function destroyDatabase(file: string): { restore(): void } {
 
 /** Takes SQLite's strongest lock on the file, as another process can. */
 export function lockDatabase(file: string): { release(): void } {
-  const other = new DatabaseSync(file, { timeout: patience })
+  const other = new DatabaseSync(file, { timeout: waitLimitMs })
   other.exec('BEGIN EXCLUSIVE')
   return {
     release() {

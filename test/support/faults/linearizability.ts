@@ -28,7 +28,7 @@ export type ListedKeys = [kid: string, active: boolean][]
 export interface Read extends Span {
   /** All keys of a list, or the active keys of a JWKS. */
   keys: ListedKeys
-  /** Of a key set that says that it is stale: at most how many milliseconds old it says it is. */
+  /** The age in milliseconds that a stale key set states, at most. */
   staleMs?: number
 }
 

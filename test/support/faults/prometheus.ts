@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../server/process.ts'
-import { patience } from '../waiting.ts'
+import { waitLimitMs } from '../waiting.ts'
 
 /** A time in which an alert fired, in milliseconds since 1970. */
 export interface Firing {
@@ -65,7 +65,7 @@ scrape_configs:
   for (;;) {
     const response = await fetch(`http://${address}/-/ready`).catch(() => undefined)
     if (response?.status === 200) break
-    if (Date.now() > started + patience || child.exitCode !== null)
+    if (Date.now() > started + waitLimitMs || child.exitCode !== null)
       throw new Error(`Prometheus does not start:\n${errors}`)
     await delay(50)
   }

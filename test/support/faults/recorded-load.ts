@@ -5,7 +5,7 @@ import {
   type ServerClient,
   type ServerResponse,
 } from '../server/client.ts'
-import { patience } from '../waiting.ts'
+import { waitLimitMs } from '../waiting.ts'
 import type { Change, History, Step, Write } from './linearizability.ts'
 
 /** Clients of one project, whose requests and responses are recorded. */
@@ -169,7 +169,7 @@ async function fetchText(url: string, headers: Record<string, string>) {
 
 /** Sends the request until a server answers it: one of them may just have been killed. */
 async function read(client: () => ServerClient, path: string): Promise<string> {
-  const until = performance.now() + patience
+  const until = performance.now() + waitLimitMs
   for (;;) {
     const response = await client().send('GET', path)
     if (response?.status === 200) return response.text

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../server/process.ts'
-import { patience } from '../waiting.ts'
+import { waitLimitMs } from '../waiting.ts'
 
 /** A load balancer with the configuration of `deploy/`. */
 export interface Balancer {
@@ -73,7 +73,7 @@ async function untilAnswering(
   child: ChildProcess,
   errors: () => string,
 ): Promise<void> {
-  const until = Date.now() + patience
+  const until = Date.now() + waitLimitMs
   while (Date.now() < until && child.exitCode === null) {
     const response = await fetch(`${url}/health/live`).catch(() => undefined)
     if (response?.status === 200) return

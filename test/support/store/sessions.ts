@@ -7,7 +7,7 @@ import { origin } from './store.ts'
 
 export const issuer = 'https://id.example.com'
 
-/** Of a person in the group `platform`, or of an API key; valid for the next hour. */
+/** A session of a person in the group `platform`, or of an API key; valid for the next hour. */
 export function sessionRecord(
   members: Partial<SessionRecord>,
   secret = rememberSecret('the secret of a session', newApiKeySecret()),

@@ -30,10 +30,10 @@ export interface TamperedRegistry {
   accessRule: AccessRuleRecord
   /** An API key that a token was exchanged for. */
   exchanged: ApiKeyRecord
-  /** Of a person. */
+  /** A session of a person. */
   session: SessionRecord
   rule: SignInRuleRecord
-  /** Of the first key by the second. */
+  /** The replacement of the first key by the second. */
   rotation: { id: string }
   /** The thumbprint of a key whose private half was submitted. */
   exposed: string

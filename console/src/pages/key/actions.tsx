@@ -21,7 +21,7 @@ const KeyDialog = lazy(loadDialog)
 /** Everything that can be done with the key; nothing is in a menu. */
 export function KeyActionButtons(props: {
   jwtKey: JwtKeyWithDetails
-  /** Of the project; without them, a dialog cannot warn of the last one. */
+  /** The active keys of the project; without them, a dialog cannot warn of the last one. */
   activeKeys: JwtKey[] | undefined
 }) {
   const { jwtKey, activeKeys } = props

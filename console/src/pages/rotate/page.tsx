@@ -66,7 +66,7 @@ function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
   )
 }
 
-/** Whether the old key can be rotated again: the rotation was abandoned, or the key was activated after it. */
+/** Whether the rotation was abandoned, or its old key was activated after its end. */
 function isOver({ state, endTime }: Rotation, oldKey: JwtKey | undefined): boolean {
   if (state === 'abandoned') return true
   return endTime !== undefined && oldKey?.active === true && oldKey.updateTime > endTime

@@ -8,7 +8,7 @@ import { expiryLabels, type ListQuery, type SortOrder, sortLabels } from './quer
 type FilterProps = {
   /** All keys of the project. */
   keys: KeyRow[]
-  /** Those that match all but the state. */
+  /** The rows that match all filters but the state. */
   matching: KeyRow[]
   query: ListQuery
   onQuery(part: Partial<ListQuery>): void
