@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findIdToken } from '../../src/cli/connection/id-tokens.ts'
+import { findIdToken } from '../../src/cli/connection/connection.ts'
 import { configureProxy } from '../../src/cli/connection/session.ts'
 import type { Event } from '../../src/contract/events.ts'
 import { openShell, type Ran, type Shell } from '../cli/support.ts'

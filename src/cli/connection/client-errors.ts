@@ -5,8 +5,7 @@ import { present } from '../../runtime/present.ts'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { type Terminal, toFlag } from '../terminal/terminal.ts'
-import type { Connection } from './connection.ts'
-import type { IdToken } from './id-tokens.ts'
+import type { Connection, IdToken } from './connection.ts'
 import { isPlainHttp, isTlsCode, systemCode, tlsProblem } from './remote.ts'
 
 /** The context of a failed call, for its message and hints. */

@@ -20,8 +20,14 @@ import {
   writeConfiguration,
 } from './configuration.ts'
 import { type Connection, isLoopback, parseApiKey, profileIn, withoutEmpty } from './connection.ts'
-import { renewedMembers, requestSessionKey } from './renewal.ts'
-import { type Session, unless, withConnection, withSession } from './session.ts'
+import {
+  renewedMembers,
+  requestSessionKey,
+  type Session,
+  unless,
+  withConnection,
+  withSession,
+} from './session.ts'
 
 /** Flags of `login`. */
 interface LoginFlags {

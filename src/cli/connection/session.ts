@@ -6,13 +6,16 @@ import {
   createClient,
   PubringError,
 } from '../../../client/src/index.ts'
+import { createTransport } from '../../../client/src/transport.ts'
 import type { Environment } from '../../config/setting.ts'
+import type { SessionKey, SessionKeyRequest } from '../../contract/sign-in/command-line.ts'
 import { present } from '../../runtime/present.ts'
+import { readVersion } from '../../runtime/version.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { toCommandError } from './client-errors.ts'
+import { type Profile, readConfiguration, writeConfiguration } from './configuration.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
-import { renewingFetch, userAgent } from './renewal.ts'
 
 /** The context of a command that calls a server. */
 export interface Session extends Connection {
@@ -156,4 +159,64 @@ export async function unless<Result>(
 /** Whether the server or the client failed with the code. */
 export function hasCode(error: unknown, code: string): error is PubringError {
   return error instanceof PubringError && error.code === code
+}
+
+/** How long before its end an API key is renewed. */
+const marginMs = 60_000
+
+/** The `User-Agent` of the requests of a session. */
+const userAgent = () => `pubring/${readVersion()}`
+
+/** The members of a profile that hold an API key of a session. */
+export function renewedMembers({ apiKey, expiresIn }: SessionKey): Profile {
+  const renewTime = new Date(Date.now() + expiresIn * 1_000 - marginMs).toISOString()
+  return { apiKey, renewTime }
+}
+
+/** An API key of a session, for a code, which is accepted once, or for the secret of the session. */
+export async function requestSessionKey(
+  options: { url: string; fetch: typeof fetch },
+  body: SessionKeyRequest,
+): Promise<SessionKey> {
+  const transport = createTransport({ ...options, retries: 1, userAgent: userAgent() })
+  const retry = body.code === undefined ? 'always' : 'if-not-processed'
+  const operation = { method: 'POST', path: '/session-keys', body, retry } as const
+  return (await transport.send({ ...operation, access: 'public' })).body as SessionKey
+}
+
+/** Sends requests with the API key of the profile, which is renewed in time. */
+function renewingFetch(
+  env: Environment,
+  profileName: string,
+  { url, send }: { url: string; send: typeof fetch },
+): typeof fetch {
+  let pending: Promise<string> | undefined
+
+  async function renew(renewalSecret: string): Promise<string> {
+    const issued = await requestSessionKey({ url, fetch: send }, { renewalSecret })
+    const configuration = readConfiguration(env)
+    const { [profileName]: profile } = configuration.profiles
+    // Unless a logout or another login came in between.
+    if (profile?.renewalSecret === renewalSecret) {
+      const profiles = { [profileName]: { ...profile, ...renewedMembers(issued) } }
+      writeConfiguration({ ...configuration, profiles: { ...configuration.profiles, ...profiles } })
+    }
+    return issued.apiKey
+  }
+  /** Reads the file each time, since another process may have renewed it. */
+  async function currentApiKey(): Promise<string> {
+    const profile = readConfiguration(env).profiles[profileName] ?? {}
+    const { apiKey = '', renewTime = '', renewalSecret } = profile
+    if (renewalSecret === undefined || renewTime > new Date().toISOString()) return apiKey
+    pending ??= renew(renewalSecret).finally(() => {
+      pending = undefined
+    })
+    return pending
+  }
+
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    if (headers.has('x-api-key')) headers.set('x-api-key', await currentApiKey())
+    return send(input, { ...init, headers })
+  }
 }

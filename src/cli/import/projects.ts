@@ -1,8 +1,8 @@
 import type { Client, Project } from '../../../client/src/index.ts'
 import { type Session, unless } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
+import type { SourceEntry, SourceProject } from './entry.ts'
 import type { ImportRow } from './rows.ts'
-import type { SourceEntry, SourceProject } from './sources/entry.ts'
 
 /** Throws unless the entries fit the flag `--all`: each names a project, or all belong to one. */
 export function requireProjects(entries: readonly SourceEntry[], all: boolean): void {

@@ -1,15 +1,11 @@
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import type { KeyImportItem } from '../../../client/src/index.ts'
 import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
+import { normalizeText } from '../../intake/encoding/text.ts'
 import { present } from '../../runtime/present.ts'
-import { isAlgorithm } from '../keys/kinds.ts'
+import { algorithmsOf, isAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { type KeyMaterial, minCostMs, readMaterial } from './material.ts'
-import {
-  privateKeyCode,
-  type Rejection,
-  type SourceEntry,
-  type SourceKey,
-} from './sources/entry.ts'
+import { privateKeyCode, type Rejection, type SourceEntry, type SourceKey } from './entry.ts'
 
 /** One key of an import, from its place in the source to its outcome. */
 export interface ImportRow {
@@ -128,4 +124,41 @@ export function privateKeyError(entries: readonly SourceEntry[]): CommandError |
       'Replace it with its public half. For the command that prints it: pubring key add FILE',
     ],
   })
+}
+
+/** A public key as far as this machine can examine it; the server decides whether to accept it. */
+interface KeyMaterial {
+  /** Equal for equal keys in any encoding. */
+  spkiSha256: string
+  /** The algorithms that fit, the usual one first. */
+  algorithms: readonly Algorithm[]
+  /** Approximate time that the server needs to examine it. */
+  costMs: number
+}
+
+/** Undefined if the platform reads no public key in the text. */
+export function readMaterial(publicKeyPem: string): KeyMaterial | undefined {
+  try {
+    const key = createPublicKey(withLines(publicKeyPem))
+    const spki = key.export({ type: 'spki', format: 'der' })
+    const spkiSha256 = createHash('sha256').update(spki).digest('hex')
+    return { spkiSha256, algorithms: algorithmsOf(key), costMs: costOf(key) }
+  } catch {
+    return undefined
+  }
+}
+
+/** The text with the lines that OpenSSL requires of PEM: YAML may have folded them into one. */
+function withLines(publicKeyPem: string): string {
+  return normalizeText(publicKeyPem).text.replace(
+    /(-----BEGIN [^-]+-----) | (-----END )/g,
+    '$1\n$2',
+  )
+}
+
+const minCostMs = 2
+
+function costOf({ asymmetricKeyDetails }: KeyObject): number {
+  const bits = asymmetricKeyDetails?.modulusLength ?? 0
+  return bits === 0 ? minCostMs : bits <= 2048 ? 15 : bits <= 3072 ? 40 : 80
 }

@@ -1,19 +1,20 @@
+import { type JwtKey, PubringError } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { parseAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
+import { type Column, formatTable } from '../terminal/table.ts'
+import { tableWidth } from '../terminal/terminal.ts'
+import type { SourceEntry } from './entry.ts'
 import {
   findMissingProjects,
   requireProjects,
   skipMissingProjects,
   withNewProjects,
 } from './projects.ts'
-import { markPresent, settleUnanswered } from './registered.ts'
-import { countRows, printImport } from './report.ts'
-import { type ImportRow, privateKeyError, toRows } from './rows.ts'
+import { readSource } from './read.ts'
+import { type ImportRow, privateKeyError, readMaterial, toRows } from './rows.ts'
 import { type SendOptions, sendRows } from './send.ts'
-import type { SourceEntry } from './sources/entry.ts'
-import { readSource } from './sources/read.ts'
 
 /** Flags of `import`. */
 interface ImportFlags {
@@ -114,4 +115,98 @@ function refusedError(
       ? []
       : ['Correct or remove them and run it again, or skip them with --skip-refused.'],
   })
+}
+
+/** A terminal shows only the rejected rows of a longer list. */
+const maxRowsShown = 100
+
+function countRows(rows: readonly ImportRow[]) {
+  const count = (outcome: ImportRow['outcome']) =>
+    rows.filter((row) => row.outcome === outcome).length
+  return {
+    created: count('created'),
+    present: count('present'),
+    refused: count('refused'),
+    notSent: count('not_sent'),
+  }
+}
+
+/** Prints the outcome of every key: as JSON, as tab-separated values, or as a table. */
+function printImport(session: Session, rows: readonly ImportRow[], dryRun: boolean): void {
+  const counts = countRows(rows)
+  const document = { dryRun, ...counts, items: rows.map(itemOf) }
+  session.print(document, () => formatTable(session.terminal, columns, visibleRows(session, rows)))
+  for (const { place, note, outcome } of rows) {
+    if (note !== undefined && outcome === 'created') session.notify(`${place}: ${note}`)
+  }
+  const { created, present, refused, notSent } = counts
+  const would = dryRun ? 'would be ' : ''
+  const rest = notSent === 0 ? '' : `, ${notSent} not imported`
+  session.notify(
+    `${created} ${would}registered, ${present} already registered, ${refused} rejected${rest}.`,
+  )
+}
+
+function itemOf({ number, project, place, label, outcome, kid, errors, note }: ImportRow) {
+  const row = { number, project, place, label, outcome, kid, note }
+  return errors.length === 0 ? row : { ...row, errors }
+}
+
+function visibleRows({ terminal }: Session, rows: readonly ImportRow[]): readonly ImportRow[] {
+  const isWhole = tableWidth(terminal) === undefined || rows.length <= maxRowsShown
+  return isWhole ? rows : rows.filter(({ outcome }) => outcome === 'refused')
+}
+
+const columns: readonly Column<ImportRow>[] = [
+  { heading: '#', value: ({ number }) => String(number) },
+  { heading: 'OUTCOME', value: ({ outcome }) => outcome },
+  { heading: 'KID', value: ({ kid = '' }) => kid, id: true },
+  { heading: 'LABEL', value: ({ label }) => label, cut: true },
+  { heading: 'PLACE', value: ({ place }) => place, cut: true },
+  {
+    heading: 'CAUSE',
+    value: ({ errors }) => errors.map(({ code, detail }) => `${code}: ${detail}`).join(' '),
+    cut: true,
+  },
+]
+
+/** Leaves out keys that are registered as the source has them, so that an import can be resumed. */
+async function markPresent(session: Session, rows: readonly ImportRow[]): Promise<void> {
+  await forEachRegistered(session, rows, (row, { id, algorithm }) => {
+    const { item } = row
+    // Lists do not show published kids; and of another difference the server says what it is.
+    const isSame = item?.algorithm === algorithm && (item.kid ?? id) === id
+    if (isSame && item.publishedKid === undefined)
+      Object.assign(row, { outcome: 'present', kid: id })
+  })
+}
+
+/** Asks which keys of a lost response were registered. False if the server cannot be asked. */
+async function settleUnanswered(session: Session, rows: readonly ImportRow[]): Promise<boolean> {
+  const lost = rows.filter(({ isUnanswered }) => isUnanswered)
+  try {
+    await forEachRegistered(session, lost, (row, { id }) => {
+      Object.assign(row, { outcome: 'created', kid: id })
+    })
+    return true
+  } catch (error) {
+    if (!(error instanceof PubringError)) throw error
+    return false
+  }
+}
+
+/** Calls `found` for each row whose key its project has. */
+async function forEachRegistered(
+  { client }: Session,
+  rows: readonly ImportRow[],
+  found: (row: ImportRow, key: JwtKey) => void,
+): Promise<void> {
+  for (const [project, group] of Map.groupBy(rows, (row) => row.project)) {
+    const keys = await client.keys.list(project)
+    const bySpki = new Map(keys.map((key) => [readMaterial(key.publicKeyPem)?.spkiSha256, key]))
+    for (const row of group) {
+      const key = row.spkiSha256 && bySpki.get(row.spkiSha256)
+      if (key && row.errors.length === 0) found(row, key)
+    }
+  }
 }

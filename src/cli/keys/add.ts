@@ -7,8 +7,7 @@ import { ask } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { isInteractive, quoteForShell } from '../terminal/terminal.ts'
 import { formatDuration, parseTimeOption } from '../terminal/times.ts'
-import type { PublicKeyFile } from './conversion.ts'
-import { readPublicKeyFile } from './files.ts'
+import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
 import { parseAlgorithm } from './kinds.ts'
 
 /** Flags of `key add`. */

@@ -68,7 +68,6 @@ const kindsByStatus: Readonly<Record<number, ExitKind>> = {
   500: 'error',
 }
 
-/** The kind of failure that an HTTP status means. */
 export function kindOfStatus(status: number): ExitKind {
   const other = status > 500 ? 'unavailable' : status >= 400 ? 'refused' : 'error'
   return kindsByStatus[status] ?? other

@@ -1,11 +1,11 @@
 import { dirname, resolve } from 'node:path'
-import { algorithmNames } from '../../../contract/algorithms.ts'
-import { isoTime, parseTimeMs } from '../../../core/times.ts'
-import { fileError, parseChoice, requireKnown } from '../../terminal/failures.ts'
-import { readText, sourceName } from '../../terminal/files.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
-import { readMaterial } from '../material.ts'
+import { algorithmNames } from '../../contract/algorithms.ts'
+import { isoTime, parseTimeMs } from '../../core/times.ts'
+import { fileError, parseChoice, requireKnown } from '../terminal/failures.ts'
+import { readText, sourceName } from '../terminal/files.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { recordEntry, type SourceEntry } from './entry.ts'
+import { readMaterial } from './rows.ts'
 
 const example = '{"project": "payments", "keys": [{"label": "spring", "file": "spring.pem"}]}'
 

@@ -1,13 +1,13 @@
-import { algorithmNames } from '../../../contract/algorithms.ts'
-import { placeholderKid } from '../../../contract/names.ts'
+import { algorithmNames } from '../../contract/algorithms.ts'
+import { placeholderKid } from '../../contract/names.ts'
 import {
   isSignatureUse,
   type Jwk,
   normalizedMembers,
   publicKeyOf,
-} from '../../../intake/kinds/public-jwk.ts'
-import { toPem } from '../../keys/conversion.ts'
-import { isAlgorithm } from '../../keys/kinds.ts'
+} from '../../intake/kinds/public-jwk.ts'
+import { toPem } from '../keys/files.ts'
+import { isAlgorithm } from '../keys/kinds.ts'
 import {
   type EntryContent,
   privateEntry,

@@ -1,10 +1,10 @@
-import type { KeyImportItem } from '../../../../client/src/index.ts'
-import { isPublishableKid } from '../../../core/keys/kids.ts'
-import { containsSecret } from '../../../intake/secrets/detector.ts'
-import { parseJson } from '../../../runtime/json.ts'
-import { present } from '../../../runtime/present.ts'
-import { convertToPem } from '../../keys/conversion.ts'
-import { CommandError, fileError } from '../../terminal/failures.ts'
+import type { KeyImportItem } from '../../../client/src/index.ts'
+import { isPublishableKid } from '../../core/keys/kids.ts'
+import { containsSecret } from '../../intake/secrets/detector.ts'
+import { parseJson } from '../../runtime/json.ts'
+import { present } from '../../runtime/present.ts'
+import { convertToPem } from '../keys/files.ts'
+import { CommandError, fileError } from '../terminal/failures.ts'
 
 /** Why a key is rejected. */
 export interface Rejection {

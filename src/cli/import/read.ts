@@ -1,13 +1,15 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isLoopback } from '../../connection/connection.ts'
-import { fetchRemote } from '../../connection/remote.ts'
-import { isDer } from '../../keys/conversion.ts'
-import { type CommandError, fileError, usageError } from '../../terminal/failures.ts'
-import { readBytes, sourceName } from '../../terminal/files.ts'
-import { notify, type Terminal } from '../../terminal/terminal.ts'
+import { normalizeText } from '../../intake/encoding/text.ts'
+import { isLoopback } from '../connection/connection.ts'
+import { fetchRemote } from '../connection/remote.ts'
+import { isDer } from '../keys/files.ts'
+import { type CommandError, fileError, usageError } from '../terminal/failures.ts'
+import { readBytes, sourceName } from '../terminal/files.ts'
+import { notify, type Terminal } from '../terminal/terminal.ts'
 import {
   convert,
+  type EntryContent,
   extensions,
   privateEntry,
   publishedKidOf,
@@ -16,9 +18,8 @@ import {
   type SourceEntry,
   stem,
 } from './entry.ts'
-import { isExport, readExport, readKeys } from './export-document.ts'
+import { isExport, readExport, readKeys } from './export.ts'
 import { readJwks } from './jwks.ts'
-import { readPemBlocks } from './pem-blocks.ts'
 
 /** The longest text that Node can hold: half a million keys. */
 const maxFileBytes = 512 * 1024 * 1024 - 1024
@@ -121,7 +122,7 @@ function unknownContent(name: string): CommandError {
 }
 
 /** How to fetch a remote key set. */
-export interface FetchOptions {
+interface FetchOptions {
   timeoutMs: number
   /** Allows plain http from other machines. */
   allowHttp: boolean
@@ -129,7 +130,7 @@ export interface FetchOptions {
 }
 
 /** Fetches a key set, from this machine and without an API key. Plain http must be allowed. */
-export async function fetchKeySet(
+async function fetchKeySet(
   address: string,
   { allowHttp, ...options }: FetchOptions,
 ): Promise<Buffer> {
@@ -149,4 +150,77 @@ function parseAddress(address: string, allowHttp: boolean): URL {
     'Over plain http, anyone on the network can add their own keys to the set.',
     'Use https, or --allow-http if the network is trusted.',
   )
+}
+
+interface Block {
+  /** The label of the block: `PUBLIC KEY`. */
+  kind: string
+  text: string
+  /** The lines before it that belong to no block. */
+  comments: string[]
+  complete: boolean
+}
+
+const begin = /^[\t ]*-----BEGIN ([^-\r\n]+)-----/
+const end = /-----END [^-\r\n]+-----[\t ]*$/
+
+/**
+ * The keys of a text, one per PEM block. The label of a key is the last comment line before its
+ * block, without `#`, `//` or `;`, or else the name of the file.
+ */
+function readPemBlocks(text: string, name: string): SourceEntry[] {
+  const blocks = parseBlocks(text)
+  const count = blocks.length
+  return blocks.map((block, index) => {
+    const place = count === 1 ? name : `${name}, block ${index + 1}`
+    const fallback = count === 1 ? stem(name) : `${stem(name)} ${index + 1}`
+    const label = commentOf(block) ?? fallback
+    const secret = privateEntry(`${label}\n${block.text}`, place, fallback)
+    return secret ?? { place, label, ...readBlock(block, place, count === 1) }
+  })
+}
+
+function parseBlocks(text: string): Block[] {
+  const blocks: Block[] = []
+  let comments: string[] = []
+  let open: Block | undefined
+  for (const line of normalizeText(text).text.split('\n')) {
+    const [, kind] = begin.exec(line) ?? []
+    if (kind !== undefined) {
+      open = { kind, text: '', comments, complete: false }
+      blocks.push(open)
+      comments = []
+    }
+    if (open === undefined) {
+      if (line.trim() !== '') comments.push(line.trim())
+      continue
+    }
+    open.text += `${line}\n`
+    if (end.test(line)) {
+      open.complete = true
+      open = undefined
+    }
+  }
+  return blocks
+}
+
+function readBlock({ kind, text, complete }: Block, place: string, isOnly: boolean): EntryContent {
+  if (!complete) {
+    const detail = 'The block has no END line: the file is truncated. Copy it again.'
+    return { rejection: { code: 'pem_incomplete', detail } }
+  }
+  if (!kind.includes('CERTIFICATE')) return { key: { publicKeyPem: text } }
+  if (!isOnly) {
+    const detail =
+      'This is a certificate among other blocks. It may belong to an authority, whose key must not be registered. Provide the public key itself: openssl x509 -in cert.pem -noout -pubkey'
+    return { rejection: { code: 'certificate_submitted', detail } }
+  }
+  return convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
+}
+
+function commentOf({ comments }: Block): string | undefined {
+  const last = comments.at(-1) ?? ''
+  // openssl pkcs12 writes friendlyName without a comment marker.
+  const label = last.replace(/^(?:(?:#+|\/\/+|;+|--+)\s?|friendlyName:\s*)/, '').trim()
+  return label === '' ? undefined : label
 }
