@@ -32,12 +32,12 @@ async function selectOutput(argv: readonly string[], terminal: Terminal): Promis
   const args = argv.slice(0, end < 0 ? undefined : end)
   for (const [index, arg] of args.entries()) {
     const [isOption, attached] =
-      /^(?:--output|-[a-z]*?o)(?:=?(json|yaml|table|wide))?$/.exec(arg) ?? []
-    const text = arg === '--json' ? 'json' : isOption && (attached ?? args[index + 1])
+      /^(?:--output|-[a-z]*?o)(?:=?(yaml|table|wide))?$/.exec(arg) ?? []
+    const text = isOption && (attached ?? args[index + 1])
     const format = outputFormats.find((each) => each === text)
     if (format !== undefined) terminal.format = format
   }
-  terminal.json = terminal.format === 'json' || terminal.format === 'yaml'
+  terminal.json = args.includes('--json') || terminal.format === 'yaml'
   if (terminal.format === 'yaml') terminal.stringify = (await import('yaml')).stringify
 }
 

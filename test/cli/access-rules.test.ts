@@ -155,7 +155,7 @@ describe('without an API key', () => {
     expect(ran.stderr.match(/is exchanged for one/g)).toHaveLength(1)
     const silent = await shell.pubring([...list, '--json'], { env })
     expect(silent).toMatchObject({ code: 0, stderr: '' })
-    const self = await shell.pubring(['api-key', 'show'], { env })
+    const self = await shell.pubring(['whoami'], { env })
     expect(self.stderr).toMatch(/comes from the token in PUBRING_ID_TOKEN\.\n$/)
   })
 

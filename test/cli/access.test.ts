@@ -27,10 +27,8 @@ describe('pubring api-key', () => {
     const { code, secret, stderr } = await create('deploy', '--project', 'payments')
     expect({ code, secret }).toEqual({ code: 0, secret: expect.stringMatching(/^pubring_\w{49}$/) })
     expect(stderr).toMatch(/API key “deploy” \(writer, payments\), id .* shown only once/)
-    const self = await shell.pubring(['api-key', 'show', '--json'], {
-      env: { PUBRING_API_KEY: secret },
-    })
-    expect(documentOf(self)).toMatchObject({
+    const self = await shell.pubring(['whoami', '--json'], { env: { PUBRING_API_KEY: secret } })
+    expect(Object(documentOf(self)).apiKey).toMatchObject({
       name: 'deploy',
       role: 'writer',
       projectId: shell.test.project.id,
@@ -53,12 +51,12 @@ describe('pubring api-key', () => {
     const activate = (state: string) =>
       shell.pubring(['api-key', 'update', 'unwanted', '--active', state])
     expect((await activate('false')).code).toBe(0)
-    expect((await shell.pubring(['api-key', 'show'], { env })).code).toBe(4)
+    expect((await shell.pubring(['whoami'], { env })).code).toBe(4)
     expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(
       /\tunwanted\twriter\t\tinactive\t/,
     )
     expect((await activate('true')).code).toBe(0)
-    expect((await shell.pubring(['api-key', 'show'], { env })).code).toBe(0)
+    expect((await shell.pubring(['whoami'], { env })).code).toBe(0)
     expect((await shell.pubring(['api-key', 'delete', 'unwanted'])).code).toBe(0)
     expect((await shell.pubring(['api-key', 'list'])).stdout).not.toContain('unwanted')
   })
@@ -72,6 +70,9 @@ describe('pubring api-key', () => {
     expect(ran.stderr).toMatch(
       /^pubring: Your API key expires at .*: send an expireTime that is no later\.\nhint: .*PUBRING_API_KEY.*--expires limits a new one/,
     )
+    const { stdout, stderr } = await shell.pubring(['whoami'], { env })
+    expect(stdout).toMatch(/^brief \(admin\), until 20.*Z\n$/)
+    expect(stderr).toBe('The API key comes from PUBRING_API_KEY.\n')
     const shorter = ['api-key', 'create', ...role, '--expires', '30d']
     expect((await shell.pubring(shorter, { env })).code).toBe(0)
   })
@@ -247,6 +248,8 @@ test('the key set is JSON with and without --json, and needs no API key', async 
   const env = { PUBRING_API_KEY: undefined }
   const plain = await shell.pubring(['jwks', 'show'], { env })
   expect(plain.code).toBe(0)
+  const published = await shell.test.inject('/v1/projects/payments/.well-known/jwks.json')
+  expect(JSON.parse(plain.stdout)).toEqual(published.json())
   expect(JSON.parse(plain.stdout)).toEqual(
     documentOf(await shell.pubring(['jwks', 'show', '--json'], { env })),
   )

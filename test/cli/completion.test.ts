@@ -42,11 +42,11 @@ async function offered(words: readonly string[], env = {}): Promise<string[]> {
 describe('completion offers', () => {
   test.each<[string[], string[]]>([
     [['key', 'sh'], ['show']],
-    [['-o', 'json', 'key', 'sh'], ['show']],
+    [['-o', 'yaml', 'key', 'sh'], ['show']],
     [['key', 'show', '--pe'], ['--pem']],
     [
       ['key', 'list', '-o', ''],
-      ['json', 'yaml', 'table', 'wide'],
+      ['yaml', 'table', 'wide'],
     ],
     [['key', 'show', 'ord'], ['orders service']],
     [['key', 'delete', 'x', 'y', 'ord'], ['orders service']],

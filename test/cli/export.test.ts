@@ -186,11 +186,3 @@ test('an export as PEM keeps the labels on import', async () => {
   const found = (await to.test.send('GET', '/v1/projects/from-pem/jwt-keys')).json()
   expect(found.map(({ label }: { label: string }) => label)).toEqual(labels)
 })
-
-test('an export as JWKS is the published key set of one project', async () => {
-  const { stdout } = await from.pubring(['export', '--format', 'jwks'])
-  const answer = await from.test.inject('/v1/projects/payments/.well-known/jwks.json')
-  expect(JSON.parse(stdout)).toEqual(answer.json())
-  const all = await from.pubring(['export', '--format', 'jwks', '--all'])
-  expect(all).toMatchObject({ code: 64, stdout: '' })
-})

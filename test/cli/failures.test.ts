@@ -144,7 +144,7 @@ describe('authentication and authorization', () => {
     const env = { PUBRING_API_KEY: await shell.test.apiKey('reader', shell.test.project.id) }
     const add = ['key', 'add', '-', '--label', 'x', '--algorithm', 'ES256']
     const ran = await shell.pubring(add, { env, input: ecKey().publicKeyPem })
-    expectFailure(ran, 'forbidden', /pubring api-key show tells its role/)
+    expectFailure(ran, 'forbidden', /pubring whoami tells its roles/)
   })
 })
 

@@ -55,7 +55,7 @@ const session: readonly (readonly string[])[] = [
   ['project', 'delete', 'store'],
   ['api-key', 'create', '--name', 'ci', '--role', 'writer'],
   ['api-key', 'list'],
-  ['api-key', 'show'],
+  ['whoami'],
   ['api-key', 'show', 'ci'],
   ['api-key', 'update', 'ci', '--name', 'pipeline', '--role', 'reader', '--active', 'false'],
   ['api-key', 'delete', 'pipeline'],

@@ -113,12 +113,12 @@ describe('documents', () => {
   test('have the kid beside the id', async () => {
     const [first] = JSON.parse((await list('--json')).stdout)
     expect(first).toMatchObject({ kid: ids[0], id: ids[0], label: labels[0] })
-    const shown = documentOf(await shell.pubring(['key', 'show', `${ids[0]}`, '-o', 'json']))
+    const shown = documentOf(await shell.pubring(['key', 'show', `${ids[0]}`, '--json']))
     expect(shown).toMatchObject({ kid: ids[0], id: ids[0] })
   })
 
   test('are the same as YAML, with errors', async () => {
-    const [json, yaml] = [await list('-o', 'json'), await list('-o', 'yaml')]
+    const [json, yaml] = [await list('--json'), await list('-o', 'yaml')]
     expect(yaml).toMatchObject({ code: 0, stderr: '' })
     expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout))
     expect(yaml.stdout).toContain('    -----BEGIN PUBLIC KEY-----\n')
@@ -130,7 +130,7 @@ describe('documents', () => {
   test('another format is named', async () => {
     const ran = await list('-o', 'xml')
     expect(ran).toMatchObject({ code: 64, stdout: '' })
-    expect(ran.stderr).toContain('Allowed choices are json, yaml, table, wide.')
+    expect(ran.stderr).toContain('Allowed choices are yaml, table, wide.')
   })
 })
 
@@ -281,12 +281,9 @@ describe('global options', () => {
     [['--json', 'key', 'list']],
     [['key', '--json', 'list']],
     [['key', 'list', '--json']],
-    [['-o', 'json', 'key', 'list']],
-    [['-ojson', 'key', 'list']],
-    [['--output=json', 'key', 'list']],
-    [['--project', 'payments', '--timeout=9s', 'key', '-o', 'json', 'list']],
-    [['-p', 'payments', 'key', 'list', '-o', 'json']],
-    [['-ppayments', 'key', 'list', '--output', 'json']],
+    [['--project', 'payments', '--timeout=9s', 'key', '--json', 'list']],
+    [['-p', 'payments', 'key', 'list', '--json']],
+    [['-ppayments', 'key', 'list', '--json']],
   ])('%j', async (args) => {
     const { code, stdout, stderr } = await shell.pubring(args, {
       env: { PUBRING_PROJECT: undefined },

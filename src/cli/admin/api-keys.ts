@@ -65,25 +65,22 @@ export async function listApiKeys({ client, terminal, print }: Session): Promise
   print(apiKeys, () => formatTable(terminal, columns, apiKeys))
 }
 
-export async function showApiKey(session: Session, ref: string | undefined): Promise<void> {
-  const { client, terminal, apiKeySource } = session
-  const apiKey = await (ref === undefined ? client.apiKeys.self() : findApiKey(session, ref))
-  session.print(apiKey, () => formatDetails(terminal, apiKey))
-  if (ref === undefined) session.notify(`The API key comes from ${apiKeySource}.`)
-}
-
-function formatDetails(terminal: Terminal, apiKey: ApiKey): string {
-  return formatMembers(terminal, [
-    ['id', apiKey.id],
-    ['name', apiKey.name],
-    ['role', apiKey.role],
-    ['project', apiKey.projectId ?? 'all'],
-    ['state', formatState(apiKey)],
-    ['begins with', apiKey.prefix],
-    ['created', formatTime(apiKey.createTime, terminal)],
-    ['last used', formatTime(apiKey.lastUseTime, terminal)],
-    ['expires', formatTime(apiKey.expireTime, terminal)],
-  ])
+export async function showApiKey(session: Session, ref: string): Promise<void> {
+  const { terminal } = session
+  const apiKey = await findApiKey(session, ref)
+  session.print(apiKey, () =>
+    formatMembers(terminal, [
+      ['id', apiKey.id],
+      ['name', apiKey.name],
+      ['role', apiKey.role],
+      ['project', apiKey.projectId ?? 'all'],
+      ['state', formatState(apiKey)],
+      ['begins with', apiKey.prefix],
+      ['created', formatTime(apiKey.createTime, terminal)],
+      ['last used', formatTime(apiKey.lastUseTime, terminal)],
+      ['expires', formatTime(apiKey.expireTime, terminal)],
+    ]),
+  )
 }
 
 async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {

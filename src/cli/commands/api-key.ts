@@ -46,10 +46,11 @@ export function registerApiKeys(program: Command, terminal: Terminal): void {
       'In a pipe: id, name, role, projectId, state, prefix, lastUseTime, expireTime, tab-separated.',
     examples: ['pubring api-key list'],
   }).action(sessionAction(terminal, async () => (await loadApiKeys()).listApiKeys))
-  addApiCommand(apiKey, 'show', 'Show an API key, by default the one in use', {
-    examples: ['pubring api-key show'],
+  addApiCommand(apiKey, 'show', 'Show an API key', {
+    notes: 'For the API key in use: pubring whoami.',
+    examples: ['pubring api-key show "deploy pipeline"'],
   })
-    .argument('[api-key]', refHelp)
+    .argument('<api-key>', refHelp)
     .action(sessionAction(terminal, async () => (await loadApiKeys()).showApiKey))
   addApiCommand(apiKey, 'update', 'Change an API key; takes effect with the next request', {
     notes: 'An inactive API key stays in the list, and can be activated again.',

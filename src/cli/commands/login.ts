@@ -27,7 +27,12 @@ export function registerLogin(program: Command, terminal: Terminal): void {
   })
     .addOption(optionOf(clientSettings.profile, '--profile <name>'))
     .action(lazyAction(terminal, async () => (await loadLogin()).logout))
-  addApiCommand(program, 'whoami', 'Show who you are to the server, and your roles', {
-    examples: ['pubring whoami'],
-  }).action(sessionAction(terminal, async () => (await loadLogin()).showSelf))
+  addApiCommand(
+    program,
+    'whoami',
+    'Show who you are to the server, your roles, and where your API key comes from',
+    {
+      examples: ['pubring whoami'],
+    },
+  ).action(sessionAction(terminal, async () => (await loadLogin()).showSelf))
 }

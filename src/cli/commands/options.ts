@@ -11,9 +11,9 @@ export const commonOptions = 'Common options:'
 const outputOptions = [
   new Option(
     '-o, --output <format>',
-    'json, yaml, table or wide (whole values); default: a table, or tab-separated values in a pipe',
+    'yaml, table or wide (whole values); default: a table, or tab-separated values in a pipe',
   ).choices(outputFormats),
-  new Option('--json', 'The same as -o json'),
+  new Option('--json', 'Print JSON').conflicts('output'),
 ].map((option) => option.helpGroup(commonOptions))
 
 const connectionOptions = [

@@ -115,9 +115,9 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   invalid_session: () => 'pubring login signs in again.',
   recent_sign_in_required: () => 'pubring login --recent signs in again.',
   insufficient_role: ({ apiKeySource }) =>
-    `The API key came from ${apiKeySource}; pubring api-key show tells its role.`,
+    `The API key came from ${apiKeySource}; pubring whoami tells its roles.`,
   insufficient_lifetime: ({ apiKeySource }) =>
-    `The API key came from ${apiKeySource}; pubring api-key show tells when it expires. --expires limits a new one.`,
+    `The API key came from ${apiKeySource}; pubring whoami tells when it expires. --expires limits a new one.`,
   project_not_found: ({ projectSource }) =>
     `The project came from ${projectSource}; pubring project list shows those that your API key can access.`,
   key_not_found: () => 'pubring key list shows the keys of the project.',

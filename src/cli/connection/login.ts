@@ -98,10 +98,14 @@ async function obtainSecrets(
   return secrets ?? { apiKey: parseApiKey(await readSecret(terminal, url, flags), 'The input') }
 }
 
-/** Shows who the caller is, and their roles. */
-export async function showSelf({ client, print }: Session): Promise<void> {
+/** Shows who the caller is, their roles, and where their API key comes from and when it ends. */
+export async function showSelf(session: Session): Promise<void> {
+  const { client, print, notify, apiKeySource } = session
   const self = await client.sessions.self()
-  print(self, () => `${self.name} (${rolesOf(self)})\n`)
+  const apiKey = self.type === 'api_key' ? await client.apiKeys.self() : undefined
+  const end = apiKey?.expireTime === undefined ? '' : `, until ${apiKey.expireTime}`
+  print({ ...self, ...present({ apiKey }) }, () => `${self.name} (${rolesOf(self)})${end}\n`)
+  if (apiKey !== undefined) notify(`The API key comes from ${apiKeySource}.`)
 }
 
 /** Ends the session of a profile, and removes the profile. */

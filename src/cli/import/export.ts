@@ -1,6 +1,6 @@
 import type { Client, JwtKey } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
-import { fileError, requireKnown, usageError } from '../terminal/failures.ts'
+import { fileError, requireKnown } from '../terminal/failures.ts'
 import { writeAll } from '../terminal/terminal.ts'
 import { recordEntry, type Source, type SourceEntry } from './entry.ts'
 
@@ -16,16 +16,17 @@ interface ExportedProject {
   keys: ExportedKey[]
 }
 
-/** The parts of the document that `pubring export` writes and `pubring import` reads. */
-const exportParts = {
-  start: (exportTime: string) =>
-    `{\n  "format": "${format}",\n  "version": 1,\n  "exportTime": "${exportTime}",\n  "projects": [`,
-  project({ keys, ...project }: ExportedProject, isFirst: boolean): string {
-    const lines = keys.map((key) => `\n      ${JSON.stringify(key)}`)
-    const { id, name } = project
-    return `${isFirst ? '' : ','}\n    {"id": ${JSON.stringify(id)}, "name": ${JSON.stringify(name)}, "keys": [${lines.join(',')}]}`
+const formats = {
+  json: {
+    start: (exportTime: string) =>
+      `{\n  "format": "${format}",\n  "version": 1,\n  "exportTime": "${exportTime}",\n  "projects": [`,
+    write({ id, name, keys }: ExportedProject, isFirst: boolean): string {
+      const lines = keys.map((key) => `\n      ${JSON.stringify(key)}`)
+      return `${isFirst ? '' : ','}\n    {"id": ${JSON.stringify(id)}, "name": ${JSON.stringify(name)}, "keys": [${lines.join(',')}]}`
+    },
+    end: '\n  ]\n}\n',
   },
-  end: '\n  ]\n}\n',
+  pem: { start: () => '', write: toPemBlocks, end: '' },
 }
 
 /**
@@ -34,18 +35,10 @@ const exportParts = {
  */
 export async function exportKeys(
   session: Session,
-  { all, format }: { all?: true; format: 'json' | 'jwks' | 'pem' },
+  { all, format }: { all?: true; format: 'json' | 'pem' },
 ): Promise<void> {
   const { client, terminal } = session
-  if (format === 'jwks' && all) {
-    throw usageError('A key set belongs to one project: leave out --all, or use another format.')
-  }
-  if (format === 'jwks') {
-    const jwks = await client.jwks.get(session.project)
-    await writeAll(terminal, `${JSON.stringify(jwks, null, 2)}\n`)
-    return
-  }
-  const { start, write, end } = writers[format]
+  const { start, write, end } = formats[format]
   const projects = all ? client.projects.all() : [await client.projects.get(session.project)]
   let count = 0
   let keyCount = 0
@@ -58,17 +51,6 @@ export async function exportKeys(
   }
   await writeAll(terminal, end)
   session.notify(`Exported keys: ${keyCount}, projects: ${count}.`)
-}
-
-interface Writer {
-  start(time: string): string
-  write(project: ExportedProject, isFirst: boolean): string
-  end: string
-}
-
-const writers: Readonly<Record<'json' | 'pem', Writer>> = {
-  json: { start: exportParts.start, write: exportParts.project, end: exportParts.end },
-  pem: { start: () => '', write: toPemBlocks, end: '' },
 }
 
 /** Requests that are sent at once. */

@@ -73,7 +73,7 @@ export function requireKnown(
   throw fileError(`${message}: ${unknown}${suggestion}`)
 }
 
-/** Reports the error on stderr, as a document with `-o json` or `-o yaml`. Returns the exit code. */
+/** Reports the error on stderr, as a document with `--json` or `-o yaml`. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal): number {
   const failure = failureOf(error)
   const { code: exitCode } = exitCodes[failure.kind]

@@ -6,7 +6,7 @@ import { redact } from '../../core/redaction.ts'
 
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }
 
-export const outputFormats = ['json', 'yaml', 'table', 'wide'] as const
+export const outputFormats = ['yaml', 'table', 'wide'] as const
 type OutputFormat = (typeof outputFormats)[number]
 
 /** What a command reads and writes: results go to stdout, all other messages to stderr. */
@@ -17,7 +17,7 @@ export interface Terminal {
   stderr: Stream<Writable>
   /** The exit code of a command that ends without an error: 0, unless the command sets another. */
   exitCode: number
-  /** `-o json` or `-o yaml`: stdout gets a document, and stderr nothing but an error, as a document. */
+  /** `--json` or `-o yaml`: stdout gets a document, and stderr nothing but an error, as a document. */
   json: boolean
   /** `-o`; by default a table on a terminal, and tab-separated values in a pipe. */
   format?: OutputFormat
@@ -96,7 +96,7 @@ export function writeError(
   stderr.write(redact(text))
 }
 
-/** Writes a message to stderr, unless `-o json` or `-o yaml` silences it. */
+/** Writes a message to stderr, unless `--json` or `-o yaml` silences it. */
 export function notify({ stderr, json }: Terminal, text: string): void {
   if (json) return
   for (const line of text.split('\n')) stderr.write(`${escapeControls(line)}\n`)
@@ -119,7 +119,7 @@ export function writeAll({ stdout }: Terminal, text: string): Promise<void> {
   })
 }
 
-/** Writes the result to stdout: the document with `-o json` or `-o yaml`, else the text. */
+/** Writes the result to stdout: the document with `--json` or `-o yaml`, else the text. */
 export function printResult(terminal: Terminal, document: unknown, text = () => ''): void {
   terminal.stdout.write(terminal.json ? formatDocument(terminal, document) : text())
 }

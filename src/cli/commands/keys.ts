@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import {
+  addApiCommand,
   addCommand,
   addGroup,
   addProjectCommand,
@@ -8,6 +9,40 @@ import {
   sessionAction,
   yesOption,
 } from './options.ts'
+
+const projectHelp = 'Id or name of the project'
+
+const loadProjects = () => import('../admin/projects.ts')
+
+export function registerProjects(program: Command, terminal: Terminal): void {
+  const project = addGroup(program, 'project', 'Manage projects, each with its own set of keys')
+  addApiCommand(project, 'list', 'List the projects that the API key can access', {
+    notes: 'In a pipe: name, id, revision, createTime, tab-separated.',
+    examples: ['pubring project list', 'pubring project list | cut -f1'],
+  }).action(sessionAction(terminal, async () => (await loadProjects()).listProjects))
+  addApiCommand(project, 'show', 'Show a project, with the addresses that verifiers need', {
+    examples: ['pubring project show payments'],
+  })
+    .argument('[project]', `${projectHelp}; default: that of PUBRING_PROJECT or the profile`)
+    .action(sessionAction(terminal, async () => (await loadProjects()).showProject))
+  addApiCommand(project, 'create', 'Create a project and print its id', {
+    examples: ['pubring project create payments'],
+  })
+    .argument('<name>', '1 to 128 characters: a-z, 0-9 and hyphens')
+    .action(sessionAction(terminal, async () => (await loadProjects()).createProject))
+  addApiCommand(project, 'rename', 'Rename a project; its id and its issuer stay the same', {
+    examples: ['pubring project rename payments billing'],
+  })
+    .argument('<project>', projectHelp)
+    .argument('<name>', 'The new name')
+    .action(sessionAction(terminal, async () => (await loadProjects()).renameProject))
+  addApiCommand(project, 'delete', 'Delete a project without keys permanently', {
+    examples: ['pubring project delete payments --yes'],
+  })
+    .argument('<project>', projectHelp)
+    .addOption(yesOption())
+    .action(sessionAction(terminal, async () => (await loadProjects()).deleteProject))
+}
 
 const refHelp = 'Kid, unique beginning of a kid, or unique label'
 
@@ -175,4 +210,53 @@ function registerRotations(key: Command, terminal: Terminal): void {
   })
     .argument('<rotation>', 'Id, or the beginning of an id if unique')
     .action(sessionAction(terminal, async () => (await loadRotations()).abandonRotation))
+}
+
+/** Long because it is a list. */
+export function registerBulk(program: Command, terminal: Terminal): void {
+  addProjectCommand(program, 'import', 'Register many public keys, all or none', {
+    notes:
+      'The source is a file (PEM blocks, a JWKS, certificates by kid or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. The kid of a key set stays the published kid; an API key with the role admin for all projects restores an export with its ids and times. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
+    examples: [
+      'pubring import keys.pem --dry-run',
+      'pubring import https://login.example.com/jwks.json --project payments',
+      'pubring export --all > keys.json && pubring import keys.json --all --profile other',
+    ],
+  })
+    .argument('<source>', 'File, folder, https address, or - for standard input')
+    .addOption(
+      new Option(
+        '--all',
+        'Import all projects of an export; create missing ones with their ids',
+      ).conflicts('project'),
+    )
+    .option('-a, --algorithm <name>', 'Algorithm of keys that fit it and have none in the source')
+    .option('--label-prefix <text>', 'Prefix for every label')
+    .option('--skip-refused', 'Import the other keys if some are rejected')
+    .option('--dry-run', 'Show what would be imported, and import nothing')
+    .option('--allow-http', 'Allow the address of a key set to be http')
+    .action(sessionAction(terminal, async () => (await import('../import/run.ts')).importSource))
+  addProjectCommand(program, 'export', 'Write the keys of one project or of all to stdout', {
+    notes:
+      'json contains everything that import needs to restore the keys, pem the bare keys. For the key set that verifiers get: pubring jwks show.',
+    examples: ['pubring export > payments.json', 'pubring export --all > everything.json'],
+  })
+    .addOption(
+      new Option('--all', 'Export all projects that the API key can access').conflicts('project'),
+    )
+    .addOption(
+      new Option('--format <format>', 'Output format').choices(['json', 'pem']).default('json'),
+    )
+    .action(sessionAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
+  addProjectCommand(program, 'apply', "Make a project's keys match a file", {
+    notes:
+      'The plan is shown first, as a diff. A project that does not exist is created. Keys that are not in the file stay, unless --prune is set. If the file leaves out active or expireTime, that value is not changed. A key that was deleted is not registered again without --restore-deleted. The last active key is never removed without --yes. With --dry-run, the exit code is 2 if the project differs from the file.',
+    examples: ['pubring apply keys.yaml --dry-run', 'pubring apply keys.yaml --prune --yes'],
+  })
+    .argument('<file>', 'The declaration, as YAML or JSON; - reads standard input')
+    .option('--prune', 'Deactivate and delete keys that are not in the file')
+    .option('--restore-deleted', 'Register keys of the file again that were deleted')
+    .option('--dry-run', 'Show the plan, and change nothing')
+    .addOption(yesOption())
+    .action(sessionAction(terminal, async () => (await import('../import/apply.ts')).applyFile))
 }
