@@ -31,8 +31,7 @@ async function selectOutput(argv: readonly string[], terminal: Terminal): Promis
   const end = argv.indexOf('--')
   const args = argv.slice(0, end < 0 ? undefined : end)
   for (const [index, arg] of args.entries()) {
-    const [isOption, attached] =
-      /^(?:--output|-[a-z]*?o)(?:=?(yaml|table|wide))?$/.exec(arg) ?? []
+    const [isOption, attached] = /^(?:--output|-[a-z]*?o)(?:=?(yaml|table|wide))?$/.exec(arg) ?? []
     const text = isOption && (attached ?? args[index + 1])
     const format = outputFormats.find((each) => each === text)
     if (format !== undefined) terminal.format = format

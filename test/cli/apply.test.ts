@@ -15,8 +15,8 @@ beforeEach(async () => {
   await shell.test.send('POST', '/v1/projects', { body: { name: project } })
 })
 
-const spring = { name: 'spring', publicKeyPem: ecKey().publicKeyPem }
-const summer = { name: 'summer', publicKeyPem: rsaKey().publicKeyPem, algorithm: 'PS256' }
+const spring = { label: 'spring', publicKeyPem: ecKey().publicKeyPem }
+const summer = { label: 'summer', publicKeyPem: rsaKey().publicKeyPem, algorithm: 'PS256' }
 const declare = (...keys: unknown[]) =>
   shell.file('declared.json', JSON.stringify({ project, keys }))
 const apply = (file: string, ...args: string[]) => shell.pubring(['apply', file, ...args])
@@ -59,7 +59,7 @@ describe('pubring apply', () => {
     await apply(declare(spring, { ...summer, active: false }))
     const expireTime = '2099-01-01T00:00:00.000Z'
     const ran = await apply(
-      declare({ ...spring, name: 'Spring', expireTime }, { ...summer, active: true }),
+      declare({ ...spring, label: 'Spring', expireTime }, { ...summer, active: true }),
     )
     expect(
       ran.stdout
@@ -108,7 +108,7 @@ describe('pubring apply', () => {
 
   test('can run several times at once', async () => {
     await apply(declare(spring, summer))
-    const file = declare({ ...summer, label: 'Summer', name: undefined })
+    const file = declare({ ...summer, label: 'Summer' })
     const runs = await Promise.all([1, 2, 3].map(() => apply(file, '--prune', '--yes')))
     expect(runs.map(({ code }) => code)).toEqual([0, 0, 0])
     expect(await keys()).toMatchObject([{ label: 'Summer' }])
@@ -215,7 +215,7 @@ describe('pubring apply', () => {
 
   test('leaves no new project behind whose keys are rejected', async () => {
     project = `rejected-${projects}`
-    const ran = await apply(declare({ name: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }))
+    const ran = await apply(declare({ label: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }))
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was changed') })
     expect((await shell.test.send('GET', `/v1/projects/${project}`)).statusCode).toBe(404)
   })
@@ -235,7 +235,7 @@ describe('pubring apply', () => {
 
   test('reads key files relative to the declaration', async () => {
     shell.file('spring.pem', spring.publicKeyPem)
-    expect((await apply(declare({ name: 'by file', file: 'spring.pem' }))).code).toBe(0)
+    expect((await apply(declare({ label: 'by file', file: 'spring.pem' }))).code).toBe(0)
     expect(await keys()).toMatchObject([{ label: 'by file' }])
   })
 })
@@ -244,8 +244,8 @@ describe('nothing is changed by a declaration with', () => {
   test.each([
     ['an unknown member', { ...spring, activ: true }, 66, /did you mean/],
     ['a key without a label', { publicKeyPem: spring.publicKeyPem }, 66, /key 2 must have a label/],
-    ['neither publicKeyPem nor file', { name: 'x' }, 66, /either publicKeyPem or file/],
-    ['a missing file', { name: 'x', file: 'none.pem' }, 66, /none\.pem/],
+    ['neither publicKeyPem nor file', { label: 'x' }, 66, /either publicKeyPem or file/],
+    ['a missing file', { label: 'x', file: 'none.pem' }, 66, /none\.pem/],
     ['an invalid time', { ...spring, expireTime: 'soon' }, 66, /expireTime/],
     [
       'an unknown algorithm',
@@ -253,8 +253,8 @@ describe('nothing is changed by a declaration with', () => {
       66,
       /key 2 must be one of .*did you mean ES256/,
     ],
-    ['text instead of a key', { name: 'x', publicKeyPem: 'hello' }, 66, /no public key/],
-    ['a weak key', { name: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }, 3, /1024 bits/],
+    ['text instead of a key', { label: 'x', publicKeyPem: 'hello' }, 66, /no public key/],
+    ['a weak key', { label: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }, 3, /1024 bits/],
     ['the same key twice', summer, 3, /Remove one of them/],
   ])('%s', async (_name, key, code, message) => {
     const ran = await apply(declare(summer, key))
@@ -263,7 +263,7 @@ describe('nothing is changed by a declaration with', () => {
   })
 
   test('a private key, which is not sent', async () => {
-    const ran = await apply(declare(summer, { name: 'x', publicKeyPem: privatePem(ecKey()) }))
+    const ran = await apply(declare(summer, { label: 'x', publicKeyPem: privatePem(ecKey()) }))
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })
     expect(await revision()).toBe(1)
   })

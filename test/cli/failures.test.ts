@@ -351,7 +351,7 @@ test.each([
 
 test('a key declared twice is named by its position in the file', async () => {
   const { publicKeyPem } = ecKey()
-  const keys = ['first', 'second'].map((name) => ({ name, publicKeyPem }))
+  const keys = ['first', 'second'].map((label) => ({ label, publicKeyPem }))
   const ran = await shell.pubring(['apply', shell.file('twice.json', JSON.stringify({ keys }))])
   expectFailure(ran, 'refused', /key 2, second: .*key 1/)
   expect(ran.stderr).not.toContain('/keys/')

@@ -32,7 +32,6 @@ interface Expected {
   kind?: string
   /** In front of each value: `--project=`. */
   prefix: string
-  /** The part of the word to complete. */
   text: string
   /** Options of the line that choose the server and the project. */
   flags: ConnectionFlags

@@ -8,7 +8,6 @@ import { type Terminal, toFlag } from '../terminal/terminal.ts'
 import type { Connection, IdToken } from './connection.ts'
 import { isPlainHttp, isTlsCode, systemCode, tlsProblem } from './remote.ts'
 
-/** The context of a failed call, for its message and hints. */
 interface FailedCall extends Connection {
   client: Client
   terminal: Terminal

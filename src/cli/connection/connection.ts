@@ -29,11 +29,9 @@ export interface ConnectionFlags {
 export interface Connection {
   url: string
   urlSource: string
-  /** The secret. */
   apiKey?: string
   /** Without an API key: what to exchange for one. */
   idToken?: IdToken
-  /** Where the API key comes from; undefined if there is none. */
   apiKeySource?: string
   /** Id of the access rule for the exchange, if one is named. */
   accessRule?: string

@@ -29,7 +29,6 @@ import {
   withSession,
 } from './session.ts'
 
-/** Flags of `login`. */
 interface LoginFlags {
   url?: string
   project?: string

@@ -18,7 +18,6 @@ interface ItemKind<Item> {
 /** The beginning of an id, long enough not to be given by chance. */
 const shortId = /^[0-9a-f]{4}[0-9a-f-]{0,32}$/i
 
-/** Candidates that an error lists. */
 const maxCandidates = 10
 
 /**

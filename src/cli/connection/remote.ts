@@ -1,14 +1,12 @@
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 
-/** A request to another host than the server. */
 interface RemoteRequest {
   /** What it returns, for messages: `a key set`. */
   what: string
   headers: Record<string, string>
   timeoutMs: number
   signal?: AbortSignal
-  /** What to do if it cannot be had. */
   hints?: readonly string[]
 }
 

@@ -25,7 +25,6 @@ export interface Session extends Connection {
   print(document: unknown, text?: () => string): void
   /** The server's time in milliseconds; the clock of this machine may be wrong. */
   now(): number
-  /** Writes a message to stderr. */
   notify(line: string): void
 }
 

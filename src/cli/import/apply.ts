@@ -11,7 +11,6 @@ import { type DeclaredState, readDeclaration } from './declaration.ts'
 import { type ImportRow, isSendable, privateKeyError, type SendableRow, toRows } from './rows.ts'
 import { type SendOptions, sendRows } from './send.ts'
 
-/** Flags of `apply`. */
 interface ApplyFlags extends YesFlag {
   project?: string
   prune?: true
@@ -199,7 +198,6 @@ async function carryOut(session: Session, plan: Plan): Promise<void> {
   }
 }
 
-/** A declared key. */
 type DeclaredRow = SendableRow & { declared: DeclaredState }
 
 /** The changes that make a project match a declaration, in this order. */
@@ -256,7 +254,6 @@ function isEmpty(plan: Plan): boolean {
   return plan.add.length + plan.change.length + plan.delete.length === 0
 }
 
-/** Whether the plan deactivates or deletes keys. */
 function removesKeys(plan: Plan): boolean {
   return plan.delete.length > 0 || plan.change.some(({ patch }) => patch.active === false)
 }

@@ -36,11 +36,8 @@ export async function readDeclaration(file: string, terminal: Terminal) {
   }
   const folder = file === '-' ? '.' : dirname(file)
   const readPem = (name: string) => readText(resolve(folder, name), terminal)
-  const declared: DeclaredKey[] = []
-  for (const [index, key] of keys.entries()) {
-    declared.push(await readKey(key, `${source}, key ${index + 1}`, readPem))
-  }
-  return { project, keys: declared }
+  const read = (key: unknown, index: number) => readKey(key, `${source}, key ${index + 1}`, readPem)
+  return { project, keys: await Array.fromAsync(keys, read) }
 }
 
 /** Without quoting the text in an error: it may hold a private key. */
@@ -55,10 +52,9 @@ async function parseDeclaration(text: string, name: string): Promise<object> {
   throw fileError(`${name} is not valid JSON or YAML${place}.`, example)
 }
 
-/** The types of the members of a declared key; `name` is another spelling of `label`. */
+/** The types of the members of a declared key. */
 const members: Readonly<Record<string, string>> = {
   label: 'string',
-  name: 'string',
   algorithm: 'string',
   publicKeyPem: 'string',
   file: 'string',
@@ -81,15 +77,7 @@ async function readKey(
     const type = members[member] === 'boolean' ? 'true or false' : 'text'
     throw fileError(`${member} of ${place} must be ${type}.`)
   }
-  const {
-    name,
-    label = name,
-    active,
-    expireTime,
-    file,
-    publicKeyPem: inline,
-    ...others
-  } = Object(value)
+  const { label, active, expireTime, file, publicKeyPem: inline, ...others } = Object(value)
   if (label === undefined) throw fileError(`${place} must have a label.`)
   const time = parseTimeMs(expireTime ?? '')
   if (typeof expireTime === 'string' && time === undefined) {

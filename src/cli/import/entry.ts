@@ -6,7 +6,6 @@ import { present } from '../../runtime/present.ts'
 import { convertToPem } from '../keys/files.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
 
-/** Why a key is rejected. */
 export interface Rejection {
   code: string
   detail: string
@@ -26,7 +25,6 @@ export interface SourceKey
 /** A key, or why there is none; `note` says what was repaired without loss on reading. */
 export type EntryContent = { key: SourceKey; note?: string } | { rejection: Rejection }
 
-/** One entry of a source. */
 export type SourceEntry = EntryContent & {
   /** The id of the project that an export names. */
   project?: string
@@ -35,7 +33,6 @@ export type SourceEntry = EntryContent & {
   label: string
 }
 
-/** A project of an export. */
 export interface SourceProject {
   id: string
   name: string

@@ -50,8 +50,7 @@ async function readFolder(folder: string, terminal: Terminal): Promise<Source> {
   if (read.length === 0) throw fileError(`The folder ${folder} has no files with keys.`)
   const skipped = names.length - read.length
   if (skipped > 0) notify(terminal, `Skipped files in ${folder} with other extensions: ${skipped}.`)
-  const sources: Source[] = []
-  for (const name of read) sources.push(await readFile(join(folder, name), terminal))
+  const sources = await Array.fromAsync(read, (name) => readFile(join(folder, name), terminal))
   return {
     entries: sources.flatMap(({ entries }) => entries),
     projects: sources.flatMap(({ projects }) => projects),
@@ -121,7 +120,6 @@ function unknownContent(name: string): CommandError {
   )
 }
 
-/** How to fetch a remote key set. */
 interface FetchOptions {
   timeoutMs: number
   /** Allows plain http from other machines. */

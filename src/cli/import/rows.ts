@@ -7,7 +7,6 @@ import { algorithmsOf, isAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { privateKeyCode, type Rejection, type SourceEntry, type SourceKey } from './entry.ts'
 
-/** One key of an import, from its place in the source to its outcome. */
 export interface ImportRow {
   /** From 1, over the whole source. */
   number: number

@@ -16,7 +16,6 @@ import { readSource } from './read.ts'
 import { type ImportRow, privateKeyError, readMaterial, toRows } from './rows.ts'
 import { type SendOptions, sendRows } from './send.ts'
 
-/** Flags of `import`. */
 interface ImportFlags {
   all?: true
   algorithm?: string

@@ -10,7 +10,6 @@ import { formatDuration, parseTimeOption } from '../terminal/times.ts'
 import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
 import { parseAlgorithm } from './kinds.ts'
 
-/** Flags of `key add`. */
 interface KeyAddFlags {
   label?: string
   algorithm?: string
@@ -79,7 +78,6 @@ type Registration = Omit<JwtKeyCreate, 'publicKeyPem' | 'algorithm'> & {
   algorithm: Algorithm | undefined
 }
 
-/** Registers the key and returns its kid. */
 export async function registerKey(
   session: Session,
   key: PublicKeyFile,

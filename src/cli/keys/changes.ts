@@ -3,7 +3,7 @@ import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
 import { formatDuration, formatRelative, parseTimeOption } from '../terminal/times.ts'
-import { forEachKid, resolveKids, withKid } from './find.ts'
+import { forEachKid, getKeys, resolveKids, withKid } from './find.ts'
 import { confirmLastActive, withPatches } from './last-active.ts'
 
 export async function renameKey(session: Session, ref: string, label: string): Promise<void> {
@@ -50,9 +50,8 @@ export async function deactivateKeys(
 /** The active keys that these vouched for, directly or through others, the last ones first; then these. */
 async function withVouched(session: Session, kids: readonly string[]): Promise<string[]> {
   const { client, project } = session
-  const keys: JwtKeyWithDetails[] = []
-  for (const { id } of await client.keys.list(project))
-    keys.push(await client.keys.get(project, id))
+  const listed = await client.keys.list(project)
+  const keys = await Array.fromAsync(listed, ({ id }) => client.keys.get(project, id))
   // A set keeps the order in which the keys are found: each after the key that vouched for it.
   const found = new Set(kids)
   for (const kid of found) {
@@ -113,8 +112,7 @@ export async function deleteKeys(
   flags: YesFlag,
 ): Promise<void> {
   const { client, project, terminal } = session
-  const keys: JwtKeyWithDetails[] = []
-  for (const kid of await resolveKids(session, refs)) keys.push(await client.keys.get(project, kid))
+  const keys = await getKeys(session, refs)
   if (!keys.some(({ active }) => active)) {
     const names = keys.map(({ label, id }) => `“${label}” (${id})`)
     await confirm(terminal, flags, {

@@ -1,4 +1,4 @@
-import type { JwtKey } from '../../../client/src/index.ts'
+import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, unless } from '../connection/session.ts'
@@ -10,11 +10,17 @@ import { type Session, unless } from '../connection/session.ts'
 export async function resolveKids(session: Session, refs: readonly string[]): Promise<string[]> {
   const ids = refs.map(parseId)
   const keys = ids.includes(undefined) ? await session.client.keys.list(session.project) : []
-  const kids: string[] = []
-  for (const [index, ref] of refs.entries()) {
-    kids.push(ids[index] ?? (await resolveKid(session, keys, ref)))
-  }
-  return [...new Set(kids)]
+  const resolve = (ref: string, index: number) => ids[index] ?? resolveKid(session, keys, ref)
+  return [...new Set(await Array.fromAsync(refs, resolve))]
+}
+
+export async function getKeys(
+  session: Session,
+  refs: readonly string[],
+): Promise<JwtKeyWithDetails[]> {
+  const { client, project } = session
+  const kids = await resolveKids(session, refs)
+  return Array.fromAsync(kids, (kid) => client.keys.get(project, kid))
 }
 
 async function resolveKid(session: Session, keys: readonly JwtKey[], ref: string): Promise<string> {

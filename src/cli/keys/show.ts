@@ -5,10 +5,9 @@ import { parseChoice, parseWholeNumber } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatState, formatTime } from '../terminal/times.ts'
-import { resolveKids, withKid } from './find.ts'
+import { getKeys, withKid } from './find.ts'
 import { describeKind, parseAlgorithm } from './kinds.ts'
 
-/** Flags of `key list`. */
 interface KeyListFlags {
   active?: true
   expired?: true
@@ -83,9 +82,8 @@ export async function showKeys(
   refs: readonly string[],
   { pem }: { pem?: true },
 ): Promise<void> {
-  const { client, project, terminal, print } = session
-  const keys: JwtKeyWithDetails[] = []
-  for (const kid of await resolveKids(session, refs)) keys.push(await client.keys.get(project, kid))
+  const { terminal, print } = session
+  const keys = await getKeys(session, refs)
   const documents = keys.map((key) => (pem ? { publicKeyPem: key.publicKeyPem } : withKid(key)))
   print(documents.length === 1 ? documents[0] : documents, () =>
     pem

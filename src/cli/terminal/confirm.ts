@@ -1,7 +1,6 @@
 import { CommandError } from './failures.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
-/** The flag of a command that asks for a confirmation. */
 export interface YesFlag {
   yes?: true
 }

@@ -5,7 +5,6 @@ import { MissingFileError } from '../../runtime/files.ts'
 import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
 import { colorsFor, escapeControls, formatDocument, type Terminal, writeError } from './terminal.ts'
 
-/** What a failure reports besides its message. */
 interface FailureDetails {
   /** Stable, for programs. */
   code?: string

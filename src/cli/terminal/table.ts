@@ -2,7 +2,6 @@ import truncatedWidth from 'fast-string-truncated-width'
 import { colorsFor, escapeControls, type Terminal, tableWidth } from './terminal.ts'
 import { formatRelative } from './times.ts'
 
-/** One column of a table. */
 export interface Column<Row> {
   /** Shown on a terminal only. */
   heading: string

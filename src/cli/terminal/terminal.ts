@@ -27,10 +27,8 @@ export interface Terminal {
   interruptSignal(): AbortSignal
 }
 
-/** The exit codes that a shell reports for a process ended by the signal. */
 const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
-/** The terminal of this process. */
 export function processTerminal(): Terminal {
   let controller: AbortController | undefined
   const terminal: Terminal = {

@@ -9,7 +9,6 @@ import { usageError } from '../terminal/failures.ts'
 import { printResult, type Terminal } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
 
-/** Flags of `token sample`. */
 interface TokenSampleFlags extends ConnectionFlags {
   kid?: string
   algorithm?: string
