@@ -17,7 +17,7 @@ const faults = {
   not_recorded:
     'No event says that this log was started, so the database was altered. Restore a backup, or restart the log with a new key: pubring log restart.',
   key_used:
-    'The key of this server has signed a log, whose name it determines. Put a new key in its place (openssl genpkey -algorithm ed25519; remove the file beside an SQLite database), restart the server, and then the log: pubring log restart.',
+    'The key of this server has signed a log, whose name it determines. Put a new key in its place (openssl genpkey -algorithm ed25519), or remove the one that was made beside an SQLite database; then restart the server, and the log: pubring log restart.',
   damaged:
     'Part of the log is missing from the database, or was altered. Restore it from a backup, or restart the log with a new key: pubring log restart.',
 } as const
