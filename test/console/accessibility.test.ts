@@ -113,11 +113,6 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
       `/projects/${projectId}/history`,
       (page) => page.getByRole('combobox', { name: 'Events' }).click(),
     ],
-    [
-      'exporting a history',
-      `/projects/${projectId}/history?type=key.created`,
-      press('Export what matches'),
-    ],
     ['a new API key', '/api-keys', press('New API key')],
     ['a new access rule', '/access-rules', press('New rule')],
     ['the menu of an access rule', '/access-rules', press('Actions for orders, deploy')],

@@ -24,10 +24,10 @@ afterEach(async () => {
 /** The names of the indexes of the migrations, with whether they can be used. */
 const indexes = () =>
   database.query(
-    "select relname as name, indisvalid as valid from pg_index join pg_class on oid = indexrelid where relname in ('jwt_key_by_time', 'event_by_time') order by 1",
+    "select relname as name, indisvalid as valid from pg_index join pg_class on oid = indexrelid where relname in ('jwt_key_by_time', 'event_by_hash') order by 1",
   )
 const bothValid = [
-  { name: 'event_by_time', valid: true },
+  { name: 'event_by_hash', valid: true },
   { name: 'jwt_key_by_time', valid: true },
 ]
 

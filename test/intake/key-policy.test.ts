@@ -47,6 +47,6 @@ test('registered keys are examined again after the rules have changed', () => {
   const rules = { revision: auditRules.split('.')[0], digest: hash('sha256', rejected.join('\n')) }
   expect(rules).toEqual({
     revision: '2',
-    digest: '7a04373fb10a4b50e33d5d775b4b40f761c8eb73e1c13060695e198ea83953d6',
+    digest: 'a2b52d4e19123acbcd78192ec3d5d43e1c363feebe51b3e7cab2acb7d22e7ff9',
   })
 })

@@ -22,11 +22,11 @@ export const furtherMigrations: Migrations = {
   },
   '9998-event-by-time': {
     async up(db: Kysely<Tables>) {
-      const index = db.schema.createIndex('event_by_time').ifNotExists()
+      const index = db.schema.createIndex('event_by_hash').ifNotExists()
       await index.on('event').column('time').execute()
     },
     oldestRelease,
-    index: 'event_by_time',
+    index: 'event_by_hash',
   },
   '9999-notes': {
     async up(db: Kysely<Tables>) {
