@@ -131,7 +131,7 @@ test.each(scripts)('the commands of $page run in one shell', async ({ page, scri
   for (const name of ['key.pem', 'next.pem', 'other.pem']) {
     writeFileSync(join(where, name), ecKey().publicKeyPem)
   }
-  const keys = [{ name: 'refunds', publicKeyPem: ecKey().publicKeyPem }]
+  const keys = [{ label: 'refunds', publicKeyPem: ecKey().publicKeyPem }]
   if (page === 'docs/moving.md') {
     for (const [name, content] of Object.entries(moved)) writeFileSync(join(where, name), content)
   }
