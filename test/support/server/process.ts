@@ -63,12 +63,22 @@ export function temporaryFolder(): { folder: string; remove(): void } {
 
 /** The output and the database files of all servers in the folder and below. */
 export function outputsAndDatabases(folder: string): Record<string, string> {
-  const databases = globSync(join(folder, '**/*.db{,-wal}'))
+  // A server that is ending writes its log into the database and removes it, so logs are read first.
+  const databases = ['**/*.db-wal', '**/*.db'].flatMap((files) => globSync(join(folder, files)))
   const printed = outputs.filter((each) => each.folder.startsWith(folder))
   return Object.fromEntries([
-    ...databases.map((file) => [file, readFileSync(file, 'latin1')]),
+    ...databases.map((file) => [file, readIfPresent(file)]),
     ...printed.map((each, index) => [`output ${index}`, withoutWelcome(each.output())]),
   ])
+}
+
+function readIfPresent(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
 }
 
 /** The first start prints the first API key once. */
