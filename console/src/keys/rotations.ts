@@ -7,7 +7,7 @@ import { useRefreshAt } from './refresh.ts'
 export const isUnderWay = ({ state }: Rotation): boolean =>
   state === 'spreading' || state === 'overlapping'
 
-/** What is to be done next in a rotation that is under way, as the end of a sentence. */
+/** Names the next step of a rotation that is under way, as the end of a sentence. */
 export const nextStep = ({ state }: Rotation): string =>
   state === 'spreading'
     ? 'verifiers are still loading the new key.'

@@ -21,8 +21,7 @@ import {
  * The keys of a JWKS (RFC 7517). An entry for encryption, a symmetric key, an unknown type and a
  * second entry with the same `kid` are rejected. Numbers with padding or with superfluous or missing
  * zeros are normalized (RFC 7518). The `kid` is the label and the published kid.
- * Pubring's placeholder is no key. What an entry says about its own validity decides whether the key
- * is active.
+ * Leaves out Pubring's placeholder. The validity that an entry states decides whether its key is active.
  */
 export function readJwks(keys: readonly unknown[], name: string): SourceEntry[] {
   const kids = new Set<string>()

@@ -35,7 +35,7 @@ async function projectIdOf(store: Context['store'], project: string): Promise<st
   return found.id
 }
 
-/** Of a person who was erased, only the subject is known. */
+/** The subject of the person with this id; any other text is a subject, as that of an erased person. */
 async function subjectOf(store: Context['store'], person: string): Promise<string> {
   const id = parseId(person)
   const [found] = id === undefined ? [] : await store.listPeople([id])

@@ -4,8 +4,8 @@ import type { EventType, LedgerEvent } from './chain.ts'
 export interface EventFilter {
   types?: readonly EventType[]
   /**
-   * Of API keys, sessions and access rules the id; of API keys, commands and people the name; of
-   * people also, as of workloads, the subject.
+   * Matches the id of an API key, session or access rule, the name of an API key, command or person,
+   * and the subject of a person or workload.
    */
   actor?: string
   /** `actor` may also be the email address of a person, which not everyone may learn who reads names. */

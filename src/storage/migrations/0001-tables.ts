@@ -184,7 +184,7 @@ const indexes: Record<string, BuildIndex> = {
   published_kid_by_kid: (index) => index.on('published_kid').columns(['kid', 'project_id']),
   event_by_request: (index) =>
     index.on('event').columns(['request_id', 'time', 'project_id', 'revision']),
-  // Of all ledgers, by time: each event is an entry at the end, and only people's are in the last one.
+  // The history of all ledgers reads these, newest first. The last one holds only events by people.
   event_by_time: (index) => index.on('event').columns(['time', 'project_id', 'revision']),
   event_by_type: (index) => index.on('event').columns(['type', 'time', 'project_id', 'revision']),
   event_by_person: (index) =>
