@@ -13,6 +13,7 @@ import type {
   SignInRuleRecord,
 } from '../core/records.ts'
 import { present } from '../runtime/present.ts'
+import { type ColumnKind, type Plain, plainKind } from './columns.ts'
 import { type Columns, columnsOf, kindsOf, type TableName, type Tables } from './schema.ts'
 
 /** Qualified, for queries that join tables. */
@@ -35,21 +36,23 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
 interface Members {
   text: string
   integer: number
+  bigint: number
   boolean: boolean
   json: unknown
 }
 
+type KindOf<Name extends TableName, Column extends keyof Columns[Name]> = Columns[Name][Column] &
+  ColumnKind
+
 /** The members of a record, for the columns of a table: in camel case, absent for null. */
 type MembersOf<Name extends TableName> = {
-  -readonly [Column in keyof Columns[Name] as Columns[Name][Column] extends keyof Members
-    ? CamelCase<Column & string>
-    : never]: Members[Columns[Name][Column] & keyof Members]
+  -readonly [Column in keyof Columns[Name] as KindOf<Name, Column> extends `nullable ${string}`
+    ? never
+    : CamelCase<Column & string>]: Members[Plain<KindOf<Name, Column>>]
 } & {
-  -readonly [Column in keyof Columns[Name] as Columns[Name][Column] extends `nullable ${keyof Members}`
+  -readonly [Column in keyof Columns[Name] as KindOf<Name, Column> extends `nullable ${string}`
     ? CamelCase<Column & string>
-    : never]?: Columns[Name][Column] extends `nullable ${infer Kind extends keyof Members}`
-    ? Members[Kind]
-    : never
+    : never]?: Members[Plain<KindOf<Name, Column>>]
 }
 
 /** For each column of JSON, what stands for a value that is no longer JSON: it matches no ledger. */
@@ -81,7 +84,7 @@ function rowMapping<Name extends TableName, Record extends MembersOf<Name>>(
   const columns = Object.entries(kindsOf(table)).map(([column, kind]) => ({
     column,
     member: column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
-    kind: kind.replace('nullable ', ''),
+    kind: plainKind(kind),
   }))
   const ofDamaged = new Map(Object.entries<object>(substitutes))
   function fromRow(row: object): Record {

@@ -1,247 +1,43 @@
 import type { Kysely } from 'kysely'
+import type { ColumnKind, Plain } from './columns.ts'
+import { firstTables } from './migrations/first-tables.ts'
 
 /**
- * The tables, the same on every engine. Text compares byte by byte; times are ISO 8601 UTC with
- * milliseconds, so they sort as text; booleans are 0 or 1; JSON is text. Every table up to `key_audit`
- * leads with the id of its project. The file is long because it lists every column.
+ * The tables, the same on every engine: as the first migration creates them, and with what later ones
+ * add.
  */
-const columns = {
-  project: { id: 'text', name: 'text', create_time: 'text', update_time: 'text' },
-  /** The head of each ledger. Every change of a project locks its row first. */
-  ledger: { project_id: 'text', revision: 'integer', hash: 'text' },
-  event: {
-    project_id: 'text',
-    revision: 'integer',
-    type: 'text',
-    time: 'text',
-    /** Of the API key, or of a person's session. */
-    actor_id: 'nullable text',
-    actor_name: 'text',
-    /** A person or workload. */
-    actor: 'nullable json',
-    /** The subject of the person, by which their events are found. */
-    person: 'nullable text',
-    subject_type: 'text',
-    subject_id: 'text',
-    changes: 'nullable json',
-    request_id: 'text',
-    hash: 'text',
-  },
-  jwt_key: {
-    project_id: 'text',
-    id: 'text',
-    label: 'text',
-    algorithm: 'text',
-    public_key_pem: 'text',
-    enabled: 'boolean',
-    expire_time: 'nullable text',
-    create_time: 'text',
-    update_time: 'text',
-    publish_time: 'text',
-    jws_algorithm: 'text',
-    jwk: 'json',
-    bits: 'nullable integer',
-    thumbprint: 'text',
-    spki_sha256: 'text',
-    material_sha256: 'text',
-    normalised: 'json',
-    /** The kid in the JWKS, if it is not the id. */
-    published_kid: 'nullable text',
-    /** The id of the key that vouched for it. */
-    introduced_by: 'nullable text',
-    /** Of the last activation, if `publish_time` is later: that of a new `expire_time`. */
-    activate_time: 'nullable text',
-  },
-  /** All `publishedKid`s that a project has had, and the key that each names. */
-  published_kid: { project_id: 'text', kid: 'text', thumbprint: 'text' },
-  /** Replacements of keys by others. */
-  rotation: {
-    project_id: 'text',
-    id: 'text',
-    from_kid: 'text',
-    to_kid: 'text',
-    create_time: 'text',
-    update_time: 'text',
-    /** Seconds. */
-    token_lifetime: 'integer',
-    /** Null while it is under way. */
-    outcome: 'nullable text',
-    end_time: 'nullable text',
-  },
-  /** Audited keys: the rules that each has passed, and the weaknesses reported in its ledger. */
-  key_audit: {
-    project_id: 'text',
-    key_id: 'text',
-    /** Null until the key passes an audit. */
-    passed_rules: 'nullable text',
-    passed_time: 'nullable text',
-    /** Intake codes, separated by spaces. */
-    weaknesses: 'text',
-  },
-  /**
-   * API keys that were exchanged for a token have the rule, issuer and subject; those of a session on the
-   * command line have the session.
-   */
-  api_key: {
-    id: 'text',
-    name: 'text',
-    role: 'text',
-    project_id: 'nullable text',
-    prefix: 'text',
-    digest: 'text',
-    enabled: 'boolean',
-    create_time: 'text',
-    expire_time: 'nullable text',
-    last_use_time: 'nullable text',
-    rule_id: 'nullable text',
-    issuer: 'nullable text',
-    subject: 'nullable text',
-    /** RFC 7638 thumbprint of the one key that it may register. */
-    successor: 'nullable text',
-    session_id: 'nullable text',
-  },
-  /** People who have signed in. A row grants nothing, and is deleted to erase their name and email. */
-  person: {
-    id: 'text',
-    issuer: 'text',
-    subject: 'text',
-    name: 'nullable text',
-    email: 'nullable text',
-    first_sign_in_time: 'text',
-    last_sign_in_time: 'text',
-  },
-  /** Of a person, or of an API key that signed in. */
-  session: {
-    id: 'text',
-    /** SHA-256 of the secret in the cookie. */
-    digest: 'text',
-    person_id: 'nullable text',
-    /** Issuer, subject, claims, and the session at the provider. */
-    person: 'nullable json',
-    api_key_id: 'nullable text',
-    sign_in_time: 'nullable text',
-    create_time: 'text',
-    expire_time: 'text',
-    last_use_time: 'text',
-  },
-  sign_in_rule: {
-    id: 'text',
-    name: 'text',
-    issuer: 'text',
-    conditions: 'json',
-    role: 'text',
-    project_id: 'nullable text',
-    enabled: 'boolean',
-    create_time: 'text',
-    update_time: 'text',
-  },
-  /** Rules by which tokens are exchanged for API keys; without a project: for all projects. */
-  access_rule: {
-    id: 'text',
-    name: 'text',
-    issuer: 'text',
-    key_source: 'text',
-    jwks_uri: 'nullable text',
-    jwks: 'nullable json',
-    audience: 'text',
-    conditions: 'json',
-    role: 'text',
-    project_id: 'nullable text',
-    single_use: 'boolean',
-    max_lifetime: 'integer',
-    enabled: 'boolean',
-    create_time: 'text',
-    update_time: 'text',
-    last_exchange_time: 'nullable text',
-  },
-  /**
-   * What is accepted once, until it expires: tokens, by SHA-256 of issuer and `jti`; and API keys that
-   * have registered the one key that they may, by their digest.
-   */
-  used_token: { digest: 'text', expire_time: 'text' },
-  /**
-   * RFC 7638 thumbprints and material hashes of public keys whose private keys were submitted. A
-   * transaction also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
-   */
-  blocked_fingerprint: { fingerprint: 'text', create_time: 'text' },
-  /** The trees of the log. The one that has not ended grows; of the others, only this row is left. */
-  log_tree: {
-    /** The end of its origin. */
-    id: 'text',
-    origin: 'text',
-    verifier_key: 'text',
-    /** Number of entries; those beyond the checkpoint are not published yet. */
-    size: 'integer',
-    append_time: 'nullable text',
-    checkpoint_size: 'integer',
-    /** Null until the first one. */
-    checkpoint: 'nullable text',
-    /** When the next tree, with this origin, was started. */
-    end_time: 'nullable text',
-    next_origin: 'nullable text',
-  },
-  log_entry: {
-    /** From 0. */
-    position: 'integer',
-    ledger_id: 'text',
-    revision: 'integer',
-    content: 'text',
-  },
-  /** Up to 256 hashes (C2SP tlog-tiles), in base64. A partial tile is the beginning of a row. */
-  log_tile: { level: 'integer', position: 'integer', hashes: 'text' },
-  /** The last logged head of each ledger, and the random value that blinds its id, in base64. */
-  log_ledger: { ledger_id: 'text', blinding: 'text', hash: 'text' },
-} as const
+const columns = firstTables
 
 export type Columns = typeof columns
 
-interface Types {
+/** Values in rows; booleans are 0 or 1. */
+interface Values {
   text: string
   integer: number
+  bigint: number
   boolean: number
   json: string
-  'nullable text': string | null
-  'nullable integer': number | null
-  'nullable json': string | null
-  'nullable boolean': number | null
 }
+
+type ValueOf<Kind extends ColumnKind> =
+  | Values[Plain<Kind>]
+  | (Kind extends `nullable ${string}` ? null : never)
 
 export type TableName = keyof Columns
 
 /** The type of a row in each table, for Kysely. */
 export type Tables = {
   [Name in TableName]: {
-    -readonly [Column in keyof Columns[Name]]: Types[Columns[Name][Column] & keyof Types]
+    -readonly [Column in keyof Columns[Name]]: ValueOf<Columns[Name][Column] & ColumnKind>
   }
 }
 
 export type Db = Kysely<Tables>
 
-export const primaryKeys: Record<TableName, readonly string[]> = {
-  project: ['id'],
-  ledger: ['project_id'],
-  event: ['project_id', 'revision'],
-  jwt_key: ['project_id', 'id'],
-  published_kid: ['project_id', 'kid'],
-  rotation: ['project_id', 'id'],
-  key_audit: ['project_id', 'key_id'],
-  api_key: ['id'],
-  person: ['id'],
-  session: ['id'],
-  sign_in_rule: ['id'],
-  access_rule: ['id'],
-  used_token: ['digest'],
-  blocked_fingerprint: ['fingerprint'],
-  log_tree: ['id'],
-  log_entry: ['position'],
-  log_tile: ['level', 'position'],
-  log_ledger: ['ledger_id'],
-} satisfies { [Name in TableName]: (keyof Tables[Name])[] }
-
 export const tableNames = Object.keys(columns) as TableName[]
 
 /** The kind of each column, in order. */
-export function kindsOf(table: TableName): Readonly<Record<string, keyof Types>> {
+export function kindsOf(table: TableName): Readonly<Record<string, ColumnKind>> {
   return columns[table]
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { columnsOf, type Db, primaryKeys, type TableName } from '../schema.ts'
+import { keyColumnsOf } from '../columns.ts'
+import { columnsOf, type Db, kindsOf, type TableName } from '../schema.ts'
 
 /** Rows read, compared or written together. */
 const pageSize = 500
@@ -9,7 +10,7 @@ export type Row = Record<string, string | number | null>
 /** All rows in the order of the primary key, a page at a time. */
 export async function* readPages(db: Db, table: TableName): AsyncGenerator<Row[]> {
   const columns = sql.join(columnsOf(table).map((name) => sql.ref(name)))
-  const key = primaryKeys[table]
+  const key = keyColumnsOf(kindsOf(table))
   const order = sql.join(key.map((name) => sql.ref(name)))
   let last: Row | undefined
   for (;;) {

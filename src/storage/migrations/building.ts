@@ -1,5 +1,6 @@
 import type { CreateIndexBuilder, CreateTableBuilder, Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { type ColumnKind, dataTypes, keyColumnsOf, plainKind } from '../columns.ts'
 import type { Tables } from '../schema.ts'
 
 export interface SchemaMigration extends Migration {
@@ -15,11 +16,6 @@ export interface SchemaMigration extends Migration {
 /** In the order of their names. */
 export type Migrations = Readonly<Record<string, SchemaMigration>>
 
-type DataType = 'text' | 'integer' | 'bigint'
-
-/** Not null, unless it says otherwise. Several `key` columns are the primary key together. */
-export type ColumnType = `${'' | 'key ' | 'unique ' | 'nullable '}${DataType}`
-
 /**
  * Creates a table with these columns, in order. Released migrations depend on it: for the same columns
  * it must always create the same table.
@@ -27,29 +23,16 @@ export type ColumnType = `${'' | 'key ' | 'unique ' | 'nullable '}${DataType}`
 export async function createTable(
   db: Kysely<Tables>,
   name: string,
-  columns: Record<string, ColumnType>,
+  columns: Readonly<Record<string, ColumnKind>>,
 ): Promise<void> {
-  const entries = Object.entries(columns)
-  const key = entries.flatMap(([column, type]) => (type.startsWith('key ') ? [column] : []))
-  const table = entries.reduce(
-    (before, column) => addColumn(before, column, key.length === 1),
-    db.schema.createTable(name) as CreateTableBuilder<string, string>,
-  )
-  const keyed = key.length === 1 ? table : table.addPrimaryKeyConstraint(`${name}_pk`, key)
-  await keyed.execute()
-}
-
-function addColumn(
-  table: CreateTableBuilder<string, string>,
-  [name, type]: [name: string, type: ColumnType],
-  isOnlyKey: boolean,
-): CreateTableBuilder<string, string> {
-  const [word = '', dataType = word] = type.split(' ')
-  return table.addColumn(name, dataType as DataType, (column) => {
-    if (word === 'nullable') return column
-    if (word === 'key' && isOnlyKey) return column.primaryKey()
-    return word === 'unique' ? column.notNull().unique() : column.notNull()
-  })
+  let table: CreateTableBuilder<string, string> = db.schema.createTable(name)
+  for (const [column, kind] of Object.entries(columns)) {
+    table = table.addColumn(column, dataTypes[plainKind(kind)], (built) => {
+      const required = kind.startsWith('nullable ') ? built : built.notNull()
+      return kind.startsWith('unique ') ? required.unique() : required
+    })
+  }
+  await table.addPrimaryKeyConstraint(`${name}_pk`, keyColumnsOf(columns)).execute()
 }
 
 export type BuildIndex = (index: CreateIndexBuilder) => CreateIndexBuilder<string>

@@ -2,7 +2,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { present } from '../../runtime/present.ts'
 import { readVersion } from '../../runtime/version.ts'
 import type { Db } from '../schema.ts'
-import { firstTables } from './0001-tables.ts'
+import { createFirstTables } from './0001-tables.ts'
 import type { Migrations } from './building.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { Migrations } from './building.ts'
  * release still works, and names the oldest one that does.
  */
 export const ownMigrations: Migrations = {
-  '0001-tables': firstTables,
+  '0001-tables': createFirstTables,
 }
 
 /** Tables of the migrations themselves. */
