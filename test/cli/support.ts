@@ -42,10 +42,12 @@ export interface Shell {
   remove(): void
 }
 
-/** Runs commands in this process, with only the environment from `env`. */
+/** Runs commands in this process, with the environment from `env` and a long timeout. */
 export function openShell(env: () => Record<string, string>): Shell {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
   const written: Record<string, string> = {}
+  // On a busy machine a request may take longer than commands wait by default.
+  const base = { HOME: folder, PUBRING_TIMEOUT: '10m' }
   return {
     folder,
     file(name, content) {
@@ -54,7 +56,7 @@ export function openShell(env: () => Record<string, string>): Shell {
       return path
     },
     async pubring(args, call = {}) {
-      const ran = await runIn({ HOME: folder, ...env(), ...call.env }, args, call)
+      const ran = await runIn({ ...base, ...env(), ...call.env }, args, call)
       const isSecret = /^(?:api-key create|token sample)/.test(args.join(' '))
       const key = `${Object.keys(written).length} ${args.slice(0, 2).join(' ')}`
       written[key] = isSecret ? ran.stderr : ran.stdout + ran.stderr
