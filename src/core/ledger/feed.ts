@@ -1,7 +1,6 @@
 import type { Places, Refusal } from '../../async/places.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
-import type { LedgerHead } from '../records.ts'
 import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import { formatPosition, type LedgerPosition, readEventsAfter } from './position.ts'
 import type { RevisionWatch } from './revision-watch.ts'
@@ -20,29 +19,12 @@ export interface StreamRequest {
   callerId: string
 }
 
-/**
- * Streams ledger events to readers, which share their reads of the store. Checks their permissions
- * again whenever the system ledger, which records changes to API keys, has a new event. One
- * closure, because the streams share one watch of that ledger, which ends with the last of them.
- */
+/** Streams ledger events to readers, which share their reads of the store. */
 export function createEventFeed(store: Store, watch: RevisionWatch, clock: Clock, places: Places) {
   const streams = new Set<EventStream>()
   const reads = createSingleFlight<LedgerEvent[] | 'history_changed'>()
   let isClosed = false
-  let systemHash: string | undefined
-  let unwatchSystem: (() => void) | undefined
 
-  function observeSystem({ hash }: LedgerHead): void {
-    if (hash === systemHash) return
-    systemHash = hash
-    for (const stream of streams) stream.recheckAccess()
-  }
-  function remove(stream: EventStream): void {
-    streams.delete(stream)
-    if (streams.size > 0) return
-    unwatchSystem?.()
-    unwatchSystem = undefined
-  }
   /** Takes the place of a stream for an export, or is refused like a stream. */
   function reserve({ ledgerId, callerId }: Pick<StreamRequest, 'ledgerId' | 'callerId'>) {
     return isClosed ? 'full' : places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
@@ -62,6 +44,8 @@ export function createEventFeed(store: Store, watch: RevisionWatch, clock: Clock
       if (typeof release === 'string') return release
       const stream = createEventStream({
         clock,
+        watch,
+        ledgerId,
         sink,
         after,
         endsWithProject: ledgerId !== systemLedgerId,
@@ -70,15 +54,12 @@ export function createEventFeed(store: Store, watch: RevisionWatch, clock: Clock
           reads.run(`${ledgerId} ${formatPosition(last)}`, () =>
             readEventsAfter(store, ledgerId, last, eventsPerPage),
           ),
-        watch: (watcher) => watch.watch(ledgerId, watcher),
         onEnd() {
           release()
-          remove(stream)
+          streams.delete(stream)
         },
       })
       streams.add(stream)
-      unwatchSystem ??= watch.watch(systemLedgerId, observeSystem)
-      stream.start()
       return stream
     },
     count: places.count,

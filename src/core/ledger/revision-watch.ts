@@ -2,11 +2,25 @@ import type { Clock, Store } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
 import { systemLedgerId } from './chain.ts'
 
-/**
- * Gets the head of the ledger, perhaps again. Must not throw. Heads can arrive late: one may be older
- * than the last, and is followed by a newer one.
- */
-type Watcher = (head: LedgerHead) => void
+/** Something that a ledger keeps up to date. */
+interface Follower {
+  /**
+   * Whether it has everything up to the head. Must not throw. Heads can arrive late: one may be older
+   * than the last, and is followed by a newer one.
+   */
+  isCurrent(head: LedgerHead): boolean
+  /**
+   * Brings it up to date, by the latest known head; one update runs at a time. Must not reject: an
+   * update that fails leaves it as it is, and is repeated.
+   */
+  update(head: LedgerHead | undefined): Promise<void>
+}
+
+interface Following {
+  follower: Follower
+  head?: LedgerHead
+  isUpdating: boolean
+}
 
 /** A read of the heads that have changed: completed, failed, or not answered so far. */
 export interface WatchRead {
@@ -19,30 +33,46 @@ export interface WatchRead {
 export type RevisionWatch = ReturnType<typeof createRevisionWatch>
 
 /**
- * Reads which of the watched ledgers, and of the system ledger, have changed every `intervalMs`, with
+ * Reads which of the followed ledgers, and of the system ledger, have changed every `intervalMs`, with
  * one query at a time even if the store is slow. So it also knows whether the store can be read. Long
- * because both kinds of checks share the watchers.
+ * because both kinds of checks share the followers.
  */
 export function createRevisionWatch(store: Store, clock: Clock, intervalMs: number) {
-  const watchers = new Map<string, Set<Watcher>>()
+  const followed = new Map<string, Set<Following>>()
   const requested = new Set<string>()
   const listeners: ((read: WatchRead) => void)[] = []
-  const follower = store.followHeads()
+  const reader = store.followHeads()
   let checkingSince: number | undefined
   let readAt = clock.monotonic()
 
+  function update(following: Following): void {
+    if (following.isUpdating) return
+    following.isUpdating = true
+    void following.follower.update(following.head).finally(() => {
+      following.isUpdating = false
+    })
+  }
+  function updateIfBehind(following: Following): void {
+    const { follower, head } = following
+    if (head !== undefined && !follower.isCurrent(head)) update(following)
+  }
   function notify(heads: ReadonlyMap<string, LedgerHead>): void {
     for (const [id, head] of heads) {
-      for (const watcher of watchers.get(id) ?? []) watcher(head)
+      for (const following of followed.get(id) ?? []) {
+        following.head = head
+        updateIfBehind(following)
+      }
     }
   }
   function report(outcome: WatchRead['outcome'], startTime: number, error?: unknown): void {
     const read = { outcome, ms: clock.monotonic() - startTime, error }
     for (const listener of listeners) listener(read)
+    // Also those whose last update has failed.
+    for (const group of followed.values()) group.forEach(updateIfBehind)
   }
   async function checkAll(startTime: number): Promise<void> {
     try {
-      const heads = await follower.read()
+      const heads = await reader.read()
       readAt = startTime
       notify(heads)
       report('completed', startTime)
@@ -62,7 +92,7 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     })
   }
   async function checkRequested(): Promise<void> {
-    const ids = [...requested].filter((id) => watchers.has(id))
+    const ids = [...requested].filter((id) => followed.has(id))
     requested.clear()
     if (ids.length === 0) return
     // Requests that read the store report its faults.
@@ -71,32 +101,37 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     notify(new Map([...heads].filter(([id]) => ids.includes(id))))
     // The other read may have returned newer heads by now, so it reads these heads again, and what it
     // returns next is the newest.
-    for (const id of ids) if (watchers.has(id)) follower.follow(id)
+    for (const id of ids) if (followed.has(id)) reader.follow(id)
   }
-  follower.follow(systemLedgerId)
+  reader.follow(systemLedgerId)
   const timer = setInterval(tick, intervalMs).unref()
   tick()
 
   return {
     /**
-     * Calls the watcher with the head of the ledger within `intervalMs`, and again within `intervalMs`
-     * of each change. Returns a function that stops it.
+     * Keeps the follower up to date with the ledger: learns of each change within `intervalMs`, and
+     * repeats at that interval what has failed or was not enough.
      */
-    watch(ledgerId: string, watcher: Watcher): () => void {
-      const group = watchers.get(ledgerId) ?? new Set()
-      watchers.set(ledgerId, group.add(watcher))
-      // Also if it is watched already: the new watcher has to get its head.
-      follower.follow(ledgerId)
-      return () => {
-        group.delete(watcher)
-        if (group.size > 0 || watchers.get(ledgerId) !== group) return
-        watchers.delete(ledgerId)
-        if (ledgerId !== systemLedgerId) follower.unfollow(ledgerId)
+    follow(ledgerId: string, follower: Follower) {
+      const group = followed.get(ledgerId) ?? new Set()
+      const following: Following = { follower, isUpdating: false }
+      followed.set(ledgerId, group.add(following))
+      // Also if it is followed already: the new follower has to get its head.
+      reader.follow(ledgerId)
+      return {
+        /** Updates it now, whatever its head is, unless an update is running. */
+        update: () => update(following),
+        stop() {
+          group.delete(following)
+          if (group.size > 0 || followed.get(ledgerId) !== group) return
+          followed.delete(ledgerId)
+          if (ledgerId !== systemLedgerId) reader.unfollow(ledgerId)
+        },
       }
     },
     /** Reads the head of a ledger that this process has changed, without waiting for the interval. */
     checkNow(ledgerId: string): void {
-      if (!watchers.has(ledgerId)) return
+      if (!followed.has(ledgerId)) return
       if (requested.size === 0) setImmediate(() => void checkRequested())
       requested.add(ledgerId)
     },
@@ -105,7 +140,7 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
     /** Milliseconds since the last completed read began, or since the start. */
     ageMs: () => clock.monotonic() - readAt,
     close() {
-      watchers.clear()
+      followed.clear()
       clearInterval(timer)
     },
   }

@@ -1,8 +1,9 @@
 import type { Clock } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
-import type { LedgerEvent } from './chain.ts'
+import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import { isAt, type LedgerPosition, ledgerStart, positionOf } from './position.ts'
+import type { RevisionWatch } from './revision-watch.ts'
 
 const heartbeatMs = 15_000
 
@@ -38,36 +39,37 @@ export type EventStream = ReturnType<typeof createEventStream>
 
 interface StreamSource {
   clock: Clock
+  watch: RevisionWatch
+  ledgerId: string
   sink: EventSink
   after: LedgerPosition
   /** Whether the ledger ends with `project.deleted`. */
   endsWithProject: boolean
   isProjectDeleted(): Promise<boolean>
   read(after: LedgerPosition): Promise<LedgerEvent[] | 'history_changed'>
-  watch(watcher: (head: LedgerHead) => void): () => void
   onEnd(): void
 }
 
 interface StreamState {
   isOpen: boolean
   end(how: 'complete' | 'cut', error?: unknown): void
-  /** Ends the stream, but not while the database is unavailable: the next check retries. */
+  /** Ends the stream, but not while the database is unavailable: the watch repeats the update. */
   fail(error: unknown): void
 }
 
 /**
- * Streams a ledger to one reader. A page is sent once the reader has read the previous one; a
- * reader that takes longer than 10 seconds is disconnected and can resume after its last event.
+ * Streams the existing events of a ledger to one reader, and then new ones as they come. A page is
+ * sent once the reader has read the previous one; a reader that takes longer than 10 seconds is
+ * disconnected and can resume after its last event.
  */
 export function createEventStream(source: StreamSource) {
-  const { clock, sink } = source
-  let unwatch: (() => void) | undefined
+  const { clock, watch, ledgerId, sink } = source
   const state: StreamState = {
     isOpen: true,
     end(how, error) {
       if (!state.isOpen) return
       state.isOpen = false
-      unwatch?.()
+      for (const { stop } of [following, rights]) stop()
       source.onEnd()
       sink.end(how, error)
     },
@@ -77,59 +79,41 @@ export function createEventStream(source: StreamSource) {
   }
   const access = createAccessCheck(sink, clock, state)
   const delivery = createDelivery(source, state)
+  // The system ledger records changes to API keys.
+  const rights = watch.follow(systemLedgerId, access)
+  const following = watch.follow(ledgerId, delivery)
+  following.update()
 
   return {
-    /** Call it at intervals: ends the stream if it must end, and repeats what has failed. */
+    /** Call it at intervals: ends the stream if it must end. */
     check() {
       if (delivery.isTooSlow() || access.isExpired()) state.end('cut')
-      if (!state.isOpen) return
-      access.checkIfNeeded()
-      delivery.heartbeatIfDue()
-      delivery.deliverIfNew()
-    },
-    /** Sends the existing events, and then new ones as they come. */
-    start() {
-      unwatch = source.watch(delivery.onHead)
-      access.recheck()
-      void delivery.deliver()
+      else delivery.heartbeatIfDue()
     },
     /** Continues after `send` returned false: the sink has room again. */
-    resume: delivery.resume,
-    /** Checks the permission again, because an API key has changed. */
-    recheckAccess: access.recheck,
+    resume() {
+      if (delivery.unblock()) following.update()
+    },
     close: () => state.end(delivery.isBlocked() ? 'cut' : 'complete'),
   }
 }
 
-/** Checks the reader's permission, one check at a time; a failed one is repeated when needed. */
+/** Checks the reader's permission whenever the system ledger has a new event. */
 function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
-  let isChecked = false
-  let isChecking = false
+  let checkedAt: string | undefined
   let expiresAt = Number.POSITIVE_INFINITY
-
-  async function check(): Promise<void> {
-    if (isChecking) return
-    isChecking = true
-    isChecked = true
-    try {
-      const permission = await sink.permission()
-      if (permission === 'refused') return state.end('cut')
-      expiresAt = permission.until === undefined ? Infinity : Date.parse(permission.until)
-    } catch (error) {
-      isChecked = false
-      state.fail(error)
-    } finally {
-      isChecking = false
-    }
-  }
   return {
     isExpired: () => clock.now() >= expiresAt,
-    checkIfNeeded(): void {
-      if (!isChecked) void check()
-    },
-    recheck(): void {
-      isChecked = false
-      void check()
+    isCurrent: ({ hash }: LedgerHead) => hash === checkedAt,
+    async update(head: LedgerHead | undefined): Promise<void> {
+      try {
+        const permission = await sink.permission()
+        if (permission === 'refused') return state.end('cut')
+        expiresAt = permission.until === undefined ? Infinity : Date.parse(permission.until)
+        checkedAt = head?.hash
+      } catch (error) {
+        state.fail(error)
+      }
     },
   }
 }
@@ -141,9 +125,6 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
 function createDelivery(source: StreamSource, state: StreamState) {
   const { clock, sink } = source
   let last = source.after
-  /** The head of the ledger, once it is known. */
-  let head: LedgerHead | undefined
-  let isReading = false
   let sentAt = clock.monotonic()
   let blockedSince: number | undefined
   /** From then on, the deletion of the project arrives as an event. */
@@ -162,9 +143,7 @@ function createDelivery(source: StreamSource, state: StreamState) {
       state.end('complete')
     }
   }
-  async function deliver(): Promise<void> {
-    if (isReading) return
-    isReading = true
+  async function update(): Promise<void> {
     try {
       let hasMore = true
       while (hasMore && state.isOpen && blockedSince === undefined) {
@@ -183,21 +162,11 @@ function createDelivery(source: StreamSource, state: StreamState) {
       }
     } catch (error) {
       state.fail(error)
-    } finally {
-      isReading = false
     }
   }
-  function deliverIfNew(): void {
-    if (head === undefined) return
-    if (!isAt(last, head) || !projectExisted) void deliver()
-  }
   return {
-    deliver,
-    deliverIfNew,
-    onHead(current: LedgerHead): void {
-      head = current
-      deliverIfNew()
-    },
+    isCurrent: (head: LedgerHead) => isAt(last, head) && projectExisted,
+    update,
     isBlocked: () => blockedSince !== undefined,
     isTooSlow: () => blockedSince !== undefined && clock.monotonic() - blockedSince >= maxBlockedMs,
     heartbeatIfDue(): void {
@@ -206,10 +175,11 @@ function createDelivery(source: StreamSource, state: StreamState) {
       sentAt = now
       sink.heartbeat()
     },
-    resume(): void {
-      if (blockedSince === undefined) return
+    /** Whether it was blocked. */
+    unblock(): boolean {
+      const wasBlocked = blockedSince !== undefined
       blockedSince = undefined
-      void deliver()
+      return wasBlocked
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Clock, ProjectRef } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
 import type { RevisionWatch } from '../ledger/revision-watch.ts'
 import { isStorageUnavailable, storageUnavailable } from '../storage-faults.ts'
-import { always, includes } from '../validity.ts'
+import { includes } from '../validity.ts'
 import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
 import type { ReadPublished } from './read-published.ts'
 
@@ -49,10 +49,7 @@ interface Group {
   projectId: string
   requests: Set<HeldRequest>
   latest: PublishedProject
-  /** The hash of the head that the watch has reported; `latest` may be behind it. */
-  head: string | undefined
-  isRefreshing: boolean
-  unwatch(): void
+  following: ReturnType<RevisionWatch['follow']>
 }
 
 interface LiveKeySetServices {
@@ -71,27 +68,23 @@ export function createLiveKeySets(
   places: Places,
 ) {
   const groups = new Map<string, Group>()
-  /** Groups that may have to be refreshed: most are not. */
-  const unsettled = new Set<Group>()
-  /** By the second of their deadline. */
-  const expiring = new Map<number, Set<HeldRequest>>()
   let isClosed = false
 
+  function* allRequests(): Generator<HeldRequest> {
+    for (const { requests } of groups.values()) yield* requests
+  }
   function remove(request: HeldRequest): boolean {
-    const { group, deadline } = request
+    const { group } = request
     if (!group.requests.delete(request)) return false
     request.release()
-    const second = secondOf(deadline)
-    expiring.get(second)?.delete(request)
-    if (expiring.get(second)?.size === 0) expiring.delete(second)
     if (group.requests.size === 0) {
-      group.unwatch()
+      group.following.stop()
       groups.delete(group.projectId)
     }
     return true
   }
   async function resolveDue(
-    requests: ReadonlySet<HeldRequest>,
+    requests: Iterable<HeldRequest>,
     isDue: (request: HeldRequest) => boolean,
   ): Promise<void> {
     let resolved = 0
@@ -103,8 +96,6 @@ export function createLiveKeySets(
     }
   }
   async function refresh(group: Group): Promise<void> {
-    if (group.isRefreshing) return
-    group.isRefreshing = true
     try {
       publisher.invalidate(group.projectId)
       group.latest = await publisher.published(group.projectId)
@@ -115,32 +106,16 @@ export function createLiveKeySets(
       })
     } catch (error) {
       // Keep holding requests while the store is unavailable.
-      if (isStorageUnavailable(error)) return
-      await resolveDue(group.requests, () => true)
-    } finally {
-      group.isRefreshing = false
-      unsettled.add(group)
-    }
-  }
-  function rejectUnconfirmed(group: Group): void {
-    for (const request of group.requests) {
-      if (request.freshOnly && remove(request)) request.resolve(Promise.reject(onlyStale()))
+      if (!isStorageUnavailable(error)) await resolveDue(group.requests, () => true)
     }
   }
   function check(): void {
-    const [time, now] = [clock.monotonic(), clock.now()]
-    for (const group of unsettled) {
-      const { requests, latest, head } = group
-      const isCurrent = headOf(latest) === head
-      if (requests.size === 0 || (isCurrent && latest.span === always)) unsettled.delete(group)
-      // Also if an earlier attempt has failed.
-      else if (!isCurrent || !includes(latest.span, now)) void refresh(group)
+    const time = clock.monotonic()
+    const isUnconfirmed = watch.ageMs() > unconfirmedAfterMs
+    for (const request of isUnconfirmed ? allRequests() : []) {
+      if (request.freshOnly && remove(request)) request.resolve(Promise.reject(onlyStale()))
     }
-    if (watch.ageMs() > unconfirmedAfterMs) groups.values().forEach(rejectUnconfirmed)
-    for (const [second, requests] of expiring) {
-      if (second > secondOf(time)) continue
-      void resolveDue(requests, ({ deadline }) => deadline <= time)
-    }
+    void resolveDue(allRequests(), ({ deadline }) => deadline <= time)
   }
   function openGroup(latest: PublishedProject): Group {
     const { projectId } = latest
@@ -148,16 +123,13 @@ export function createLiveKeySets(
       projectId,
       requests: new Set(),
       latest,
-      head: headOf(latest),
-      isRefreshing: false,
-      unwatch: watch.watch(projectId, ({ hash }) => {
-        group.head = hash
-        unsettled.add(group)
-        if (hash !== headOf(group.latest)) void refresh(group)
+      following: watch.follow(projectId, {
+        isCurrent: ({ hash }) =>
+          headOf(group.latest) === hash && includes(group.latest.span, clock.now()),
+        update: () => refresh(group),
       }),
     }
     groups.set(projectId, group)
-    unsettled.add(group)
     return group
   }
 
@@ -176,10 +148,8 @@ export function createLiveKeySets(
       const deadline = clock.monotonic() + waitMs
       const request = { ...waiting, group, deadline, resolve, release }
       group.requests.add(request)
-      const second = secondOf(deadline)
-      expiring.set(second, (expiring.get(second) ?? new Set()).add(request))
       // Either this request or the group has outdated documents.
-      if (differ(group.latest, latest)) void refresh(group)
+      if (differ(group.latest, latest)) group.following.update()
       return {
         /**
          * Settles as a plain GET would: once its key set differs from the client's, or its name leads
@@ -196,13 +166,10 @@ export function createLiveKeySets(
     /** Resolves all held requests and accepts no more. */
     close() {
       isClosed = true
-      for (const group of groups.values()) void resolveDue(group.requests, () => true)
+      void resolveDue(allRequests(), () => true)
     },
   }
 }
-
-/** The second of a monotonic time in milliseconds. */
-const secondOf = (time: number) => Math.floor(time / 1_000)
 
 /** The hash, because a fail-over that loses changes reuses their revisions. */
 const headOf = ({ validity }: PublishedProject) => validity.heads[0]?.hash
