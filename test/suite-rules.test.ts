@@ -84,7 +84,6 @@ const known: Record<string, number> = {
   'test/http/keys/shared-intake.test.ts': 1,
   'test/http/publishing/held-by-name.test.ts': 1,
   'test/http/server/database-log.test.ts': 2,
-  'test/http/server/stalled-readers.test.ts': 3,
 }
 
 const files = globSync('test/**/*.test.ts', {

@@ -22,7 +22,6 @@ import { addOverload } from './hooks/overload.ts'
 import { addRateLimits, createFailureLimit } from './hooks/rate-limits.ts'
 import { addRequestRecords } from './hooks/request-records.ts'
 import { addPageHeaders } from './hooks/security-headers.ts'
-import { disconnectStalledReaders } from './hooks/stalled-readers.ts'
 import { addDocs, descriptionRoute } from './openapi/docs.ts'
 import type { HttpOptions } from './options.ts'
 import { addQueryDefault } from './request/query.ts'
@@ -87,7 +86,6 @@ export async function buildApp(
     done()
   })
   app.addHook('preClose', async () => live.close())
-  disconnectStalledReaders(app, context.clock)
   addRequestRecords(app)
   addRequestLog(app)
   app.decorate('countedLog', createCountedLog(app))

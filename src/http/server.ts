@@ -29,6 +29,9 @@ const serverOptions: ServerOptions = {
   joinDuplicateHeaders: true,
 }
 
+/** How long a client may accept nothing of what is ready for it; longer than `headersTimeout`. */
+const maxStalledMs = 30_000
+
 export function createServer(options: HttpOptions, newRequestId: () => string): FastifyInstance {
   const connections = createConnections()
   /** Puts checks of the protocol and the response cache in front of Fastify's routes. */
@@ -38,7 +41,6 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
       routes(request, response)
     }
     const serve = (request: IncomingMessage, response: ServerResponse) => {
-      if (connections.isFlooded(request.socket)) return request.socket.destroy()
       const fault = protocolFault(request)
       if (fault !== undefined) {
         connections.track(request, response)
@@ -49,6 +51,11 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
       app.responseCache.serve(request, response, route)
     }
     const server = http.createServer(serverOptions, serve)
+    // Without a timeout, Node would wait forever for clients that do not read their responses. What the
+    // system takes of a response is activity, so a slow reader is not disconnected.
+    server.setTimeout(maxStalledMs, (socket) => {
+      if (!connections.isAwaiting(socket)) socket.destroy()
+    })
     // Node would ask for the body at once; `addJsonBodies` asks for it after the request is admitted.
     server.on('checkContinue', serve)
     // Node would respond to an unknown Expect with a bare 417 (optional: RFC 9110 section 10.1.1).

@@ -3,12 +3,6 @@ import type { Socket } from 'node:net'
 
 export type Connections = ReturnType<typeof createConnections>
 
-/**
- * Requests of one connection that may wait for their responses. Node reads up to 64 KB ahead, which
- * are a thousand requests, and their responses stay in memory until the client reads the first.
- */
-const maxPipelined = 32
-
 export function createConnections() {
   const tracked = new WeakMap<Socket, Set<ServerResponse>>()
   const waiting = new WeakSet<Socket>()
@@ -26,8 +20,9 @@ export function createConnections() {
       else responses.add(response)
       response.once('close', untrack)
     },
-    /** Whether the client sends ahead more requests than are answered on one connection. */
-    isFlooded: (socket: Socket) => (tracked.get(socket)?.size ?? 0) >= maxPipelined,
+    /** Whether the client awaits a response and has accepted everything that was sent so far. */
+    isAwaiting: (socket: Socket) =>
+      socket.writableLength === 0 && (tracked.get(socket)?.size ?? 0) > 0,
     /**
      * The responses that the client will still receive, in order: those being sent, and those to
      * completely received requests.

@@ -210,15 +210,6 @@ describe('invalid bytes after a request', () => {
   })
 })
 
-test('a connection whose client sends ahead more than 32 requests is closed', async () => {
-  const { socket, received, closed } = await sent(hold().repeat(32))
-  expect(socket.destroyed).toBe(false)
-  socket.write(hold())
-  await closed
-  expect(received()).toBe('')
-  expect(await isHeld()).toBe(true)
-})
-
 test('a body of a thousand chunks of one byte closes its connection', async () => {
   const head = [`POST /v1/key-checks HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
   const form = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
