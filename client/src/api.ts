@@ -70,9 +70,8 @@ export type Client = {
   /** The normalized URL of the service; ends in `/v1`. */
   url: string
   /**
-   * Finds keys, projects, API keys and requests that the API key may see, by id, hash, label or name;
-   * up to `limit` (1 to 50, by default 20) of each. Send no private key, token or API key, which are
-   * rejected.
+   * Finds keys and projects that the API key may see, by id, hash, label or name; up to `limit` (1 to
+   * 50, by default 20) of each. Send no private key, token or API key, which are rejected.
    */
   search(text: string, options?: CallOptions & { limit?: number }): Promise<Search>
   /** What needs attention before it breaks, the most urgent first. */

@@ -664,7 +664,7 @@ export type HistoryEvent = {
   projectId?: string
 }
 
-/** What was found: keys, projects, API keys and events. */
+/** The keys and projects that were found. */
 export type Search = {
   results: (
     | {
@@ -672,16 +672,13 @@ export type Search = {
         /** The member that the text was found in. */
         matched: 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'label'
         projectId: string
-        /** Absent if the project was deleted after the key. */
+        /** Absent if the project contradicts its ledger. */
         projectName?: string
         kid: string
         publishedKid?: string
         label: string
-        /** Absent for a deleted key. */
-        algorithm?: string
+        algorithm: string
         active: boolean
-        /** When the key was deleted; absent if it exists. */
-        deleteTime?: string
       }
     | {
         type: 'project'
@@ -690,35 +687,8 @@ export type Search = {
         id: string
         name: string
       }
-    | {
-        type: 'apiKey'
-        /** The member that the text was found in. */
-        matched: 'id' | 'prefix' | 'name'
-        id: string
-        name: string
-        prefix: string
-        active: boolean
-        projectId?: string
-      }
-    | {
-        type: 'event'
-        /** The member that the text was found in. */
-        matched: 'requestId'
-        /** Absent for the ledger of the registry. */
-        projectId?: string
-        revision: number
-        eventType: string
-        time: string
-        subject: {
-          type: string
-          id: string
-        }
-        /** Of the subject, as it was then. */
-        label?: string
-        requestId: string
-      }
   )[]
-  /** Whether there are more results of some type than were asked for, or may be, as more ids begin with `q` than are looked through. */
+  /** Whether there are more keys or projects than were asked for, or may be, as more ids begin with `q` than are looked through. */
   hasMore: boolean
 }
 

@@ -20,12 +20,10 @@ beforeAll(async () => {
 afterAll(() => shell.close())
 
 describe('pubring search', () => {
-  test('shows what it finds, and that a key was deleted', async () => {
+  test('shows what it finds', async () => {
     const found = await shell.pubring(['search', 'orders, a'])
     expect(found.stdout).toBe(`key\t${kid}\tOrders, autumn\tpayments\tinactive\tlabel\n`)
-    const { stdout } = await shell.pubring(['search', deleted])
-    expect(stdout).toMatch(new RegExp(`^key\t${deleted}\told\tpayments\tdeleted 20.*Z\tkid\n$`))
-    const { code, stderr } = await shell.pubring(['search', 'nothing'])
+    const { code, stderr } = await shell.pubring(['search', deleted])
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: 'Nothing was found that the API key may see.\n',

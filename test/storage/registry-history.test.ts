@@ -1,6 +1,7 @@
 import type { RootOperationNode } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
+import { type LedgerEvent, systemLedgerId } from '../../src/core/ledger/chain.ts'
 import type { EventPlace, RegistryFilter } from '../../src/core/ledger/history.ts'
 import { openReads } from '../../src/storage/open.ts'
 import { createRegistryHistoryReads } from '../../src/storage/reads/registry-history.ts'
@@ -64,12 +65,29 @@ async function allOf(filter: RegistryFilter, limit = 200) {
 
 test('all events come newest first, each once, over ledgers and pages', async () => {
   const { events } = await allOf({})
+  expect(events.length).toBeGreaterThan(2_500)
+  expectNewestFirst(events)
+})
+
+test.each([1, 2, 200])('so do those of a subject of two ledgers, %i in a page', async (limit) => {
+  const { events } = await allOf({ subject: otherId }, limit)
+  expect(events.map(({ ledgerId }) => ledgerId)).toEqual([
+    ...[otherId, systemLedgerId, otherId, systemLedgerId, otherId, systemLedgerId],
+  ])
+  expectNewestFirst(events)
+})
+
+test('those of one project come in the order of its ledger', async () => {
+  const { events } = await allOf({ projectId: otherId }, 1)
+  expect(events.map(({ revision }) => revision)).toEqual([3, 2, 1])
+})
+
+function expectNewestFirst(events: readonly LedgerEvent[]) {
   const places = events.map(({ ledgerId, revision }) => `${ledgerId} ${revision}`)
   expect(new Set(places).size).toBe(places.length)
-  expect(places.length).toBeGreaterThan(2_500)
   const times = events.map(({ time }) => time)
   expect(times).toEqual(times.toSorted().reverse())
-})
+}
 
 test.each<[string, () => RegistryFilter, number]>([
   ['a person', () => ({ person: 'ada' }), 4],
@@ -102,7 +120,7 @@ const indexed: [RegistryFilter, string][] = [
   [{ person: 'ada', from: day(1) }, 'event_by_person'],
   [{ types: ['key.created'], to: day(4) }, 'event_by_type'],
   [{ requestId, types: ['key.created'] }, 'event_by_request'],
-  [{ subject: newId(), from: day(1) }, 'event_subject'],
+  [{ subject: newId(), from: day(1) }, 'event_by_subject'],
   [{ projectId: newId(), types: ['key.created'] }, 'event'],
 ]
 test.each(indexed)(

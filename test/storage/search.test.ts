@@ -42,11 +42,6 @@ beforeAll(async () => {
       dryRun: false,
     })
   }
-  for (const kid of [`published-29-1`, `published-29-2`]) {
-    const patch = { active: false }
-    await store.commit({ type: 'key.update', origin: origin(), projectId, kid, patch, limits })
-    await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
-  }
   for (const table of ['jwt_key', 'event', 'published_kid', 'project', 'ledger']) {
     await database.execute(`analyze ${table}`)
   }
@@ -65,13 +60,8 @@ const queries: [string, (reads: SearchReads) => Promise<unknown>][] = [
   ['keys by the beginning of a kid', (reads) => reads.keys(createNeedle(uuid.slice(0, 8)), 20)],
   ['more kids', (reads) => reads.hasMoreKids(createNeedle(key.id.slice(0, 8)))],
   ['keys by label and published kid', (reads) => reads.keys(createNeedle('key 7-'), 20)],
-  ['deleted keys', (reads) => reads.deletedKeys(createNeedle(uuid), undefined, 20)],
-  ['its deleted keys', (reads) => reads.deletedKeys(createNeedle(uuid), projectId, 20)],
-  ['by published kid', (reads) => reads.deletedKeys(createNeedle('published-29-1'), projectId, 20)],
   ['projects', (reads) => reads.projects(createNeedle(uuid), 20)],
   ['projects by id', (reads) => reads.projectsById([uuid])],
-  ['events', (reads) => reads.events(uuid, 'all', 20)],
-  ['events of a project', (reads) => reads.events(uuid, [projectId], 20)],
 ]
 
 test.each(queries)('no statement that finds %s reads a whole table', async (_name, find) => {

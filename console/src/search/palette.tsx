@@ -20,7 +20,7 @@ const resultsOfKind = 10
 /** Shorter texts match too much. */
 const minLength = 2
 
-/** Finds keys, projects, API keys and requests, and goes to them. Works with the keyboard alone. */
+/** Finds keys and projects, and goes to them. Works with the keyboard alone. */
 export function SearchPalette(props: {
   text: string
   onText(text: string): void
@@ -64,8 +64,8 @@ export function SearchPalette(props: {
       classNames={{ body: 'palette' }}
     >
       <TextField
-        aria-label="Search keys, projects, API keys and requests"
-        placeholder="A kid, label, hash, project or request id"
+        aria-label="Search keys and projects"
+        placeholder="A kid, label, hash or project"
         leftSection={<IconSearch size={18} aria-hidden />}
         rightSection={search.pending && <Loader size="xs" />}
         value={text}
@@ -174,8 +174,8 @@ function Status(props: Found & { query: string; entered: string; found: number }
         )}
         {isIdle && entered.trim() === '' && (
           <>
-            By kid, thumbprint, SHA-256 of the SPKI, label, project, API key or request id, also of
-            deleted keys. Or paste a log line or a token: only its kid is sent.
+            By kid, thumbprint, SHA-256 of the SPKI, label or project. Or paste a log line or a
+            token: only its kid is sent.
           </>
         )}
       </Text>

@@ -13,40 +13,27 @@ export async function search(session: Session, text: string): Promise<void> {
       terminal,
       [
         { heading: 'TYPE', value: ({ type }) => type },
-        { heading: 'ID', value: idOf },
-        { heading: 'NAME', value: nameOf, cut: true },
-        { heading: 'PROJECT', value: projectOf, cut: true },
-        { heading: 'STATE', value: stateOf },
+        { heading: 'ID', value: ({ id }) => id },
+        { heading: 'NAME', value: ({ name }) => name, cut: true },
+        { heading: 'PROJECT', value: ({ project }) => project, cut: true },
+        { heading: 'STATE', value: ({ state }) => state },
         { heading: 'MATCHED', value: ({ matched }) => matched },
       ],
-      found.results,
+      found.results.map(rowOf),
     ),
   )
   if (found.results.length === 0) notify('Nothing was found that the API key may see.')
   if (found.hasMore) notify('There are more results. Search for more of the text.')
 }
 
-function idOf(result: Result): string {
-  if (result.type === 'key') return result.kid
-  return result.type === 'event' ? result.subject.id : result.id
-}
-
-function nameOf(result: Result): string {
-  if (result.type === 'event') return `${result.eventType} ${result.label ?? ''}`.trim()
-  return result.type === 'key' ? result.label : result.name
-}
-
-function projectOf(result: Result): string {
-  if (result.type === 'project') return result.id
-  if (result.type === 'key') return result.projectName ?? result.projectId
-  return result.projectId ?? ''
-}
-
-function stateOf(result: Result): string {
-  if (result.type === 'project') return ''
-  if (result.type === 'event') return `revision ${result.revision}, ${result.time}`
-  if ('deleteTime' in result) return `deleted ${result.deleteTime}`
-  return result.active ? 'active' : 'inactive'
+function rowOf(result: Result) {
+  const { type, matched } = result
+  if (type === 'project') {
+    const { id, name } = result
+    return { type, matched, id, name, project: id, state: '' }
+  }
+  const { kid: id, label: name, projectId, projectName: project = projectId, active } = result
+  return { type, matched, id, name, project, state: active ? 'active' : 'inactive' }
 }
 
 /** Shows what needs attention, the most urgent first. */

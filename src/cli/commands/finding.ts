@@ -43,9 +43,9 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     )
     .option('-f, --follow', 'Show new events as they happen')
     .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))
-  addApiCommand(program, 'search', 'Find a key, project, API key or request in all projects', {
+  addApiCommand(program, 'search', 'Find keys and projects', {
     notes:
-      'Finds kids (8 characters suffice), published kids, thumbprints, hashes of public keys, the beginning of labels and names, and request ids. Deleted keys are found by their kid. In a pipe: type, id, name, project, state, matched, tab-separated.',
+      'Finds kids (8 characters suffice), published kids, thumbprints, hashes of public keys, and the beginning of labels and names. In a pipe: type, id, name, project, state, matched, tab-separated.',
     examples: ['pubring search 019ac8f2', 'pubring search "orders, spring"'],
   })
     .argument('<text>', 'An id, hash, label or name, or its beginning')

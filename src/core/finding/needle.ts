@@ -1,5 +1,5 @@
 import { foldName } from '../access/projects.ts'
-import type { ApiKeyRecord, KeyRecord } from '../records.ts'
+import type { KeyRecord } from '../records.ts'
 import type { Needle } from './reads.ts'
 
 /** Shorter beginnings of ids and hashes are not looked for: too many have them. */
@@ -32,35 +32,17 @@ function hyphenated(hex: string): string {
   return groups.filter((group) => group !== '').join('-')
 }
 
-export function matchKid(
-  { text, id, prefix }: Needle,
-  key: Pick<KeyRecord, 'id' | 'publishedKid'>,
-): 'kid' | 'publishedKid' | undefined {
-  if (begins(key.id, id)) return 'kid'
-  const { publishedKid } = key
-  return publishedKid === text || begins(publishedKid, prefix) ? 'publishedKid' : undefined
-}
-
 /** The member of the key that the text is, or is the beginning of; undefined if none. */
 export function matchKey(
-  needle: Needle,
+  { text, folded, id, hex, prefix }: Needle,
   key: KeyRecord,
 ): 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'label' | undefined {
-  const kid = matchKid(needle, key)
-  if (kid !== undefined) return kid
-  const { folded, hex, prefix } = needle
+  if (begins(key.id, id)) return 'kid'
+  const { publishedKid } = key
+  if (publishedKid === text || begins(publishedKid, prefix)) return 'publishedKid'
   if (begins(key.thumbprint, prefix)) return 'thumbprint'
   if (begins(key.spkiSha256, hex)) return 'spkiSha256'
   return begins(foldName(key.label), folded) ? 'label' : undefined
-}
-
-export function matchApiKey(
-  { text, folded, id }: Needle,
-  apiKey: Pick<ApiKeyRecord, 'id' | 'name' | 'prefix'>,
-): 'id' | 'prefix' | 'name' | undefined {
-  if (begins(apiKey.id, id)) return 'id'
-  if (apiKey.prefix === text) return 'prefix'
-  return begins(foldName(apiKey.name), folded) ? 'name' : undefined
 }
 
 export function matchProject(

@@ -26,7 +26,7 @@ export async function readQuery(context: RequestContext, query: string): Promise
   }
   if (containsToken(query)) throw invalid(`q is a token (JWT). ${kidAdvice(query)}`)
   if (containsApiKey(query)) {
-    throw invalid('q is an API key. Search for its first 12 characters, which are no secret.')
+    throw invalid('q is an API key, a secret. Send an id, a hash, a label or a name.')
   }
   const needle = createNeedle(query)
   if (needle.text === '') throw invalid('q is empty. Send an id, a hash, a label or a name.')

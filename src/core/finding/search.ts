@@ -1,13 +1,12 @@
 import type { Search } from '../../contract/finding/search.ts'
 import { roles } from '../../contract/roles.ts'
 import { present } from '../../runtime/present.ts'
-import { permits, projectsWith } from '../access/grants.ts'
+import { projectsWith } from '../access/grants.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { isActive } from '../expiry.ts'
-import { systemLedgerId } from '../ledger/chain.ts'
 import { now } from '../times.ts'
-import { matchApiKey, matchKey, matchKid, matchProject } from './needle.ts'
+import { matchKey, matchProject } from './needle.ts'
 import { readQuery } from './query.ts'
 import type { Needle } from './reads.ts'
 
@@ -15,11 +14,8 @@ type Result = Search['results'][number]
 
 /** What is searched, and how much of each type is wanted. */
 interface Scope extends Pick<Context, 'store'> {
-  /** The projects that the caller may see, and those whose API keys. */
+  /** The projects that the caller may see. */
   visible: 'all' | string[]
-  administered: 'all' | string[]
-  /** Whether the caller may read the ledgers of the registry and of deleted projects. */
-  readsEveryLedger: boolean
   limit: number
   time: string
 }
@@ -34,17 +30,13 @@ export async function search(
   limit: number,
 ): Promise<Search> {
   const needle = await readQuery(context, query)
-  const { grants } = context.principal
   const scope: Scope = {
     store: context.store,
-    visible: projectsWith(grants, roles[0]),
-    administered: projectsWith(grants, 'admin'),
-    readsEveryLedger: permits(grants, { role: 'admin', unbound: true }),
+    visible: projectsWith(context.principal.grants, roles[0]),
     limit: limit + 1,
     time: now(context.clock),
   }
-  const finders = [findKeys, findDeletedKeys, findProjects, findApiKeys, findEvents]
-  const found = await Promise.all(finders.map((find) => find(scope, needle)))
+  const found = await Promise.all([findKeys(scope, needle), findProjects(scope, needle)])
   const isCut = scope.visible === 'all' && (await context.store.search.hasMoreKids(needle))
   return {
     results: found.flatMap((results) => results.slice(0, limit)),
@@ -78,24 +70,6 @@ async function keysOf(store: Scope['store'], visible: string[]) {
   return keySets.flatMap((keySet) => keySet?.keys ?? [])
 }
 
-async function findDeletedKeys(scope: Scope, needle: Needle): Promise<Result[]> {
-  const { store, visible, readsEveryLedger, limit } = scope
-  const projects = visible === 'all' ? [undefined] : visible
-  const read = (id: string | undefined) => store.search.deletedKeys(needle, id, limit)
-  const candidates = (await Promise.all(projects.map(read))).flat()
-  const found = matching(candidates, (key) => matchKid(needle, key), limit)
-  const names = await projectNames(scope, found)
-  return found
-    .filter(({ projectId }) => readsEveryLedger || names.has(projectId))
-    .map(({ id: kid, ...key }) => ({
-      type: 'key',
-      ...key,
-      kid,
-      ...names.get(key.projectId),
-      active: false,
-    }))
-}
-
 async function findProjects(scope: Scope, needle: Needle): Promise<Result[]> {
   const { store, visible, limit } = scope
   const candidates =
@@ -104,49 +78,6 @@ async function findProjects(scope: Scope, needle: Needle): Promise<Result[]> {
       : await store.search.projectsById(visible)
   const found = matching(candidates, (project) => matchProject(needle, project), limit)
   return found.map(({ id, name, matched }) => ({ type: 'project', matched, id, name }))
-}
-
-async function findApiKeys(scope: Scope, needle: Needle): Promise<Result[]> {
-  const { store, administered, limit, time } = scope
-  if (administered.length === 0) return []
-  const candidates =
-    administered === 'all'
-      ? await store.search.apiKeys(needle, limit)
-      : await store.listApiKeys(administered)
-  const found = matching(candidates, (apiKey) => matchApiKey(needle, apiKey), limit)
-  return found.map(({ matched, id, name, prefix, projectId, ...apiKey }) => ({
-    type: 'apiKey',
-    matched,
-    id,
-    name,
-    prefix,
-    ...present({ projectId }),
-    active: isActive(apiKey, time),
-  }))
-}
-
-/** By the id of the request; other parts of an event are found as keys, or by filters of a ledger. */
-async function findEvents(scope: Scope, { id }: Needle): Promise<Result[]> {
-  const { store, visible, readsEveryLedger, limit } = scope
-  if (id?.length !== 36) return []
-  const found = await store.search.events(id, visible, limit)
-  const names = await projectNames(
-    scope,
-    found.map(({ ledgerId: projectId }) => ({ projectId })),
-  )
-  return found
-    .filter(({ ledgerId }) => readsEveryLedger || names.has(ledgerId))
-    .map(({ ledgerId, revision, type, time, subject, label, requestId }) => ({
-      type: 'event',
-      matched: 'requestId',
-      ...(ledgerId === systemLedgerId ? {} : { projectId: ledgerId }),
-      revision,
-      eventType: type,
-      time,
-      subject,
-      ...present({ label }),
-      requestId,
-    }))
 }
 
 /** The first `limit` candidates that match, each once, with the member that does. */

@@ -25,39 +25,33 @@ const indexes: Record<string, BuildIndex> = {
   used_token_expiry: (index) => index.on('used_token').column('expire_time'),
   log_entry_ledger: (index) => index.on('log_entry').columns(['ledger_id', 'position']),
 
-  // A text is found in all projects by these. What a registration pays for each was measured: labels
-  // and hashes cost it an entry in a random place, request ids one at the end, and deletions none.
-  // Keys of self-rotations alone have an entry.
+  /** Holds only keys that another key introduced. */
   jwt_key_introduced: (index) =>
     index
       .on('jwt_key')
       .columns(['project_id', 'introduced_by'])
       .where(sql.ref('introduced_by'), 'is not', null),
+
+  // The search finds a text in all projects by these. They cost a registration an entry in a random
+  // place each.
   jwt_key_by_thumbprint: (index) => index.on('jwt_key').column('thumbprint'),
   jwt_key_by_spki: (index) => index.on('jwt_key').column('spki_sha256'),
   jwt_key_by_label: (index) => index.on('jwt_key').expression(sql`lower(label)`),
   published_kid_by_kid: (index) => index.on('published_kid').columns(['kid', 'project_id']),
+
+  // The history of all ledgers reads these, newest first. Each event has an entry near their ends; in
+  // the last one only if a person caused it.
   event_by_request: (index) =>
     index.on('event').columns(['request_id', 'time', 'project_id', 'revision']),
-  // The history of all ledgers reads these, newest first. The last one holds only events by people.
   event_by_time: (index) => index.on('event').columns(['time', 'project_id', 'revision']),
   event_by_type: (index) => index.on('event').columns(['type', 'time', 'project_id', 'revision']),
+  event_by_subject: (index) =>
+    index.on('event').columns(['subject_id', 'time', 'project_id', 'revision']),
   event_by_person: (index) =>
     index
       .on('event')
       .columns(['person', 'time', 'project_id', 'revision'])
       .where(sql.ref('person'), 'is not', null),
-  event_of_deleted_key: (index) =>
-    index.on('event').column('subject_id').where(sql.ref('type'), '=', 'key.deleted'),
-  event_of_deleted_key_in_project: (index) =>
-    index
-      .on('event')
-      .columns(['project_id', 'subject_id'])
-      .where(sql.ref('type'), '=', 'key.deleted'),
-  api_key_by_name: (index) =>
-    index.on('api_key').expression(sql`lower(name)`).where(sql.ref('rule_id'), 'is', null),
-  api_key_by_prefix: (index) =>
-    index.on('api_key').column('prefix').where(sql.ref('rule_id'), 'is', null),
 }
 
 /** Creates all tables and indexes, and the head of the system's ledger. */

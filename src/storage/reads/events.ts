@@ -59,21 +59,6 @@ async function readHistory(db: Db, ledgerId: string, page: HistoryPage): Promise
   return end === undefined ? { events } : { events, examinedTo: end.revision }
 }
 
-/** The events of one request, in the ledgers of these projects or in all. */
-export async function readEventsOfRequest(
-  db: Db,
-  {
-    requestId,
-    projects,
-    limit,
-  }: { requestId: string; projects: 'all' | readonly string[]; limit: number },
-): Promise<LedgerEvent[]> {
-  const all = db.selectFrom('event').where('event.request_id', '=', requestId)
-  const visible = projects === 'all' ? all : all.where('event.project_id', 'in', projects)
-  const page = visible.orderBy('event.project_id').orderBy('event.revision').limit(limit)
-  return toEvents(db, await labelled(page).execute())
-}
-
 /** The events at these places, in this order. */
 export async function readEventsAt(
   db: Db,

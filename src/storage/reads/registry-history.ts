@@ -23,15 +23,12 @@ export function createRegistryHistoryReads(db: Db) {
   return { registryHistory: (page) => readRegistryHistory(db, page) } satisfies Partial<StoreReads>
 }
 
-/**
- * Newest first. The events of one subject, or of one project, come ledger by ledger in the order of
- * their revisions, by indexes that exist anyway.
- */
+/** Newest first; the events of one project come in the order of its ledger, which has a key for it. */
 async function readRegistryHistory(
   db: Db,
   { filter, before, limit }: RegistryPage,
 ): Promise<RegistryResult> {
-  const compare = isByLedger(filter) ? compareByLedger : compareByTime
+  const compare = isByRevision(filter) ? compareRevisions : comparePlaces
   const size = isExact(filter) ? limit + 1 : maxExamined
   const types = isByType(filter) ? (filter.types ?? []) : [undefined]
   const lists = await Promise.all(
@@ -52,27 +49,34 @@ async function readRegistryHistory(
   return place === undefined ? { events } : { events, next: place }
 }
 
-/** Whether the filter is looked up by an index whose order is that of ledgers and revisions. */
-const isByLedger = ({ requestId, subject, person, projectId }: RegistryFilter): boolean =>
-  requestId === undefined &&
-  (subject !== undefined || (person === undefined && projectId !== undefined))
+/** Whether no filter has an index of its own: events are looked up by their ledger, type or time. */
+const isGeneral = ({ requestId, subject, person }: RegistryFilter): boolean =>
+  [requestId, subject, person].every((one) => one === undefined)
 
-const isByType = ({ requestId, subject, person, projectId, types }: RegistryFilter): boolean =>
-  types !== undefined && [requestId, subject, person, projectId].every((one) => one === undefined)
+/** Whether the events are looked up by the primary key, in the order of a ledger. */
+const isByRevision = (filter: RegistryFilter): boolean =>
+  isGeneral(filter) && filter.projectId !== undefined
+
+const isByType = (filter: RegistryFilter): boolean =>
+  isGeneral(filter) && filter.projectId === undefined && filter.types !== undefined
 
 /** Whether all events that the index finds match. */
 function isExact(filter: RegistryFilter): boolean {
   const { from, to, ...others } = filter
   const given = Object.values(others).filter((value) => value !== undefined)
-  return given.length <= 1 && !(isByLedger(filter) && (from ?? to) !== undefined)
+  return given.length <= 1 && !(isByRevision(filter) && (from ?? to) !== undefined)
 }
 
-function compareByTime(one: EventPlace, other: EventPlace): number {
-  return -(order(one.time, other.time) || -compareByLedger(one, other))
+function comparePlaces(one: EventPlace, other: EventPlace): number {
+  return (
+    order(other.time, one.time) ||
+    order(other.ledgerId, one.ledgerId) ||
+    compareRevisions(one, other)
+  )
 }
 
-function compareByLedger(one: EventPlace, other: EventPlace): number {
-  return -(order(one.ledgerId, other.ledgerId) || one.revision - other.revision)
+function compareRevisions(one: EventPlace, other: EventPlace): number {
+  return other.revision - one.revision
 }
 
 /** By code units, as the engines compare ids and times. */
@@ -104,7 +108,7 @@ interface EntryPage {
 /** The next entries in the order of the index by which the filter finds the fewest. */
 async function readEntries(db: Db, { filter, type, before, size }: EntryPage): Promise<Entry[]> {
   const { projectId, person, subject, requestId, from, to } = filter
-  const byLedger = isByLedger(filter)
+  const byRevision = isByRevision(filter)
   let query = db
     .selectFrom('event')
     .select(['time', 'project_id', 'revision', 'type', 'subject_id', 'request_id', 'person'])
@@ -113,22 +117,20 @@ async function readEntries(db: Db, { filter, type, before, size }: EntryPage): P
   else if (person !== undefined) query = query.where('person', '=', person)
   else if (projectId !== undefined) query = query.where('project_id', '=', projectId)
   else if (type !== undefined) query = query.where('type', '=', type)
-  if (!byLedger && from !== undefined) query = query.where('time', '>=', from)
-  if (!byLedger && to !== undefined) query = query.where('time', '<', to)
-  if (before !== undefined) {
-    const { time, ledgerId, revision } = before
-    query = query.where(({ eb, refTuple, tuple }) =>
-      byLedger
-        ? eb(refTuple('project_id', 'revision'), '<', tuple(ledgerId, revision))
-        : eb(refTuple('time', 'project_id', 'revision'), '<', tuple(time, ledgerId, revision)),
-    )
+  if (byRevision) {
+    if (before !== undefined) query = query.where('revision', '<', before.revision)
+  } else {
+    query = query.orderBy('time', 'desc').orderBy('project_id', 'desc')
+    if (from !== undefined) query = query.where('time', '>=', from)
+    if (to !== undefined) query = query.where('time', '<', to)
+    if (before !== undefined) {
+      const { time, ledgerId, revision } = before
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('time', 'project_id', 'revision'), '<', tuple(time, ledgerId, revision)),
+      )
+    }
   }
-  if (!byLedger) query = query.orderBy('time', 'desc')
-  const rows = await query
-    .orderBy('project_id', 'desc')
-    .orderBy('revision', 'desc')
-    .limit(size)
-    .execute()
+  const rows = await query.orderBy('revision', 'desc').limit(size).execute()
   return rows.map((row) => ({
     time: row.time,
     ledgerId: row.project_id,

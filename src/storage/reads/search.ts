@@ -1,17 +1,12 @@
 import { sql } from 'kysely'
-import type { DeletedKey, Needle, SearchReads } from '../../core/finding/reads.ts'
-import type { EventChanges } from '../../core/ledger/chain.ts'
+import type { Needle, SearchReads } from '../../core/finding/reads.ts'
 import { projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { inChunks } from '../statements.ts'
-import { readEventsOfRequest } from './events.ts'
-import { apiKeys, checkedProject, isManaged, keys, projectsWithLastEvents } from './last-events.ts'
+import { checkedProject, keys, projectsWithLastEvents } from './last-events.ts'
 
 /** Entries of the index of subjects that are read for the beginning of an id. */
 const maxSubjectEntries = 1_000
-
-/** Deletions of a project among which a published kid is looked for, of the newest keys first. */
-const maxDeletions = 200
 
 export function createSearchReads(db: Db): SearchReads {
   return {
@@ -20,16 +15,6 @@ export function createSearchReads(db: Db): SearchReads {
       return (await Promise.all(found)).flat().map(keys.check)
     },
     hasMoreKids: ({ id }) => (id === undefined ? Promise.resolve(false) : hasMoreSubjects(db, id)),
-    deletedKeys: (needle, projectId, limit) => readDeletedKeys(db, needle, { projectId, limit }),
-    async apiKeys({ id, text, folded }, limit) {
-      const all = apiKeys.rows(db).where(isManaged).limit(limit)
-      const queries = [
-        ...(id === undefined ? [] : [all.where(begins('id', id)).orderBy('id')]),
-        all.where('prefix', '=', text).orderBy('id'),
-        all.where(begins(lowerName, folded)).orderBy(lowerName),
-      ]
-      return (await Promise.all(queries.map((query) => query.execute()))).flat().map(apiKeys.check)
-    },
     async projects({ id, folded }, limit) {
       const all = projectsWithLastEvents(db).limit(limit)
       const queries = [
@@ -43,15 +28,13 @@ export function createSearchReads(db: Db): SearchReads {
       const rows = await inChunks(ids, (some) => all.where('project.id', 'in', some).execute())
       return projectsOf(rows)
     },
-    events: (requestId, projects, limit) => readEventsOfRequest(db, { requestId, projects, limit }),
   }
 }
 
-const lowerName = sql<string>`lower(name)`
 const lowerLabel = sql<string>`lower(jwt_key.label)`
 
 /** As a range of an index: whether LIKE uses one depends on the engine, and it has wildcards. */
-function begins(column: string | typeof lowerName, beginning: string) {
+function begins(column: string | typeof lowerLabel, beginning: string) {
   const value = typeof column === 'string' ? sql.ref(column) : column
   // The last code point: every longer text with this beginning sorts before it.
   return sql<boolean>`(${value} >= ${beginning} and ${value} < ${`${beginning}\u{10ffff}`})`
@@ -142,65 +125,4 @@ function isKid(text: string, prefix: string | undefined) {
   return prefix === undefined
     ? sql<boolean>`published_kid.kid = ${text}`
     : begins('published_kid.kid', prefix)
-}
-
-interface Extent {
-  projectId: string | undefined
-  limit: number
-}
-
-async function readDeletedKeys(
-  db: Db,
-  { id, text, prefix }: Needle,
-  { projectId, limit }: Extent,
-): Promise<DeletedKey[]> {
-  const byId = deletions(db, projectId).limit(limit).orderBy('subject_id')
-  const found = id === undefined ? [] : await byId.where(begins('subject_id', id)).execute()
-  const kids = db
-    .selectFrom('published_kid')
-    .select(['project_id', 'kid'])
-    .where(isKid(text, prefix))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('jwt_key')
-            .select('jwt_key.id')
-            .whereRef('jwt_key.project_id', '=', 'published_kid.project_id')
-            .whereRef('jwt_key.thumbprint', '=', 'published_kid.thumbprint'),
-        ),
-      ),
-    )
-    .limit(limit)
-  const own = projectId === undefined ? kids : kids.where('project_id', '=', projectId)
-  const projects = Map.groupBy(await own.execute(), ({ project_id }) => project_id)
-  for (const project of projects.keys()) {
-    const newest = deletions(db, project).orderBy('subject_id', 'desc').limit(maxDeletions)
-    found.push(...(await newest.execute()))
-  }
-  return found.map(deletedKeyOf)
-}
-
-/** The literal type lets both engines use the index of deletions, which costs a registration nothing. */
-function deletions(db: Db, projectId: string | undefined) {
-  const all = db
-    .selectFrom('event')
-    .select(['project_id', 'subject_id', 'time', 'changes'])
-    .where('type', '=', sql.lit('key.deleted'))
-  return projectId === undefined ? all : all.where('project_id', '=', projectId)
-}
-
-function deletedKeyOf(row: {
-  project_id: string
-  subject_id: string
-  time: string
-  changes: string | null
-}): DeletedKey {
-  const { label, publishedKid }: EventChanges = JSON.parse(row.changes ?? '{}')
-  return {
-    id: row.subject_id,
-    projectId: row.project_id,
-    label: String(label?.from ?? ''),
-    ...(publishedKid?.from === undefined ? {} : { publishedKid: String(publishedKid.from) }),
-    deleteTime: row.time,
-  }
 }

@@ -14,7 +14,7 @@ const pageSize = 50
 
 const HistoryQuery = Query({
   project: Text(
-    'Only events of this project: its id or name; of a deleted one, its id.',
+    'Only events of this project: its id or name; of a deleted one, its id. They come in the order of its ledger.',
     'payments',
   ),
   person: Text(
@@ -26,7 +26,7 @@ const HistoryQuery = Query({
     'key.created,key.deleted',
   ),
   subject: Text(
-    'Only events about the key, API key or other record with this id. They come ledger by ledger, and so do those of one project.',
+    'Only events about the key, API key or other record with this id.',
     '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
   ),
   requestId: Text(

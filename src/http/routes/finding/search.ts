@@ -6,14 +6,14 @@ import { contextOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
 import { Query } from '../../request/paths.ts'
 
-/** Results of each type without `limit`, and at most. */
+/** Keys, and projects, without `limit`, and at most. */
 const pageSize = 20
 const maxPageSize = 50
 
 const SearchQuery = Query({
   q: Type.String({
     description:
-      'A kid or the id of a project or API key, or its first 8 characters or more; a published kid; an RFC 7638 thumbprint or the SHA-256 of an SPKI in hex, or their beginnings; the beginning of a label or name, in any case; the prefix of an API key; the id of a request. White space, colons in hashes and a public key in PEM are understood.',
+      'A kid or the id of a project, or its first 8 characters or more; a published kid; an RFC 7638 thumbprint or the SHA-256 of an SPKI in hex, or their beginnings; the beginning of a label or name, in any case. White space, colons in hashes and a public key in PEM are understood.',
     examples: ['019ac8f2'],
   }),
   limit: Type.Optional(
@@ -21,7 +21,7 @@ const SearchQuery = Query({
       minimum: 1,
       maximum: maxPageSize,
       default: pageSize,
-      description: 'Results of each type.',
+      description: 'The most keys, and the most projects.',
     }),
   ),
 })
@@ -42,9 +42,9 @@ export function searchRoute(app: App, context: Context): void {
     },
     schema: {
       operationId: 'search',
-      summary: 'Find keys, projects, API keys and requests',
+      summary: 'Find keys and projects',
       description:
-        'Finds what the caller may read: API keys for their admins alone, nothing of projects that the caller cannot see. A deleted key is found by its kid, with `deleteTime`. Rejects private keys, tokens and API keys: they do not belong in a URL.',
+        'Finds keys and projects that the caller may read. Rejects private keys, tokens and API keys: they do not belong in a URL.',
       querystring: SearchQuery,
       response: { 200: Search },
     },
