@@ -38,7 +38,7 @@ const own = option === undefined ? await startPostgres() : undefined
 await own?.query('create database pubring')
 const url = option ?? own?.url('pubring') ?? ''
 
-const store = await openPostgresStore({ url })
+const store = await openPostgresStore(url)
 const projects = await Promise.all(
   Array.from({ length: clients }, () => createProject(store, `bench-${newId().slice(-12)}`)),
 )

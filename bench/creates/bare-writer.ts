@@ -8,7 +8,7 @@ import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Change } from '../../src/core/ledger/changes.ts'
 import { applyChange } from '../../src/storage/changes/apply.ts'
 import { release, type SqliteConnection, savepoint } from '../../src/storage/sqlite/connection.ts'
-import { openMigrated } from '../../src/storage/sqlite/migrate.ts'
+import { openMigrated } from '../../src/storage/sqlite/opening.ts'
 
 interface Statement {
   text: string

@@ -1,27 +1,17 @@
 import type { AuditStore } from '../core/audit/records.ts'
 import type { Store } from '../core/context.ts'
 import { requireRegularFile } from '../runtime/files.ts'
-import { present } from '../runtime/present.ts'
 import { requireSchema } from './migrations/index.ts'
 import { createAuditReads } from './reads/audit.ts'
 import { createLedgerReads, type LedgerReader } from './reads/ledger.ts'
 import { createStoreReads } from './reads/store.ts'
 import type { Db } from './schema.ts'
 
-export interface OpenOptions {
-  /** PostgreSQL standbys, from which published key sets may be read. */
-  replicaUrl?: string | undefined
-}
-
 /** Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. */
-export async function openStore(
-  databaseUrl: string,
-  { replicaUrl }: OpenOptions = {},
-): Promise<Store> {
+export async function openStore(databaseUrl: string): Promise<Store> {
   if (isPostgres(databaseUrl)) {
     const { openPostgresStore } = await import('./postgres/store.ts')
-    const replica = present({ replicaUrl })
-    return openPostgresStore({ url: databaseUrl, ...replica })
+    return openPostgresStore(databaseUrl)
   }
   const { openSqliteStore } = await import('./sqlite/store.ts')
   return openSqliteStore({ file: sqliteFileOf(databaseUrl) })
@@ -38,15 +28,17 @@ export interface ServerStore {
   prepared: Promise<void>
 }
 
-/** Opens the store for a server, which can listen before PostgreSQL can be reached. */
+/**
+ * Opens the store for a server, which can listen before PostgreSQL can be reached. `replicaUrl`:
+ * PostgreSQL standbys, from which published key sets may be read.
+ */
 export async function openServerStore(
   databaseUrl: string,
-  { replicaUrl }: OpenOptions,
+  replicaUrl: string | undefined,
 ): Promise<ServerStore> {
   if (isPostgres(databaseUrl)) {
     const { openPostgresServerStore } = await import('./postgres/store.ts')
-    const replica = present({ replicaUrl })
-    return openPostgresServerStore({ url: databaseUrl, ...replica })
+    return openPostgresServerStore(databaseUrl, replicaUrl)
   }
   return { store: await openStore(databaseUrl), prepared: Promise.resolve() }
 }
@@ -55,13 +47,10 @@ export async function openServerStore(
  * Opens an existing store whose schema is that of this release, so that a mistyped path does not
  * create a new registry. Servers may be using it.
  */
-export async function openExistingStore(
-  databaseUrl: string,
-  options: OpenOptions = {},
-): Promise<Store> {
+export async function openExistingStore(databaseUrl: string): Promise<Store> {
   const ledgers = await openLedgerReader(databaseUrl)
   await ledgers.close()
-  return openStore(databaseUrl, options)
+  return openStore(databaseUrl)
 }
 
 /**
@@ -76,7 +65,7 @@ export async function openReads(
     const { openWithoutMigrating } = await import('./postgres/without-migrating.ts')
     return openWithoutMigrating(databaseUrl, requirement)
   }
-  const { openWithoutMigrating } = await import('./sqlite/without-migrating.ts')
+  const { openWithoutMigrating } = await import('./sqlite/opening.ts')
   const location = { file: sqliteFileOf(databaseUrl), role: 'reader' } as const
   const { db, close } = await openWithoutMigrating(location, requirement)
   return { db, close: async () => close() }

@@ -12,8 +12,8 @@ let one: Store
 let other: Store
 beforeAll(async () => {
   database = await createDatabase('postgres')
-  one = await openPostgresStore({ url: database.url })
-  other = await openPostgresStore({ url: database.url })
+  one = await openPostgresStore(database.url)
+  other = await openPostgresStore(database.url)
 })
 afterAll(async () => {
   await one.close()

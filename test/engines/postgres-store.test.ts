@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 async function open(parameters = '', url = database.url): Promise<Store> {
-  const store = await openPostgresStore({ url: `${url}${parameters}` })
+  const store = await openPostgresStore(`${url}${parameters}`)
   opened.push(store)
   return store
 }
@@ -105,7 +105,7 @@ describe('published reads on a standby', () => {
   })
 
   async function openWithReplica(replicaUrl: string): Promise<Store> {
-    const store = await openPostgresStore({ url: database.url, replicaUrl })
+    const store = await openPostgresStore(database.url, replicaUrl)
     opened.push(store)
     return store
   }
@@ -113,7 +113,7 @@ describe('published reads on a standby', () => {
   test('are never older than the primary', async () => {
     // A copy, which never receives a change: a standby that is always behind.
     const store = await openWithReplica(standby.url)
-    const other = await openPostgresStore({ url: database.url })
+    const other = await openPostgresStore(database.url)
     opened.push(other)
     const { published } = store
     const project = await createProject(other, name())
@@ -131,7 +131,7 @@ describe('published reads on a standby', () => {
 
   test('come from the standby if it is current, but not from another history', async () => {
     const store = await openWithReplica(standby.url)
-    const other = await openPostgresStore({ url: standby.url })
+    const other = await openPostgresStore(standby.url)
     opened.push(other)
     const projectId = newId()
     const create = { type: 'project.create', id: projectId, name: name() } as const

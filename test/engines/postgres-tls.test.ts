@@ -35,7 +35,7 @@ function makeCertificate(where: string, name: string, subjectAltName: string): v
 
 const open = async (host: string, parameters: string) => {
   const url = `postgres://keeper@${host}:${postgres.port}/postgres?${parameters}`
-  const store = await openPostgresStore({ url })
+  const store = await openPostgresStore(url)
   await store.close()
 }
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
   database = await createDatabase('postgres')
   const { port } = new URL(database.url)
   proxy = await startTcpProxy(Number(port))
-  store = await openPostgresStore({ url: database.url.replace(port, String(proxy.port)) })
+  store = await openPostgresStore(database.url.replace(port, String(proxy.port)))
 })
 afterAll(async () => {
   await store.close()

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { createStoreReads } from '../../src/storage/reads/store.ts'
-import { openMigrated } from '../../src/storage/sqlite/migrate.ts'
+import { openMigrated } from '../../src/storage/sqlite/opening.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 import { openTestStore, origin } from '../support/store/store.ts'
 

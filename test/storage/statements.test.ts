@@ -3,7 +3,7 @@ import type { Insertable } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Tables } from '../../src/storage/schema.ts'
 import type { SqliteConnection } from '../../src/storage/sqlite/connection.ts'
-import { openMigrated } from '../../src/storage/sqlite/migrate.ts'
+import { openMigrated } from '../../src/storage/sqlite/opening.ts'
 import { allSettledInOrder, insertion, pipeline, statement } from '../../src/storage/statements.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 

@@ -10,7 +10,7 @@ import {
   replaceDatabase,
 } from '../../storage/sqlite/backup.ts'
 import { makePrivateFolder } from '../../storage/sqlite/file.ts'
-import { openMigrated } from '../../storage/sqlite/migrate.ts'
+import { openMigrated } from '../../storage/sqlite/opening.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
 import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'

@@ -22,7 +22,7 @@ export async function openRegistry(config: Config) {
   const intake = createIntakePool(readBlocklist(config))
   const logSigner = openLogSigner(config, { create: true })
   const { databaseUrl, databaseReplicaUrl: replicaUrl } = config
-  const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl })
+  const { store, prepared } = await openServerStore(databaseUrl, replicaUrl)
   const context: Context = {
     store,
     clock: systemClock,

@@ -23,13 +23,10 @@ export interface CachedDocument extends KeyDocument {
   validity: Validity
 }
 
-/** Everything that was rendered of one key set. */
+/** Everything that was rendered of one key set: its lists by their names, and each key by its id. */
 interface Documents {
   validity: Validity
-  all?: CachedDocument
-  active?: CachedDocument
-  roles?: CachedDocument
-  single: Map<string, CachedDocument>
+  rendered: Map<string, CachedDocument>
 }
 
 /**
@@ -45,14 +42,10 @@ export async function listDocument(
   filter: { activeOnly: boolean },
 ): Promise<CachedDocument> {
   const keySet = await requireKeySet(context, projectId)
-  const time = context.clock.now()
-  const documents = documentsOf(context, projectId, keySet, time)
-  const which = filter.activeOnly ? 'active' : 'all'
-  documents[which] ??= {
-    ...renderList(keySet.keys, isoTime(time), filter.activeOnly),
-    validity: documents.validity,
-  }
-  return documents[which]
+  const name = filter.activeOnly ? 'active' : 'all'
+  return cachedDocument(context, { projectId, keySet, name }, (time) =>
+    renderList(keySet.keys, time, filter.activeOnly),
+  )
 }
 
 /**
@@ -65,29 +58,22 @@ export async function keyDocument(
   kid: string,
 ): Promise<CachedDocument> {
   const keySet = await requireKeySet(context, projectId)
-  const time = context.clock.now()
-  const { single, validity } = documentsOf(context, projectId, keySet, time)
   const key = findByKid(keySet.keys, kid)
   if (key === undefined) throw notFound('key_not_found')
-  const known = single.get(key.id)
-  if (known !== undefined) return known
-  const role = keyRole(key, await situationOf(context, projectId, keySet, isoTime(time)))
-  const document = { ...renderKey(key, role, isoTime(time), context.config), validity }
-  single.set(key.id, document)
-  return document
+  return cachedDocument(context, { projectId, keySet, name: key.id }, async (time) => {
+    const role = keyRole(key, await situationOf(context, projectId, keySet, time))
+    return renderKey(key, role, time, context.config)
+  })
 }
 
 /** The role of each key of the project, oldest first. */
 export async function rolesDocument(context: Context, projectId: string): Promise<CachedDocument> {
   const keySet = await requireKeySet(context, projectId)
-  const time = context.clock.now()
-  const documents = documentsOf(context, projectId, keySet, time)
-  if (documents.roles === undefined) {
-    const situation = await situationOf(context, projectId, keySet, isoTime(time))
+  return cachedDocument(context, { projectId, keySet, name: 'roles' }, async (time) => {
+    const situation = await situationOf(context, projectId, keySet, time)
     const body = JSON.stringify(keySet.keys.map((key) => toKeyRoleEntry(key, situation)))
-    documents.roles = { body, etag: entityTag(body), validity: documents.validity }
-  }
-  return documents.roles
+    return { body, etag: entityTag(body) }
+  })
 }
 
 /** A patched key with the warnings, and the tag of the key alone. */
@@ -125,23 +111,26 @@ async function situationOf(
 }
 
 /** They change with time when a key expires, and when the last verifier learns of a new one. */
-function documentsOf(
-  { config }: Context,
-  projectId: string,
-  keySet: KeySet,
-  time: number,
-): Documents {
-  const known = documentsByKeySet.get(keySet)
-  if (known !== undefined && includes(known.validity, time)) return known
-  const heads = [{ ledgerId: projectId, hash: keySet.head }]
-  const ends = keySet.keys.flatMap((key) => [
-    key,
-    { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
-  ])
-  const validity = { heads, ...spanUntilExpiry(ends, time) }
-  const documents = { validity, single: new Map() }
-  documentsByKeySet.set(keySet, documents)
-  return documents
+async function cachedDocument(
+  { clock, config }: Context,
+  { projectId, keySet, name }: { projectId: string; keySet: KeySet; name: string },
+  render: (time: string) => KeyDocument | Promise<KeyDocument>,
+): Promise<CachedDocument> {
+  const time = clock.now()
+  let documents = documentsByKeySet.get(keySet)
+  if (documents === undefined || !includes(documents.validity, time)) {
+    const ends = keySet.keys.flatMap((key) => [
+      key,
+      { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
+    ])
+    const heads = [{ ledgerId: projectId, hash: keySet.head }]
+    documents = { validity: { heads, ...spanUntilExpiry(ends, time) }, rendered: new Map() }
+    documentsByKeySet.set(keySet, documents)
+  }
+  const { validity, rendered } = documents
+  const document = rendered.get(name) ?? { ...(await render(isoTime(time))), validity }
+  rendered.set(name, document)
+  return document
 }
 
 function renderList(keys: readonly KeyRecord[], time: string, activeOnly: boolean): KeyDocument {

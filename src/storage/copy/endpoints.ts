@@ -3,7 +3,7 @@ import { createKysely } from '../postgres/dialect.ts'
 import { openWithoutMigrating as openPostgres } from '../postgres/without-migrating.ts'
 import type { Db } from '../schema.ts'
 import { begin, commit, rollback } from '../sqlite/connection.ts'
-import { openWithoutMigrating as openSqlite } from '../sqlite/without-migrating.ts'
+import { openWithoutMigrating as openSqlite } from '../sqlite/opening.ts'
 
 /** Limit for each statement of a copy, and for each pause between two. */
 const copyTimeoutMs = 600_000

@@ -15,9 +15,9 @@ import { lockLedger } from '../changes/ledger.ts'
 import type { Db } from '../schema.ts'
 import type { PostgresAddress } from './address.ts'
 import type { PostgresDatabase } from './database.ts'
+import { UnconfirmedCommit } from './database.ts'
 import { createKysely } from './dialect.ts'
 import { classify, databaseBusy, queueFull, toStorageError, unconfirmedChange } from './errors.ts'
-import { UnconfirmedCommit } from './transaction.ts'
 
 /** How long a change is retried, after random pauses up to a limit that is doubled each time. */
 const retryWindowMs = 4_000

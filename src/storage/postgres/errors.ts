@@ -1,4 +1,5 @@
 import { withTimeout } from '../../async/with-timeout.ts'
+import { isStorageUnavailable, storageUnavailable } from '../../core/storage-faults.ts'
 import { PubringError } from '../../errors.ts'
 
 /**
@@ -41,9 +42,7 @@ function isStalePlan(error: unknown): boolean {
 }
 
 export function classify(error: unknown): ErrorClass {
-  if (error instanceof PubringError) {
-    return error.code === 'storage_unavailable' ? 'unavailable' : 'other'
-  }
+  if (error instanceof PubringError) return isStorageUnavailable(error) ? 'unavailable' : 'other'
   const state = sqlState(error)
   if (state === undefined) return isConnectionError(error) ? 'lost' : 'other'
   if (state === '25006') return 'read-only'
@@ -100,7 +99,7 @@ export function toStorageError(error: unknown): unknown {
 }
 
 export function unavailable(detail: string, cause?: unknown): PubringError {
-  return new PubringError('storage_unavailable', detail, { retryAfter: 5 }, cause)
+  return storageUnavailable(detail, undefined, cause)
 }
 
 export function readOnly(cause?: unknown): PubringError {
@@ -116,11 +115,9 @@ export function unconfirmedChange(cause: unknown): PubringError {
 }
 
 export function databaseBusy(): PubringError {
-  return new PubringError(
-    'storage_unavailable',
-    'The database is busy: no connection became available in time. Try again in a few seconds.',
-    { retryAfter: 2 },
-  )
+  const detail =
+    'The database is busy: no connection became available in time. Try again in a few seconds.'
+  return storageUnavailable(detail, 2)
 }
 
 export function queueFull(): PubringError {

@@ -16,19 +16,13 @@ import { explainStartError, prepareInBackground, waitUntilUsable } from './start
 /** Limit for counting the keys, which takes about a second per million. */
 const countTimeoutMs = 60_000
 
-interface PostgresOptions {
-  /** `postgres://…` */
-  url: string
-  /** Standbys of that server, from which published key sets may be read. */
-  replicaUrl?: string
-}
-
 /**
  * The store in a PostgreSQL database, 14 or later, which any number of processes can share. Brings
  * the schema up to date. Rejects with one line for a person if the database cannot be used.
+ * `replicaUrl`: standbys of that server, from which published key sets may be read.
  */
-export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
-  const address = parsePostgresAddress(options.url)
+export async function openPostgresStore(url: string, replicaUrl?: string): Promise<Store> {
+  const address = parsePostgresAddress(url)
   const database = openDatabase(address, 'primary')
   try {
     await waitUntilUsable(database)
@@ -37,20 +31,20 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     await database.close()
     throw explainStartError(error)
   }
-  return createStore(database, address, options)
+  return createStore(database, address, replicaUrl)
 }
 
 /** The same at once, even if the database cannot be reached yet. */
-export function openPostgresServerStore(options: PostgresOptions) {
-  const address = parsePostgresAddress(options.url)
+export function openPostgresServerStore(url: string, replicaUrl: string | undefined) {
+  const address = parsePostgresAddress(url)
   const { database, prepared } = prepareInBackground(openDatabase(address, 'primary'))
-  return { store: createStore(database, address, options), prepared }
+  return { store: createStore(database, address, replicaUrl), prepared }
 }
 
 function createStore(
   database: PostgresDatabase,
   address: PostgresAddress,
-  { replicaUrl }: PostgresOptions,
+  replicaUrl?: string,
 ): Store {
   const replica =
     replicaUrl === undefined ? undefined : openDatabase(parsePostgresAddress(replicaUrl), 'any')

@@ -1,5 +1,5 @@
-import type { Algorithm } from '../../contract/algorithms.ts'
-import { algorithmNames } from '../../contract/algorithms.ts'
+import { sql } from 'kysely'
+import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
 import {
   apiKeyWarnings,
   expiringKey,
@@ -50,87 +50,47 @@ function countKinds(kinds: readonly WarningKind[]): Census['warnings'] {
   )
 }
 
+/** Whether the key of this alias is active at the time, for all that its row says. */
+const isActive = (key: string, time: string) =>
+  sql`(${sql.ref(`${key}.enabled`)} = 1
+    and (${sql.ref(`${key}.expire_time`)} is null or ${sql.ref(`${key}.expire_time`)} > ${time}))`
+
 /** Active keys that expire soon, without one that was registered later and outlives them. */
 async function expiringKeys(db: Db, time: string) {
   const [after, upTo] = expiryWindow(time)
-  return (
-    db
-      .selectFrom('jwt_key as key')
-      .select(['key.project_id', 'key.expire_time'])
-      .$narrowType<{ expire_time: string }>()
-      // So that the index of the census is used.
-      .where('key.algorithm', 'in', algorithmNames)
-      .where('key.enabled', '=', 1)
-      .where('key.expire_time', '>', after)
-      .where('key.expire_time', '<=', upTo)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('jwt_key as successor')
-              .select('successor.id')
-              .whereRef('successor.project_id', '=', 'key.project_id')
-              .whereRef('successor.create_time', '>', 'key.create_time')
-              .where('successor.enabled', '=', 1)
-              .where(({ or, eb, ref }) =>
-                or([
-                  eb('successor.expire_time', 'is', null),
-                  eb('successor.expire_time', '>', ref('key.expire_time')),
-                ]),
-              ),
-          ),
-        ),
-      )
-      .orderBy('key.expire_time')
-      .execute()
-  )
+  // The algorithms, so that the index of the census is used.
+  const { rows } = await sql<{ project_id: string; expire_time: string }>`
+    select key.project_id, key.expire_time from jwt_key as key
+    where key.algorithm in (${sql.join(algorithmNames)}) and key.enabled = 1
+      and key.expire_time > ${after} and key.expire_time <= ${upTo}
+      and not exists (select 1 from jwt_key as successor
+        where successor.project_id = key.project_id
+          and successor.create_time > key.create_time and successor.enabled = 1
+          and (successor.expire_time is null or successor.expire_time > key.expire_time))
+    order by key.expire_time`.execute(db)
+  return rows
 }
 
 /** The keys that are off, expired or deleted, and vouched for active ones. */
 async function endedVouchers(db: Db, time: string) {
-  return (
-    db
-      .selectFrom('jwt_key as key')
-      .select(['key.project_id', 'key.introduced_by'])
-      .distinct()
-      // So that its index is used.
-      .where('key.introduced_by', 'is not', null)
-      .where('key.enabled', '=', 1)
-      .where(({ or, eb }) =>
-        or([eb('key.expire_time', 'is', null), eb('key.expire_time', '>', time)]),
-      )
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('jwt_key as voucher')
-              .select('voucher.id')
-              .whereRef('voucher.project_id', '=', 'key.project_id')
-              .whereRef('voucher.id', '=', 'key.introduced_by')
-              .where('voucher.enabled', '=', 1)
-              .where(({ or, eb }) =>
-                or([eb('voucher.expire_time', 'is', null), eb('voucher.expire_time', '>', time)]),
-              ),
-          ),
-        ),
-      )
-      .execute()
-  )
+  // Not null, so that its index is used.
+  const { rows } = await sql<{ project_id: string; introduced_by: string }>`
+    select distinct key.project_id, key.introduced_by from jwt_key as key
+    where key.introduced_by is not null and ${isActive('key', time)}
+      and not exists (select 1 from jwt_key as voucher
+        where voucher.project_id = key.project_id and voucher.id = key.introduced_by
+          and ${isActive('voucher', time)})`.execute(db)
+  return rows
 }
 
 async function projectsWithoutActiveKey(db: Db, time: string) {
-  return db
-    .selectFrom('project')
-    .select('project.id as project_id')
-    .where(({ exists, not, and, selectFrom }) => {
-      const keys = selectFrom('jwt_key')
-        .select('jwt_key.id')
-        .whereRef('jwt_key.project_id', '=', 'project.id')
-      const active = keys
-        .where('enabled', '=', 1)
-        .where(({ or, eb }) => or([eb('expire_time', 'is', null), eb('expire_time', '>', time)]))
-      return and([exists(keys), not(exists(active))])
-    })
-    .orderBy('project.id')
-    .execute()
+  const { rows } = await sql<{ project_id: string }>`
+    select project.id as project_id from project
+    where exists (select 1 from jwt_key where jwt_key.project_id = project.id)
+      and not exists (select 1 from jwt_key
+        where jwt_key.project_id = project.id and ${isActive('jwt_key', time)})
+    order by project.id`.execute(db)
+  return rows
 }
 
 /** Reads an index entry for every key. */

@@ -16,7 +16,7 @@ import {
 } from './connection.ts'
 import { raiseGeneration } from './generation.ts'
 import { packError, type WriterMessage, type WriterReply, type WriterResult } from './messages.ts'
-import { openMigrated } from './migrate.ts'
+import { openMigrated } from './opening.ts'
 import type { DatabaseFile } from './writer-thread.ts'
 
 function commitBatch(connection: SqliteConnection, changes: Change[]): Promise<WriterResult[]> {

@@ -45,7 +45,7 @@ export async function setup(project: TestProject): Promise<void> {
   await server.query(
     `create database ${templateDatabase} template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`,
   )
-  const store = await openPostgresStore({ url: server.url(templateDatabase) })
+  const store = await openPostgresStore(server.url(templateDatabase))
   await store.close()
   project.provide('postgresPort', server.port)
   const file = join(mkdtempSync(join(tmpdir(), 'pubring-templates-')), 'pubring.db')

@@ -5,7 +5,7 @@ import { parsePostgresAddress } from '../../../src/storage/postgres/address.ts'
 import { openDatabase } from '../../../src/storage/postgres/database.ts'
 import { migratePostgres } from '../../../src/storage/postgres/migrate.ts'
 import type { Tables } from '../../../src/storage/schema.ts'
-import { openMigrated } from '../../../src/storage/sqlite/migrate.ts'
+import { openMigrated } from '../../../src/storage/sqlite/opening.ts'
 import type { TestDatabase } from './database.ts'
 
 const oldestRelease = '0.1.0'
