@@ -32,7 +32,7 @@ export async function acceptLedger(
     .limit(1)
     .executeTakeFirst()
   const { revision, hash } = last ?? { revision: 0, hash: genesisHash }
-  const ledger = { ledgerId, revision: revision + 1, previousHash: hash }
+  const ledger = { db, ledgerId, revision: revision + 1, previousHash: hash, origin }
   const accepted: NewEvent = {
     type: 'ledger.accepted',
     subject: { type: 'ledger', id: ledgerId },
@@ -41,7 +41,7 @@ export async function acceptLedger(
   const rows = await createLedgerReads(db).ledgerRows(ledgerId, () => [])
   if (isSystem) {
     const projects = await db.selectFrom('project').selectAll().execute()
-    await appendEvents(db, ledger, origin, [
+    await appendEvents(ledger, [
       accepted,
       ...projects.map((row) => recordedEvent('project', projectFromRow({ ...row, revision: 0 }))),
       ...recordedGrants(rows),
@@ -55,8 +55,8 @@ export async function acceptLedger(
   )
   const keys = rows.key.map((row) => recordedEvent('key', row))
   const rotations = rows.rotation.map((row) => recordedEvent('rotation', row))
-  await appendEvents(db, ledger, origin, [project, ...keys, ...rotations])
-  await appendEvents(db, await lockSystemLedger(db, origin), origin, [accepted, project])
+  await appendEvents(ledger, [project, ...keys, ...rotations])
+  await appendEvents(await lockSystemLedger(db, origin), [accepted, project])
   return { result: undefined, changed: true }
 }
 

@@ -14,6 +14,7 @@ import { requireProject } from './api-keys.ts'
 import {
   appendEvents,
   eventAbout,
+  eventOfNew,
   type LockedLedger,
   lockSystemLedger,
   restoreRevision,
@@ -27,11 +28,10 @@ export async function createAccessRule(
   { rule, origin }: ChangeOf<'access_rule.create'>,
 ): Promise<Outcome<AccessRuleRecord>> {
   const ledger = await lockSystemLedger(db, origin)
-  requireGiver(ledger, origin, rule)
+  requireGiver(ledger, rule)
   if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
   await db.insertInto('access_rule').values(accessRuleToRow(rule)).execute()
-  const changes = recordedChanges('access_rule', undefined, rule)
-  await appendEvents(db, ledger, origin, [eventAbout('access_rule.created', rule.id, changes)])
+  await appendEvents(ledger, [eventOfNew('access_rule', rule)])
   return { result: rule, changed: true }
 }
 
@@ -50,12 +50,12 @@ export async function updateAccessRule(
   if (changed.length === 0) return { result: before, changed: false }
   const endsKeys = changed.some((name) => name !== 'name')
   const isDeactivation = changed.every((name) => name === 'name' || name === 'active')
-  if (endsKeys && !(isDeactivation && !patched.enabled)) requireGiver(ledger, origin, patched)
+  if (endsKeys && !(isDeactivation && !patched.enabled)) requireGiver(ledger, patched)
   const { last_exchange_time: _lastExchangeTime, ...row } = accessRuleToRow(after)
   await db.updateTable('access_rule').set(row).where('id', '=', id).execute()
-  if (endsKeys) await endExchangedKeys(db, exchanges, origin, before)
-  else await restoreRevision(db, exchanges)
-  await appendEvents(db, ledger, origin, [eventAbout('access_rule.updated', id, changes)])
+  if (endsKeys) await endExchangedKeys(exchanges, before)
+  else await restoreRevision(exchanges)
+  await appendEvents(ledger, [eventAbout('access_rule.updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -65,8 +65,8 @@ export async function deleteAccessRule(
 ): Promise<Outcome<undefined>> {
   const { exchanges, ledger, rule } = await lockRule(db, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(rule)), 'access rule')
-  await endExchangedKeys(db, exchanges, origin, rule)
-  await remove(db, ledger, origin, rule)
+  await endExchangedKeys(exchanges, rule)
+  await remove(ledger, rule)
   return { result: undefined, changed: true }
 }
 
@@ -77,19 +77,15 @@ export async function deleteBoundAccessRules(
   origin: Origin,
 ): Promise<void> {
   const bound = (await accessRules.read(db)).filter((rule) => rule.projectId === projectId)
-  for (const rule of bound) await remove(db, await lockSystemLedger(db, origin), origin, rule)
+  for (const rule of bound) await remove(await lockSystemLedger(db, origin), rule)
 }
 
-async function remove(
-  db: Db,
-  ledger: LockedLedger,
-  origin: Origin,
-  { id, name }: AccessRuleRecord,
-): Promise<void> {
+async function remove(ledger: LockedLedger, { id, name }: AccessRuleRecord): Promise<void> {
+  const { db } = ledger
   await db.deleteFrom('access_rule').where('id', '=', id).execute()
   await deleteExchangedKeys(db, id)
   const changes = { name: { from: name } }
-  await appendEvents(db, ledger, origin, [eventAbout('access_rule.deleted', id, changes)])
+  await appendEvents(ledger, [eventAbout('access_rule.deleted', id, changes)])
 }
 
 async function deleteExchangedKeys(db: Db, ruleId: string): Promise<void> {
@@ -98,14 +94,12 @@ async function deleteExchangedKeys(db: Db, ruleId: string): Promise<void> {
 
 /** Records it in the ledger of their exchanges, so that a row that is put back contradicts it. */
 async function endExchangedKeys(
-  db: Db,
   exchanges: LockedLedger,
-  origin: Origin,
   { id, name }: AccessRuleRecord,
 ): Promise<void> {
-  await deleteExchangedKeys(db, id)
+  await deleteExchangedKeys(exchanges.db, id)
   const ended = eventAbout('access_rule.keys_ended', id, { name: { from: name } })
-  await appendEvents(db, exchanges, origin, [ended])
+  await appendEvents(exchanges, [ended])
 }
 
 /**
@@ -122,11 +116,7 @@ async function lockRule(db: Db, id: string, origin: Origin) {
 }
 
 /** Rights without an end, and for all projects, take more than a session that was left open. */
-function requireGiver(
-  { caller }: LockedLedger,
-  origin: Origin,
-  { projectId }: AccessRuleRecord,
-): void {
+function requireGiver({ caller, origin }: LockedLedger, { projectId }: AccessRuleRecord): void {
   requirePermanent(caller?.apiKey, 'access rule')
   if (projectId === undefined) requireRecentSignIn(caller, origin)
 }

@@ -16,6 +16,7 @@ import type { Db } from '../schema.ts'
 import {
   appendEvents,
   eventAbout,
+  eventOfNew,
   type LockedLedger,
   lockSystemLedger,
   type NewEvent,
@@ -48,8 +49,7 @@ export async function createApiKey(
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
   if (projectId !== undefined) await requireProject(db, projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
-  const changes = recordedChanges('api_key', undefined, apiKey)
-  await appendEvents(db, ledger, origin, [eventAbout('api_key.created', apiKey.id, changes)])
+  await appendEvents(ledger, [eventOfNew('api_key', apiKey)])
   return { result: apiKey, changed: true }
 }
 
@@ -75,7 +75,7 @@ export async function updateApiKey(
     .set({ name, role, enabled, expire_time })
     .where('id', '=', id)
     .execute()
-  await appendEvents(db, ledger, origin, [eventAbout('api_key.updated', id, changes)])
+  await appendEvents(ledger, [eventAbout('api_key.updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -90,26 +90,22 @@ export async function deleteApiKey(
   const apiKey = await findVisible(db, id, ledger.caller)
   requireIfMatch(ifMatch, recordEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   if (exchanges === undefined) requireOtherAdmin(await readManaged(db), apiKey, undefined)
-  await remove(db, ledger, origin, apiKey)
+  await remove(ledger, apiKey)
   // There its row is compared with its last event; the system's event ends the copies of its caller.
-  if (exchanges !== undefined) await appendEvents(db, exchanges, origin, [apiKeyDeleted(apiKey)])
+  if (exchanges !== undefined) await appendEvents(exchanges, [apiKeyDeleted(apiKey)])
   return { result: undefined, changed: true }
 }
 
 /** Deletes the API keys bound to a deleted project, since they no longer give any access. */
 export async function deleteBoundApiKeys(db: Db, projectId: string, origin: Origin): Promise<void> {
   const bound = (await readManaged(db)).filter((apiKey) => apiKey.projectId === projectId)
-  for (const apiKey of bound) await remove(db, await lockSystemLedger(db, origin), origin, apiKey)
+  for (const apiKey of bound) await remove(await lockSystemLedger(db, origin), apiKey)
 }
 
-async function remove(
-  db: Db,
-  ledger: LockedLedger,
-  origin: Origin,
-  apiKey: ApiKeyRecord,
-): Promise<void> {
+async function remove(ledger: LockedLedger, apiKey: ApiKeyRecord): Promise<void> {
+  const { db } = ledger
   await db.deleteFrom('api_key').where('id', '=', apiKey.id).execute()
-  await appendEvents(db, ledger, origin, [
+  await appendEvents(ledger, [
     ...(await endSessionsOf(db, { apiKeyId: apiKey.id }, 'api_key_deleted')),
     apiKeyDeleted(apiKey),
   ])

@@ -40,7 +40,7 @@ export async function passAudit(
     )
     .onConflict((conflict) => conflict.columns(['project_id', 'key_id']).doUpdateSet(passed))
     .execute()
-  await restoreRevision(db, ledger)
+  await restoreRevision(ledger)
   return { result: undefined, changed: true }
 }
 
@@ -72,7 +72,7 @@ export async function reportWeakness(
   }
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
   const ended = after === key ? [] : await endRotations(db, key, 'disable', origin.time)
-  await appendEvents(db, ledger, origin, [eventAbout(type, key.id, changes), ...ended])
+  await appendEvents(ledger, [eventAbout(type, key.id, changes), ...ended])
   return { result, changed: true }
 }
 

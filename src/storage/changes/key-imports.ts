@@ -5,14 +5,13 @@ import { type Admission, type AdmissionKey, admitKeys } from '../../core/keys/ad
 import type { KidUse } from '../../core/keys/kids.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, ImportResult, KeyToImport } from '../../core/ledger/changes.ts'
-import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { KeyRecord } from '../../core/records.ts'
 import { requireSuccessor } from '../../core/token-exchange/faults.ts'
 import { hasKey, keyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { chunked, insertion, pipeline, statement } from '../statements.ts'
 import { lockFingerprints } from './fingerprints.ts'
-import { appendEvents, eventAbout, lockProjectLedger, type NewEvent } from './ledger.ts'
+import { appendEvents, eventOfNew, lockProjectLedger } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { markUsed } from './token-exchange.ts'
 
@@ -82,7 +81,11 @@ async function registerKeys(
     () => lock.unlock(),
     () => insertKeys(db, created.map(keyToRow)),
     () => reservePublishedKids(db, created),
-    () => appendEvents(db, ledger, origin, created.map(keyCreated)),
+    () =>
+      appendEvents(
+        ledger,
+        created.map((key) => eventOfNew('key', key)),
+      ),
   )
   return admission
 }
@@ -101,10 +104,6 @@ async function withIntroducer(
     requireSuccessor(voucher, item.key, isFirst)
     return { ...item, key: { ...item.key, introducedBy: voucher.keyId } }
   })
-}
-
-function keyCreated(key: KeyRecord): NewEvent {
-  return eventAbout('key.created', key.id, recordedChanges('key', undefined, key))
 }
 
 const selectKeysForAdmission = statement((db, { projectId }: { projectId: string }) =>

@@ -49,7 +49,7 @@ export async function updateKey(
   }
   const { events, warnings } = await patchEvents(db, locked, [key, patched])
   if (events.length === 0) return { result: { key, warnings }, changed: false }
-  await appendEvents(db, locked.ledger, origin, events)
+  await appendEvents(locked.ledger, events)
   return { result: { key: patched, warnings }, changed: true }
 }
 
@@ -60,10 +60,11 @@ export async function updateKey(
  */
 export async function patchEvents(
   db: Db,
-  { ledger, keySet, origin }: LockedKeySet,
+  { ledger, keySet }: LockedKeySet,
   [before, after]: [before: KeyRecord, after: KeyRecord],
 ): Promise<{ events: NewEvent[]; warnings: KeyWarning[] }> {
   if (after === before) return { events: [], warnings: [] }
+  const { origin } = ledger
   const warnings = patchWarnings(keySet.keys, [after], origin.time)
   if (warnings.some(({ code }) => code === 'last_active_key')) {
     requireRecentSignIn(ledger.caller, origin)
@@ -95,7 +96,7 @@ export async function deleteKey(
     .where('project_id', '=', projectId)
     .where('key_id', '=', id)
     .execute()
-  await appendEvents(db, ledger, origin, [
+  await appendEvents(ledger, [
     eventAbout('key.deleted', id, deletedKeyChanges(key)),
     ...(await endRotations(db, key, 'delete', origin.time)),
   ])
@@ -112,11 +113,10 @@ function requirePrecondition(
   requireIfMatch(ifMatch, keyEntityTags(key, time, jwksMaxAge), 'key')
 }
 
-/** The keys of a project locked for a change, and where that comes from. */
+/** The keys of a project locked for a change. */
 export interface LockedKeySet {
   ledger: LockedLedger
   keySet: KeySet
-  origin: Origin
 }
 
 /** Locks the project, so that its keys do not change before the transaction ends. */
@@ -124,7 +124,7 @@ export async function lockKeySet(db: Db, projectId: string, origin: Origin): Pro
   const ledger = await lockProjectLedger(db, projectId, origin)
   const keySet = await readKeySet(db, projectId)
   if (keySet === undefined) throw notFound('project_not_found')
-  return { ledger, keySet, origin }
+  return { ledger, keySet }
 }
 
 export function findKey(keySet: KeySet, kid: string): KeyRecord {

@@ -10,16 +10,23 @@ import {
   systemLedgerId,
 } from '../../core/ledger/chain.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
+import { type EventfulName, recordedChanges, type SubjectRows } from '../../core/ledger/subjects.ts'
 import { eventToRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
 import { hasOtherWriters, insertion, pipeline, statement } from '../statements.ts'
 import { requireAuthorization } from './authorization.ts'
 
-/** A ledger locked for one change: its new revision, and the hash that the next event extends. */
-export interface LockedLedger {
+/** A ledger locked in a transaction: its new revision, and the hash that the next event extends. */
+interface LedgerLock {
+  db: Db
   ledgerId: string
   revision: number
   previousHash: string
+}
+
+/** A ledger locked for the change of this origin. */
+export interface LockedLedger extends LedgerLock {
+  origin: Origin
   /** Who requests the change, as it is under the lock; none for the system. */
   caller?: Caller | undefined
 }
@@ -32,13 +39,22 @@ export function eventAbout(type: EventType, id: string, changes: EventChanges): 
   return { type, subject: { type: type.split('.')[0] as SubjectType, id }, changes }
 }
 
+/** The event of a new record. */
+export function eventOfNew<Name extends Exclude<EventfulName, 'rotation'>>(
+  name: Name,
+  record: SubjectRows[Name],
+): NewEvent {
+  return eventAbout(`${name}.created`, record.id, recordedChanges(name, undefined, record))
+}
+
 /** Creates the ledger of a new project, locked at revision 1. */
-export async function openLedger(db: Db, ledgerId: string): Promise<LockedLedger> {
+export async function openLedger(db: Db, ledgerId: string, origin: Origin): Promise<LockedLedger> {
+  const head = { revision: 1, hash: genesisHash }
   await db
     .insertInto('ledger')
-    .values({ project_id: ledgerId, revision: 1, hash: genesisHash })
+    .values({ project_id: ledgerId, ...head })
     .execute()
-  return { ledgerId, revision: 1, previousHash: genesisHash }
+  return { db, ledgerId, revision: 1, previousHash: genesisHash, origin }
 }
 
 /** Creates a ledger without events, unless it exists. */
@@ -77,10 +93,10 @@ const insertEvents = insertion('event')
  * run one after another, and its revisions have no gap. The one writer of SQLite only reads it.
  * Undefined if there is no such ledger.
  */
-export async function lockLedger(db: Db, ledgerId: string): Promise<LockedLedger | undefined> {
+export async function lockLedger(db: Db, ledgerId: string): Promise<LedgerLock | undefined> {
   const lock = hasOtherWriters(db) ? incrementRevision : nextRevision
   const [row] = await lock(db, { ledgerId })
-  return row && { ledgerId, revision: row.revision, previousHash: row.hash }
+  return row && { db, ledgerId, revision: row.revision, previousHash: row.hash }
 }
 
 /**
@@ -113,26 +129,22 @@ async function lockForRequest(
     () => lockLedger(db, ledgerId),
     () => requireAuthorization(db, origin),
   )
-  return ledger && { ...ledger, caller }
+  return ledger && { ...ledger, origin, caller }
 }
 
 /** Undoes the increment, which is not committed yet, for a change that appends no event. */
-export async function restoreRevision(db: Db, ledger: LockedLedger): Promise<void> {
-  await db
-    .updateTable('ledger')
-    .set({ revision: ledger.revision - 1 })
-    .where('project_id', '=', ledger.ledgerId)
-    .execute()
+export async function restoreRevision({ db, ledgerId, revision }: LedgerLock): Promise<void> {
+  const before = { revision: revision - 1 }
+  await db.updateTable('ledger').set(before).where('project_id', '=', ledgerId).execute()
 }
 
 /** Appends events, the first of which gets the ledger's revision, and updates the head. */
 export async function appendEvents(
-  db: Db,
   ledger: LockedLedger,
-  { time, actor, requestId }: Origin,
   events: readonly NewEvent[],
 ): Promise<void> {
-  const { ledgerId } = ledger
+  const { db, ledgerId } = ledger
+  const { time, actor, requestId } = ledger.origin
   let hash = ledger.previousHash
   const rows = events.map((event, index) => {
     const revision = ledger.revision + index

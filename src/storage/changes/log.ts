@@ -42,7 +42,7 @@ export async function startLog(
     ...(previous?.hash === undefined ? {} : { hash: { from: previous.hash } }),
   }
   const subject = { type: 'registry', id: ledger.ledgerId } as const
-  await appendEvents(db, ledger, origin, [{ type: 'log.started', subject, changes }])
+  await appendEvents(ledger, [{ type: 'log.started', subject, changes }])
   return { result: undefined, changed: true }
 }
 

@@ -1,6 +1,6 @@
 import { incidentLookbackEvents, isWithinIncidentLimit } from '../../core/keys/incidents.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
-import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
+import type { ChangeOf } from '../../core/ledger/changes.ts'
 import { stateChange } from '../../core/ledger/subjects.ts'
 import { checkedProject } from '../reads/last-events.ts'
 import { projectById } from '../reads/store.ts'
@@ -24,13 +24,13 @@ export async function rejectPrivateKey(
   db: Db,
   { projectId, exposed, origin }: ChangeOf<'private_key.refuse'>,
 ): Promise<Outcome<undefined>> {
-  const { time, actor } = origin
+  const { time } = origin
   const ledger = await (projectId === undefined
     ? lockSystemLedger(db, origin)
     : lockProjectLedger(db, projectId, origin))
   if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
-  if (!isWithinIncidentLimit(await readEarlierTimes(db, ledger, actor), time)) {
-    await restoreRevision(db, ledger)
+  if (!isWithinIncidentLimit(await readEarlierTimes(ledger), time)) {
+    await restoreRevision(ledger)
     return { result: undefined, changed: true }
   }
   const event: NewEvent = {
@@ -42,7 +42,7 @@ export async function rejectPrivateKey(
       ...(await readProjectState(db, projectId)),
     },
   }
-  await appendEvents(db, ledger, origin, [event])
+  await appendEvents(ledger, [event])
   return { result: undefined, changed: true }
 }
 
@@ -55,11 +55,9 @@ async function readProjectState(db: Db, projectId: string | undefined): Promise<
 }
 
 /** Times of such events by the same API key, near the end of the ledger. */
-async function readEarlierTimes(
-  db: Db,
-  { ledgerId, revision }: LockedLedger,
-  { apiKeyId }: Origin['actor'],
-): Promise<string[]> {
+async function readEarlierTimes(ledger: LockedLedger): Promise<string[]> {
+  const { db, ledgerId, revision } = ledger
+  const { apiKeyId } = ledger.origin.actor
   if (apiKeyId === undefined) return []
   const rows = await db
     .selectFrom('event')

@@ -1,6 +1,7 @@
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { projectEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { notFound } from '../../core/faults.ts'
+import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { ProjectRecord } from '../../core/records.ts'
@@ -12,10 +13,10 @@ import { deleteBoundAccessRules } from './access-rules.ts'
 import { deleteBoundApiKeys } from './api-keys.ts'
 import {
   appendEvents,
+  eventAbout,
   type LockedLedger,
   lockProjectLedger,
   lockSystemLedger,
-  type NewEvent,
   openLedger,
 } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
@@ -38,10 +39,9 @@ export async function createProject(
     const sameName = db.selectFrom('project').select('id').where('name', '=', name)
     throw (await sameName.executeTakeFirst()) === undefined ? idTaken() : nameTaken()
   }
-  const ledger = await openLedger(db, id)
+  const ledger = await openLedger(db, id, origin)
   const result = { id, name, revision: ledger.revision, createTime: time, updateTime: time }
-  const changes = recordedChanges('project', undefined, result)
-  await appendToBoth(db, ledger, origin, { type: 'project.created', changes })
+  await appendToBoth(ledger, 'project.created', recordedChanges('project', undefined, result))
   return { result, changed: true }
 }
 
@@ -65,8 +65,7 @@ export async function renameProject(
     .where('id', '=', projectId)
     .execute()
   const result = { ...project, name, updateTime, revision: ledger.revision }
-  const changes = recordedChanges('project', project, result)
-  await appendToBoth(db, ledger, origin, { type: 'project.renamed', changes })
+  await appendToBoth(ledger, 'project.renamed', recordedChanges('project', project, result))
   return { result, changed: true }
 }
 
@@ -89,8 +88,7 @@ export async function deleteProject(
   }
   requireRecentSignIn(ledger.caller, origin)
   await db.deleteFrom('project').where('id', '=', projectId).execute()
-  const changes = { name: { from: project.name } }
-  await appendToBoth(db, ledger, origin, { type: 'project.deleted', changes })
+  await appendToBoth(ledger, 'project.deleted', { name: { from: project.name } })
   await deleteBoundApiKeys(db, projectId, origin)
   await deleteBoundSignInRules(db, projectId, origin)
   await deleteBoundAccessRules(db, projectId, origin)
@@ -115,14 +113,14 @@ async function lockProject(
 
 /** Appends the event to the project's ledger and to the system's. */
 async function appendToBoth(
-  db: Db,
   ledger: LockedLedger,
-  origin: Origin,
-  content: Pick<NewEvent, 'type' | 'changes'>,
+  type: EventType,
+  changes: EventChanges,
 ): Promise<void> {
-  const event = { ...content, subject: { type: 'project', id: ledger.ledgerId } } as const
-  await appendEvents(db, ledger, origin, [event])
-  await appendEvents(db, await lockSystemLedger(db, origin), origin, [event])
+  const { db, ledgerId, origin } = ledger
+  const event = eventAbout(type, ledgerId, changes)
+  await appendEvents(ledger, [event])
+  await appendEvents(await lockSystemLedger(db, origin), [event])
 }
 
 /** Its ledger would continue that of another project, or of the system. */

@@ -42,7 +42,7 @@ export async function exchangeToken(
     ...Object.fromEntries(claims),
   }
   const subject = { type: 'api_key', id: apiKey.id } as const
-  await appendEvents(db, ledger, origin, [{ type: 'token.exchanged', subject, changes }])
+  await appendEvents(ledger, [{ type: 'token.exchanged', subject, changes }])
   return { result: undefined, changed: true }
 }
 

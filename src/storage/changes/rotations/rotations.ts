@@ -123,10 +123,10 @@ async function lockRotation(
 
 async function append(
   db: Db,
-  { ledger, origin }: LockedKeySet,
+  { ledger }: LockedKeySet,
   change: RotationChange,
   before: readonly NewEvent[] = [],
 ): Promise<Outcome<undefined>> {
-  await appendEvents(db, ledger, origin, [...before, await writeRotation(db, change)])
+  await appendEvents(ledger, [...before, await writeRotation(db, change)])
   return { result: undefined, changed: true }
 }

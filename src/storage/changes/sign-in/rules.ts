@@ -11,7 +11,7 @@ import { requireUncontradicted, signInRules } from '../../reads/last-events.ts'
 import { signInRuleToRow } from '../../row-mapping.ts'
 import type { Db } from '../../schema.ts'
 import { requireProject } from '../api-keys.ts'
-import { appendEvents, eventAbout, lockSystemLedger, type NewEvent } from '../ledger.ts'
+import { appendEvents, eventAbout, eventOfNew, lockSystemLedger, type NewEvent } from '../ledger.ts'
 import type { Outcome } from '../outcome.ts'
 
 /** As for API keys, no rule outlives its project. */
@@ -24,8 +24,7 @@ export async function createSignInRule(
   requirePermanent(ledger.caller?.apiKey, 'sign-in rule')
   if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
   await db.insertInto('sign_in_rule').values(signInRuleToRow(rule)).execute()
-  const changes = recordedChanges('sign_in_rule', undefined, rule)
-  await appendEvents(db, ledger, origin, [eventAbout('sign_in_rule.created', rule.id, changes)])
+  await appendEvents(ledger, [eventOfNew('sign_in_rule', rule)])
   return { result: rule, changed: true }
 }
 
@@ -47,7 +46,7 @@ export async function updateSignInRule(
     requirePermanent(ledger.caller?.apiKey, 'sign-in rule')
   }
   await db.updateTable('sign_in_rule').set(signInRuleToRow(after)).where('id', '=', id).execute()
-  await appendEvents(db, ledger, origin, [eventAbout('sign_in_rule.updated', id, changes)])
+  await appendEvents(ledger, [eventAbout('sign_in_rule.updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -58,7 +57,7 @@ export async function deleteSignInRule(
   const ledger = await lockSystemLedger(db, origin)
   const rule = await readRule(db, id)
   requireIfMatch(ifMatch, recordEntityTag(toSignInRule(rule)), 'sign-in rule')
-  await appendEvents(db, ledger, origin, [await removeRule(db, rule)])
+  await appendEvents(ledger, [await removeRule(db, rule)])
   return { result: undefined, changed: true }
 }
 
@@ -72,7 +71,7 @@ export async function deleteBoundSignInRules(
   if (bound.length === 0) return
   const events: NewEvent[] = []
   for (const rule of bound) events.push(await removeRule(db, rule))
-  await appendEvents(db, await lockSystemLedger(db, origin), origin, events)
+  await appendEvents(await lockSystemLedger(db, origin), events)
 }
 
 async function removeRule(db: Db, { id, name, role }: SignInRuleRecord): Promise<NewEvent> {

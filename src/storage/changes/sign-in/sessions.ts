@@ -1,7 +1,6 @@
 import type { Caller } from '../../../core/access/callers.ts'
 import { notFound } from '../../../core/faults.ts'
 import type { ChangeOf, SessionEndReason } from '../../../core/ledger/changes.ts'
-import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { PersonRecord, SessionRecord } from '../../../core/records.ts'
 import { usedLogoutToken } from '../../../core/sign-in/claims.ts'
 import { canSee } from '../../../core/sign-in/sessions.ts'
@@ -11,6 +10,7 @@ import { inChunks } from '../../statements.ts'
 import {
   appendEvents,
   eventAbout,
+  eventOfNew,
   lockSystemLedger,
   type NewEvent,
   restoreRevision,
@@ -36,11 +36,11 @@ export async function createSession(
     ...(replaces === undefined ? [] : await endByIds(db, [replaces], 'replaced')),
     ...(await endByIds(db, await readEnded(db, session.createTime, idleSince), 'expired')),
     ...(await endByIds(db, await readExcess(db, session), 'limit')),
-    sessionCreated(session),
+    eventOfNew('session', session),
   ]
   await db.insertInto('session').values(sessionToRow(session)).execute()
   await forgetTokens(db, { type: 'token.forget', time: session.createTime })
-  await appendEvents(db, ledger, origin, events)
+  await appendEvents(ledger, events)
   return { result: session, changed: true }
 }
 
@@ -89,10 +89,6 @@ async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<
   return [...new Set(rows.map(({ id }) => id))]
 }
 
-function sessionCreated(session: SessionRecord): NewEvent {
-  return eventAbout('session.created', session.id, recordedChanges('session', undefined, session))
-}
-
 /** Deletes the sessions that exist; returns an event for each. */
 async function endByIds(
   db: Db,
@@ -136,8 +132,8 @@ export async function endSessions(
   if ('ids' in ended) await requireVisible(db, ended.ids, ledger.caller)
   const events =
     'ids' in ended ? await endByIds(db, ended.ids, reason) : await endSessionsOf(db, ended, reason)
-  if (events.length > 0) await appendEvents(db, ledger, origin, events)
-  else await restoreRevision(db, ledger)
+  if (events.length > 0) await appendEvents(ledger, events)
+  else await restoreRevision(ledger)
   return { result: events.length, changed: events.length > 0 || once !== undefined }
 }
 
@@ -167,6 +163,6 @@ export async function deletePerson(
   if ((await query.executeTakeFirst()) === undefined) throw notFound('person_not_found')
   const events = await endSessionsOf(db, { personId: id }, 'person_deleted')
   const deleted = { type: 'person.deleted', subject: { type: 'person', id } } as const
-  await appendEvents(db, ledger, origin, [...events, deleted])
+  await appendEvents(ledger, [...events, deleted])
   return { result: undefined, changed: true }
 }
