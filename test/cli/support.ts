@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { run } from '../../src/cli/run.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
+import { endLater } from '../support/ending.ts'
 import { expectNoSecret } from '../support/secrets.ts'
 
 /** The output and exit code of a command. */
@@ -62,10 +63,10 @@ export function openShell(env: () => Record<string, string>): Shell {
       written[key] = isSecret ? ran.stderr : ran.stdout + ran.stderr
       return ran
     },
-    remove() {
+    remove: endLater(() => {
       rmSync(folder, { recursive: true, force: true })
       expectNoSecret(written)
-    },
+    }),
   }
 }
 
@@ -131,10 +132,10 @@ export async function startShell(
     ...shell,
     test,
     url,
-    async close() {
+    close: endLater(async () => {
       shell.remove()
       await test.close()
-    },
+    }),
   }
 }
 

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { startApp } from '../support/app/app.ts'
 
-let server: TestApp
-let url: string
-beforeAll(async () => {
-  server = await startApp()
-  url = await server.listen()
-})
-afterAll(() => server.close())
+const server = await startApp()
+const url = await server.listen()
 
 test.each([
   ['with a final LF', (key: string) => `${key}\n`],

@@ -1,22 +1,14 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
 import { projectKeySet } from '../../client/src/verify.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
-import { startTlsProxy, type TlsProxy } from '../support/network/tls-proxy.ts'
+import { startApp } from '../support/app/app.ts'
+import { startTlsProxy } from '../support/network/tls-proxy.ts'
 
-let server: TestApp
-let proxy: TlsProxy
-beforeAll(async () => {
-  server = await startApp()
-  proxy = await startTlsProxy()
-  proxy.forwardTo(await server.listen())
-})
-afterAll(async () => {
-  await proxy.close()
-  await server.close()
-})
+const server = await startApp()
+const proxy = await startTlsProxy()
+proxy.forwardTo(await server.listen())
 
 test('a certificate of a trusted authority is accepted', async () => {
   const client = createClient({ url: proxy.url, apiKey: server.admin })

@@ -1,22 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { type Client, type ClientOptions, createClient } from '../../client/src/index.ts'
-import type { AccessRule } from '../../src/contract/access-rules/rules.ts'
-import { startWorkloadApp, type WorkloadApp } from '../support/app/workloads.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type ClientOptions, createClient } from '../../client/src/index.ts'
+import { startWorkloadApp } from '../support/app/workloads.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { waitFor } from '../support/waiting.ts'
 
-let server: WorkloadApp
-let url: string
-let admin: Client
-let rule: AccessRule
-beforeAll(async () => {
-  server = await startWorkloadApp()
-  url = await server.listen()
-  admin = createClient({ url, credentials: server.admin })
-  rule = await server.rule()
-})
+const server = await startWorkloadApp()
+const url = await server.listen()
+const admin = createClient({ url, credentials: server.admin })
+const rule = await server.rule()
+
 afterEach(() => vi.restoreAllMocks())
-afterAll(() => server.close())
 
 const project = 'payments'
 const lifetimeMs = 300_000

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 import {
   type ClientErrorCode,
   type ClientOptions,
@@ -26,30 +26,25 @@ import { createMemoryLog } from '../support/log/memory-log.ts'
 import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
 import { freePort } from '../support/server/process.ts'
 
+const log = await createMemoryLog()
+const logKey = formatVerifierKey(log.key)
+const keys = [
+  { kid: 'known', kty: 'EC', alg: 'ES256' },
+  { kid: 'future', kty: 'EC', alg: 'ES9000' },
+]
 /** Answers each path in its own way. */
-let server: HttpServer
-let logKey: string
-beforeAll(async () => {
-  const log = await createMemoryLog()
-  logKey = formatVerifierKey(log.key)
-  const keys = [
-    { kid: 'known', kty: 'EC', alg: 'ES256' },
-    { kid: 'future', kty: 'EC', alg: 'ES9000' },
-  ]
-  server = await startHttpServer(({ url = '' }, response) => {
-    if (url.includes('/silent/')) return
-    if (url.includes('/page/')) return response.end('<html>')
-    if (url.endsWith('/token')) {
-      const [, status = '400', error = ''] = /(\d+)-(\w+)/.exec(url) ?? []
-      return response
-        .writeHead(Number(status))
-        .end(JSON.stringify({ error, error_description: 'No.' }))
-    }
-    if (url.includes('/old/')) response.setHeader('age', '100')
-    return response.writeHead(url.includes('/gone/') ? 404 : 200).end(JSON.stringify({ keys }))
-  })
+const server: HttpServer = await startHttpServer(({ url = '' }, response) => {
+  if (url.includes('/silent/')) return
+  if (url.includes('/page/')) return response.end('<html>')
+  if (url.endsWith('/token')) {
+    const [, status = '400', error = ''] = /(\d+)-(\w+)/.exec(url) ?? []
+    return response
+      .writeHead(Number(status))
+      .end(JSON.stringify({ error, error_description: 'No.' }))
+  }
+  if (url.includes('/old/')) response.setHeader('age', '100')
+  return response.writeHead(url.includes('/gone/') ? 404 : 200).end(JSON.stringify({ keys }))
 })
-afterAll(() => server.close())
 
 const call = (path: string, options: Partial<ClientOptions> = {}, signal?: AbortSignal) =>
   createClient({ url: `${server.url}/${path}`, retries: 0, ...options }).keys.list(

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Client, createClient } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { expect, test } from 'vitest'
+import { createClient } from '../../client/src/index.ts'
+import { startApp } from '../support/app/app.ts'
 import { patchKey, registerKey } from '../support/app/keys.ts'
 
-let server: TestApp
-let client: Client
 const project = 'payments'
-beforeAll(async () => {
-  server = await startApp()
-  client = createClient({ url: await server.listen(), apiKey: server.admin })
-  const kid = await registerKey(server)
-  for (const label of ['a', 'b', 'c']) await patchKey(server, kid, { label })
-})
-afterAll(() => server.close())
+
+const server = await startApp()
+const client = createClient({ url: await server.listen(), apiKey: server.admin })
+const kid = await registerKey(server)
+for (const label of ['a', 'b', 'c']) await patchKey(server, kid, { label })
 
 test('events are filtered, page by page in either order, and all together', async () => {
   const query = { project, type: 'key.updated', limit: 2 }

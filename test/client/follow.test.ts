@@ -1,25 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Client, createClient, type Event } from '../../client/src/index.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
-import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
-let server: TestApp
-let direct: Client
-let proxy: TcpProxy
-let client: Client
-beforeAll(async () => {
-  server = await startApp()
-  const url = await server.listen()
-  proxy = await startTcpProxy(Number(new URL(url).port))
-  direct = createClient({ url, apiKey: server.admin })
-  client = createClient({ url: `http://127.0.0.1:${proxy.port}`, apiKey: server.admin })
-})
-afterAll(async () => {
-  await proxy.close()
-  await server.close()
-})
+const server = await startApp()
+const url = await server.listen()
+const proxy = await startTcpProxy(Number(new URL(url).port))
+const direct = createClient({ url, apiKey: server.admin })
+const client = createClient({ url: `http://127.0.0.1:${proxy.port}`, apiKey: server.admin })
 
 /** Reads the next `count` events. */
 async function take(events: AsyncIterator<Event>, count: number): Promise<Event[]> {
@@ -112,7 +102,6 @@ describe('following ends', () => {
     const events = follow(createClient({ url: page.url }), {})
     const error = { code: 'unexpected_response', status: 200 }
     await expect(events.next()).rejects.toMatchObject(error)
-    await page.close()
   })
 
   test('when its API key is revoked', async () => {

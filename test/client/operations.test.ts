@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Client, createClient, PubringError } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { createClient, PubringError } from '../../client/src/index.ts'
+import { startApp } from '../support/app/app.ts'
 import { ecKey, edKey } from '../support/keys/pem.ts'
 import { signToken } from '../support/keys/tokens.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
-let server: TestApp
-let client: Client
-beforeAll(async () => {
-  server = await startApp()
-  client = createClient({ url: await server.listen(), apiKey: server.admin })
-})
-afterAll(() => server.close())
+const server = await startApp()
+const client = createClient({ url: await server.listen(), apiKey: server.admin })
 
 const project = 'payments'
 const absent = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'

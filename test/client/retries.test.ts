@@ -1,30 +1,21 @@
 import type { ServerResponse } from 'node:http'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type Client, createClient } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createClient } from '../../client/src/index.ts'
+import { startApp } from '../support/app/app.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
-import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 
-let server: TestApp
-let direct: Client
-let proxy: TcpProxy
-let client: Client
 let sent = ''
-beforeAll(async () => {
-  server = await startApp()
-  const url = await server.listen()
-  proxy = await startTcpProxy(Number(new URL(url).port))
-  proxy.watch((chunk) => {
-    sent += chunk.toString('latin1')
-  })
-  direct = createClient({ url, apiKey: server.admin })
-  client = createClient({ url: `http://127.0.0.1:${proxy.port}`, apiKey: server.admin })
+
+const server = await startApp()
+const url = await server.listen()
+const proxy = await startTcpProxy(Number(new URL(url).port))
+proxy.watch((chunk) => {
+  sent += chunk.toString('latin1')
 })
-afterAll(async () => {
-  await proxy.close()
-  await server.close()
-})
+const direct = createClient({ url, apiKey: server.admin })
+const client = createClient({ url: `http://127.0.0.1:${proxy.port}`, apiKey: server.admin })
 
 const project = 'payments'
 const body = () => ({ name: 'x', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }) as const
@@ -130,7 +121,6 @@ test('a create beyond the rate limit reports when to retry', async () => {
   const once = createClient({ url, apiKey: limited.admin, retries: 0 })
   const made = () => Promise.all([1, 2, 3].map(() => once.keys.create(project, body())))
   await expect(made()).rejects.toMatchObject({ code: 'rate_limited', retryAfter: 1 })
-  await limited.close()
 })
 
 describe('an unsuccessful response', () => {
@@ -149,7 +139,6 @@ describe('an unsuccessful response', () => {
     requests = []
     answers = []
   })
-  afterAll(() => busy.close())
 
   const problem = (status: number, code: string, headers: Record<string, string> = {}) => {
     const detail = `It is ${code}.`

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { startApp } from '../support/app/app.ts'
 import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
 
-let server: TestApp
-let base: string
-beforeAll(async () => {
-  server = await startApp()
-  base = await server.listen()
-})
-afterAll(() => server.close())
+const server = await startApp()
+const base = await server.listen()
 
 describe('the service URL', () => {
   test.each([
@@ -67,7 +62,6 @@ describe('the service URL', () => {
     }, '::1')
     const client = createClient({ url: proxy.url, apiKey: server.admin })
     expect((await client.projects.get('payments')).id).toBe(server.project.id)
-    await proxy.close()
   })
 })
 
@@ -104,10 +98,6 @@ describe('a redirect', () => {
     redirecting = await startHttpServer(({ url }, outgoing) => {
       outgoing.writeHead(308, { location: location.replace('*', url ?? '') }).end()
     })
-  })
-  afterAll(async () => {
-    await target.close()
-    await redirecting.close()
   })
 
   test.each([

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { openConsole } from '../support/console/console.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
-let console_: TestConsole
 
-beforeAll(async () => {
-  console_ = await openConsole()
-})
-afterAll(() => console_.close())
+const console_ = await openConsole()
 
 const createSecret = async (name: string, role: 'reader' | 'writer' | 'admin', project?: string) =>
   rememberSecret(

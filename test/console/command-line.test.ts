@@ -1,27 +1,16 @@
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openShell, type Shell } from '../cli/support.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { expect, test } from 'vitest'
+import { openShell } from '../cli/support.ts'
+import { startApp } from '../support/app/app.ts'
 import { launchBrowser } from '../support/console/console.ts'
 
-let server: TestApp
-let shell: Shell
-let url: string
-let browser: Awaited<ReturnType<typeof launchBrowser>>
-beforeAll(async () => {
-  const port = await freePort()
-  url = `http://127.0.0.1:${port}`
-  const oidc = { issuer: 'https://id.test', clientId: 'c', scopes: 'openid' }
-  server = await startApp({ config: { oidc, publicUrl: url }, http: { publicUrl: url } })
-  await server.app.listen({ host: '127.0.0.1', port })
-  shell = openShell(() => ({ USER: 'ada' }))
-  browser = await launchBrowser()
-})
-afterAll(async () => {
-  await browser.close()
-  shell.remove()
-  await server.close()
-})
+const port = await freePort()
+const url = `http://127.0.0.1:${port}`
+const oidc = { issuer: 'https://id.test', clientId: 'c', scopes: 'openid' }
+const server = await startApp({ config: { oidc, publicUrl: url }, http: { publicUrl: url } })
+await server.app.listen({ host: '127.0.0.1', port })
+const shell = openShell(() => ({ USER: 'ada' }))
+const browser = await launchBrowser()
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')

@@ -1,21 +1,15 @@
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { expect, test } from 'vitest'
+import { openConsole } from '../support/console/console.ts'
 import { run } from '../support/console/snippets.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
 const hostile = `o'rders "of" $HOME \\ \`today\``
-let console_: TestConsole
-let projectId: string
-let page: Page
 
-beforeAll(async () => {
-  console_ = await openConsole()
-  projectId = (await console_.client.projects.get('default')).id
-  page = await console_.open('/')
-})
-afterAll(() => console_.close())
+const console_ = await openConsole()
+const projectId = (await console_.client.projects.get('default')).id
+const page = await console_.open('/')
 
 /** Runs the curl command that is shown, and returns what it printed, parsed. */
 async function runShown(scope: Page | Locator = page): Promise<unknown> {

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { node } from '../../console/src/pages/connect/snippets/node.ts'
 import { others } from '../../console/src/pages/connect/snippets/others.ts'
-import { openConsole, phone, type TestConsole } from '../support/console/console.ts'
+import { openConsole, phone } from '../support/console/console.ts'
 import {
   audience,
   expected,
@@ -13,37 +13,27 @@ import {
   run,
   snippetFolder,
 } from '../support/console/snippets.ts'
-import { startTlsProxy, type TlsProxy } from '../support/network/tls-proxy.ts'
+import { startTlsProxy } from '../support/network/tls-proxy.ts'
 
-const { folder, remove } = snippetFolder()
-let console_: TestConsole
-let proxy: TlsProxy
-let made: Awaited<ReturnType<typeof makeTokens>>
+const folder = snippetFolder()
 /** The text of each snippet as the page shows it, by its title. */
 const shown = new Map<string, string>()
 
-beforeAll(async () => {
-  proxy = await startTlsProxy()
-  console_ = await openConsole({ PUBRING_PUBLIC_URL: proxy.url, PUBRING_JWKS_MAX_AGE: '1' })
-  proxy.forwardTo(console_.server.url)
-  made = await makeTokens(console_.server.url, console_.apiKey)
-  const { id } = await console_.client.projects.get('default')
-  const page = await console_.open(`/projects/${id}/connect`)
-  await page.getByLabel('Audience of your service').fill(audience)
-  for (const { title } of [...node, ...others]) {
-    await page.getByRole('tab', { name: title, exact: true }).click()
-    const block = page.getByLabel(`setup for ${title}`, { exact: true })
-    shown.set(title, (await block.textContent()) ?? '')
-    await page.getByText('Trusts a deactivated key').waitFor()
-  }
-  writeFileSync(join(folder, 'ca.pem'), proxy.cert)
-  writeFileSync(join(folder, 'harness.js'), nodeHarness)
-})
-afterAll(async () => {
-  await console_.close()
-  await proxy.close()
-  remove()
-})
+const proxy = await startTlsProxy()
+const console_ = await openConsole({ PUBRING_PUBLIC_URL: proxy.url, PUBRING_JWKS_MAX_AGE: '1' })
+proxy.forwardTo(console_.server.url)
+const made = await makeTokens(console_.server.url, console_.apiKey)
+const { id } = await console_.client.projects.get('default')
+const page = await console_.open(`/projects/${id}/connect`)
+await page.getByLabel('Audience of your service').fill(audience)
+for (const { title } of [...node, ...others]) {
+  await page.getByRole('tab', { name: title, exact: true }).click()
+  const block = page.getByLabel(`setup for ${title}`, { exact: true })
+  shown.set(title, (await block.textContent()) ?? '')
+  await page.getByText('Trusts a deactivated key').waitFor()
+}
+writeFileSync(join(folder, 'ca.pem'), proxy.cert)
+writeFileSync(join(folder, 'harness.js'), nodeHarness)
 
 test('the page shows exactly the snippets that tests run, here and in snippets.long.test.ts', () => {
   const { issuer } = made

@@ -4,35 +4,23 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { convert } from '../../console/src/keys/conversion.ts'
 import { adviseOn } from '../../console/src/keys/secret-text.ts'
-import {
-  accessibilityViolations,
-  openConsole,
-  plainHost,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { accessibilityViolations, openConsole, plainHost } from '../support/console/console.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { freePort } from '../support/server/process.ts'
 
-let console_: TestConsole
-let projectId: string
+const port = await freePort()
 /** An address that is neither https nor loopback. */
-let plainUrl: string
-
-beforeAll(async () => {
-  const port = await freePort()
-  plainUrl = `http://${plainHost}:${port}`
-  console_ = await openConsole({ PUBRING_PORT: String(port), PUBRING_PUBLIC_URL: plainUrl })
-  const { client } = console_
-  projectId = (await client.projects.get('default')).id
-  const { publicKeyPem } = ecKey()
-  await client.keys.create(projectId, { name: 'winter', algorithm: 'ES256', publicKeyPem })
-  await client.apiKeys.create({ name: 'pipeline', role: 'reader' })
-})
-afterAll(() => console_.close())
+const plainUrl = `http://${plainHost}:${port}`
+const console_ = await openConsole({ PUBRING_PORT: String(port), PUBRING_PUBLIC_URL: plainUrl })
+const { client } = console_
+const projectId = (await client.projects.get('default')).id
+const { publicKeyPem } = ecKey()
+await client.keys.create(projectId, { name: 'winter', algorithm: 'ES256', publicKeyPem })
+await client.apiKeys.create({ name: 'pipeline', role: 'reader' })
 
 async function choose(page: Page, name: string, item: string): Promise<void> {
   await page.getByRole('button', { name }).click()

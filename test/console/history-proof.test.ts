@@ -2,54 +2,42 @@ import { createPublicKey } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
 import { formatVerifierKey } from '../../client/src/log/note.ts'
 import { openShell } from '../cli/support.ts'
-import {
-  accessibilityViolations,
-  openConsole,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 import { createSigner } from '../support/log/signers.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
 const issuer = 'https://issuer.example.com'
 const shell = openShell(() => ({}))
-let console_: TestConsole
-let projectId: string
 
-beforeAll(async () => {
-  console_ = await openConsole()
-  const { client } = console_
-  projectId = (await client.projects.create({ name: 'payments' })).id
-  const signer = keyFor('ES256')
-  const jwk = createPublicKey(signer.publicKeyPem).export({ format: 'jwk' })
-  await client.accessRules.create({
-    name: 'deploy',
-    issuer,
-    keySource: 'jwks',
-    jwks: { keys: [{ ...jwk, kid: 'k', alg: 'ES256' }] },
-    conditions: { environment: 'production' },
-    role: 'writer',
-    project: projectId,
-  })
-  const seconds = Math.floor(Date.now() / 1_000)
-  const aud = client.url.replace('/v1', '')
-  const times = { iat: seconds, exp: seconds + 300 }
-  const claims = { iss: issuer, sub: 'repo:acme', aud, environment: 'production', ...times }
-  const token = signToken(signer.privateKey, { alg: 'ES256', kid: 'k' }, claims)
-  const { access_token: apiKey } = await client.tokens.exchange({ token })
-  rememberSecret('an exchanged API key', apiKey)
-  const workload = createClient({ url: client.url, apiKey })
-  const { publicKeyPem } = keyFor('EdDSA')
-  await workload.keys.create(projectId, { name: 'spring', algorithm: 'EdDSA', publicKeyPem })
+const console_ = await openConsole()
+const { client } = console_
+const projectId = (await client.projects.create({ name: 'payments' })).id
+const signer = keyFor('ES256')
+const jwk = createPublicKey(signer.publicKeyPem).export({ format: 'jwk' })
+await client.accessRules.create({
+  name: 'deploy',
+  issuer,
+  keySource: 'jwks',
+  jwks: { keys: [{ ...jwk, kid: 'k', alg: 'ES256' }] },
+  conditions: { environment: 'production' },
+  role: 'writer',
+  project: projectId,
 })
-afterAll(async () => {
-  await console_.close()
-  shell.remove()
-})
+const seconds = Math.floor(Date.now() / 1_000)
+const aud = client.url.replace('/v1', '')
+const times = { iat: seconds, exp: seconds + 300 }
+const claims = { iss: issuer, sub: 'repo:acme', aud, environment: 'production', ...times }
+const token = signToken(signer.privateKey, { alg: 'ES256', kid: 'k' }, claims)
+const { access_token: apiKey } = await client.tokens.exchange({ token })
+rememberSecret('an exchanged API key', apiKey)
+const workload = createClient({ url: client.url, apiKey })
+const { publicKeyPem } = keyFor('EdDSA')
+await workload.keys.create(projectId, { name: 'spring', algorithm: 'EdDSA', publicKeyPem })
 
 const verify = (page: Page) => page.getByRole('button', { name: 'Verify this history' }).click()
 

@@ -1,36 +1,25 @@
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  accessibilityViolations,
-  openConsole,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { expect, test } from 'vitest'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey, edKey } from '../support/keys/pem.ts'
 
 /** Many more than fit into a window. */
 const count = 240
 const day = 86_400_000
-let console_: TestConsole
-let page: Page
-let projectId: string
 
-beforeAll(async () => {
-  console_ = await openConsole({ PUBRING_MAX_KEYS_PER_PROJECT: '1000' })
-  const { client } = console_
-  projectId = (await client.projects.get('default')).id
-  const keys = Array.from({ length: count }, (_, index) => ({
-    name: `service ${index % 12}, key ${String(index).padStart(3, '0')}`,
-    algorithm: index % 4 === 0 ? ('EdDSA' as const) : ('ES256' as const),
-    publicKeyPem: (index % 4 === 0 ? edKey() : ecKey()).publicKeyPem,
-    active: index % 10 === 0,
-    ...(index === 10 && { expireTime: new Date(Date.now() + 5 * day).toISOString() }),
-  }))
-  for (let from = 0; from < count; from += 120) {
-    await client.keys.import(projectId, { keys: keys.slice(from, from + 120) })
-  }
-  page = await console_.open(`/projects/${projectId}/keys`)
-})
-afterAll(() => console_.close())
+const console_ = await openConsole({ PUBRING_MAX_KEYS_PER_PROJECT: '1000' })
+const { client } = console_
+const projectId = (await client.projects.get('default')).id
+const keys = Array.from({ length: count }, (_, index) => ({
+  name: `service ${index % 12}, key ${String(index).padStart(3, '0')}`,
+  algorithm: index % 4 === 0 ? ('EdDSA' as const) : ('ES256' as const),
+  publicKeyPem: (index % 4 === 0 ? edKey() : ecKey()).publicKeyPem,
+  active: index % 10 === 0,
+  ...(index === 10 && { expireTime: new Date(Date.now() + 5 * day).toISOString() }),
+}))
+for (let from = 0; from < count; from += 120) {
+  await client.keys.import(projectId, { keys: keys.slice(from, from + 120) })
+}
+const page = await console_.open(`/projects/${projectId}/keys`)
 
 const table = () => page.getByRole('table', { name: 'Keys' })
 const rows = () => page.locator('tr[data-id]')

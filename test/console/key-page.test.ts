@@ -4,30 +4,20 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Algorithm, createClient, type JwtKeyWithDetails } from '../../client/src/index.ts'
 import { convert } from '../../console/src/keys/conversion.ts'
 import { formsOf } from '../../console/src/keys/forms.ts'
-import {
-  accessibilityViolations,
-  openConsole,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 
-let console_: TestConsole
-let page: Page
-let projectId: string
 /** By public key. */
 const privateKeys = new Map<string, KeyObject>()
-beforeAll(async () => {
-  console_ = await openConsole()
-  projectId = (await console_.client.projects.get('default')).id
-  page = await console_.open('/')
-})
-afterAll(() => console_.close())
+
+const console_ = await openConsole()
+const projectId = (await console_.client.projects.get('default')).id
+const page = await console_.open('/')
 
 async function register(name: string, algorithm: Algorithm = 'ES256') {
   const { publicKeyPem, privateKey } = keyFor(algorithm)

@@ -1,20 +1,14 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  accessibilityViolations,
-  openConsole,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 
-let console_: TestConsole
 let project: string
 let projects = 0
-beforeAll(async () => {
-  // Short, so that a rotation need not wait long.
-  console_ = await openConsole({ PUBRING_JWKS_MAX_AGE: '1' })
-})
-afterAll(() => console_.close())
+
+// Short, so that a rotation need not wait long.
+const console_ = await openConsole({ PUBRING_JWKS_MAX_AGE: '1' })
+
 beforeEach(async () => {
   projects += 1
   project = (await console_.client.projects.create({ name: `shop-${projects}` })).id

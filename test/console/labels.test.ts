@@ -2,28 +2,23 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { expect, test } from 'vitest'
+import { openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 
 const long = 'payments service signing key of the european region, spring!'
 const longest = `${'internationalization-of-'.repeat(10)}payments 2026`.slice(0, 255)
-let console_: TestConsole
-let projectId: string
 
-beforeAll(async () => {
-  console_ = await openConsole()
-  const { client } = console_
-  projectId = (await client.projects.get('default')).id
-  for (const name of [long, longest.padEnd(255, 'x')]) {
-    const { publicKeyPem } = ecKey()
-    const { kid } = await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })
-    await client.keys.update(projectId, kid, { active: name === long })
-    await client.apiKeys.create({ name, role: 'reader' })
-  }
-})
-afterAll(() => console_.close())
+const console_ = await openConsole()
+const { client } = console_
+const projectId = (await client.projects.get('default')).id
+for (const name of [long, longest.padEnd(255, 'x')]) {
+  const { publicKeyPem } = ecKey()
+  const { kid } = await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })
+  await client.keys.update(projectId, kid, { active: name === long })
+  await client.apiKeys.create({ name, role: 'reader' })
+}
 
 /** What is cut off or broken on the page, as seen by a reader. */
 const faultsOf = (page: Page) =>

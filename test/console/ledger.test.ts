@@ -1,31 +1,23 @@
 import { readFile } from 'node:fs/promises'
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { expect, test } from 'vitest'
+import { openConsole } from '../support/console/console.ts'
 import { keyFor } from '../support/keys/tokens.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
-let console_: TestConsole
-let page: Page
-let projectId: string
-let kid: string
 
-beforeAll(async () => {
-  console_ = await openConsole()
-  const { client } = console_
-  projectId = (await client.projects.create({ name: 'orders' })).id
-  const add = async (name: string, more = {}) => {
-    const { publicKeyPem } = keyFor('ES256')
-    const body = { name, algorithm: 'ES256' as const, publicKeyPem, ...more }
-    return (await client.keys.create(projectId, body)).kid
-  }
-  kid = await add(hostile)
-  await client.keys.update(projectId, kid, { active: false })
-  await client.keys.update(projectId, kid, { label: 'orders, spring' })
-  await add('short-lived', { expireTime: new Date(Date.now() + 700).toISOString() })
-  page = await console_.open('/')
-})
-afterAll(() => console_.close())
+const console_ = await openConsole()
+const { client } = console_
+const projectId = (await client.projects.create({ name: 'orders' })).id
+const add = async (name: string, more = {}) => {
+  const { publicKeyPem } = keyFor('ES256')
+  const body = { name, algorithm: 'ES256' as const, publicKeyPem, ...more }
+  return (await client.keys.create(projectId, body)).kid
+}
+const kid = await add(hostile)
+await client.keys.update(projectId, kid, { active: false })
+await client.keys.update(projectId, kid, { label: 'orders, spring' })
+await add('short-lived', { expireTime: new Date(Date.now() + 700).toISOString() })
+const page = await console_.open('/')
 
 const go = (route: string) => page.goto(`${console_.server.url}/console/#${route}`)
 const history = (query = '', id = projectId) => `/projects/${id}/history${query}`

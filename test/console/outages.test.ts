@@ -1,28 +1,14 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  accessibilityViolations,
-  openConsole,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { expect, test } from 'vitest'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
-import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { freePort } from '../support/server/process.ts'
 
-let console_: TestConsole
-let proxy: TcpProxy
-let url: string
-
-beforeAll(async () => {
-  const port = await freePort()
-  proxy = await startTcpProxy(port)
-  url = `http://127.0.0.1:${proxy.port}`
-  console_ = await openConsole({ PUBRING_PORT: String(port), PUBRING_PUBLIC_URL: url })
-})
-afterAll(async () => {
-  await console_.close()
-  await proxy.close()
-})
+const port = await freePort()
+const proxy = await startTcpProxy(port)
+const url = `http://127.0.0.1:${proxy.port}`
+const console_ = await openConsole({ PUBRING_PORT: String(port), PUBRING_PUBLIC_URL: url })
 
 async function registered(name: string): Promise<string> {
   const { publicKeyPem } = ecKey()

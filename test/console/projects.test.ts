@@ -1,37 +1,26 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  accessibilityViolations,
-  openConsole,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { expect, test } from 'vitest'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 
-let console_: TestConsole
-let calm: { id: string; kid: string }
-let soon: typeof calm
-
-beforeAll(async () => {
-  console_ = await openConsole()
-  const { client } = console_
-  const add = async (name: string, days?: number) => {
-    const { id } = await client.projects.create({ name })
-    const { publicKeyPem } = ecKey()
-    const expireTime = new Date(Date.now() + (days ?? 0) * 86_400_000).toISOString()
-    const key = { name: `${name} key`, algorithm: 'ES256' as const, publicKeyPem }
-    const { kid } = await client.keys.create(id, { ...key, ...(days && { expireTime }) })
-    return { id, kid }
-  }
-  calm = await add('calm')
+const console_ = await openConsole()
+const { client } = console_
+const add = async (name: string, days?: number) => {
+  const { id } = await client.projects.create({ name })
   const { publicKeyPem } = ecKey()
-  const successor = { name: 'successor', algorithm: 'ES256' as const, publicKeyPem }
-  const { kid: to } = await client.keys.create(calm.id, successor)
-  await client.rotations.start(calm.id, { from: calm.kid, to, tokenLifetime: 60 })
-  soon = await add('next-week', 5)
-  await add('next-month', 29)
-  const broken = await add('broken')
-  await client.keys.update(broken.id, broken.kid, { active: false })
-})
-afterAll(() => console_.close())
+  const expireTime = new Date(Date.now() + (days ?? 0) * 86_400_000).toISOString()
+  const key = { name: `${name} key`, algorithm: 'ES256' as const, publicKeyPem }
+  const { kid } = await client.keys.create(id, { ...key, ...(days && { expireTime }) })
+  return { id, kid }
+}
+const calm = await add('calm')
+const { publicKeyPem } = ecKey()
+const successor = { name: 'successor', algorithm: 'ES256' as const, publicKeyPem }
+const { kid: to } = await client.keys.create(calm.id, successor)
+await client.rotations.start(calm.id, { from: calm.kid, to, tokenLifetime: 60 })
+const soon = await add('next-week', 5)
+await add('next-month', 29)
+const broken = await add('broken')
+await client.keys.update(broken.id, broken.kid, { active: false })
 
 test('a project is created, renamed and deleted', async () => {
   const page = await console_.open('/')

@@ -1,26 +1,17 @@
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
-import {
-  accessibilityViolations,
-  openConsole,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
-let console_: TestConsole
-let page: Page
 let project: string
 let old: string
 let projects = 0
 
-beforeAll(async () => {
-  // Short, so that a rotation need not wait long.
-  console_ = await openConsole({ PUBRING_JWKS_MAX_AGE: '1' })
-  page = await console_.open('/')
-})
-afterAll(() => console_.close())
+// Short, so that a rotation need not wait long.
+const console_ = await openConsole({ PUBRING_JWKS_MAX_AGE: '1' })
+const page = await console_.open('/')
+
 beforeEach(async () => {
   projects += 1
   project = (await console_.client.projects.create({ name: `shop-${projects}` })).id

@@ -1,35 +1,23 @@
-import type { Page, Request } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { JwtKeyWithDetails } from '../../client/src/index.ts'
+import type { Request } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { searchTextOf } from '../../console/src/search/text.ts'
-import {
-  accessibilityViolations,
-  openConsole,
-  type TestConsole,
-} from '../support/console/console.ts'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { privatePem, rsaKey } from '../support/keys/pem.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
 const pair = keyFor('ES256')
-let console_: TestConsole
-let page: Page
-let projectId: string
-let key: JwtKeyWithDetails
 const sent: Request[] = []
 
-beforeAll(async () => {
-  console_ = await openConsole()
-  const { client } = console_
-  projectId = (await client.projects.create({ name: 'shop' })).id
-  const register = async (name: string, { publicKeyPem } = keyFor('ES256')) =>
-    (await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })).kid
-  key = await client.keys.get(projectId, await register('orders, spring', pair))
-  await register('orders, autumn')
-  page = await console_.open('/')
-  page.on('request', (request) => sent.push(request))
-})
-afterAll(() => console_.close())
+const console_ = await openConsole()
+const { client } = console_
+const projectId = (await client.projects.create({ name: 'shop' })).id
+const register = async (name: string, { publicKeyPem } = keyFor('ES256')) =>
+  (await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })).kid
+const key = await client.keys.get(projectId, await register('orders, spring', pair))
+await register('orders, autumn')
+const page = await console_.open('/')
+page.on('request', (request) => sent.push(request))
 
 const dialog = () => page.getByRole('dialog', { name: 'Search' })
 const field = () => dialog().getByRole('combobox')

@@ -1,22 +1,17 @@
 import { request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import {
   accessibilityViolations,
   openConsole,
   readableTexts,
   signIn,
-  type TestConsole,
 } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
-let console_: TestConsole
-beforeAll(async () => {
-  console_ = await openConsole()
-})
-afterAll(() => console_.close())
+const console_ = await openConsole()
 
 async function createApiKey(role: 'reader' | 'writer' | 'admin', project?: string) {
   const { id, apiKey } = await console_.client.apiKeys.create({
@@ -240,7 +235,6 @@ describe('the URL', () => {
     await signIn(page, `${proxy.url}/keys`, console_.apiKey, '/projects/default')
     await page.getByText('No keys yet').waitFor()
     await page.context().close()
-    await proxy.close()
   })
 
   test('without the fragment opens the same page', async () => {

@@ -3,38 +3,24 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
 import { others } from '../../console/src/pages/connect/snippets/others.ts'
 import { audience, expected, makeTokens, run, snippetFolder } from '../support/console/snippets.ts'
-import {
-  freePort,
-  type ServerProcess,
-  startServer,
-  temporaryFolder,
-} from '../support/server/process.ts'
+import { freePort, startServer, temporaryFolder } from '../support/server/process.ts'
 
 /** The snippets of the page that need more than Node; connect.test.ts runs the others. */
-const { folder: home, remove: removeHome } = temporaryFolder()
-const { folder, remove } = snippetFolder()
-let server: ServerProcess & { apiKey: string }
-let made: Awaited<ReturnType<typeof makeTokens>>
+const { folder: home } = temporaryFolder()
+const folder = snippetFolder()
 let stop: (() => Promise<unknown>) | undefined
 
-beforeAll(async () => {
-  server = await startServer(home, {})
-  made = await makeTokens(server.url, server.apiKey)
-  installPubring()
-})
+const server = await startServer(home, {})
+const made = await makeTokens(server.url, server.apiKey)
+installPubring()
+
 afterEach(async () => {
   await stop?.()
   stop = undefined
-})
-afterAll(async () => {
-  server.signal('SIGTERM')
-  await server.ended
-  removeHome()
-  remove()
 })
 
 /** Makes `npx pubring` in the folder run this checkout. */

@@ -1,33 +1,29 @@
 import { generateKeyPairSync } from 'node:crypto'
-import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { expect, test } from 'vitest'
+import { openConsole } from '../support/console/console.ts'
 import { keyFor } from '../support/keys/tokens.ts'
 
-let console_: TestConsole
-let page: Page
-let projectId: string
 const route = (query = '') => `/projects/${projectId}/timeline${query}`
 
-beforeAll(async () => {
-  console_ = await openConsole({ PUBRING_JWKS_MAX_AGE: '5', PUBRING_MAX_KEYS_PER_PROJECT: '300' })
-  const { client } = console_
-  projectId = (await client.projects.create({ name: 'orders' })).id
-  const add = async (name: string, expireTime?: string) => {
-    const { publicKeyPem } = keyFor('ES256')
-    const body = { name, algorithm: 'ES256' as const, publicKeyPem }
-    return (await client.keys.create(projectId, { ...body, ...(expireTime && { expireTime }) })).kid
-  }
-  const winter = await add('winter')
-  const expiry = new Date(Date.now() + 20 * 86_400_000).toISOString()
-  await add('spring', expiry)
-  await client.keys.update(projectId, winter, { active: false })
-  const gone = await add('gone')
-  await client.keys.update(projectId, gone, { active: false })
-  await client.keys.delete(projectId, gone)
-  page = await console_.open(route())
+const console_ = await openConsole({
+  PUBRING_JWKS_MAX_AGE: '5',
+  PUBRING_MAX_KEYS_PER_PROJECT: '300',
 })
-afterAll(() => console_.close())
+const { client } = console_
+const projectId = (await client.projects.create({ name: 'orders' })).id
+const add = async (name: string, expireTime?: string) => {
+  const { publicKeyPem } = keyFor('ES256')
+  const body = { name, algorithm: 'ES256' as const, publicKeyPem }
+  return (await client.keys.create(projectId, { ...body, ...(expireTime && { expireTime }) })).kid
+}
+const winter = await add('winter')
+const expiry = new Date(Date.now() + 20 * 86_400_000).toISOString()
+await add('spring', expiry)
+await client.keys.update(projectId, winter, { active: false })
+const gone = await add('gone')
+await client.keys.update(projectId, gone, { active: false })
+await client.keys.delete(projectId, gone)
+const page = await console_.open(route())
 
 /** The states of a key's bar in the picture, or of its rows in the table. */
 const statesOf = (label: string) =>

@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { describe, expect, test } from 'vitest'
+import { openConsole } from '../support/console/console.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 
 const pair = keyFor('ES256')
 const label = 'orders <b>spring</b> {{7*7}}'
-let console_: TestConsole
-let project: { id: string; name: string }
-let kid: string
-let issuer: string
 
-beforeAll(async () => {
-  console_ = await openConsole()
-  project = await console_.client.projects.get('default')
-  issuer = (await console_.client.jwks.discovery(project.id)).issuer
-  const { publicKeyPem } = pair
-  const key = { name: label, algorithm: 'ES256' as const, publicKeyPem }
-  kid = (await console_.client.keys.create(project.id, key)).kid
-})
-afterAll(() => console_.close())
+const console_ = await openConsole()
+const project = await console_.client.projects.get('default')
+const issuer = (await console_.client.jwks.discovery(project.id)).issuer
+const { publicKeyPem } = pair
+const key = { name: label, algorithm: 'ES256' as const, publicKeyPem }
+const kid = (await console_.client.keys.create(project.id, key)).kid
 
 const seconds = (offset: number) => Math.floor(Date.now() / 1_000) + offset
 const tokenWith = (claims: object, header: object = { kid }) =>

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { listProjects } from '../../src/core/projects.ts'
-import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
+import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
-let opened: TestStore
-beforeAll(async () => {
-  opened = await openTestStore()
-})
-afterAll(() => opened.dispose())
+const opened = await openTestStore()
 
 test('a caller bound to projects gets pages of those that exist, in order, by one query each', async () => {
   const { store, database } = opened

@@ -1,33 +1,23 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import { expect, test } from 'vitest'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 
-let server: ServerProcess & { apiKey: string }
+const server = await startServer(folder)
+const script = blocks.join('echo "== next block"\n')
+const { stdout, stderr } = await promisify(execFile)('sh', ['-eu', '-c', script], {
+  cwd: folder,
+  env: { PATH: process.env.PATH, PUBRING_URL: server.url, PUBRING_API_KEY: server.apiKey },
+})
+// curl ends the stream by a time limit.
+expect(stderr.replace(/^curl: \(28\) .*\n/m, '')).toBe('')
 /** The output of each block. */
-let printed: string[]
-
-beforeAll(async () => {
-  server = await startServer(folder)
-  const script = blocks.join('echo "== next block"\n')
-  const { stdout, stderr } = await promisify(execFile)('sh', ['-eu', '-c', script], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, PUBRING_URL: server.url, PUBRING_API_KEY: server.apiKey },
-  })
-  // curl ends the stream by a time limit.
-  expect(stderr.replace(/^curl: \(28\) .*\n/m, '')).toBe('')
-  printed = stdout.split('== next block\n')
-})
-afterAll(async () => {
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
-})
+const printed = stdout.split('== next block\n')
 
 /** The output of the block that contains this text. */
 function answerOf(text: string): string {

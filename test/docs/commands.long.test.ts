@@ -3,36 +3,26 @@ import { createPublicKey } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { commandBlocks, pages, testOf } from '../support/docs.ts'
 import { ecKey, edKey, rsaKey } from '../support/keys/pem.ts'
-import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
+import { startHttpServer } from '../support/network/http-server.ts'
 import { stopServer } from '../support/server/command.ts'
-import {
-  freePort,
-  type ServerProcess,
-  startServer,
-  temporaryFolder,
-} from '../support/server/process.ts'
+import { freePort, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
-const { folder, remove } = temporaryFolder()
-let server: ServerProcess & { apiKey: string }
-let metricsPort: number
+const { folder } = temporaryFolder()
+
+const metricsPort = await freePort()
+const env = { PUBRING_METRICS_PORT: String(metricsPort) }
+const server = await startServer(folder, env)
 /** Answers as the systems do that docs/moving.md moves from. */
-let systems: HttpServer
-beforeAll(async () => {
-  metricsPort = await freePort()
-  const env = { PUBRING_METRICS_PORT: String(metricsPort) }
-  server = await startServer(folder, env)
-  systems = await startHttpServer(({ url = '' }, response) => {
-    response.end(JSON.stringify(url.startsWith('/jwts') ? kongCredentials() : jwksOf(url)))
-  })
+const systems = await startHttpServer(({ url = '' }, response) => {
+  response.end(JSON.stringify(url.startsWith('/jwts') ? kongCredentials() : jwksOf(url)))
 })
+
 afterAll(async () => {
-  await systems.close()
   await stopServer(server)
-  remove()
 })
 
 const jwk = (kid: string, more: object) => {

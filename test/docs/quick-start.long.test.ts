@@ -2,14 +2,13 @@ import { execFile } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { packCheckout, plainEnvironment } from '../support/package.ts'
 import { freePort, temporaryFolder } from '../support/server/process.ts'
 
 const page = readFileSync(new URL('../../docs/quick-start.md', import.meta.url), 'utf8')
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const empty = join(folder, 'empty')
-afterAll(remove)
 
 /** The page as one script: writes its files where it shows them and runs its commands unchanged. */
 function script(): string {

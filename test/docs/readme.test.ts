@@ -2,14 +2,13 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { stopServer } from '../support/server/command.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'README.md'), 'utf8')
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 /** Masks ids, times and the numbers of keys, which differ from run to run. */
 function levelled(text: string): string {

@@ -4,28 +4,21 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { expect, test } from 'vitest'
+import { startApp } from '../support/app/app.ts'
 import { registerAndSign } from '../support/app/key-set.ts'
 import { signedCertificate } from '../support/network/certificates.ts'
 import { freePort, temporaryFolder } from '../support/server/process.ts'
 
 const page = readFileSync(new URL('../../docs/reverse-proxy.md', import.meta.url), 'utf8')
-const { folder, remove } = temporaryFolder()
-let server: TestApp
-let upstream: string
-beforeAll(async () => {
-  server = await startApp()
-  upstream = new URL(await server.listen()).host
-  const { ca, cert, key } = signedCertificate(['localhost'])
-  for (const [name, text] of Object.entries({ ca, cert, key, both: cert + key })) {
-    writeFileSync(join(folder, name), text)
-  }
-})
-afterAll(async () => {
-  await server.close()
-  remove()
-})
+const { folder } = temporaryFolder()
+
+const server = await startApp()
+const upstream = new URL(await server.listen()).host
+const { ca, cert, key } = signedCertificate(['localhost'])
+for (const [name, text] of Object.entries({ ca, cert, key, both: cert + key })) {
+  writeFileSync(join(folder, name), text)
+}
 
 /** How each program is run with the configuration of the page. */
 const programs = [

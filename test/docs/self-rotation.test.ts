@@ -3,30 +3,19 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openShell, type Ran, type Shell } from '../cli/support.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { startApp } from '../support/app/app.ts'
 import { edKey, rsaKey, type TestKey } from '../support/keys/pem.ts'
 
 const file = join(import.meta.dirname, '../../docs/workloads/self-rotation.md')
 const page = readFileSync(file, 'utf8')
 
-let server: TestApp
-let url: string
+const server = await startApp({ config: { jwksMaxAge: 0 }, http: { refusalDelayMs: 0 } })
+const url = await server.listen()
 /** Has no API key. */
-let service: Shell
-let admin: Shell
-beforeAll(async () => {
-  server = await startApp({ config: { jwksMaxAge: 0 }, http: { refusalDelayMs: 0 } })
-  url = await server.listen()
-  service = openShell(() => ({ PUBRING_URL: url }))
-  admin = openShell(() => ({ PUBRING_URL: url, PUBRING_API_KEY: server.admin }))
-})
-afterAll(async () => {
-  service.remove()
-  admin.remove()
-  await server.close()
-})
+const service = openShell(() => ({ PUBRING_URL: url }))
+const admin = openShell(() => ({ PUBRING_URL: url, PUBRING_API_KEY: server.admin }))
 
 const idPattern = /^[0-9a-f-]{36}\n$/
 

@@ -1,40 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findIdToken } from '../../src/cli/connection/connection.ts'
 import { configureProxy } from '../../src/cli/connection/session.ts'
 import type { Event } from '../../src/contract/events.ts'
 import { openShell, type Ran, type Shell } from '../cli/support.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { startApp } from '../support/app/app.ts'
 import { exchangeParameters, sendForm } from '../support/app/workloads.ts'
 import { ecKey } from '../support/keys/pem.ts'
-import { type Platforms, startPlatforms } from '../support/network/platforms.ts'
+import { startPlatforms } from '../support/network/platforms.ts'
 
 const publicUrl = 'https://keys.example.com'
 
-let platforms: Platforms
-let server: TestApp
+const platforms = await startPlatforms()
+const { fetch, env } = platforms
+const server = await startApp({
+  fetch,
+  config: { publicUrl },
+  http: { publicUrl, refusalDelayMs: 0 },
+})
+platforms.forwardTo(await server.listen())
 /** The shells of an admin and of a workload, which has no API key. */
-let admin: Shell
-let workload: Shell
-beforeAll(async () => {
-  platforms = await startPlatforms()
-  const { fetch, env } = platforms
-  server = await startApp({
-    fetch,
-    config: { publicUrl },
-    http: { publicUrl, refusalDelayMs: 0 },
-  })
-  platforms.forwardTo(await server.listen())
-  admin = openShell(() => ({ ...env, PUBRING_URL: publicUrl, PUBRING_API_KEY: server.admin }))
-  workload = openShell(() => env)
-})
-afterAll(async () => {
-  admin.remove()
-  workload.remove()
-  await server.close()
-  await platforms.close()
-})
+const admin = openShell(() => ({ ...env, PUBRING_URL: publicUrl, PUBRING_API_KEY: server.admin }))
+const workload = openShell(() => env)
 
 /** A page, and the values that it shows. */
 function openPage(name: string) {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rememberSecret } from '../support/secrets.ts'
 import { pubring as runCommand } from '../support/server/command.ts'
 import {
@@ -11,20 +11,12 @@ import {
   whenReady,
 } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 let server: ServerProcess
-let first: string
 
-beforeAll(async () => {
-  const started = await startServer(folder)
-  server = started
-  first = started.apiKey
-})
-afterAll(async () => {
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
-})
+const started = await startServer(folder)
+server = started
+const first = started.apiKey
 
 const pubring = (...args: string[]) => runCommand(folder, ...args)
 

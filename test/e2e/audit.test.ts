@@ -3,37 +3,25 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import { closeModulus, prime, rsaRecord } from '../support/keys/weak-keys.ts'
-import {
-  readJson,
-  type ServerProcess,
-  startServer,
-  temporaryFolder,
-} from '../support/server/process.ts'
+import { readJson, startServer, temporaryFolder } from '../support/server/process.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, origin } from '../support/store/store.ts'
 import { waitUntil } from '../support/waiting.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const file = join(folder, 'data/pubring.db')
 const limits = { maxKeys: 1_000, maxJwksBytes: 10_000_000 }
 
-let server: ServerProcess & { apiKey: string }
-let store: Store
-beforeAll(async () => {
-  server = await startServer(folder)
-  store = await openSqliteStore({ file })
-})
+const server = await startServer(folder)
+const store = await openSqliteStore({ file })
+
 afterAll(async () => {
   await store.close()
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
 })
 
 async function put(key: KeyRecord): Promise<KeyRecord> {

@@ -9,13 +9,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { chownToUnprivileged, createServerClient, highLimits } from '../support/server/client.ts'
 import { pubring, stopServer } from '../support/server/command.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 async function place(name: string) {
   const where = join(folder, name)

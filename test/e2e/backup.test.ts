@@ -1,14 +1,13 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { countLost } from '../support/faults/results.ts'
 import { createServerClient, highLimits, type ServerClient } from '../support/server/client.ts'
 import { pubring, stopServer } from '../support/server/command.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 async function startIn(name: string) {
   const cwd = join(folder, name)

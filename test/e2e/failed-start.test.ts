@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import { spawnServer, startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder: parent, remove } = temporaryFolder()
-afterAll(remove)
+const { folder: parent } = temporaryFolder()
 
 test.concurrent.each(['PUBRING_PORT', 'PUBRING_METRICS_PORT'])(
   'a start whose %s is in use fails with one line',

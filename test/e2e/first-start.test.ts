@@ -1,32 +1,16 @@
 import { execFileSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import {
-  type ServerProcess,
-  spawnServer,
-  startServer,
-  temporaryFolder,
-  whenReady,
-} from '../support/server/process.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-const servers: ServerProcess[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.signal('SIGKILL')
-    await server.ended
-  }
-})
-test.afterAll(remove)
+const { folder } = temporaryFolder()
 
 async function started(name: string, env: Record<string, string> = {}) {
   const where = join(folder, name)
   execFileSync('mkdir', ['-p', where])
-  const server = await startServer(where, env)
-  servers.push(server)
-  return server
+  return startServer(where, env)
 }
 
 test('the commands that the first start prints work in a shell', async () => {
@@ -57,7 +41,6 @@ test('the second start prints no secret and keeps the keys', async () => {
   first.signal('SIGTERM')
   expect(await first.ended).toBe(0)
   const second = await spawnServer(first.folder)
-  servers.push(second)
   await whenReady(second)
   expect(second.output()).not.toContain('pubring_')
   const response = await fetch(`${second.url}/v1/projects/default/jwt-keys`, {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
 import {
   readJson,
@@ -10,20 +10,17 @@ import {
   whenReady,
 } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-let server: ServerProcess & { apiKey: string }
-let other: ServerProcess
-beforeAll(async () => {
-  server = await startServer(folder)
-  other = await spawnServer(folder, { PUBRING_PUBLIC_URL: server.url })
-  await whenReady(other)
-})
+const { folder } = temporaryFolder()
+
+const server = await startServer(folder)
+const other = await spawnServer(folder, { PUBRING_PUBLIC_URL: server.url })
+await whenReady(other)
+
 afterAll(async () => {
   for (const each of [server, other]) {
     each.signal('SIGTERM')
     expect(await each.ended).toBe(0)
   }
-  remove()
 })
 
 /** Half of them wait at each server. */

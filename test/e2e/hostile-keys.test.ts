@@ -1,26 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { tag } from '../../src/intake/encoding/der.ts'
 import { encode, encodeOid } from '../../src/intake/encoding/der-writer.ts'
 import { fixture, none, pem, rsaNumbers, spki } from '../support/keys/intake.ts'
-import {
-  readJson,
-  type ServerProcess,
-  startServer,
-  temporaryFolder,
-} from '../support/server/process.ts'
+import { readJson, startServer, temporaryFolder } from '../support/server/process.ts'
 import { expectWithin } from '../support/timing.ts'
 
-const { folder, remove } = temporaryFolder()
-let server: ServerProcess & { apiKey: string }
-beforeAll(async () => {
-  server = await startServer(folder)
-})
-afterAll(async () => {
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
-})
+const { folder } = temporaryFolder()
+
+const server = await startServer(folder)
 
 const curves = {
   'P-256': '1.2.840.10045.3.1.7',

@@ -1,30 +1,22 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rsaKey } from '../support/keys/pem.ts'
 import { pubring } from '../support/server/command.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-let server: ServerProcess & { apiKey: string }
+const { folder } = temporaryFolder()
 
-beforeAll(async () => {
-  server = await startServer(folder)
-  for (const name of ['first', 'second']) {
-    const body = { name, algorithm: 'RSA', publicKeyPem: rsaKey().publicKeyPem }
-    const response = await fetch(`${server.url}/v1/projects/default/jwt-keys`, {
-      method: 'POST',
-      headers: { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    expect(response.status).toBe(201)
-  }
-})
-afterAll(async () => {
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
-})
+const server = await startServer(folder)
+for (const name of ['first', 'second']) {
+  const body = { name, algorithm: 'RSA', publicKeyPem: rsaKey().publicKeyPem }
+  const response = await fetch(`${server.url}/v1/projects/default/jwt-keys`, {
+    method: 'POST',
+    headers: { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  expect(response.status).toBe(201)
+}
 
 /** `pubring ledger verify` beside the server, in its folder. */
 const verify = (...args: string[]) => pubring(folder, 'ledger', 'verify', ...args)

@@ -7,7 +7,7 @@ import { startTlsProxy, type TlsProxy } from '../support/network/tls-proxy.ts'
 import { stopServer } from '../support/server/command.ts'
 import { freePort, startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 let witness: Awaited<ReturnType<typeof startLitewitness>> | undefined
 let proxy: TlsProxy | undefined
 
@@ -19,9 +19,7 @@ beforeAll(async () => {
   proxy.forwardTo(witness.url)
 }, 300_000)
 afterAll(async () => {
-  await proxy?.close()
   await witness?.close()
-  remove()
 })
 
 test("Go's tools cosign and verify the log, and litewitness keeps it from forking", async ({

@@ -23,7 +23,6 @@ beforeEach(async () => {
   shell = openShell(() => ({ ...env, ...client }))
 })
 afterEach(() => {
-  shell.remove()
   remove()
 })
 

@@ -1,9 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readJson, startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 const keyCount = 2_000
 const concurrency = 32

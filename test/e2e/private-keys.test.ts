@@ -1,17 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
 import { examineKey } from '../../src/intake/index.ts'
 import { pem } from '../support/keys/intake.ts'
 import { kindNames, privateKeyForms } from '../support/keys/key-pairs.ts'
 import { expectNoSecret, findSecret, rememberSecret } from '../support/secrets.ts'
-import {
-  outputsAndDatabases,
-  type ServerProcess,
-  startServer,
-  temporaryFolder,
-} from '../support/server/process.ts'
+import { outputsAndDatabases, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const fixtures = join(import.meta.dirname, '../fixtures')
 
@@ -56,19 +51,11 @@ function blocksOf(text: string): string[][] {
   return bodies.map(([, , body = '']) => ['', body.replace(/^.*: .*$/gm, '')])
 }
 
-const { folder, remove } = temporaryFolder()
-let server: ServerProcess & { apiKey: string }
+const { folder } = temporaryFolder()
 const responses: Record<string, string> = {}
 
-beforeAll(async () => {
-  server = await startServer(folder, { PUBRING_LOG_LEVEL: 'trace' })
-  for (const [name, text] of Object.entries(texts)) remember(name, text)
-})
-afterAll(async () => {
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
-})
+const server = await startServer(folder, { PUBRING_LOG_LEVEL: 'trace' })
+for (const [name, text] of Object.entries(texts)) remember(name, text)
 
 async function post(path: string, body: string): Promise<Response> {
   const headers = { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' }

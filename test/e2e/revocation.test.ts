@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   type ServerProcess,
   spawnServer,
@@ -9,23 +9,12 @@ import {
   whenReady,
 } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-let first: ServerProcess
-let second: ServerProcess
-let admin: string
-
+const { folder } = temporaryFolder()
 /** Two processes on one database file. */
-beforeAll(async () => {
-  const server = await startServer(folder)
-  admin = server.apiKey
-  first = server
-  second = await startReady()
-})
-afterAll(async () => {
-  for (const server of [first, second]) server.signal('SIGKILL')
-  await Promise.all([first.ended, second.ended])
-  remove()
-})
+const started = await startServer(folder)
+const second = await startReady()
+const admin = started.apiKey
+let first: ServerProcess = started
 
 async function startReady(): Promise<ServerProcess> {
   const server = await spawnServer(folder)

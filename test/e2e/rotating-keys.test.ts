@@ -2,40 +2,29 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import { expect, test } from 'vitest'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const page = readFileSync(new URL('../../docs/rotating-keys.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 
-let server: ServerProcess & { apiKey: string }
+const server = await startServer(folder, { PUBRING_JWKS_MAX_AGE: '1' })
+const script = [...blocks, 'echo "$old $new $next"\n'].join('echo "== next block"\n')
+const { stdout, stderr } = await promisify(execFile)('sh', ['-eu', '-c', script], {
+  cwd: folder,
+  env: {
+    PATH: process.env.PATH,
+    PUBRING_URL: server.url,
+    PUBRING_API_KEY: server.apiKey,
+    TOKEN_LIFETIME: '2',
+  },
+})
+expect(stderr).toBe('')
 /** The output of each block, and the kids that the page calls old, new and next. */
-let printed: string[]
-let kids: Record<'old' | 'new' | 'next', string>
-
-beforeAll(async () => {
-  server = await startServer(folder, { PUBRING_JWKS_MAX_AGE: '1' })
-  const script = [...blocks, 'echo "$old $new $next"\n'].join('echo "== next block"\n')
-  const { stdout, stderr } = await promisify(execFile)('sh', ['-eu', '-c', script], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      PUBRING_URL: server.url,
-      PUBRING_API_KEY: server.apiKey,
-      TOKEN_LIFETIME: '2',
-    },
-  })
-  expect(stderr).toBe('')
-  printed = stdout.split('== next block\n')
-  const [old = '', fresh = '', next = ''] = printed.at(-1)?.trim().split(' ') ?? []
-  kids = { old, new: fresh, next }
-})
-afterAll(async () => {
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
-})
+const printed = stdout.split('== next block\n')
+const [old = '', fresh = '', next = ''] = printed.at(-1)?.trim().split(' ') ?? []
+const kids = { old, new: fresh, next }
 
 /** The JSON lines printed by the block that contains this text. */
 function answersOf(text: string): unknown[] {

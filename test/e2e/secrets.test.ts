@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { signToken } from '../support/keys/tokens.ts'
@@ -15,13 +15,8 @@ import {
   temporaryFolder,
 } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const running: ServerProcess[] = []
-afterAll(async () => {
-  for (const server of running) server.signal('SIGKILL')
-  await Promise.all(running.map(({ ended }) => ended))
-  remove()
-})
 
 async function start(level: string) {
   const where = join(folder, level)

@@ -1,19 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
 import {
   issueToken,
-  type PublicServer,
   startPublicServer,
   waitUntilPublished,
 } from '../support/server/public-server.ts'
 import { type VerifierName, verifierNames, verifiers, verifyError } from '../support/verifiers.ts'
 
-let server: PublicServer
-beforeAll(async () => {
-  server = await startPublicServer()
-})
-afterAll(() => server.close())
+const server = await startPublicServer()
 
 /** The libraries' messages for a kid that is not in the key set. */
 const unknownKey = /no applicable key|unable to find a signing key|no matching jwk|not found/i

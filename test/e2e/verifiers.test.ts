@@ -1,13 +1,12 @@
 import { createPrivateKey } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Algorithm, algorithmNames } from '../../src/contract/algorithms.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { rsaKey } from '../support/keys/pem.ts'
 import { jwsAlgorithm, keyFor } from '../support/keys/tokens.ts'
 import {
   issueToken,
-  type PublicServer,
   type RegisteredKey,
   startPublicServer,
   waitUntilPublished,
@@ -41,20 +40,13 @@ const beyond: Record<VerifierName, Partial<Record<Algorithm, RegExp>>> = {
 const unpublished =
   /no applicable key|Unable to find|not found in the JWKS|Not allowed to fetch|No matching JWK|unexpected JWT "alg"/
 
-let server: PublicServer
-let issuer: string
+const server = await startPublicServer()
+const issuer = await server.issuer('every-algorithm')
 /** A key set with a key for every algorithm. */
-let keys: RegisteredKey[]
-
-beforeAll(async () => {
-  server = await startPublicServer()
-  issuer = await server.issuer('every-algorithm')
-  keys = await Promise.all(
-    algorithmNames.map((algorithm) => server.register(issuer, algorithm, keyFor(algorithm))),
-  )
-  await waitUntilPublished(...keys)
-})
-afterAll(() => server.close())
+const keys = await Promise.all(
+  algorithmNames.map((algorithm) => server.register(issuer, algorithm, keyFor(algorithm))),
+)
+await waitUntilPublished(...keys)
 
 function keyOf(algorithm: Algorithm): RegisteredKey {
   const key = keys.find((candidate) => candidate.algorithm === algorithm)

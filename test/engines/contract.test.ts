@@ -1,20 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { createDatabase } from '../support/store/database.ts'
 
+const [sqlite, postgres] = await Promise.all([start('sqlite'), start('postgres')])
 /** Two registries that differ only in their database. */
-let apps: { sqlite: TestApp; postgres: TestApp }
-beforeAll(async () => {
-  const [sqlite, postgres] = await Promise.all([start('sqlite'), start('postgres')])
-  apps = { sqlite, postgres }
-})
-afterAll(async () => {
-  for (const app of Object.values(apps)) {
-    await app.close()
-    await app.database.remove()
-  }
-})
+const apps = { sqlite, postgres }
 
 async function start(engine: 'sqlite' | 'postgres') {
   return startApp({ database: await createDatabase(engine), config: { maxKeysPerProject: 12 } })

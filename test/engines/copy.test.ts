@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { fetchJwks } from '../support/app/keys.ts'
 import { fixture } from '../support/keys/intake.ts'
@@ -25,16 +25,6 @@ function copy(from: string, to: string): Promise<{ code: number; stderr: string 
     )
   })
 }
-
-const databases: TestDatabase[] = []
-async function blank(engine: 'sqlite' | 'postgres'): Promise<TestDatabase> {
-  const database = await createBlankDatabase(engine)
-  databases.push(database)
-  return database
-}
-afterAll(async () => {
-  for (const database of databases) await database.remove()
-})
 
 /** Everything that the API shows of the registry, with times and entity tags. */
 async function readApi(app: TestApp, apiKey: string): Promise<string[]> {
@@ -76,7 +66,7 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
   let apiKey: string
   let before: string[]
   beforeAll(async () => {
-    source = await blank('sqlite')
+    source = await createBlankDatabase('sqlite')
     const logKey = createKeyFile()
     const app = await startApp({ database: source, logSigner: logKey.open() })
     apiKey = app.admin
@@ -114,7 +104,10 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
   })
 
   test('copies everything, and can be repeated', async () => {
-    const [there, back] = [await blank('postgres'), await blank('sqlite')]
+    const [there, back] = [
+      await createBlankDatabase('postgres'),
+      await createBlankDatabase('sqlite'),
+    ]
     const first = await copy(source.url, there.url)
     expect(first).toMatchObject({ code: 0 })
     expect(first.stderr).toMatch(/copying +event +\d+\/\d+\n/)
@@ -130,11 +123,10 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
 
     const app = await startApp({ database: there })
     expect(await readApi(app, apiKey)).toEqual(before)
-    await app.close()
   })
 
   test('is rejected, and writes nothing, if the target has other data', async () => {
-    const other = await blank('postgres')
+    const other = await createBlankDatabase('postgres')
     const app = await startApp({ database: other })
     await app.close()
     const before = await readTables(other)
@@ -145,7 +137,7 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
   })
 
   test('is rejected if the source is missing, without printing a password', async () => {
-    const there = await blank('postgres')
+    const there = await createBlankDatabase('postgres')
     const { code, stderr } = await copy('sqlite:/nowhere/x.db', there.url)
     expect(code).toBe(66)
     expect(stderr).toBe('pubring: There is no database at /nowhere/x.db.\n')

@@ -1,34 +1,29 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { freePort } from '../support/server/process.ts'
-import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-let database: TestDatabase
-let folder: string
-let bouncer: ChildProcess
-let url: string
-
 /** pgbouncer must be installed (`apt-get install pgbouncer`). It refuses to run as root. */
-beforeAll(async () => {
-  database = await createBlankDatabase('postgres')
-  folder = mkdtempSync(join(tmpdir(), 'pubring-pgbouncer-'))
-  chmodSync(folder, 0o755)
-  const { port, pathname } = new URL(database.url)
-  const own = await freePort()
-  writeFileSync(join(folder, 'users.txt'), '"postgres" ""\n')
-  writeFileSync(
-    join(folder, 'pgbouncer.ini'),
-    `[databases]
+
+const database = await createBlankDatabase('postgres')
+const folder = mkdtempSync(join(tmpdir(), 'pubring-pgbouncer-'))
+chmodSync(folder, 0o755)
+const { port, pathname } = new URL(database.url)
+const own = await freePort()
+writeFileSync(join(folder, 'users.txt'), '"postgres" ""\n')
+writeFileSync(
+  join(folder, 'pgbouncer.ini'),
+  `[databases]
 * = host=127.0.0.1 port=${port}
 [pgbouncer]
 listen_addr = 127.0.0.1
@@ -41,21 +36,20 @@ default_pool_size = 2
 max_client_conn = 12
 ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout
 `,
-  )
-  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-  bouncer = spawn('pgbouncer', [...user, join(folder, 'pgbouncer.ini')], {
-    env: { PATH: `${process.env.PATH}:/usr/sbin` },
-    stdio: 'ignore',
-  })
-  await Promise.race([once(bouncer, 'spawn'), once(bouncer, 'error')])
-  url = `postgres://postgres@127.0.0.1:${own}${pathname}`
-  await waitUntil(() => connect().catch(() => undefined))
+)
+const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+const bouncer = spawn('pgbouncer', [...user, join(folder, 'pgbouncer.ini')], {
+  env: { PATH: `${process.env.PATH}:/usr/sbin` },
+  stdio: 'ignore',
 })
+await Promise.race([once(bouncer, 'spawn'), once(bouncer, 'error')])
+const url = `postgres://postgres@127.0.0.1:${own}${pathname}`
+await waitUntil(() => connect().catch(() => undefined))
+
 afterAll(async () => {
   bouncer.kill('SIGTERM')
   if (bouncer.exitCode === null) await once(bouncer, 'exit')
   rmSync(folder, { recursive: true })
-  await database.remove()
 })
 
 async function connect(): Promise<true> {

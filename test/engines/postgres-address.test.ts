@@ -1,14 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/server-settings.ts'
 import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const pem = join(folder, 'root.pem')
 writeFileSync(pem, '-----BEGIN CERTIFICATE-----\n')
-afterAll(remove)
 
 describe('an address', () => {
   test('has hosts, ports, user, password and database', () => {

@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Store } from '../../src/core/context.ts'
+import { afterAll, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 
 /** Two replicas on one database. */
-let database: TestDatabase
-let one: Store
-let other: Store
-beforeAll(async () => {
-  database = await createDatabase('postgres')
-  one = await openPostgresStore(database.url)
-  other = await openPostgresStore(database.url)
-})
+const database = await createDatabase('postgres')
+const one = await openPostgresStore(database.url)
+const other = await openPostgresStore(database.url)
+
 afterAll(async () => {
   await one.close()
   await other.close()
-  await database.remove()
 })
 
 const name = () => `n-${newId().slice(-12)}`

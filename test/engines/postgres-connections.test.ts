@@ -1,27 +1,24 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
 import { createCommit } from '../../src/storage/postgres/commit.ts'
 import { openDatabase } from '../../src/storage/postgres/database.ts'
-import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 
 const role = `limited_${newId().slice(-12)}`
-let database: TestDatabase
-let url: string
-beforeAll(async () => {
-  database = await createBlankDatabase('postgres')
-  await database.query(`create role ${role} login connection limit 3`)
-  await database.query(`alter database ${new URL(database.url).pathname.slice(1)} owner to ${role}`)
-  await database.query(`grant all on schema public to ${role}`)
-  url = database.url.replace('postgres@', `${role}@`)
-})
+
+const database = await createBlankDatabase('postgres')
+await database.query(`create role ${role} login connection limit 3`)
+await database.query(`alter database ${new URL(database.url).pathname.slice(1)} owner to ${role}`)
+await database.query(`grant all on schema public to ${role}`)
+const url = database.url.replace('postgres@', `${role}@`)
+
 afterAll(async () => {
   await database.query(`reassign owned by ${role} to postgres; drop owned by ${role}`)
   await database.query(`drop role ${role}`)
-  await database.remove()
 })
 
 function endSessions() {

@@ -18,7 +18,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await writer.end()
-  await database.remove()
 })
 
 /** The names of the indexes of the migrations, with whether they can be used. */

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
 import { openDatabase, type PostgresDatabase } from '../../src/storage/postgres/database.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createDatabase } from '../support/store/database.ts'
 
-let database: TestDatabase
-let sessions: PostgresDatabase
-beforeAll(async () => {
-  database = await createDatabase('postgres')
-  sessions = openDatabase(
-    parsePostgresAddress(`${database.url}&statement_timeout=500&pool_size=2`),
-    'primary',
-  )
-})
+const database = await createDatabase('postgres')
+const sessions = openDatabase(
+  parsePostgresAddress(`${database.url}&statement_timeout=500&pool_size=2`),
+  'primary',
+)
+
 afterAll(async () => {
   await sessions.close()
-  await database.remove()
 })
 
 const sleep = (seconds: number) => ({ sql: `select pg_sleep(${seconds})`, parameters: [] })

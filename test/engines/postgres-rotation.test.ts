@@ -1,28 +1,22 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/server-settings.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { recordFault } from '../support/faults/results.ts'
-import { chownToPostgres, createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { chownToPostgres, createPostgres } from '../support/postgres/server.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-let postgres: PostgresServer
-beforeAll(async () => {
-  postgres = await createPostgres('ssl = on')
-  makeCertificate(postgres.folder)
-  postgres.writeHba(
-    'hostssl all keeper 127.0.0.1/32 scram-sha-256\nhost all postgres 127.0.0.1/32 trust\n',
-  )
-  await postgres.start()
-  await postgres.query("create role keeper login superuser password 'first'")
-})
-afterAll(async () => {
-  await postgres.remove()
-  remove()
-})
+const { folder } = temporaryFolder()
+
+const postgres = await createPostgres('ssl = on')
+makeCertificate(postgres.folder)
+postgres.writeHba(
+  'hostssl all keeper 127.0.0.1/32 scram-sha-256\nhost all postgres 127.0.0.1/32 trust\n',
+)
+await postgres.start()
+await postgres.query("create role keeper login superuser password 'first'")
 
 function makeCertificate(where: string): void {
   const files = ['-keyout', join(where, 'server.key'), '-out', join(where, 'server.crt')]

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
-import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { createPostgres } from '../support/postgres/server.ts'
 import { spawnServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 import {
   createBlankDatabase,
@@ -11,21 +11,15 @@ import {
 import { expectWithin } from '../support/timing.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-const { folder, remove } = temporaryFolder()
-let postgres: PostgresServer
-beforeAll(async () => {
-  postgres = await createPostgres()
-  await postgres.start()
-  await postgres.query("create role keeper login password 'geheim'")
-  await postgres.query('create database latin encoding latin1 template template0')
-  const access = 'host all keeper 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n'
-  postgres.writeHba(access)
-  await postgres.query('select pg_reload_conf()')
-})
-afterAll(async () => {
-  await postgres.remove()
-  remove()
-})
+const { folder } = temporaryFolder()
+
+const postgres = await createPostgres()
+await postgres.start()
+await postgres.query("create role keeper login password 'geheim'")
+await postgres.query('create database latin encoding latin1 template template0')
+const access = 'host all keeper 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n'
+postgres.writeHba(access)
+await postgres.query('select pg_reload_conf()')
 
 /** The only line, besides its log, of a server that does not start. */
 async function startError(url: string): Promise<string> {
@@ -65,7 +59,6 @@ describe('the server exits with one line, without the password, if', () => {
     const database = await createDatabase('postgres')
     await database.query("insert into kysely_migration values ('9999-later', '2030-01-01')")
     expect(await startError(database.url)).toMatch(/written by a newer Pubring/)
-    await database.remove()
   })
 })
 
@@ -120,9 +113,6 @@ test('tables of other applications in other schemas are ignored', async () => {
   await database.query("insert into other.kysely_migration values ('0001-theirs')")
   const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
   await whenReady(server)
-  server.signal('SIGKILL')
-  await server.ended
-  await database.remove()
 })
 
 describe('while the server runs', () => {
@@ -144,8 +134,5 @@ describe('while the server runs', () => {
     expectWithin(10_000, performance.now() - began)
     expect(await health('live')).toBe('200 {"status":"ok"}')
     await fault.restore()
-    server.signal('SIGKILL')
-    await server.ended
-    await database.remove()
   })
 })

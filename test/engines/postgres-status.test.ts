@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openStore } from '../../src/storage/open.ts'
-import { documentOf, openShell, type Shell } from '../cli/support.ts'
-import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { documentOf, openShell } from '../cli/support.ts'
+import { createPostgres } from '../support/postgres/server.ts'
 import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
 import { freePort } from '../support/server/process.ts'
 import { createProject } from '../support/store/store.ts'
 
-let primary: PostgresServer
-let standby: PostgresServer
-let shell: Shell
-beforeAll(async () => {
-  primary = await createPostgres(primarySettings)
-  await primary.start()
-  standby = await addSynchronousStandby(primary)
-  const store = await openStore(primary.url())
-  await createProject(store, 'p')
-  await store.close()
-  shell = openShell(() => ({}))
-})
-afterAll(async () => {
-  shell.remove()
-  await primary.remove()
-  await standby.remove()
-})
+const primary = await createPostgres(primarySettings)
+await primary.start()
+const standby = await addSynchronousStandby(primary)
+const store = await openStore(primary.url())
+await createProject(store, 'p')
+await store.close()
+const shell = openShell(() => ({}))
 
 /** `step outcome detail` of the database, from `pubring doctor`, and the exit code. */
 async function doctor(hosts: number[], database = 'postgres'): Promise<[number, ...string[]]> {

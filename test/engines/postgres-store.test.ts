@@ -8,14 +8,12 @@ import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { expectWithin } from '../support/timing.ts'
 
-let database: TestDatabase
 const opened: Store[] = []
-beforeAll(async () => {
-  database = await createDatabase('postgres')
-})
+
+const database = await createDatabase('postgres')
+
 afterAll(async () => {
   for (const store of opened) await store.close()
-  await database.remove()
 })
 
 async function open(parameters = '', url = database.url): Promise<Store> {
@@ -78,7 +76,6 @@ test('a commit waits for the disk although the server’s default is not to', as
   expect(seen.join('')).toContain('set local synchronous_commit = on')
   await store.close()
   opened.pop()
-  await proxy.close()
 })
 
 test('a statement that exceeds its timeout fails, and the next one works', async () => {

@@ -1,26 +1,19 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { chownToPostgres, createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { chownToPostgres, createPostgres } from '../support/postgres/server.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-let postgres: PostgresServer
-let root: string
-beforeAll(async () => {
-  postgres = await createPostgres('ssl = on')
-  root = join(postgres.folder, 'server.crt')
-  makeCertificate(postgres.folder, 'server', 'DNS:localhost')
-  makeCertificate(folder, 'other', 'DNS:localhost')
-  postgres.writeHba('hostssl all keeper 127.0.0.1/32 trust\nhost all postgres 127.0.0.1/32 trust\n')
-  await postgres.start()
-  await postgres.query('create role keeper login superuser')
-})
-afterAll(async () => {
-  await postgres.remove()
-  remove()
-})
+const { folder } = temporaryFolder()
+
+const postgres = await createPostgres('ssl = on')
+const root = join(postgres.folder, 'server.crt')
+makeCertificate(postgres.folder, 'server', 'DNS:localhost')
+makeCertificate(folder, 'other', 'DNS:localhost')
+postgres.writeHba('hostssl all keeper 127.0.0.1/32 trust\nhost all postgres 127.0.0.1/32 trust\n')
+await postgres.start()
+await postgres.query('create role keeper login superuser')
 
 /** A self-signed certificate and its key, which the server accepts only with mode 600. */
 function makeCertificate(where: string, name: string, subjectAltName: string): void {

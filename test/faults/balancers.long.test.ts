@@ -1,51 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import { type Balancer, startBalancer } from '../support/network/balancer.ts'
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
-import {
-  createReplicas,
-  kidsOf,
-  type Replica,
-  type Replicas,
-  registerKey,
-} from '../support/server/replicas.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createReplicas, kidsOf, registerKey } from '../support/server/replicas.ts'
+import { createDatabase } from '../support/store/database.ts'
 
 const jwksPath = '/v1/projects/default/.well-known/jwks.json'
 
 const settings = { PUBRING_JWKS_STALE_LIMIT: '100s' }
 
-let database: TestDatabase
-let proxies: TcpProxy[]
-let replicas: Replicas
-let first: Replica
-let other: Replica
-let balancers: Balancer[]
-
-beforeAll(async () => {
-  database = await createDatabase('postgres')
-  const { port } = new URL(database.url)
-  proxies = [await startTcpProxy(Number(port)), await startTcpProxy(Number(port))]
-  replicas = createReplicas(database.url)
-  const add = (proxy: TcpProxy | undefined) =>
-    replicas.add({
-      ...settings,
-      PUBRING_DATABASE_URL: database.url.replace(port, String(proxy?.port)),
-    })
-  first = await add(proxies[0])
-  other = await add(proxies[1])
-  balancers = await Promise.all([
-    startBalancer('haproxy', [first.url, other.url]),
-    startBalancer('nginx', [first.url, other.url]),
-  ])
-}, 60_000)
-afterAll(async () => {
-  await Promise.all(balancers.map((balancer) => balancer.close()))
-  await replicas.close()
-  await Promise.all(proxies.map((proxy) => proxy.close()))
-  await database.remove()
-})
+const database = await createDatabase('postgres')
+const { port } = new URL(database.url)
+const proxies = [await startTcpProxy(Number(port)), await startTcpProxy(Number(port))]
+const replicas = createReplicas(database.url)
+const add = (proxy: TcpProxy | undefined) =>
+  replicas.add({
+    ...settings,
+    PUBRING_DATABASE_URL: database.url.replace(port, String(proxy?.port)),
+  })
+const first = await add(proxies[0])
+const other = await add(proxies[1])
+const balancers = await Promise.all([
+  startBalancer('haproxy', [first.url, other.url]),
+  startBalancer('nginx', [first.url, other.url]),
+])
 
 /** A response with a key set, or without one if the status is not 200. */
 interface Fetched {

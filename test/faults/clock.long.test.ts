@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { faultInjection } from '../support/faults/injection.ts'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, freshPem, highLimits } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 const hour = 3_600_000
 const keys = '/v1/projects/default/jwt-keys'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { dataFolderOf, fillDisk, launchOnSmallDisk } from '../support/faults/small-disk.ts'
 import {
@@ -15,8 +15,7 @@ import {
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 async function create(client: ServerClient): Promise<ServerResponse | undefined> {
   const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   readJson,
   spawnServer,
@@ -9,8 +9,7 @@ import {
   whenReady,
 } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 function freshPem(): string {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

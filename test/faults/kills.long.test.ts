@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   chownToUnprivileged,
@@ -11,8 +11,7 @@ import {
 } from '../support/server/client.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 const rounds = 20
 const creates = 1_000

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { lockDatabase } from '../support/faults/database.ts'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import {
@@ -15,8 +15,7 @@ import {
 } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 function place(name: string): string {
   const where = join(folder, name)

@@ -1,31 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createKeyFile, type TestKeyFile } from '../support/log/key-file.ts'
-import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { expect, test } from 'vitest'
+import { createKeyFile } from '../support/log/key-file.ts'
+import { createPostgres } from '../support/postgres/server.ts'
 import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
-import { createProject, createReplicas, type Replicas } from '../support/server/replicas.ts'
+import { createProject, createReplicas } from '../support/server/replicas.ts'
 
-let primary: PostgresServer
-let standby: PostgresServer
-let replicas: Replicas
-let key: TestKeyFile
-beforeAll(async () => {
-  primary = await createPostgres(primarySettings)
-  await primary.start()
-  await primary.query('create database pubring')
-  standby = await addSynchronousStandby(primary)
-  await primary.query("alter system set synchronous_standby_names = ''")
-  await primary.query('select pg_reload_conf()')
-  const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
-  replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
-  key = createKeyFile()
-}, 60_000)
-afterAll(async () => {
-  await replicas.close()
-  await primary.remove()
-  await standby.remove()
-  key.remove()
-})
+const primary = await createPostgres(primarySettings)
+await primary.start()
+await primary.query('create database pubring')
+const standby = await addSynchronousStandby(primary)
+await primary.query("alter system set synchronous_standby_names = ''")
+await primary.query('select pg_reload_conf()')
+const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
+const replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
+const key = createKeyFile()
 
 test('a standby that lacks signed changes takes over: the log stops and says so, until an admin restarts it with a new key', async () => {
   const server = await replicas.add({ PUBRING_LOG_KEY_FILE: key.file })

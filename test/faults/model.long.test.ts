@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { findViolation } from '../support/faults/linearizability.ts'
 import { createRecordedLoad, repeat } from '../support/faults/recorded-load.ts'
 import { recordFault } from '../support/faults/results.ts'
@@ -14,8 +14,7 @@ import {
   whenReady,
 } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 const duration = 20_000
 

@@ -1,33 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
-import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { createPostgres } from '../support/postgres/server.ts'
 import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
-import {
-  createKey,
-  createProject,
-  createReplicas,
-  kidsOf,
-  type Replicas,
-} from '../support/server/replicas.ts'
+import { createKey, createProject, createReplicas, kidsOf } from '../support/server/replicas.ts'
 import { expectWithin } from '../support/timing.ts'
 
-let primary: PostgresServer
-let standby: PostgresServer
-let replicas: Replicas
-beforeAll(async () => {
-  primary = await createPostgres(primarySettings)
-  await primary.start()
-  await primary.query('create database pubring')
-  standby = await addSynchronousStandby(primary)
-  const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
-  replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
-})
-afterAll(async () => {
-  await replicas.close()
-  await primary.remove()
-  await standby.remove()
-})
+const primary = await createPostgres(primarySettings)
+await primary.start()
+await primary.query('create database pubring')
+const standby = await addSynchronousStandby(primary)
+const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
+const replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
 
 test('the primary dies with 200 creates in flight: the standby takes over, and no acknowledged key is lost or duplicated', async () => {
   const [one, other] = [await replicas.add(), await replicas.add()]

@@ -1,14 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
-import {
-  createKey,
-  createReplicas,
-  kidsOf,
-  type Replica,
-  type Replicas,
-} from '../support/server/replicas.ts'
+import { expect, test } from 'vitest'
+import { createPostgres } from '../support/postgres/server.ts'
+import { createKey, createReplicas, kidsOf } from '../support/server/replicas.ts'
 
 /** Duration of the outage, and of the slowest call, in milliseconds. */
 const outage = 30_000
@@ -17,21 +11,12 @@ const bound = 15_000
 const keys = '/v1/projects/default/jwt-keys'
 const jwks = '/v1/projects/default/.well-known/jwks.json'
 
-let postgres: PostgresServer
-let replicas: Replicas
-let replica: Replica
-beforeAll(async () => {
-  postgres = await createPostgres('max_connections = 60')
-  await postgres.start()
-  await postgres.query('create database pubring')
-  replicas = createReplicas(postgres.url('pubring'))
-  replica = await replicas.add()
-  await createKey(replica, 'default')
-})
-afterAll(async () => {
-  await replicas.close()
-  await postgres.remove()
-})
+const postgres = await createPostgres('max_connections = 60')
+await postgres.start()
+await postgres.query('create database pubring')
+const replicas = createReplicas(postgres.url('pubring'))
+const replica = await replicas.add()
+await createKey(replica, 'default')
 
 /** Repeats a hundred reads, ten creates and a key set while polling the health page. */
 async function callsDuring(milliseconds: number): Promise<void> {

@@ -1,25 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import {
   type CallResult,
   createKey,
   createReplicas,
   type Replica,
-  type Replicas,
 } from '../support/server/replicas.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createDatabase } from '../support/store/database.ts'
 
-let database: TestDatabase
-let replicas: Replicas
-beforeAll(async () => {
-  database = await createDatabase('postgres')
-  replicas = createReplicas(database.url)
-})
-afterAll(async () => {
-  await replicas.close()
-  await database.remove()
-})
+const database = await createDatabase('postgres')
+const replicas = createReplicas(database.url)
 
 /** Sends each request to a replica that was ready at the last check, as a load balancer does. */
 function createBalancer(serving: Replica[]) {

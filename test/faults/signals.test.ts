@@ -1,17 +1,17 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { recordFault } from '../support/faults/results.ts'
 import { accepted } from '../support/keys/intake.ts'
 import { rawConnection, requestHead } from '../support/network/raw-connection.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { createServerClient, freshPem } from '../support/server/client.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const file = (name: string) => join(folder, name)
 const blocklist = file('blocklist.dat')
 const adminFile = file('admin')
@@ -20,24 +20,16 @@ const clientSecretFile = file('client-secret')
 const newSecret = () => rememberSecret('an API key', newApiKeySecret())
 const [adminSecret, secret] = [newSecret(), newSecret()]
 
-let server: ServerProcess
-beforeAll(async () => {
-  writeFileSync(blocklist, '')
-  writeFileSync(adminFile, `${adminSecret}\n`)
-  writeFileSync(clientSecretFile, 'before\n')
-  server = await startServer(folder, {
-    PUBRING_LOG_LEVEL: 'warn',
-    PUBRING_BLOCKLIST: blocklist,
-    PUBRING_ADMIN_API_KEY_FILE: adminFile,
-    PUBRING_OIDC_ISSUER: 'https://id.example.com',
-    PUBRING_OIDC_CLIENT_ID: 'pubring',
-    PUBRING_OIDC_CLIENT_SECRET_FILE: clientSecretFile,
-  })
-})
-afterAll(async () => {
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
+writeFileSync(blocklist, '')
+writeFileSync(adminFile, `${adminSecret}\n`)
+writeFileSync(clientSecretFile, 'before\n')
+const server = await startServer(folder, {
+  PUBRING_LOG_LEVEL: 'warn',
+  PUBRING_BLOCKLIST: blocklist,
+  PUBRING_ADMIN_API_KEY_FILE: adminFile,
+  PUBRING_OIDC_ISSUER: 'https://id.example.com',
+  PUBRING_OIDC_CLIENT_ID: 'pubring',
+  PUBRING_OIDC_CLIENT_SECRET_FILE: clientSecretFile,
 })
 
 interface LogLine {

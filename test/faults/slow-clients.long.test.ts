@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, freshPem, highLimits } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 const each = 334
 

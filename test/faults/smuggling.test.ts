@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import { rawConnection } from '../support/network/raw-connection.ts'
 import { createServerClient, highLimits } from '../support/server/client.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-let server: ServerProcess & { apiKey: string }
+const { folder } = temporaryFolder()
 
-beforeAll(async () => {
-  server = await startServer(folder, highLimits)
-})
-afterAll(async () => {
-  server.signal('SIGKILL')
-  await server.ended
-  remove()
-})
+const server = await startServer(folder, highLimits)
 
 /** A second request, which a proxy that parses differently would forward as the first one's body. */
 const smuggled = 'GET /v1/projects HTTP/1.1\r\nHost: x\r\n\r\n'

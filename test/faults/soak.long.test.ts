@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, highLimits } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 /** Duration of the load; `SOAK_SECONDS=600 npm run test:long -- soak` takes ten minutes. */
 const seconds = Number(process.env.SOAK_SECONDS ?? 60)

@@ -1,33 +1,22 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
-import {
-  createServerClient,
-  freshPem,
-  highLimits,
-  problemCode,
-  type ServerClient,
-} from '../support/server/client.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import { createServerClient, freshPem, highLimits, problemCode } from '../support/server/client.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const file = join(folder, 'data/pubring.db')
-let server: ServerProcess & { apiKey: string }
-let client: ServerClient
 const acknowledged: string[] = []
 
-beforeAll(async () => {
-  mkdirSync(join(folder, 'data'))
-  server = await startServer(folder, highLimits)
-  client = createServerClient(server, server.apiKey)
-})
+mkdirSync(join(folder, 'data'))
+const server = await startServer(folder, highLimits)
+const client = createServerClient(server, server.apiKey)
+
 afterAll(async () => {
-  server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
-  remove()
 })
 
 const readiness = async () => JSON.parse((await client.health('ready'))?.text ?? '{}')

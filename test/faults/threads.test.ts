@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { faultInjection } from '../support/faults/injection.ts'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, freshPem, highLimits, problemCode } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 import { expectWithin } from '../support/timing.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 test('the writer thread dies under load: waiting changes fail, a new thread takes over, nothing is lost', async () => {
   const { env, launch, set } = faultInjection(folder)

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient } from '../support/server/client.ts'
 import { stopServer } from '../support/server/command.ts'
@@ -8,8 +8,7 @@ import { makeNextRelease } from '../support/server/next-release.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 import { createDatabase } from '../support/store/database.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 test('two releases run side by side; the older one restarts on the newer schema, and stays after a rollback', async () => {
   const nextFolder = join(folder, 'next')

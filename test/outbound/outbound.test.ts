@@ -1,43 +1,39 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { fetchJson, OutboundError } from '../../src/outbound/outbound.ts'
 import { startConnectProxy } from '../support/network/connect-proxy.ts'
-import { type HttpsServer, loopback, startHttpsServer } from '../support/network/https-server.ts'
+import { loopback, startHttpsServer } from '../support/network/https-server.ts'
 
-let server: HttpsServer
-beforeAll(async () => {
-  server = await startHttpsServer(
-    ['issuer.test', 'other.test', '127.0.0.1'],
-    (request, response) => {
-      switch (request.url) {
-        case '/json':
-          return response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":1}')
-        case '/echo':
-          return request.pipe(response.writeHead(201, { 'x-method': request.method }))
-        case '/large':
-          return response.end(Buffer.alloc(10 * 1024 * 1024, '1'))
-        case '/limit':
-          return response.end(`"${'1'.repeat(256 * 1024 - 2)}"`)
-        case '/html':
-          return response.end('<!doctype html><title>Sign in</title>')
-        case '/redirect':
-          return response.writeHead(302, { location: server.urlOf('issuer.test') }).end()
-        case '/drip':
-          response.flushHeaders()
-          return setInterval(() => response.write(' '), 20).unref()
-        case '/silent':
-          return undefined
-        case '/cut':
-          response.writeHead(200, { 'content-length': '100' }).write('{')
-          return setImmediate(() => response.destroy())
-        case '/latin1':
-          return response.end(Buffer.from('"\xe9"', 'latin1'))
-        default:
-          return response.writeHead(404).end()
-      }
-    },
-  )
-})
-afterAll(() => server.close())
+const server = await startHttpsServer(
+  ['issuer.test', 'other.test', '127.0.0.1'],
+  (request, response) => {
+    switch (request.url) {
+      case '/json':
+        return response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":1}')
+      case '/echo':
+        return request.pipe(response.writeHead(201, { 'x-method': request.method }))
+      case '/large':
+        return response.end(Buffer.alloc(10 * 1024 * 1024, '1'))
+      case '/limit':
+        return response.end(`"${'1'.repeat(256 * 1024 - 2)}"`)
+      case '/html':
+        return response.end('<!doctype html><title>Sign in</title>')
+      case '/redirect':
+        return response.writeHead(302, { location: server.urlOf('issuer.test') }).end()
+      case '/drip':
+        response.flushHeaders()
+        return setInterval(() => response.write(' '), 20).unref()
+      case '/silent':
+        return undefined
+      case '/cut':
+        response.writeHead(200, { 'content-length': '100' }).write('{')
+        return setImmediate(() => response.destroy())
+      case '/latin1':
+        return response.end(Buffer.from('"\xe9"', 'latin1'))
+      default:
+        return response.writeHead(404).end()
+    }
+  },
+)
 
 const json = (path: string, options = {}) =>
   fetchJson(server.fetchWith(options), `${server.urlOf('issuer.test')}${path}`)
@@ -178,21 +174,18 @@ test('each request connects anew, to addresses that were checked for it', async 
 })
 
 test('behind a proxy only allowed hosts are reached, through the proxy', async () => {
-  const { port, tunnels, close } = await startConnectProxy(server.port)
+  const { port, tunnels } = await startConnectProxy(server.port)
   const url = `http://user:secret@127.0.0.1:${port}`
-  try {
-    const fetch = server.fetchWith({
-      proxy: url,
-      resolve: () => Promise.reject(new Error('no DNS')),
-    })
-    const { value } = await fetchJson(fetch, 'https://issuer.test:8443/json')
-    expect(value).toEqual({ a: 1 })
-    const credentials = `Basic ${Buffer.from('user:secret').toString('base64')}`
-    expect(tunnels).toEqual([['issuer.test:8443', credentials]])
-    const other = fetch('https://other.test/json')
-    await expect(other).rejects.toThrow(/other.test is not in PUBRING_OUTBOUND_ALLOW/)
-    expect(tunnels).toHaveLength(1)
-  } finally {
-    await close()
-  }
+
+  const fetch = server.fetchWith({
+    proxy: url,
+    resolve: () => Promise.reject(new Error('no DNS')),
+  })
+  const { value } = await fetchJson(fetch, 'https://issuer.test:8443/json')
+  expect(value).toEqual({ a: 1 })
+  const credentials = `Basic ${Buffer.from('user:secret').toString('base64')}`
+  expect(tunnels).toEqual([['issuer.test:8443', credentials]])
+  const other = fetch('https://other.test/json')
+  await expect(other).rejects.toThrow(/other.test is not in PUBRING_OUTBOUND_ALLOW/)
+  expect(tunnels).toHaveLength(1)
 })

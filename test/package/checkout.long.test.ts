@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { plainEnvironment } from '../support/package.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { freePort, temporaryFolder } from '../support/server/process.ts'
 
 const project = join(import.meta.dirname, '../..')
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const checkout = join(folder, 'checkout')
 const run = promisify(execFile)
 
@@ -18,13 +18,10 @@ function typed(command: string, ...args: string[]) {
   return run(command, args, { cwd: checkout, env: plainEnvironment })
 }
 
-beforeAll(async () => {
-  mkdirSync(checkout)
-  const copy = `git ls-files -z | xargs -0 ls -d | tar cT - | tar x -C ${checkout}`
-  execFileSync('sh', ['-c', copy], { cwd: project })
-  await typed('npm', 'ci', '--prefer-offline')
-}, 300_000)
-afterAll(remove)
+mkdirSync(checkout)
+const copy = `git ls-files -z | xargs -0 ls -d | tar cT - | tar x -C ${checkout}`
+execFileSync('sh', ['-c', copy], { cwd: project })
+await typed('npm', 'ci', '--prefer-offline')
 
 test('npm ci builds the console', () => {
   expect(existsSync(join(checkout, 'console/dist/index.html'))).toBe(true)

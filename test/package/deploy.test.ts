@@ -2,13 +2,12 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { rejectUnknownVariables } from '../../src/config/server-settings.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 const run = promisify(execFile)
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../../deploy', file), 'utf8')
 

@@ -2,12 +2,11 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/server/process.ts'
 
 const project = join(import.meta.dirname, '../..')
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 const run = promisify(execFile)
 
 test('the Helm chart renders the manifests, which Kubernetes’ schemas accept', async ({ skip }) => {

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { packCheckout, plainEnvironment } from '../support/package.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { freePort, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const clean = join(folder, 'clean')
 const run = promisify(execFile)
 const fromRoot = (file: string) =>
@@ -18,23 +18,16 @@ const fromRoot = (file: string) =>
 const manifest = fromRoot('package.json')
 const lock = fromRoot('package-lock.json')
 
-let tarball: string
-let contents: string[]
-let installation: { stderr: string }
-
 /** Runs a command in the folder where the package is installed. */
 function typed(command: string, ...args: string[]) {
   return run(command, args, { cwd: clean, env: plainEnvironment })
 }
 
-beforeAll(async () => {
-  tarball = await packCheckout(folder)
-  const listed = await run('tar', ['-tzf', tarball])
-  contents = listed.stdout.trim().split('\n')
-  mkdirSync(clean)
-  installation = await typed('npm', 'install', '--prefer-offline', tarball)
-}, 300_000)
-afterAll(remove)
+const tarball = await packCheckout(folder)
+const listed = await run('tar', ['-tzf', tarball])
+const contents = listed.stdout.trim().split('\n')
+mkdirSync(clean)
+const installation = await typed('npm', 'install', '--prefer-offline', tarball)
 
 /** The messages of publint about a tarball. */
 async function complaints(file: string): Promise<(string | undefined)[]> {

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { genesisHash } from '../../client/src/log/chain.ts'
 import { newId } from '../../src/core/ids.ts'
 import { type Actor, type EventContent, eventHash } from '../../src/core/ledger/chain.ts'
-import { openTestStore, origin, type TestStore } from '../support/store/store.ts'
+import { openTestStore, origin } from '../support/store/store.ts'
 
-let opened: TestStore
-beforeAll(async () => {
-  opened = await openTestStore()
-})
-afterAll(() => opened.dispose())
+const opened = await openTestStore()
 
 const issuer = 'https://login.example.com'
 type Case = [string, Actor]

@@ -1,25 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Store } from '../../src/core/context.ts'
+import { expect, test } from 'vitest'
 import { keySetTexts } from '../../src/core/keys/jwks.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import { rsaKey } from '../support/keys/pem.ts'
 import { modulusOf, rsaRecord } from '../support/keys/weak-keys.ts'
 import { keyRecord } from '../support/store/key-records.ts'
-import {
-  createProject,
-  limits,
-  openTestStore,
-  origin,
-  type TestStore,
-} from '../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
-let opened: TestStore
-let store: Store
-beforeAll(async () => {
-  opened = await openTestStore()
-  store = opened.store
-})
-afterAll(() => opened.dispose())
+const opened = await openTestStore()
+const store = opened.store
 
 const create = (key: KeyRecord, maxJwksBytes = limits.maxJwksBytes) =>
   store.commit({

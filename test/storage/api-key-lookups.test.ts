@@ -13,7 +13,7 @@ const unknown = (count: number) =>
   Array.from({ length: count }, () => apiKeyDigest(newApiKeySecret()))
 
 test('API keys are found among more unknown secrets than fit one statement', async () => {
-  const { store, dispose } = await openTestStore()
+  const { store } = await openTestStore()
   const apiKey = apiKeyRecord(newApiKeySecret(), new Date().toISOString(), {
     name: 'ci',
     role: 'reader',
@@ -23,11 +23,10 @@ test('API keys are found among more unknown secrets than fit one statement', asy
   const found = await Promise.all(digests.map((digest) => store.findApiKeyByDigest(digest)))
   expect(found.flatMap((one, index) => (one === undefined ? [] : [index]))).toEqual([700, 1_401])
   expect(found[700]).toEqual(apiKey)
-  await dispose()
 })
 
 test('200 concurrent unknown secrets cost one query', async () => {
-  const { folder, remove } = temporaryFolder()
+  const { folder } = temporaryFolder()
   const connection = await openMigrated({ file: join(folder, 'lookups.db') })
   let queries = 0
   const counting: KyselyPlugin = {
@@ -42,5 +41,4 @@ test('200 concurrent unknown secrets cost one query', async () => {
   expect(found.every((one) => one === undefined)).toBe(true)
   expect(queries).toBe(1)
   connection.close()
-  remove()
 })

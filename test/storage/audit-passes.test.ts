@@ -1,18 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { keyRecord } from '../support/store/key-records.ts'
-import {
-  createProject,
-  limits,
-  openTestStore,
-  origin,
-  type TestStore,
-} from '../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
-let opened: TestStore
-beforeAll(async () => {
-  opened = await openTestStore()
-})
-afterAll(() => opened.dispose())
+const opened = await openTestStore()
 
 async function projectWithKey(name: string) {
   const { id: projectId } = await createProject(opened.store, name)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { newId } from '../../src/core/ids.ts'
@@ -8,38 +8,22 @@ import type { AccessRuleRecord, ApiKeyRecord } from '../../src/core/records.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createPersonSession, ruleRecord, sessionRecord } from '../support/store/sessions.ts'
-import {
-  createProject,
-  limits,
-  openTestStore,
-  origin,
-  type TestStore,
-} from '../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
-let stored: TestStore
-let projectId: string
-let kid: string
-let other: ApiKeyRecord
-let sessionId: string
-let personId: string
 const rule = ruleRecord()
-let existing: AccessRuleRecord
 
-beforeAll(async () => {
-  stored = await openTestStore()
-  projectId = (await createProject(stored.store, 'payments')).id
-  const key = keyRecord(projectId)
-  await stored.store.commit({ type: 'key.create', origin: origin(), key, limits })
-  kid = key.id
-  other = await newApiKey('admin')
-  await stored.store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
-  const created = await createPersonSession(stored.store)
-  sessionId = created.session.id
-  personId = created.person.id
-  existing = accessRule()
-  await stored.store.commit({ type: 'access_rule.create', origin: origin(), rule: existing })
-})
-afterAll(() => stored.dispose())
+const stored = await openTestStore()
+const projectId = (await createProject(stored.store, 'payments')).id
+const key = keyRecord(projectId)
+await stored.store.commit({ type: 'key.create', origin: origin(), key, limits })
+const kid = key.id
+const other = await newApiKey('admin')
+await stored.store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+const created = await createPersonSession(stored.store)
+const sessionId = created.session.id
+const personId = created.person.id
+const existing = accessRule()
+await stored.store.commit({ type: 'access_rule.create', origin: origin(), rule: existing })
 
 async function newApiKey(role: ApiKeyRecord['role']): Promise<ApiKeyRecord> {
   const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: role, role })

@@ -1,28 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ProjectRef } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import { keySetBytes } from '../../src/core/records.ts'
 import { cachedBytes } from '../../src/storage/reads/cached.ts'
 import { keyRecord } from '../support/store/key-records.ts'
-import {
-  createProject,
-  limits,
-  openTestStore,
-  origin,
-  type TestStore,
-} from '../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
-let here: TestStore
-let elsewhere: TestStore
-beforeAll(async () => {
-  here = await openTestStore()
-  elsewhere = await openTestStore(here.database)
-})
-afterAll(async () => {
-  await elsewhere.dispose()
-  await here.dispose()
-})
+const here = await openTestStore()
+const elsewhere = await openTestStore(here.database)
 
 test('concurrent readers share one key set, and later ones get it until the project changes', async () => {
   const { id } = await createProject(here.store, `same-${newId()}`)

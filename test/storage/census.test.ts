@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { keyWarnings, urgency } from '../../src/core/finding/rules.ts'
 import { newId } from '../../src/core/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
-import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
+import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
-let opened: TestStore
-beforeAll(async () => {
-  opened = await openTestStore()
-})
-afterAll(() => opened.dispose())
+const opened = await openTestStore()
 
 const time = '2026-03-01T00:00:00.000Z'
 const hoursFrom = (hours: number) => new Date(Date.parse(time) + hours * 3_600_000).toISOString()

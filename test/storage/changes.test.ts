@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
-import {
-  createProject,
-  limits,
-  openTestStore,
-  origin,
-  type TestStore,
-} from '../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
-let opened: TestStore
-let store: Store
-beforeAll(async () => {
-  opened = await openTestStore()
-  store = opened.store
-})
-afterAll(() => opened.dispose())
+const opened = await openTestStore()
+const store = opened.store
 
 const refusal = (code: string) => expect.objectContaining({ name: 'PubringError', code })
 

@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { copyRegistry } from '../../src/storage/copy/copy.ts'
 import { openStore } from '../../src/storage/open.ts'
-import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
-import { createProject, openTestStore, type TestStore } from '../support/store/store.ts'
+import { createBlankDatabase } from '../support/store/database.ts'
+import { createProject, openTestStore } from '../support/store/store.ts'
 
-let source: TestStore
-let target: TestDatabase
-beforeAll(async () => {
-  source = await openTestStore()
-  await createProject(source.store, 'first')
-  await createProject(source.store, 'second')
-  target = await createBlankDatabase()
-})
-afterAll(async () => {
-  await source.dispose()
-  await target.remove()
-})
+const source = await openTestStore()
+await createProject(source.store, 'first')
+await createProject(source.store, 'second')
+const target = await createBlankDatabase()
 
 test('the copy of a source in use is one snapshot, and the summary says what it lacks', async () => {
   let isLate = false
@@ -37,7 +29,6 @@ test('without changes meanwhile it lacks nothing', async () => {
   const other = await createBlankDatabase()
   const summary = await copyRegistry(source.database.url, other.url, async () => {})
   expect(summary).toMatchObject({ systemRevision: 3, ledgers: 4, newerLedgers: 0 })
-  await other.remove()
 })
 
 test('tables that contradict their ledgers are copied, and named', async () => {
@@ -47,5 +38,4 @@ test('tables that contradict their ledgers are copied, and named', async () => {
   await expect(copyRegistry(source.database.url, other.url, () => {})).rejects.toThrow(
     /contradicts? (its|the) ledger/,
   )
-  await other.remove()
 })

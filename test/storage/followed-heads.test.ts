@@ -1,24 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
-import {
-  createProject,
-  limits,
-  openTestStore,
-  origin,
-  type TestStore,
-} from '../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
-let here: TestStore
-let elsewhere: TestStore
-beforeAll(async () => {
-  here = await openTestStore()
-  elsewhere = await openTestStore(here.database)
-})
-afterAll(async () => {
-  await elsewhere.dispose()
-  await here.dispose()
-})
+const here = await openTestStore()
+const elsewhere = await openTestStore(here.database)
 
 const newProject = async () => (await createProject(elsewhere.store, `followed-${newId()}`)).id
 const change = (projectId: string, { store } = elsewhere) =>

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { genesisHash } from '../../client/src/log/chain.ts'
-import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import { eventHash } from '../../src/core/ledger/chain.ts'
 import type { ChangeOf } from '../../src/core/ledger/changes.ts'
@@ -8,16 +7,13 @@ import type { KeyRecord } from '../../src/core/records.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { modulusOf, rsaRecord } from '../support/keys/weak-keys.ts'
 import { keyRecord } from '../support/store/key-records.ts'
-import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
+import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
-let opened: TestStore
-let store: Store
 let projectId: string
-beforeAll(async () => {
-  opened = await openTestStore()
-  store = opened.store
-})
-afterAll(() => opened.dispose())
+
+const opened = await openTestStore()
+const store = opened.store
+
 beforeEach(async () => {
   projectId = (await createProject(store, `p-${newId().slice(-12)}`)).id
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { verifyLedgers } from '../../src/core/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
@@ -9,29 +9,23 @@ import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 
-/** A project with six events, and a deleted one with two. */
-let projectId: string
-let deletedId: string
-
-let original: TestDatabase
 let database: TestDatabase
 
-beforeAll(async () => {
-  original = await createDatabase()
-  const store = await openStore(original.url)
-  projectId = (await createProject(store, 'payments')).id
-  deletedId = (await createProject(store, 'short-lived')).id
-  await store.commit({ type: 'project.delete', origin: origin(), projectId: deletedId })
-  for (const label of ['a', 'b', 'c', 'd', 'e']) {
-    const key = keyRecord(projectId, { label })
-    await store.commit({ type: 'key.create', origin: origin(), key, limits })
-  }
-  await store.close()
-})
+const original = await createDatabase()
+const store = await openStore(original.url)
+/** A project with six events, and a deleted one with two. */
+const projectId = (await createProject(store, 'payments')).id
+const deletedId = (await createProject(store, 'short-lived')).id
+await store.commit({ type: 'project.delete', origin: origin(), projectId: deletedId })
+for (const label of ['a', 'b', 'c', 'd', 'e']) {
+  const key = keyRecord(projectId, { label })
+  await store.commit({ type: 'key.create', origin: origin(), key, limits })
+}
+await store.close()
+
 beforeEach(async () => {
   database = await original.copy()
 })
-afterAll(() => original.remove())
 
 /** Alters the database behind the server's back. */
 async function tamper(statement: string, ...values: (string | number)[]): Promise<void> {

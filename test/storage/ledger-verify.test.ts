@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { verifyLedgers } from '../../src/core/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import { type LedgerVerdict, verifyLedger } from '../../src/core/ledger/verification.ts'
@@ -22,7 +22,6 @@ beforeEach(async () => {
   projectId = (await createProject(store.store, 'payments')).id
   for (const label of ['a', 'b', 'c', 'd', 'e']) await addKey(label)
 })
-afterEach(() => store.dispose())
 
 function addKey(label: string) {
   const key = keyRecord(projectId, { label })

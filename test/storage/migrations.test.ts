@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/core/context.ts'
 import { verifyLedgers } from '../../src/core/ledger/all-ledgers.ts'
 import { isWhole } from '../../src/core/ledger/verification.ts'
@@ -18,7 +18,6 @@ let database: TestDatabase
 beforeEach(async () => {
   database = await createDatabase()
 })
-afterEach(() => database.remove())
 
 test('every migration records the oldest release that can run beside it', async () => {
   const executed = await database.query('select name from kysely_migration order by name')
@@ -105,6 +104,5 @@ describe('on the schema of a newer release', () => {
     await expect(copyRegistry(database.url, target.url, () => {})).rejects.toThrow(
       'stores what this release would leave out',
     )
-    await target.remove()
   })
 })

@@ -1,50 +1,41 @@
 import type { RootOperationNode } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { type LedgerEvent, systemLedgerId } from '../../src/core/ledger/chain.ts'
 import type { EventPlace, RegistryFilter } from '../../src/core/ledger/history.ts'
 import { openReads } from '../../src/storage/open.ts'
 import { createRegistryHistoryReads } from '../../src/storage/reads/registry-history.ts'
-import type { Db } from '../../src/storage/schema.ts'
 import { keyRecord } from '../support/store/key-records.ts'
-import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
+import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
 const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
 const day = (number: number) => `2026-02-0${number}T00:00:00.000Z`
 const ada = { issuer: 'https://id.example.com', subject: 'ada', sessionId: newId() }
 const requestId = newId()
 
-let opened: TestStore
-let db: Db
-let close: () => Promise<void>
-let projectId: string
-let otherId: string
-
-beforeAll(async () => {
-  opened = await openTestStore()
-  const { store } = opened
-  projectId = (await createProject(store, 'large')).id
-  otherId = (await createProject(store, 'small')).id
-  const template = keyRecord(projectId)
-  // More than one call examines.
-  const keys = Array.from({ length: 2_500 }, (_, index) => {
-    const id = newId()
-    const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
-    return { index, key: { ...template, id, ...hashes }, kidProvided: false }
-  })
-  const rest = { type: 'key.import', projectId, keys, limits, dryRun: false } as const
-  await store.commit({ ...rest, compared: [], origin: { ...origin(day(2)), requestId } })
-  const own = { ...origin(day(1)), actor: { name: '', user: ada } }
-  await store.commit({ type: 'project.rename', origin: own, projectId: otherId, name: 'renamed' })
-  const later = { ...origin(day(3)), actor: { name: '', user: ada } }
-  await store.commit({ type: 'project.rename', origin: later, projectId: otherId, name: 'again' })
-  const reads = await openReads(opened.database.url)
-  db = reads.db
-  close = reads.close
+const opened = await openTestStore()
+const { store } = opened
+const projectId = (await createProject(store, 'large')).id
+const otherId = (await createProject(store, 'small')).id
+const template = keyRecord(projectId)
+// More than one call examines.
+const keys = Array.from({ length: 2_500 }, (_, index) => {
+  const id = newId()
+  const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
+  return { index, key: { ...template, id, ...hashes }, kidProvided: false }
 })
+const rest = { type: 'key.import', projectId, keys, limits, dryRun: false } as const
+await store.commit({ ...rest, compared: [], origin: { ...origin(day(2)), requestId } })
+const own = { ...origin(day(1)), actor: { name: '', user: ada } }
+await store.commit({ type: 'project.rename', origin: own, projectId: otherId, name: 'renamed' })
+const later = { ...origin(day(3)), actor: { name: '', user: ada } }
+await store.commit({ type: 'project.rename', origin: later, projectId: otherId, name: 'again' })
+const reads = await openReads(opened.database.url)
+const db = reads.db
+const close = reads.close
+
 afterAll(async () => {
   await close?.()
-  await opened?.dispose()
 })
 
 /** All pages of what matches, and the number of pages. */

@@ -1,20 +1,17 @@
 import { join } from 'node:path'
 import type { Insertable } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { Tables } from '../../src/storage/schema.ts'
-import type { SqliteConnection } from '../../src/storage/sqlite/connection.ts'
 import { openMigrated } from '../../src/storage/sqlite/opening.ts'
 import { allSettledInOrder, insertion, pipeline, statement } from '../../src/storage/statements.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-let connection: SqliteConnection
-beforeAll(async () => {
-  connection = await openMigrated({ file: join(folder, 'statements.db') })
-})
+const { folder } = temporaryFolder()
+
+const connection = await openMigrated({ file: join(folder, 'statements.db') })
+
 afterAll(() => {
   connection.close()
-  remove()
 })
 
 type ApiKey = Insertable<Tables['api_key']>

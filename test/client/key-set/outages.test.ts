@@ -1,22 +1,14 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { afterEach, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
 import { startHttpServer } from '../../support/network/http-server.ts'
-import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts'
+import { startTcpProxy } from '../../support/network/tcp-proxy.ts'
 
-let server: TestApp
-let proxy: TcpProxy
-let issuer: string
-beforeAll(async () => {
-  server = await startApp()
-  proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
-  issuer = `http://127.0.0.1:${proxy.port}/v1/projects/${server.project.id}`
-})
+const server = await startApp()
+const proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
+const issuer = `http://127.0.0.1:${proxy.port}/v1/projects/${server.project.id}`
+
 afterEach(() => proxy.restore())
-afterAll(async () => {
-  await proxy.close()
-  await server.close()
-})
 
 const alice = { sub: 'alice' }
 /** The minimum, in milliseconds, to keep the tests short. */
@@ -82,7 +74,6 @@ test('if the first load fails, tokens fail with its error and the load is retrie
     expect(await verifyResult(keys, token)).toBe('key_set_unavailable')
   }
   expect(requests).toBe(1)
-  await broken.close()
 })
 
 test.each([
@@ -108,7 +99,6 @@ test.each([
   await waitForState(({ error }) => error?.code === 'key_set_unavailable')
   expect(await verifyResult(keys, token)).toEqual(alice)
   expect(keys.state().error?.message).toMatch(/is not a key set|responds with a redirect/)
-  await between.close()
 })
 
 test('behind a proxy that gives up on held requests, they become shorter, and no token is rejected', async () => {
@@ -135,7 +125,6 @@ test('behind a proxy that gives up on held requests, they become shorter, and no
   await setActive(server, kid, false)
   await waitForState(({ kids }) => !kids.includes(kid))
   expect(states.map(({ status }) => status)).not.toContain('stale')
-  await between.close()
 })
 
 test('an unused key set is not followed, and is loaded again with its next use', async () => {

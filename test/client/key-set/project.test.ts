@@ -1,21 +1,15 @@
 import { jwtVerify } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { KeySetError, projectKeySet } from '../../../client/src/verify.ts'
 import { algorithmNames } from '../../../src/contract/algorithms.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
 import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { base64url, keyFor, signToken } from '../../support/keys/tokens.ts'
 
-let server: TestApp
-let base: string
-let issuer: string
-beforeAll(async () => {
-  server = await startApp()
-  base = await server.listen()
-  issuer = `${base}/v1/projects/${server.project.id}`
-})
-afterAll(() => server.close())
+const server = await startApp()
+const base = await server.listen()
+const issuer = `${base}/v1/projects/${server.project.id}`
 
 const alice = { sub: 'alice' }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { LoggedHead } from '../../../client/src/log/index.ts'
 import { entryKey } from '../../../client/src/log/leaf.ts'
 import { formatLedgerProof, parseLedgerProof } from '../../../client/src/log/ledger-proof.ts'
@@ -43,7 +43,6 @@ beforeEach(async () => {
     return response.end(JSON.stringify({ keys }))
   })
 })
-afterEach(() => server.close())
 
 /** Logs the head and publishes its proof, with the key of this entry alone. */
 async function prove(head: LoggedHead): Promise<void> {
@@ -186,8 +185,6 @@ test('a registry proves the revisions of its key sets', async () => {
   await registerAndSign(registry)
   await waitForState(({ provenRevision }) => provenRevision === first + 1)
   keys.close()
-  await registry.close()
-  key.remove()
 })
 
 test('a response without a revision is rejected', async () => {

@@ -40,7 +40,6 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await authenticator.close()
-  await opened.dispose()
 })
 
 async function register(role: Role, expireTime?: string) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Event } from '../../../src/contract/events.ts'
 import { eventHash, type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
@@ -53,7 +53,6 @@ describe('the events of a server', () => {
   beforeAll(async () => {
     app = await startApp()
   })
-  afterAll(() => app.close())
 
   test('can be verified from the API', async () => {
     const keys = '/v1/projects/payments/jwt-keys'

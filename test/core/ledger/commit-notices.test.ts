@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Store } from '../../../src/core/context.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { withCommitNotices } from '../../../src/core/ledger/commit-notices.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
-import {
-  createProject,
-  limits,
-  openTestStore,
-  origin,
-  type TestStore,
-} from '../../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 
-let opened: TestStore
-beforeAll(async () => {
-  opened = await openTestStore()
-})
-afterAll(() => opened.dispose())
+const opened = await openTestStore()
 
 /** The store with notices, and the order of commits and notices. */
 function watched(store: Store) {

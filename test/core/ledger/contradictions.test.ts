@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { verifyLedgers } from '../../../src/core/ledger/all-ledgers.ts'
@@ -30,7 +30,6 @@ beforeEach(async () => {
   apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: 'r', role: 'reader' })
   await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
 })
-afterEach(() => opened.dispose())
 
 async function areWhole(): Promise<boolean> {
   const reader = await openLedgerReader(opened.database.url)

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Store } from '../../../src/core/context.ts'
 import { createRevisionWatch } from '../../../src/core/ledger/revision-watch.ts'
 import type { LedgerHead } from '../../../src/core/records.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { createProject, openTestStore, type TestStore } from '../../support/store/store.ts'
+import { createProject, openTestStore } from '../../support/store/store.ts'
 
 /** Long enough that the only reads are the one at the start and those of `checkNow`. */
 const intervalMs = 3_600_000
 
-let opened: TestStore
-beforeAll(async () => {
-  opened = await openTestStore()
-})
-afterAll(() => opened.dispose())
+const opened = await openTestStore()
 
 test('a read of one ledger does not report heads of others, which may be outdated by then', async () => {
   const { id: one } = await createProject(opened.store, 'one')

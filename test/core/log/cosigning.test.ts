@@ -1,5 +1,5 @@
 import { copyFileSync } from 'node:fs'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { verifyCheckpoint } from '../../../client/src/log/ledger-proof.ts'
 import type { LogSigner } from '../../../src/core/log/records.ts'
 import {
@@ -26,11 +26,6 @@ beforeEach(async () => {
   stored = await openTestStore()
   key = createKeyFile()
   witness = await startWitness(await ownKey())
-})
-afterEach(async () => {
-  await witness.close()
-  key.remove()
-  await stored.dispose()
 })
 
 /** What a process that has just started does. */
@@ -111,8 +106,6 @@ test('a machine that was restored as a whole signs nothing that a witness contra
   await restartLog(context, key.open(), origin())
   expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 5 })
   expect(results()).toEqual(['failed'])
-  await restored.dispose()
-  await database.remove()
 })
 
 test('a checkpoint that a witness contradicts is not published', async () => {
@@ -130,6 +123,4 @@ test('a checkpoint that a witness contradicts is not published', async () => {
   }
   expect((await fresh.store.log.tree())?.checkpoint).toBeUndefined()
   expect(witness.state.bodies.filter((body) => body.includes('\n4\n'))).toEqual([])
-  other.remove()
-  await fresh.dispose()
 })

@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Bytes, fromBase64, toBase64 } from '../../../client/src/log/encoding.ts'
 import { parseEntry } from '../../../client/src/log/leaf.ts'
 import {
@@ -33,16 +33,9 @@ import { createProject, openTestStore, origin, type TestStore } from '../../supp
 
 let stored: TestStore
 let key: TestKeyFile
-let databases: TestDatabase[] = []
 beforeEach(async () => {
   stored = await openTestStore()
   key = createKeyFile()
-})
-afterEach(async () => {
-  await stored.dispose()
-  key.remove()
-  for (const database of databases) await database.remove()
-  databases = []
 })
 
 const clock = testClock()
@@ -208,7 +201,6 @@ describe('the log never forks', () => {
     await rename(id, 'lost', after.store)
     await sign(after.store)
     await after.dispose()
-    databases.push(database)
     return earlier
   }
 
@@ -238,7 +230,6 @@ describe('the log never forks', () => {
         hash: { from: Buffer.from(lost.root).toString('hex') },
       },
     })
-    await restored.dispose()
   })
 
   test('the same changes again, at another time, are not the same log', async () => {
@@ -246,7 +237,6 @@ describe('the log never forks', () => {
     const [project] = await restored.store.listProjects({ limit: 1 })
     await rename(project?.id ?? '', 'lost', restored.store)
     await expect(sign(restored.store)).rejects.toEqual(stopped('diverged'))
-    await restored.dispose()
   })
 
   test('a database that has lost the whole log stops it', async () => {
@@ -267,7 +257,6 @@ describe('the log never forks', () => {
     const events = await fresh.store.events(systemLedgerId, { after: 0, limit: 20 })
     expect(events.at(-1)?.changes?.origin).toEqual({ from: origins[0], to: origins[1] })
     expect((await sign(fresh.store)).origin).toBe(origins[1])
-    await fresh.dispose()
   })
 
   test.each([
@@ -320,7 +309,6 @@ describe('the log never forks', () => {
     await sign()
     const other = createKeyFile()
     await expect(sign(stored.store, other.open())).rejects.toEqual(stopped('other_key'))
-    other.remove()
   })
 
   test('a copy of the key that has not signed the last checkpoint leaves it to the other one', async () => {
@@ -333,7 +321,6 @@ describe('the log never forks', () => {
     await createProject(stored.store, 'other')
     await sign()
     await expect(sign(stored.store, copy.open())).rejects.toEqual(stopped('other_signer'))
-    copy.remove()
   })
 
   test('a process that ends between storing and publishing a checkpoint publishes it later', async () => {

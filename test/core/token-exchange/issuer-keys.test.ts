@@ -1,24 +1,18 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Context } from '../../../src/core/context.ts'
 import { createIssuerKeys, type IssuerKeys } from '../../../src/core/token-exchange/issuer-keys.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { ecKey, edKey, rsaKey } from '../../support/keys/pem.ts'
-import { issuerHost, jwkOf, startIssuer, type TestIssuer } from '../../support/network/issuer.ts'
+import { issuerHost, jwkOf, startIssuer } from '../../support/network/issuer.ts'
 
-let app: TestApp
-let issuer: TestIssuer
 let clock: TestClock
 let keys: IssuerKeys
-beforeAll(async () => {
-  issuer = await startIssuer()
-  app = await startApp()
-})
-afterAll(async () => {
-  await app.close()
-  await issuer.close()
-})
+
+const issuer = await startIssuer()
+const app = await startApp()
+
 beforeEach(() => {
   issuer.rotate()
   issuer.headers = {}

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { keysUrl, registerKey } from '../../support/app/keys.ts'
 
 let time = Date.parse('2030-01-01T00:00:00.000Z')
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp({ clock: { now: () => time, monotonic: () => performance.now() } })
-})
-afterAll(() => server.close())
+
+const server = await startApp({ clock: { now: () => time, monotonic: () => performance.now() } })
 
 test('an expiring key changes the list, the active list and the single read at its expireTime, without a write', async () => {
   const expireTime = new Date(time + 60_000).toISOString()

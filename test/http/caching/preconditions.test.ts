@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { registerKey } from '../../support/app/keys.ts'
 
 const clock = testClock()
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp({ clock })
-})
-afterAll(() => server.close())
+
+const server = await startApp({ clock })
 
 let made = 0
 function unique(): string {
@@ -139,7 +136,6 @@ describe('the ETag', () => {
       })
     expect((await send(tag)).statusCode).toBe(412)
     expect((await send(String(read.headers.etag))).statusCode).toBe(200)
-    await slower.close()
   })
 })
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
 import {
@@ -15,26 +15,19 @@ import {
 } from '../../support/app/keys.ts'
 
 const clock = stoppedClock()
-let server: TestApp
-/** Another process on the same database. */
-let other: TestApp
-let kid: string
 /** Requests that reached the routes of either. */
 let routed = 0
-beforeAll(async () => {
-  server = await startApp({ clock })
-  other = await startApp({ clock, database: server.database })
-  for (const { app } of [server, other]) {
-    app.addHook('onSend', async () => {
-      routed += 1
-    })
-  }
-  kid = await registerKey(server, { name: 'ünïcode' })
-})
-afterAll(async () => {
-  await other.close()
-  await server.close()
-})
+
+const server = await startApp({ clock })
+/** Another process on the same database. */
+const other = await startApp({ clock, database: server.database })
+for (const { app } of [server, other]) {
+  app.addHook('onSend', async () => {
+    routed += 1
+  })
+}
+const kid = await registerKey(server, { name: 'ünïcode' })
+
 beforeEach(() => {
   routed = 0
 })
@@ -262,7 +255,6 @@ test('cached responses are logged, counted and recorded as uses of the API key l
   await busy.app.authenticator.flush()
   const second = (await busy.send('GET', `/v1/api-keys/${id}`)).json().lastUseTime
   expect(second > first).toBe(true)
-  await busy.close()
 })
 
 test('with rate limits, every request goes to the routes and counts', async () => {
@@ -275,5 +267,4 @@ test('with rate limits, every request goes to the routes and counts', async () =
     }
     expect(statuses).toEqual([200, 200, 200, 429])
   }
-  await limited.close()
 })

@@ -1,31 +1,28 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { always } from '../../../src/core/validity.ts'
 import { cacheKeyHeaders } from '../../../src/http/caching/response-cache.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { registerKey } from '../../support/app/keys.ts'
 
-let server: TestApp
 /** Whether the handler of the last request allowed the reuse of its response. */
 let reusable = false
 /** Requests that reached the routes. */
 let routed = 0
 /** The `Vary` of a route of this test's own. */
 let vary: string | undefined
-beforeAll(async () => {
-  server = await startApp()
-  server.app.addHook('onSend', async (request) => {
-    routed += 1
-    reusable = request.reuse !== undefined
-  })
-  const config = { etag: true } as const
-  server.app.get('/varying/:number', { config, schema: { hide: true } }, async (request, reply) => {
-    request.reuse = { validity: { heads: [], ...always }, headsMatch: () => true }
-    if (vary !== undefined) reply.header('vary', vary)
-    return reply.header('content-type', 'text/plain').send('text')
-  })
-  await server.app.ready()
+
+const server = await startApp()
+server.app.addHook('onSend', async (request) => {
+  routed += 1
+  reusable = request.reuse !== undefined
 })
-afterAll(() => server.close())
+const config = { etag: true } as const
+server.app.get('/varying/:number', { config, schema: { hide: true } }, async (request, reply) => {
+  request.reuse = { validity: { heads: [], ...always }, headsMatch: () => true }
+  if (vary !== undefined) reply.header('vary', vary)
+  return reply.header('content-type', 'text/plain').send('text')
+})
+await server.app.ready()
 
 /** The paths of all GET routes, read from the tree that Fastify prints. */
 function routesOf({ app }: TestApp): string[] {

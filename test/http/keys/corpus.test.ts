@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { intakeCodes } from '../../../src/intake/codes.ts'
 import { slowCodes } from '../../../src/intake/rsa/index.ts'
@@ -30,17 +30,9 @@ function algorithmOf({ file, alg }: Case): string {
   return /pss/.test(name) ? 'PS256' : 'RSA'
 }
 
-let app: TestApp
+const app = await startApp()
 /** Private keys go to a registry of their own: their public halves are blocked in it from then on. */
-let blocking: TestApp
-beforeAll(async () => {
-  app = await startApp()
-  blocking = await startApp()
-})
-afterAll(async () => {
-  await app.close()
-  await blocking.close()
-})
+const blocking = await startApp()
 
 function appFor({ code }: Case): TestApp {
   return code === 'private_key_submitted' ? blocking : app

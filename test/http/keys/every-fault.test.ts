@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { keysUrl } from '../../support/app/keys.ts'
 import { ecKey, privatePem, rsaKey } from '../../support/keys/pem.ts'
 
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 const good = ecKey().publicKeyPem
 const importsUrl = '/v1/projects/payments/key-imports'

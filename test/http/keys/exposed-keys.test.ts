@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, edKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
 
-let app: TestApp
-let other: { id: string; name: string }
-beforeAll(async () => {
-  app = await startApp({ config: { maxKeysPerProject: 500, maxJwksBytes: 1_000_000 } })
-  other = (await app.send('POST', '/v1/projects', { body: { name: 'elsewhere' } })).json()
-})
-afterAll(() => app.close())
+const app = await startApp({ config: { maxKeysPerProject: 500, maxJwksBytes: 1_000_000 } })
+const other: { id: string; name: string } = (
+  await app.send('POST', '/v1/projects', { body: { name: 'elsewhere' } })
+).json()
 
 const keys = (project: string) => `/v1/projects/${project}/jwt-keys`
 const body = (publicKeyPem: string, name = 'n') => ({ name, algorithm: 'ES256', publicKeyPem })

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type KeyChangesApp, startKeyChanges } from '../../support/app/key-changes.ts'
+import { describe, expect, test } from 'vitest'
+import { startKeyChanges } from '../../support/app/key-changes.ts'
 import { fetchJwks, keysUrl, keyUrl, kidsOf, registerKey } from '../../support/app/keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
-let server: KeyChangesApp
-beforeAll(async () => {
-  server = await startKeyChanges()
-})
-afterAll(() => server.close())
+const server = await startKeyChanges()
 
 describe('If-Match', () => {
   test.each([

@@ -1,26 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import type { ChangeType } from '../../../src/core/ledger/changes.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
-import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
+import { createKeyFile } from '../../support/log/key-file.ts'
 import { createPersonSession } from '../../support/store/sessions.ts'
 
-let server: TestApp
-let logKey: TestKeyFile
 const clock = testClock()
-let actor: { apiKeyId: string; name: string }
-beforeAll(async () => {
-  logKey = createKeyFile()
-  server = await startApp({ logSigner: logKey.open(), clock })
-  const { id, name } = (await server.send('GET', '/v1/api-keys/self')).json()
-  actor = { apiKeyId: id, name }
-})
-afterAll(async () => {
-  await server.close()
-  logKey.remove()
-})
+
+const logKey = createKeyFile()
+const server = await startApp({ logSigner: logKey.open(), clock })
+const { id, name } = (await server.send('GET', '/v1/api-keys/self')).json()
+const actor = { apiKeyId: id, name }
 
 const keys = '/v1/projects/payments/jwt-keys'
 const keyBody = (publicKeyPem = ecKey().publicKeyPem) => ({

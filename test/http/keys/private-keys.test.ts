@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/chain.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { encodings } from '../../support/keys/encodings.ts'
 import { accepted, pem } from '../../support/keys/intake.ts'
 import {
@@ -18,14 +18,9 @@ function algorithmOf(kind: string): string {
 
 const keys = (project: string) => `/v1/projects/${project}/jwt-keys`
 
-let app: TestApp
-let elsewhere: string
-beforeAll(async () => {
-  app = await startApp()
-  const created = await app.send('POST', '/v1/projects', { body: { name: 'elsewhere' } })
-  elsewhere = created.json().name
-})
-afterAll(() => app.close())
+const app = await startApp()
+const created = await app.send('POST', '/v1/projects', { body: { name: 'elsewhere' } })
+const elsewhere: string = created.json().name
 
 /** By an API key of its own, unless another is given: so many incidents of one are no events. */
 async function post(url: string, kind: string, publicKeyPem: string, given?: string) {
@@ -142,7 +137,6 @@ describe('the check of a private key', () => {
     expect((await server.send('POST', keys('payments'), { body })).statusCode).toBe(400)
     const good = { ...body, publicKeyPem: victim }
     expect((await server.send('POST', keys('payments'), { body: good })).statusCode).toBe(201)
-    await server.close()
   })
 })
 

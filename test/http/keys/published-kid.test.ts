@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { fetchJwks, kidsOf, newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { keyFor, signToken } from '../../support/keys/tokens.ts'
 
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 let projects = 0
 async function project() {
@@ -97,7 +93,6 @@ describe('a key with a publishedKid', () => {
     const body = { name: 'n', algorithm: 'ES256', publicKeyPem, publishedKid: 'k'.repeat(200) }
     const refused = await small.send('POST', '/v1/projects/payments/jwt-keys', { body })
     expect(refused.json().code).toBe('jwks_too_large')
-    await small.close()
   })
 })
 

@@ -1,22 +1,18 @@
 import { createPublicKey } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createAuditPool } from '../../../src/core/audit/pool.ts'
 import { runAudit } from '../../../src/core/audit/run.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { openAuditStore } from '../../../src/storage/open.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
 const sharing = [fixture('keys/rsa/shared-prime-a.pem'), fixture('keys/rsa/shared-prime-b.pem')]
 const plain = fixture('keys/good/rsa2048.pem')
 const reused = fixture('keys/rsa/same-modulus-other-e.pem')
 
-let app: TestApp
-beforeAll(async () => {
-  app = await startApp()
-  for (const name of ['first', 'second']) await app.send('POST', '/v1/projects', { body: { name } })
-})
-afterAll(() => app.close())
+const app = await startApp()
+for (const name of ['first', 'second']) await app.send('POST', '/v1/projects', { body: { name } })
 
 async function register(project: string, publicKeyPem = '') {
   const body = { name: project, algorithm: 'RSA', publicKeyPem }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import {
   fetchJwks,
   keysUrl,
@@ -15,13 +15,10 @@ import { expectWithin } from '../../support/timing.ts'
 
 let shift = 0
 const clock = { now: () => Date.now() + shift, monotonic: () => performance.now() }
-let server: TestApp
-let base: string
-beforeAll(async () => {
-  server = await startApp({ clock })
-  base = await server.listen()
-})
-afterAll(() => server.close())
+
+const server = await startApp({ clock })
+const base = await server.listen()
+
 beforeEach(() => {
   shift = 0
 })

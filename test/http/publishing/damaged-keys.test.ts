@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { afterAll, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { fetchJwks, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
 import { recordFault } from '../../support/faults/results.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { signToken } from '../../support/keys/tokens.ts'
 
-let server: TestApp
 let log = ''
 const logStream = {
   write(line: string) {
     log += line
   },
 }
-beforeAll(async () => {
-  server = await startApp({ http: { metrics: true, logStream } })
-})
+
+const server = await startApp({ http: { metrics: true, logStream } })
+
 afterAll(async () => {
-  await server.close()
   recordFault({
     fault: 'A stored key changed behind the server’s back',
     action:

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import {
   fetchJwks,
   jwksUrl,
@@ -18,11 +18,8 @@ const start = Date.parse('2030-01-01T00:00:00.000Z')
 let time = start
 const clock = { now: () => time, monotonic: () => performance.now() }
 
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp({ clock })
-})
-afterAll(() => server.close())
+const server = await startApp({ clock })
+
 beforeEach(() => {
   time = start
 })

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import {
@@ -15,13 +15,8 @@ import { keyFor } from '../../support/keys/tokens.ts'
 import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 import { expectWithin } from '../../support/timing.ts'
 
-let server: TestApp
-let base: string
-beforeAll(async () => {
-  server = await startApp()
-  base = await server.listen()
-})
-afterAll(() => server.close())
+const server = await startApp()
+const base = await server.listen()
 
 let projects = 0
 /** A project with one key, and the requests of its verifiers. */
@@ -96,7 +91,6 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     const answer = await held
     expectWithin(1_000, performance.now() - began)
     expect(kidsOf(await answer.text())).toEqual([kid])
-    await other.close()
   })
 
   test('is answered for the key set that it asked for, when that changes', async () => {
@@ -194,7 +188,6 @@ test('a request is held for at most 60 seconds', async () => {
   const answer = await held
   expect(answer.status).toBe(304)
   expect(answer.headers.get('preference-applied')).toBe('wait=60')
-  await other.close()
 })
 
 describe('the number of held requests', () => {
@@ -204,7 +197,6 @@ describe('the number of held requests', () => {
     few = await startApp({ http: { metrics: true, heldRequests: { capacity: 5, share: 100 } } })
     address = await few.listen()
   })
-  afterAll(() => few.close())
 
   /** Sends requests on raw connections, and waits until all are held. */
   async function fill(jwks: string, etag: string) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import {
   fetchJwks,
@@ -13,12 +13,9 @@ import {
 } from '../../support/app/keys.ts'
 import { base64url, keyFor } from '../../support/keys/tokens.ts'
 
-let server: TestApp
 const clock = testClock()
-beforeAll(async () => {
-  server = await startApp({ clock })
-})
-afterAll(() => server.close())
+
+const server = await startApp({ clock })
 
 const kids = async (url: string) => kidsOf((await fetchJwks(server, {}, url)).body)
 

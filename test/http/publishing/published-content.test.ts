@@ -1,18 +1,13 @@
 import { createPrivateKey } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify, SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { publicUrl, startApp } from '../../support/app/app.ts'
 import { fetchJwks, jwksUrl, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { keyFor } from '../../support/keys/tokens.ts'
 
-let server: TestApp
-let discoveryUrl: string
-beforeAll(async () => {
-  server = await startApp()
-  discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
-})
-afterAll(() => server.close())
+const server = await startApp()
+const discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
 
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 
@@ -157,7 +152,6 @@ describe('discovery', () => {
     await registerKey(server, { active: false }, older.keys)
     const { id_token_signing_alg_values_supported: all } = await discovery(older.id)
     expect(all).toEqual(['ES256', 'PS256', 'RS256'])
-    await narrow.close()
   })
 
   test('its URLs answer 200 with the key set', async () => {

@@ -1,14 +1,10 @@
 import { createPublicKey } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { fetchJwks, newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { keyFor } from '../../support/keys/tokens.ts'
 
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 

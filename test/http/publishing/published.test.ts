@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import {
   fetchJwks,
   jwksUrl,
@@ -10,15 +10,9 @@ import {
   registerKey,
 } from '../../support/app/keys.ts'
 
-let server: TestApp
-let byId: string
-let discoveryUrl: string
-beforeAll(async () => {
-  server = await startApp()
-  byId = `/v1/projects/${server.project.id}/.well-known/jwks.json`
-  discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
-})
-afterAll(() => server.close())
+const server = await startApp()
+const byId = `/v1/projects/${server.project.id}/.well-known/jwks.json`
+const discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
 
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { type TestClock, testClock } from '../../support/app/clock.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
 import { fetchJwks, jwksUrl, registerKey } from '../../support/app/keys.ts'
 import { waitUntil } from '../../support/waiting.ts'
 
 const discoveryUrl = (id: string) => `/v1/projects/${id}/.well-known/openid-configuration`
 const freshOnly = { 'cache-control': 'no-cache, stale-if-error=0' }
 
-let clock: TestClock
-let server: TestApp
-beforeAll(async () => {
-  clock = testClock()
-  server = await startApp({ clock })
-  await registerKey(server)
-})
-afterAll(() => server.close())
+const clock = testClock()
+const server = await startApp({ clock })
+await registerKey(server)
+
 beforeEach(async () => {
   // After an outage, the store finds PostgreSQL again within two seconds.
   await waitUntil(async () => (await health('ready')).state === 'fresh')

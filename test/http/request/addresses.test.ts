@@ -1,14 +1,10 @@
 import type { InjectOptions } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 
-let server: TestApp
 const keys = '/v1/projects/payments/jwt-keys'
 
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
-let server: TestApp
 const keys = '/v1/projects/payments/jwt-keys'
 
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 const good = () => ({ name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem })
 const post = (body: unknown, headers: Record<string, string> = {}) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parseProjectRef } from '../../../src/core/access/projects.ts'
 import { parseApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { parseEntityTags } from '../../../src/core/entity-tags.ts'
@@ -14,17 +14,12 @@ import { checkCharacters } from '../../../src/intake/encoding/text.ts'
 import { examineKey } from '../../../src/intake/index.ts'
 import { containsSecret, findSecret } from '../../../src/intake/secrets/detector.ts'
 import { detectWrongKind } from '../../../src/intake/wrong-kind.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { emptyBlocklist } from '../../support/keys/intake.ts'
 import { expectWithin } from '../../support/timing.ts'
 
-let server: TestApp
-let writer: string
-beforeAll(async () => {
-  server = await startApp({ http: { trustProxy: true } })
-  writer = await server.apiKey('writer')
-})
-afterAll(() => server.close())
+const server = await startApp({ http: { trustProxy: true } })
+const writer = await server.apiKey('writer')
 
 /** Milliseconds of processor time that no text may cost; what is not linear costs seconds. */
 const bound = 200

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { fetchJwks, keysUrl, registerKey } from '../../support/app/keys.ts'
 
-let app: TestApp
-let kid: string
-beforeAll(async () => {
-  app = await startApp()
-  kid = await registerKey(app)
-})
-afterAll(() => app.close())
+const app = await startApp()
+const kid = await registerKey(app)
 
 /** Each header is far below the limit of all headers together. */
 const commas = ','.repeat(60_000)

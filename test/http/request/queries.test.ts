@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { publicUrl, startApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
-let server: TestApp
 const keys = '/v1/projects/payments/jwt-keys'
 
-beforeAll(async () => {
-  server = await startApp()
-  for (const active of [true, false, true]) {
-    const { publicKeyPem } = ecKey()
-    const body = { name: 'n', algorithm: 'ES256', publicKeyPem, active }
-    await server.send('POST', keys, { body })
-  }
-})
-afterAll(() => server.close())
+const server = await startApp()
+for (const active of [true, false, true]) {
+  const { publicKeyPem } = ecKey()
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem, active }
+  await server.send('POST', keys, { body })
+}
 
 describe('active', () => {
   test.each([

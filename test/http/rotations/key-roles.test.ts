@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type KeyChangesApp, startKeyChanges } from '../../support/app/key-changes.ts'
+import { expect, test } from 'vitest'
+import { startKeyChanges } from '../../support/app/key-changes.ts'
 import { keyUrl, newProject, registerKey } from '../../support/app/keys.ts'
 import { convergenceMs } from '../../support/app/rotations.ts'
 
-let server: KeyChangesApp
-beforeAll(async () => {
-  server = await startKeyChanges()
-})
-afterAll(() => server.close())
+const server = await startKeyChanges()
 
 async function rolesOf(project: string) {
   const response = await server.send('GET', `/v1/projects/${project}/key-roles`)

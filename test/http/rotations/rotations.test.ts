@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { keyUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import {
   convergenceMs,
   type RotationScene,
-  type RotationsApp,
   startRotationsApp,
   tokenLifetime,
 } from '../../support/app/rotations.ts'
 import { sessionRecord } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
 
-let server: RotationsApp
-beforeAll(async () => {
-  server = await startRotationsApp()
-})
-afterAll(() => server.close())
+const server = await startRotationsApp()
 
 const absent = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
 

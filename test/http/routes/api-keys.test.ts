@@ -1,15 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { publicUrl, startApp } from '../../support/app/app.ts'
 import { expectWithin } from '../../support/timing.ts'
 
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp()
-  await server.send('POST', '/v1/projects', { body: { name: 'other' } })
-})
-afterAll(() => server.close())
+const server = await startApp()
+await server.send('POST', '/v1/projects', { body: { name: 'other' } })
 
 interface ApiKeyAnswer {
   id: string
@@ -274,7 +270,6 @@ describe('the last admin API key for all projects', () => {
     const answer = await app.send('DELETE', at(id))
     expect([answer.statusCode, codeOf(answer)]).toEqual([409, 'last_admin_api_key'])
     expect((await app.send('GET', at(id))).json()).toMatchObject({ active: true, role: 'admin' })
-    await app.close()
   })
 
   test('can be renamed, and everything else once there is another', async () => {
@@ -287,7 +282,6 @@ describe('the last admin API key for all projects', () => {
       await app.send('PATCH', at(id), { body: back, headers })
     }
     expect((await app.send('DELETE', at(id), { headers })).statusCode).toBe(204)
-    await app.close()
   })
 
   test('of two that are revoked at once, by each other, one stays', async () => {
@@ -305,6 +299,5 @@ describe('the last admin API key for all projects', () => {
       [204, 409],
       [204, 401],
     ]).toContainEqual(statuses.toSorted((a, b) => a - b))
-    await app.close()
   })
 })

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Event } from '../../../src/contract/events.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { publicUrl, startApp } from '../../support/app/app.ts'
 import { keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import { recordFault } from '../../support/faults/results.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
-let server: TestApp
 const eventsUrl = '/v1/projects/payments/events'
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+
+const server = await startApp()
 
 const page = async (url: string): Promise<Event[]> => (await server.send('GET', url)).json()
 

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { genesisHash } from '../../../client/src/log/chain.ts'
 import type { Event } from '../../../src/contract/events.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { eventHash } from '../../../src/core/ledger/chain.ts'
 import type { Origin } from '../../../src/core/ledger/changes.ts'
 import { publicUrl } from '../../support/app/app.ts'
-import { type EventStreamApp, startEventStreamApp } from '../../support/app/event-streams.ts'
-import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { startEventStreamApp } from '../../support/app/event-streams.ts'
+import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 
-let server: EventStreamApp
-let project: TestProject
-let kid: string
-let other: string
-let writer: string
-let all: Event[]
 const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
 const eventsUrl = () => `/v1/projects/${project.id}/events`
 const personId = newId()
@@ -24,27 +18,24 @@ const person = {
   sessionId: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
 }
 
-beforeAll(async () => {
-  server = await startEventStreamApp(4)
-  project = await newProject(server, 'history')
-  writer = await server.apiKey('writer')
-  kid = await registerKey(server, { name: '=HYPERLINK("x")' }, project.keys)
-  other = await registerKey(server, { name: 'other, "quoted"' }, project.keys)
-  const headers = { 'x-api-key': writer }
-  await server.send('PATCH', `${project.keys}/${kid}`, { body: { active: false }, headers })
-  await patchKey(server, kid, { label: 'renamed' }, project.keys)
-  await patchKey(server, kid, { active: true }, project.keys)
-  await update(other, { active: false }, { name: 'u"1', user: person })
-  await patchKey(server, kid, { active: false }, project.keys)
-  await server.send('DELETE', `${project.keys}/${kid}`)
-  const time = new Date().toISOString()
-  await server.database.execute(
-    'insert into person (id, issuer, subject, name, email, first_sign_in_time, last_sign_in_time) values (?, ?, ?, ?, ?, ?, ?)',
-    ...[personId, person.issuer, person.subject, 'Ada', 'ada@example.com', time, time],
-  )
-  all = await read()
-})
-afterAll(() => server.close())
+const server = await startEventStreamApp(4)
+const project = await newProject(server, 'history')
+const writer = await server.apiKey('writer')
+const kid = await registerKey(server, { name: '=HYPERLINK("x")' }, project.keys)
+const other = await registerKey(server, { name: 'other, "quoted"' }, project.keys)
+const headers = { 'x-api-key': writer }
+await server.send('PATCH', `${project.keys}/${kid}`, { body: { active: false }, headers })
+await patchKey(server, kid, { label: 'renamed' }, project.keys)
+await patchKey(server, kid, { active: true }, project.keys)
+await update(other, { active: false }, { name: 'u"1', user: person })
+await patchKey(server, kid, { active: false }, project.keys)
+await server.send('DELETE', `${project.keys}/${kid}`)
+const time = new Date().toISOString()
+await server.database.execute(
+  'insert into person (id, issuer, subject, name, email, first_sign_in_time, last_sign_in_time) values (?, ?, ?, ?, ?, ?, ?)',
+  ...[personId, person.issuer, person.subject, 'Ada', 'ada@example.com', time, time],
+)
+const all = await read()
 
 async function read(query = '', url = eventsUrl()): Promise<Event[]> {
   const response = await server.send('GET', `${url}?${query}`)

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { rsaKey } from '../../support/keys/pem.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -8,19 +8,12 @@ const isoUtc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/
 const { publicKeyPem } = rsaKey()
 const body = { name: 'orders service', algorithm: 'RSA', publicKeyPem }
 
-let server: TestApp
-let keys: string
-let kid: string
-
-beforeAll(async () => {
-  server = await startApp()
-  keys = `/v1/projects/${server.project.id}/jwt-keys`
-  kid = (await server.send('POST', keys, { body })).json().kid
-  await server.send('POST', keys, {
-    body: { ...body, name: 'off', publicKeyPem: rsaKey().publicKeyPem, active: false },
-  })
+const server = await startApp()
+const keys = `/v1/projects/${server.project.id}/jwt-keys`
+const kid: string = (await server.send('POST', keys, { body })).json().kid
+await server.send('POST', keys, {
+  body: { ...body, name: 'off', publicKeyPem: rsaKey().publicKeyPem, active: false },
 })
-afterAll(() => server.close())
 
 const listed = async () => (await server.send('GET', keys)).json()
 const fresh = () => ({ ...body, publicKeyPem: rsaKey().publicKeyPem })

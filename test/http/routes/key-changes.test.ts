@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type KeyChangesApp, startKeyChanges } from '../../support/app/key-changes.ts'
+import { describe, expect, test } from 'vitest'
+import { startKeyChanges } from '../../support/app/key-changes.ts'
 import {
   fetchJwks,
   keysUrl,
@@ -10,11 +10,7 @@ import {
 } from '../../support/app/keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
-let server: KeyChangesApp
-beforeAll(async () => {
-  server = await startKeyChanges()
-})
-afterAll(() => server.close())
+const server = await startKeyChanges()
 
 describe('PATCH', () => {
   test('changes what it names and nothing else, and answers the key as GET does', async () => {

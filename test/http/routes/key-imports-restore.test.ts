@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { importItem, sendImport } from '../../support/app/imports.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
-let server: TestApp
 let project: string
 let projects = 0
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+
+const server = await startApp()
+
 beforeEach(async () => {
   project = await newProject()
 })

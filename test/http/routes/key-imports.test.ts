@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { importItem, importItems, sendImport } from '../../support/app/imports.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { rawConnection, readProblem, requestHead } from '../../support/network/raw-connection.ts'
 
-let server: TestApp
 let project: string
 let projects = 0
-beforeAll(async () => {
-  server = await startApp({ config: { maxKeysPerProject: 60 } })
-})
-afterAll(() => server.close())
+
+const server = await startApp({ config: { maxKeysPerProject: 60 } })
+
 beforeEach(async () => {
   project = await newProject()
 })
@@ -175,7 +173,6 @@ describe('limits', () => {
     const large = await startApp({ config: { maxKeysPerProject: 10_000 } })
     const tooMany = await sendImport(large, new Array(1_001).fill({}))
     expect(tooMany.json()).toMatchObject({ code: 'invalid_request', limit: 1_000 })
-    await large.close()
   })
 
   test('more keys than the project may have: those beyond are named, none is in', async () => {
@@ -197,7 +194,6 @@ describe('limits', () => {
     const report = (await sendImport(small, importItems(5))).json()
     const jwks = await small.inject({ url: '/v1/projects/payments/.well-known/jwks.json' })
     expect(report.room.jwksBytes).toEqual({ before: 11, after: jwks.body.length, limit: 1_024 })
-    await small.close()
   })
 
   test('a body of its own size, and the limit of that in the refusal', async () => {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { type Bytes, toBase64 } from '../../../client/src/log/encoding.ts'
 import {
   parseLedgerProof,
@@ -13,20 +13,17 @@ import { createTileReader, formatTilePath } from '../../../client/src/log/tiles.
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { logId } from '../../../src/core/log/signing.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
-import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
+import { createKeyFile } from '../../support/log/key-file.ts'
 
-let key: TestKeyFile
 let server: TestApp
 /** Before the log is restarted. */
 let first: TestApp | undefined
-beforeAll(async () => {
-  key = createKeyFile()
-  server = await startApp({ logSigner: key.open() })
-})
+
+const key = createKeyFile()
+server = await startApp({ logSigner: key.open() })
+
 afterAll(async () => {
-  await server.close()
   await first?.close()
-  key.remove()
 })
 
 const get = (path: string, headers: Record<string, string> = {}) =>
@@ -231,5 +228,4 @@ test('a server without a key refuses to sign, and serves the log of another one'
   }
   const [own, others] = [await get('/log/checkpoint'), await other.inject('/log/checkpoint')]
   expect(others.body).toBe(own.body)
-  await other.close()
 })

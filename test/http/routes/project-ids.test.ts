@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 
 const id = '018f0000-0000-7000-8000-000000000001'
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+
+const server = await startApp()
 
 const create = (body: object, apiKey?: string) =>
   server.send('POST', '/v1/projects', { body, ...(apiKey && { headers: { 'x-api-key': apiKey } }) })

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
+import { newProject, registerKey } from '../../support/app/keys.ts'
 
-let server: TestApp
-let orders: TestProject
-let kid: string
-beforeAll(async () => {
-  server = await startApp()
-  orders = await newProject(server, 'orders')
-  kid = await registerKey(server, { active: false }, orders.keys)
-  await server.send('DELETE', `${orders.keys}/${kid}`)
-})
-afterAll(() => server.close())
+const server = await startApp()
+const orders = await newProject(server, 'orders')
+const kid = await registerKey(server, { active: false }, orders.keys)
+await server.send('DELETE', `${orders.keys}/${kid}`)
 
 const history = (query: string, secret = server.admin) =>
   server.send('GET', `/v1/history?${query}`, { headers: { 'x-api-key': secret } })

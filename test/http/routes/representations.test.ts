@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { publicUrl, startApp } from '../../support/app/app.ts'
 import { ecKey, rsaKey } from '../../support/keys/pem.ts'
 
-let server: TestApp
 const keys = '/v1/projects/payments/jwt-keys'
 
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 const create = (members: object = {}) =>
   server.send('POST', keys, {

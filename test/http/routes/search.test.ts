@@ -1,43 +1,32 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Search } from '../../../src/contract/finding/search.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { columnsOf } from '../../../src/storage/schema.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { startApp } from '../../support/app/app.ts'
+import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { signToken } from '../../support/keys/tokens.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 
-let server: TestApp
-let orders: TestProject
-let billing: TestProject
-let kid: string
-let details: { thumbprint: string; spkiSha256: string }
-let pem: string
-let deleted: string
-let requestId: string
-let keys: Record<'reader' | 'bound' | 'admin', string>
-
-beforeAll(async () => {
-  server = await startApp()
-  orders = await newProject(server, 'orders')
-  billing = await newProject(server, 'billing')
-  pem = ecKey().publicKeyPem
-  const members = { name: 'Orders, spring', publicKeyPem: pem, publishedKid: 'orders-2026-05' }
-  kid = await registerKey(server, members, orders.keys)
-  details = (await server.send('GET', `${orders.keys}/${kid}`)).json().details
-  const off = { active: false, name: '100% _off_ \\ 😀' }
-  deleted = await registerKey(server, { ...off, publishedKid: 'old-kid' }, billing.keys)
-  await registerKey(server, off, billing.keys)
-  const response = await server.send('DELETE', `${billing.keys}/${deleted}`)
-  requestId = String(response.headers['x-request-id'])
-  keys = {
-    reader: await server.apiKey('reader'),
-    bound: await server.apiKey('reader', orders.id),
-    admin: await server.apiKey('admin', orders.id),
-  }
-})
-afterAll(() => server.close())
+const server = await startApp()
+const orders = await newProject(server, 'orders')
+const billing = await newProject(server, 'billing')
+const pem = ecKey().publicKeyPem
+const members = { name: 'Orders, spring', publicKeyPem: pem, publishedKid: 'orders-2026-05' }
+const kid = await registerKey(server, members, orders.keys)
+const details: { thumbprint: string; spkiSha256: string } = (
+  await server.send('GET', `${orders.keys}/${kid}`)
+).json().details
+const off = { active: false, name: '100% _off_ \\ 😀' }
+const deleted = await registerKey(server, { ...off, publishedKid: 'old-kid' }, billing.keys)
+await registerKey(server, off, billing.keys)
+const response = await server.send('DELETE', `${billing.keys}/${deleted}`)
+const requestId = String(response.headers['x-request-id'])
+const keys = {
+  reader: await server.apiKey('reader'),
+  bound: await server.apiKey('reader', orders.id),
+  admin: await server.apiKey('admin', orders.id),
+}
 
 async function request(q: string, secret = server.admin, more = '') {
   const headers = { 'x-api-key': secret }

@@ -1,15 +1,11 @@
 import { sign } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { registerKey } from '../../support/app/keys.ts'
-import { startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
+import { startTokenChecks } from '../../support/app/token-checks.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { base64url, signToken } from '../../support/keys/tokens.ts'
 
-let server: TokenChecks
-beforeAll(async () => {
-  server = await startTokenChecks()
-})
-afterAll(() => server.close())
+const server = await startTokenChecks()
 
 describe('a kid that is not one', () => {
   const keyOf = async (algorithm: 'RS256' | 'ES256') => {

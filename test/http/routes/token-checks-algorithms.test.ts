@@ -1,19 +1,15 @@
 import { createHmac, sign } from 'node:crypto'
 import { exportJWK, SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { algorithmNames } from '../../../src/contract/algorithms.ts'
 import { tokenCheckSteps } from '../../../src/contract/checks/tokens.ts'
-import { noon, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
+import { noon, startTokenChecks } from '../../support/app/token-checks.ts'
 import { rsaKey } from '../../support/keys/pem.ts'
 import { base64url, jwsAlgorithm, keyFor, signToken } from '../../support/keys/tokens.ts'
 
 const seconds = noon / 1000
 
-let server: TokenChecks
-beforeAll(async () => {
-  server = await startTokenChecks()
-})
-afterAll(() => server.close())
+const server = await startTokenChecks()
 
 describe.each(algorithmNames)('%s', (algorithm) => {
   test('a right token passes every step', async () => {

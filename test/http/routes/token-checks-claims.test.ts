@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { TokenCheckStep } from '../../../src/contract/checks/tokens.ts'
-import { noon, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
+import { noon, startTokenChecks } from '../../support/app/token-checks.ts'
 
 const seconds = noon / 1000
 
-let server: TokenChecks
-beforeAll(async () => {
-  server = await startTokenChecks()
-})
-afterAll(() => server.close())
+const server = await startTokenChecks()
 
 describe('exp and nbf', () => {
   test.each([

@@ -1,14 +1,10 @@
 import { sign } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checksUrl, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
+import { describe, expect, test } from 'vitest'
+import { checksUrl, startTokenChecks } from '../../support/app/token-checks.ts'
 import { base64url } from '../../support/keys/tokens.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 
-let server: TokenChecks
-beforeAll(async () => {
-  server = await startTokenChecks()
-})
-afterAll(() => server.close())
+const server = await startTokenChecks()
 
 describe('malformed_token', () => {
   const header = base64url({ alg: 'RS256', kid: 'x' })

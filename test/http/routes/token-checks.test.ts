@@ -1,13 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { registerKey } from '../../support/app/keys.ts'
-import {
-  checksUrl,
-  noon,
-  startTokenChecks,
-  type TokenChecks,
-} from '../../support/app/token-checks.ts'
+import { checksUrl, noon, startTokenChecks } from '../../support/app/token-checks.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { signToken } from '../../support/keys/tokens.ts'
 
@@ -17,11 +12,7 @@ logStream.on('data', (text: string) => {
   logged += text
 })
 
-let server: TokenChecks
-beforeAll(async () => {
-  server = await startTokenChecks({ logLevel: 'trace', logStream })
-})
-afterAll(() => server.close())
+const server = await startTokenChecks({ logLevel: 'trace', logStream })
 
 describe('the kid', () => {
   test.each([

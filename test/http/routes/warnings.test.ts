@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ProjectHealth, Warning } from '../../../src/contract/finding/warnings.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { publicUrl, startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
 
 const dayMs = 86_400_000
 const clock = testClock()
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp({ clock, http: { metrics: true } })
-})
-afterAll(() => server.close())
+
+const server = await startApp({ clock, http: { metrics: true } })
 
 const inDays = (days: number) => new Date(clock.now() + days * dayMs).toISOString()
 let projects = 0

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { jwksUrl, keysUrl } from '../../support/app/keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import {
@@ -10,14 +10,8 @@ import {
   requestHead,
 } from '../../support/network/raw-connection.ts'
 
-let server: TestApp
-let address: string
-
-beforeAll(async () => {
-  server = await startApp()
-  address = await server.listen()
-})
-afterAll(() => server.close())
+const server = await startApp()
+const address = await server.listen()
 
 const alive = (...headers: string[]) => requestHead('GET /health/live HTTP/1.1', ...headers)
 const next = alive('Host: x', 'Connection: close')

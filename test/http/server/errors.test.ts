@@ -1,28 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type ErrorCode, errorTable, PubringError } from '../../../src/errors.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, privatePem, rsaKey } from '../../support/keys/pem.ts'
 import { expectWithin } from '../../support/timing.ts'
 
-let server: TestApp
 const keys = '/v1/projects/payments/jwt-keys'
 const key = ecKey()
 const leaked = ecKey()
 
-beforeAll(async () => {
-  server = await startApp({ config: { maxKeysPerProject: 2 } })
-  await create(key.publicKeyPem)
-  await create(privatePem(leaked))
-  await server.send('POST', '/v1/projects', { body: { name: 'full' } })
-  for (let n = 0; n < 2; n++) await create(ecKey().publicKeyPem, 'ES256', 'full')
-})
-afterAll(() => server.close())
-
+const server = await startApp({ config: { maxKeysPerProject: 2 } })
 const create = (publicKeyPem: string, algorithm = 'ES256', project = 'payments') =>
   server.send('POST', `/v1/projects/${project}/jwt-keys`, {
     body: { name: 'n', algorithm, publicKeyPem },
   })
+await create(key.publicKeyPem)
+await create(privatePem(leaked))
+await server.send('POST', '/v1/projects', { body: { name: 'full' } })
+for (let n = 0; n < 2; n++) await create(ecKey().publicKeyPem, 'ES256', 'full')
+
 const get = (url: string, headers: Record<string, string> = {}) =>
   server.send('GET', url, { headers })
 
@@ -145,7 +141,6 @@ describe('every error has the one form', () => {
     const answer = await small.send('POST', keys, { body })
     expect(answer.json()).toMatchObject({ code: 'jwks_too_large', status: 409, limit: 100 })
     expect(answer.json().detail).toContain('PUBRING_MAX_JWKS_BYTES')
-    await small.close()
   })
 })
 
@@ -188,7 +183,6 @@ describe('faults of ours', () => {
     expect(live.statusCode).toBe(200)
     const later = await locked.send('POST', '/v1/projects', { body: { name: 'late' } })
     expect(later.statusCode).toBe(201)
-    await locked.close()
   })
 
   test('a storage that is gone is never an empty list', async () => {
@@ -199,6 +193,5 @@ describe('faults of ours', () => {
     const ready = await cut.send('GET', '/health/ready')
     expect(ready.statusCode).toBe(503)
     expect(ready.json()).toEqual({ status: 'unavailable', reason: 'storage' })
-    await cut.app.close()
   })
 })

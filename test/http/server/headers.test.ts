@@ -1,33 +1,23 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { PubringError } from '../../../src/errors.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 
-let server: TestApp
-/** Has rate limits, and rejects all keys because it is busy. */
-let busy: TestApp
 const logKey = createKeyFile()
-let keys: string
-let jwks: string
-let etag: string
-beforeAll(async () => {
-  server = await startApp({ logSigner: logKey.open() })
-  const isBusy = new PubringError('overloaded', 'Busy.', { retryAfter: 1 })
-  busy = await startApp({
-    http: { publicRateLimit: { limit: 1, window: 60 }, rateLimit: { limit: 100, window: 60 } },
-    examine: () => Promise.reject(isBusy),
-  })
-  await server.send('POST', '/v1/log/checkpoints')
-  keys = `/v1/projects/${server.project.id}/jwt-keys`
-  jwks = `/v1/projects/${server.project.id}/.well-known/jwks.json`
-  etag = String((await server.inject({ url: jwks })).headers.etag)
+
+const server = await startApp({ logSigner: logKey.open() })
+const isBusy = new PubringError('overloaded', 'Busy.', { retryAfter: 1 })
+/** Has rate limits, and rejects all keys because it is busy. */
+const busy = await startApp({
+  http: { publicRateLimit: { limit: 1, window: 60 }, rateLimit: { limit: 100, window: 60 } },
+  examine: () => Promise.reject(isBusy),
 })
-afterAll(async () => {
-  await Promise.all([server.close(), busy.close()])
-  logKey.remove()
-})
+await server.send('POST', '/v1/log/checkpoints')
+const keys = `/v1/projects/${server.project.id}/jwt-keys`
+const jwks = `/v1/projects/${server.project.id}/.well-known/jwks.json`
+const etag = String((await server.inject({ url: jwks })).headers.etag)
 
 const data = 'content-type content-length cache-control x-content-type-options x-request-id'
 const cors = 'access-control-allow-origin access-control-expose-headers'

@@ -9,7 +9,6 @@ let server: TestApp | undefined
 afterEach(async () => {
   vi.restoreAllMocks()
   syncBuiltinESMExports()
-  await server?.close()
 })
 
 test('localhost is served on all its addresses until the server closes', async () => {

@@ -34,7 +34,6 @@ test('a request is one line: operation, outcome, duration, API key; no raw addre
     apiKeyId: expect.any(String),
   })
   expect(JSON.stringify(entry)).not.toContain('banana')
-  await server.close()
 })
 
 test('no secret, key material or raw address is in the log, at any level', async () => {
@@ -55,7 +54,6 @@ test('no secret, key material or raw address is in the log, at any level', async
   expect(log).not.toContain(created.json().apiKey)
   expect(log).not.toContain(secret.split('\n')[1])
   expect(log).not.toContain('PRIVATE KEY')
-  await server.close()
 })
 
 test('faults of a caller are never logged as errors', async () => {
@@ -68,7 +66,6 @@ test('faults of a caller are never logged as errors', async () => {
   await server.send('POST', keys, { body: 'x'.repeat(70_000) })
   expect(entries().every(({ level }) => level === 30)).toBe(true)
   expect(entries().length).toBe(6)
-  await server.close()
 })
 
 test('a fault of ours is logged with its stack and cause', async () => {
@@ -83,7 +80,6 @@ test('a fault of ours is logged with its stack and cause', async () => {
     err: { message: 'the worker is gone', cause: { message: 'exit 1' } },
   })
   expect(found.err.stack).toContain('logging.test.ts')
-  await server.close()
 })
 
 test('what is logged by mistake is taken out by a second net, at every level', async () => {
@@ -102,7 +98,6 @@ test('what is logged by mistake is taken out by a second net, at every level', a
   expect(lines.join('')).not.toContain(admin.slice(12, 36))
   expect(lines.join('')).not.toContain(pem.split('\n')[1])
   expect(lines.join('')).toContain('logging.test.ts')
-  await server.close()
 })
 
 test('each level has its lines: of a request that fails inside, its own and that of the fault', async () => {
@@ -120,7 +115,6 @@ test('each level has its lines: of a request that fails inside, its own and that
     await server.send('POST', keys, { body })
     expect([level, lines.length]).toEqual([level, count])
   }
-  await server.close()
 })
 
 describe('an expected fault of ours', () => {
@@ -155,7 +149,6 @@ describe('an expected fault of ours', () => {
     expect(warnings(lines)).toHaveLength(2)
     await server.send('POST', keys, { body })
     expect(warnings(lines)).toHaveLength(3)
-    await server.close()
   })
 
   test('is counted apart from other causes, and the counts are logged at the end', async () => {

@@ -1,20 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { serveMetrics } from '../../../src/http/metrics/server.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { fetchJwks, jwksUrl, keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import { openEventStream } from '../../support/network/event-stream.ts'
 import { waitUntil } from '../../support/waiting.ts'
 
 const clock = testClock()
-let server: TestApp
-let base: string
-beforeAll(async () => {
-  server = await startApp({ clock, http: { metrics: true } })
-  base = await server.listen()
-})
-afterAll(() => server.close())
+
+const server = await startApp({ clock, http: { metrics: true } })
+const base = await server.listen()
 
 /** The lines of the metrics as name and labels to value. */
 async function metrics(): Promise<Map<string, number>> {

@@ -1,15 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openApiDocument } from '../../../scripts/openapi/document.ts'
 import { errorTable } from '../../../src/errors.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 interface Operation {
   operationId: string
@@ -39,12 +35,9 @@ test('it has the public URL of this server', async () => {
   const other = await startApp({
     http: { publicUrl: "https://keys.example.com/$'$&" },
   })
-  try {
-    const found = (await other.send('GET', '/openapi.json')).json()
-    expect(found.servers[0].url).toContain("https://keys.example.com/$'$&")
-  } finally {
-    await other.close()
-  }
+
+  const found = (await other.send('GET', '/openapi.json')).json()
+  expect(found.servers[0].url).toContain("https://keys.example.com/$'$&")
 })
 
 test('no schema of ours is without a name', async () => {

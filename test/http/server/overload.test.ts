@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 
 let server: TestApp
-afterEach(() => server.close())
 
 /** Makes the event loop lag by about 200 ms a turn; the lag is measured every 500 ms. */
 async function strain(turns: number): Promise<void> {

@@ -1,14 +1,10 @@
 import { hash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { errorTable } from '../../../src/errors.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { publicUrl, startApp } from '../../support/app/app.ts'
 import { rawExchange, requestHead } from '../../support/network/raw-connection.ts'
 
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 const get = (url: string) => server.inject({ url })
 

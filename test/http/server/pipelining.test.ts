@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { examineKey } from '../../../src/intake/index.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fetchJwks, jwksUrl, keysUrl } from '../../support/app/keys.ts'
@@ -12,11 +12,10 @@ import {
   rawConnection,
   requestHead,
 } from '../../support/network/raw-connection.ts'
-import { openTestStore, type TestStore } from '../../support/store/store.ts'
+import { openTestStore } from '../../support/store/store.ts'
 
 const places = { capacity: 3, share: 100 }
 
-let stored: TestStore
 let server: TestApp
 let base: string
 let etag: string
@@ -24,9 +23,8 @@ let etag: string
 let examined: PromiseWithResolvers<void>
 const connections: RawConnection[] = []
 
-beforeAll(async () => {
-  stored = await openTestStore()
-})
+const stored = await openTestStore()
+
 beforeEach(async () => {
   examined = Promise.withResolvers()
   server = await startApp({
@@ -43,9 +41,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const { socket } of connections.splice(0)) socket.destroy()
   examined.resolve()
-  await server.close()
 })
-afterAll(() => stored.dispose())
 
 /** Sends all requests in one write on a new connection. */
 async function sent(...requests: string[]): Promise<RawConnection> {

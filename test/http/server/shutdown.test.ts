@@ -40,7 +40,6 @@ describe('shutdown', () => {
       keys: [],
     }
     expect(stored.length).toBe(50)
-    await closing.close()
   })
 
   test('fails the readiness check first, and still serves', async () => {
@@ -52,6 +51,5 @@ describe('shutdown', () => {
     const list = await draining.send('GET', keys)
     expect(list.statusCode).toBe(200)
     expect(list.headers.connection).toBe('close')
-    await draining.close()
   })
 })

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import {
   rawConnection,
   rawExchange,
@@ -9,15 +9,10 @@ import {
 } from '../../support/network/raw-connection.ts'
 import { expectWithin } from '../../support/timing.ts'
 
-let server: TestApp
-let address: string
 const keys = '/v1/projects/payments/jwt-keys'
 
-beforeAll(async () => {
-  server = await startApp()
-  address = await server.listen()
-})
-afterAll(() => server.close())
+const server = await startApp()
+const address = await server.listen()
 
 describe('invalid requests', () => {
   test.each([
@@ -74,7 +69,6 @@ describe('invalid requests', () => {
     connection.socket.write('GET / HTTP/1.1\r\nHost: x\r\n')
     const answer = readProblem(await connection.closed)
     expect(answer).toMatchObject({ status: 408, problem: { code: 'request_timeout' } })
-    await slow.close()
   })
 })
 

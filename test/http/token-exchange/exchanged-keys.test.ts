@@ -1,27 +1,24 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { verifyLedgers } from '../../../src/core/ledger/all-ledgers.ts'
 import { exchangeLedgerId } from '../../../src/core/ledger/chain.ts'
 import { openLedgerReader } from '../../../src/storage/open.ts'
 import { accessRulesUrl, startWorkloadApp, type WorkloadApp } from '../../support/app/workloads.ts'
-import { openTestStore, type TestStore } from '../../support/store/store.ts'
+import { openTestStore } from '../../support/store/store.ts'
 import { waitFor } from '../../support/waiting.ts'
 
-let stored: TestStore
 let server: WorkloadApp
 let rule: { id: string }
 let secret: string
 let id: string
-beforeAll(async () => {
-  stored = await openTestStore()
-})
+
+const stored = await openTestStore()
+
 beforeEach(async () => {
   server = await startWorkloadApp({ stored })
   rule = await server.rule()
   secret = await server.exchangedKey()
   id = await idOf(secret)
 })
-afterEach(() => server.close())
-afterAll(() => stored.dispose())
 
 const url = '/v1/api-keys'
 const as = (apiKey: string) => ({ headers: { 'x-api-key': apiKey } })

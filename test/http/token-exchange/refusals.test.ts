@@ -1,52 +1,40 @@
 import { createHmac, createPublicKey, type KeyObject } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { publicUrl } from '../../support/app/app.ts'
-import {
-  exchangeParameters,
-  sendForm,
-  startWorkloadApp,
-  type WorkloadApp,
-} from '../../support/app/workloads.ts'
+import { exchangeParameters, sendForm, startWorkloadApp } from '../../support/app/workloads.ts'
 import { ecKey, edKey, rsaKey } from '../../support/keys/pem.ts'
 import { base64url, signToken } from '../../support/keys/tokens.ts'
 import { jwkOf } from '../../support/network/issuer.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 import { flatRefusal } from './flat-refusal.ts'
 
-let server: WorkloadApp
-let ruleId: string
-let inactiveId: string
-let used: string
-beforeAll(async () => {
-  server = await startWorkloadApp({ http: { exchangeLimit: { limit: 10_000, window: 60 } } })
-  const { issuer } = server
-  ruleId = (await server.rule()).id
-  inactiveId = (await server.rule({ active: false, conditions: { ref: 'inactive' } })).id
-  await server.rule({ conditions: { ref: 'once' }, singleUse: true })
-  await server.rule({ conditions: { email: 'ci@acme.test' } })
-  await server.rule({ conditions: { '/email': 'bot@acme.test' } })
-  await server.rule({ conditions: { sub: 'two' } })
-  await server.rule({ conditions: { '/k/ns': 'two' } })
-  await server.rule({ issuer: `${issuer.url}/`, conditions: { ref: 'slash' } })
-  await server.rule({ issuer: `${issuer.url}/elsewhere`, conditions: { ref: 'x' } })
-  await server.rule({ issuer: 'https://127.0.0.1:1', conditions: { ref: 'x' } })
-  await server.rule({
-    issuer: 'https://other.issuer.test',
-    jwks: { keys: [jwkOf(otherKey, { kid: 'other' }), jwkOf(otherKey, { kid: issuer.kid })] },
-    conditions: { ref: 'never' },
-  })
-  issuer.jwks.keys.push(jwkOf(rsa, { kid: 'rsa' }), jwkOf(rsa, { kid: 'ps', alg: 'PS256' }))
-  issuer.jwks.keys.push(jwkOf(edKey().privateKey, { kid: 'enc', use: 'enc' }))
-  // Everything below is refused although these tokens are accepted.
-  expect((await server.exchange(issuer.token())).statusCode).toBe(200)
-  used = issuer.token({ ref: 'once' })
-  expect((await server.exchange(used)).statusCode).toBe(200)
-})
-afterAll(() => server.close())
-
 const otherKey = ecKey().privateKey
 const rsa = rsaKey().privateKey
+const server = await startWorkloadApp({ http: { exchangeLimit: { limit: 10_000, window: 60 } } })
+const { issuer } = server
+const ruleId = (await server.rule()).id
+const inactiveId = (await server.rule({ active: false, conditions: { ref: 'inactive' } })).id
+await server.rule({ conditions: { ref: 'once' }, singleUse: true })
+await server.rule({ conditions: { email: 'ci@acme.test' } })
+await server.rule({ conditions: { '/email': 'bot@acme.test' } })
+await server.rule({ conditions: { sub: 'two' } })
+await server.rule({ conditions: { '/k/ns': 'two' } })
+await server.rule({ issuer: `${issuer.url}/`, conditions: { ref: 'slash' } })
+await server.rule({ issuer: `${issuer.url}/elsewhere`, conditions: { ref: 'x' } })
+await server.rule({ issuer: 'https://127.0.0.1:1', conditions: { ref: 'x' } })
+await server.rule({
+  issuer: 'https://other.issuer.test',
+  jwks: { keys: [jwkOf(otherKey, { kid: 'other' }), jwkOf(otherKey, { kid: issuer.kid })] },
+  conditions: { ref: 'never' },
+})
+issuer.jwks.keys.push(jwkOf(rsa, { kid: 'rsa' }), jwkOf(rsa, { kid: 'ps', alg: 'PS256' }))
+issuer.jwks.keys.push(jwkOf(edKey().privateKey, { kid: 'enc', use: 'enc' }))
+// Everything below is refused although these tokens are accepted.
+expect((await server.exchange(issuer.token())).statusCode).toBe(200)
+const used = issuer.token({ ref: 'once' })
+expect((await server.exchange(used)).statusCode).toBe(200)
+
 const seconds = (offset: number) => Math.floor(server.clock.now() / 1_000) + offset
 
 type Attack = () => string | { form: string; headers?: Record<string, string> }
@@ -357,22 +345,19 @@ test('only issuers of active rules are ever fetched', async () => {
 
 test('a refusal takes its time with any fault', async () => {
   const slow = await startWorkloadApp({ http: { refusalDelayMs: 150 } })
-  try {
-    await slow.rule()
-    const time = async (token: string, headers = {}) => {
-      const start = performance.now()
-      const form = formOf({ ...exchangeParameters, subject_token: token })
-      const { statusCode } = await sendForm(slow, form, headers)
-      expect(statusCode).toBe(400)
-      return performance.now() - start
-    }
-    const tokens = ['', slow.issuer.token({ ref: 'x' }), slow.issuer.token({ iss: 'https://a' })]
-    const times = await Promise.all([
-      ...tokens.map((token) => time(token)),
-      time('x', { 'content-type': 'text/plain' }),
-    ])
-    for (const ms of times) expect(ms).toBeGreaterThanOrEqual(149)
-  } finally {
-    await slow.close()
+
+  await slow.rule()
+  const time = async (token: string, headers = {}) => {
+    const start = performance.now()
+    const form = formOf({ ...exchangeParameters, subject_token: token })
+    const { statusCode } = await sendForm(slow, form, headers)
+    expect(statusCode).toBe(400)
+    return performance.now() - start
   }
+  const tokens = ['', slow.issuer.token({ ref: 'x' }), slow.issuer.token({ iss: 'https://a' })]
+  const times = await Promise.all([
+    ...tokens.map((token) => time(token)),
+    time('x', { 'content-type': 'text/plain' }),
+  ])
+  for (const ms of times) expect(ms).toBeGreaterThanOrEqual(149)
 })

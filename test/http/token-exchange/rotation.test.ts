@@ -1,27 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Algorithm } from '../../../src/contract/algorithms.ts'
 import type { Warning } from '../../../src/contract/finding/warnings.ts'
 import { publicUrl } from '../../support/app/app.ts'
-import {
-  newRotatedKey,
-  type RegisteredKey,
-  type RotationApp,
-  startRotationApp,
-} from '../../support/app/rotation.ts'
+import { newRotatedKey, type RegisteredKey, startRotationApp } from '../../support/app/rotation.ts'
 import { accessRulesUrl } from '../../support/app/workloads.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { origin } from '../../support/store/store.ts'
 import { flatRefusal } from './flat-refusal.ts'
 
-let server: RotationApp
-let ruleId: string
 let key: RegisteredKey
-beforeAll(async () => {
-  server = await startRotationApp({ maxKeysPerProject: 1_000, maxJwksBytes: 1_000_000 })
-  ruleId = (await server.rule()).id
-})
-afterAll(() => server.close())
+
+const server = await startRotationApp({ maxKeysPerProject: 1_000, maxJwksBytes: 1_000_000 })
+const ruleId = (await server.rule()).id
+
 beforeEach(async () => {
   key = await server.registered()
 })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { apiKeyDigest, newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { exchangeLedgerId, systemLedgerId } from '../../../src/core/ledger/chain.ts'
@@ -14,19 +14,16 @@ import {
 } from '../../support/app/workloads.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { rememberSecret } from '../../support/secrets.ts'
-import { openTestStore, type TestStore } from '../../support/store/store.ts'
+import { openTestStore } from '../../support/store/store.ts'
 import { waitFor, waitUntil } from '../../support/waiting.ts'
 
-let stored: TestStore
 let server: WorkloadApp
-beforeAll(async () => {
-  stored = await openTestStore()
-})
+
+const stored = await openTestStore()
+
 beforeEach(async () => {
   server = await startWorkloadApp({ stored })
 })
-afterEach(() => server.close())
-afterAll(() => stored.dispose())
 
 const keysUrl = '/v1/projects/payments/jwt-keys'
 const keyBody = () => ({ name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem })

@@ -1,23 +1,19 @@
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Store } from '../../../src/core/context.ts'
+import { afterAll, expect, test } from 'vitest'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { openStore } from '../../../src/storage/open.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { createProject } from '../../support/store/store.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const file = `${folder}/pubring.db`
-let store: Store
-let other: DatabaseSync
-beforeAll(async () => {
-  store = await openStore(`sqlite:${file}`)
-  other = new DatabaseSync(file)
-})
+
+const store = await openStore(`sqlite:${file}`)
+const other = new DatabaseSync(file)
+
 afterAll(async () => {
   other.close()
   await store.close()
-  remove()
 })
 
 /** The names of the projects that begin so, in the order of the ledger's events. */

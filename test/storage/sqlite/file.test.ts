@@ -1,11 +1,10 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { makePrivateFolder } from '../../../src/storage/sqlite/file.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 test('missing folders are created for the owner only; existing ones keep their mode', () => {
   mkdirSync(join(folder, 'open'), { mode: 0o755 })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { openCopyEndpoint } from '../../../src/storage/copy/endpoints.ts'
 import type { Db } from '../../../src/storage/schema.ts'
@@ -23,10 +23,6 @@ beforeEach(async () => {
   elsewhere = await openTestStore(here.database)
   one = (await createProject(elsewhere.store, 'one')).id
   two = (await createProject(elsewhere.store, 'two')).id
-})
-afterEach(async () => {
-  await elsewhere.dispose()
-  await here.dispose()
 })
 
 /** Adds a key to a project, by another connection; returns a function that gives it other labels. */

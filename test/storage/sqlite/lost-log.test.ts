@@ -1,13 +1,12 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openLedgerReader, openStore } from '../../../src/storage/open.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { createProject } from '../../support/store/store.ts'
 import { waitUntil } from '../../support/waiting.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 /** What a crash leaves of a registry in use: file, log and generation at one moment. */
 async function crashed(name: string, use: (file: string) => Promise<void>): Promise<string> {

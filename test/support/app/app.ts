@@ -15,6 +15,7 @@ import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
 import type { Intake } from '../../../src/intake/threads/pool.ts'
 import { findSharedPrimes } from '../../../src/intake/threads/tasks.ts'
 import { createOutboundFetch } from '../../../src/outbound/outbound.ts'
+import { endLater } from '../ending.ts'
 import { emptyBlocklist } from '../keys/intake.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 import type { TestDatabase } from '../store/database.ts'
@@ -37,6 +38,7 @@ export interface TestApp {
   inject(request: InjectOptions | string): Promise<Response>
   /** Listens on a free port; the address has no final slash. */
   listen(): Promise<string>
+  /** Called by itself after the test or file. */
   close(): Promise<void>
 }
 
@@ -64,7 +66,7 @@ interface TestOptions {
 }
 
 /**
- * The whole application on a store of its own, with one project. `close()` fails if a secret was
+ * The whole application on a store of its own, with one project. Its end fails if a secret was
  * logged, returned or stored, or if docs/openapi.json lacks a status or a member that was returned.
  */
 export async function startApp(options: TestOptions = {}): Promise<TestApp> {
@@ -109,7 +111,7 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
       injectRequest(withDefaults(admin, { method, url, ...request })),
     inject: injectRequest,
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
-    async close() {
+    close: endLater(async () => {
       await app.close()
       const stored = await database.dump()
       if (options.stored === undefined) await dispose()
@@ -118,7 +120,7 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
         const list = [...undocumented].join('; ')
         throw new Error(`docs/openapi.json (npm run generate) does not document: ${list}`)
       }
-    },
+    }),
   }
 }
 

@@ -69,10 +69,6 @@ export async function startWorkloadApp({ http, ...options }: Options = {}): Prom
       expect(response.statusCode, response.body).toBe(200)
       return response.json()
     },
-    async close() {
-      await app.close()
-      await issuer.close()
-    },
   }
   return server
 }

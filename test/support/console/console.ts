@@ -9,6 +9,7 @@ import {
   chromium as playwright,
 } from 'playwright-core'
 import { type Client, createClient } from '../../../client/src/index.ts'
+import { endLater } from '../ending.ts'
 import { rememberSecret } from '../secrets.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../server/process.ts'
 import { waitLimitMs } from '../waiting.ts'
@@ -65,11 +66,13 @@ const unwantedFlags = new Set([
 /** Chromium as used by the tests and the screenshots. */
 export async function launchBrowser(): Promise<Browser> {
   const flags = chromium.args.filter((flag) => !unwantedFlags.has(flag))
-  return playwright.launch({
+  const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
     args: [...flags, '--disable-gpu', `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`],
     headless: true,
   })
+  endLater(() => browser.close())
+  return browser
 }
 
 export async function openConsole(env: Record<string, string> = {}): Promise<TestConsole> {
@@ -99,13 +102,13 @@ export async function openConsole(env: Record<string, string> = {}): Promise<Tes
       return page
     },
     requestedHosts: () => [...hosts],
-    async close() {
+    close: endLater(async () => {
       await browser.close()
       server.signal('SIGTERM')
       await server.ended
       remove()
       if (errors.length > 0) throw new Error(errors.join('\n'))
-    },
+    }),
   }
 }
 

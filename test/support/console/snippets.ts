@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { text as textOf } from 'node:stream/consumers'
 import { createClient } from '../../../client/src/index.ts'
+import { endLater } from '../ending.ts'
 import { keyFor, signToken } from '../keys/tokens.ts'
 
 /** An audience that every language and configuration must quote. */
@@ -42,11 +43,12 @@ export async function makeTokens(url: string, apiKey: string) {
 export const expected = [true, false, false, false, false, false]
 
 /** A folder outside the checkout that has its packages and `npx pubring`. */
-export function snippetFolder(): { folder: string; remove(): void } {
+export function snippetFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-snippet-'))
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
-  return { folder, remove: () => rmSync(folder, { recursive: true }) }
+  endLater(() => rmSync(folder, { recursive: true }))
+  return folder
 }
 
 /** Runs a command and returns what it printed; throws with its errors if it fails. */

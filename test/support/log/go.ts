@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { emptyRoot } from '../../../client/src/log/tree.ts'
+import { endLater } from '../ending.ts'
 import { freePort } from '../server/process.ts'
 import { waitUntil } from '../waiting.ts'
 
@@ -71,12 +72,12 @@ export async function startLitewitness(folder: string) {
       db.prepare('insert into key (origin, key) values (?, ?)').run(origin, logKey)
       db.close()
     },
-    async close(): Promise<void> {
+    close: endLater(async () => {
       for (const child of children.reverse()) {
         child.kill('SIGTERM')
         await once(child, 'close')
       }
-    },
+    }),
   }
 }
 

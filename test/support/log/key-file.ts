@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLogSigner } from '../../../src/cli/server/log-key.ts'
 import type { LogSigner } from '../../../src/core/log/records.ts'
+import { endLater } from '../ending.ts'
 import { rememberPrivateKey } from '../secrets.ts'
 
 export interface TestKeyFile {
@@ -36,6 +37,6 @@ export function createKeyFile(): TestKeyFile {
       if (signer === undefined) throw new Error('no signer')
       return signer
     },
-    remove: () => rmSync(folder, { recursive: true }),
+    remove: endLater(() => rmSync(folder, { recursive: true })),
   }
 }

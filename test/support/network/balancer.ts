@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { endLater } from '../ending.ts'
 import { freePort } from '../server/process.ts'
 import { waitLimitMs } from '../waiting.ts'
 
@@ -58,13 +59,13 @@ export async function startBalancer(name: Program, replicas: [string, string]): 
   return {
     name,
     url,
-    async close() {
+    close: endLater(async () => {
       process.off('exit', kill)
       const ended = once(child, 'exit')
       child.kill('SIGTERM')
       await ended
       rmSync(folder, { recursive: true })
-    },
+    }),
   }
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { endLater } from '../ending.ts'
 
 /** A proxy that connects every tunnel to one server of this machine, so that hosts need no DNS. */
 export interface ConnectProxy {
@@ -30,11 +31,11 @@ export async function startConnectProxy(target: number): Promise<ConnectProxy> {
   return {
     port: Object(proxy.address()).port,
     tunnels,
-    async close() {
+    close: endLater(async () => {
       for (const socket of sockets) socket.destroy()
       proxy.closeAllConnections()
       proxy.close()
       await once(proxy, 'close')
-    },
+    }),
   }
 }

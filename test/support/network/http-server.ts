@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
+import { endLater } from '../ending.ts'
 
 /** An HTTP server that stands in for Pubring or in front of it. */
 export interface HttpServer {
@@ -22,10 +23,10 @@ export async function startHttpServer(
   return {
     url: `http://${name}:${address.port}`,
     disconnect: () => server.closeAllConnections(),
-    async close() {
+    close: endLater(async () => {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
-    },
+    }),
   }
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import { createOutboundFetch, type OutboundOptions } from '../../../src/outbound/outbound.ts'
+import { endLater } from '../ending.ts'
 import { signedCertificate } from './certificates.ts'
 
 /** A real HTTPS server with an authority of its own, on 127.0.0.1, under several names. */
@@ -44,11 +45,11 @@ export async function startHttpsServer(
     urlOf: (host) => `https://${host}:${port}`,
     fetchWith: (options = {}) =>
       createOutboundFetch({ allow: [hosts[0]], ca, resolve: resolveLocally, ...options }),
-    async close() {
+    close: endLater(async () => {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
-    },
+    }),
   }
 }
 

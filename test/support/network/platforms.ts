@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { JwsAlgorithm } from '../../../src/contract/algorithms.ts'
 import { createOutboundFetch, type OutboundFetch } from '../../../src/outbound/outbound.ts'
+import { endLater } from '../ending.ts'
 import { ecKey, rsaKey } from '../keys/pem.ts'
 import { signToken } from '../keys/tokens.ts'
 import { rememberSecret } from '../secrets.ts'
@@ -191,11 +192,11 @@ export async function startPlatforms(): Promise<Platforms> {
       const times = { iat: seconds, exp: seconds + 300 }
       writeFileSync(join(folder, fileName), mint('spire', { aud: [audience], sub, ...times }))
     },
-    async close() {
+    close: endLater(async () => {
       setDefaultCACertificates(trusted)
       await proxy.close()
       await server.close()
-    },
+    }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { Transform } from 'node:stream'
+import { endLater } from '../ending.ts'
 
 /** A TCP proxy in front of a server that can simulate network faults. */
 export interface TcpProxy {
@@ -98,11 +99,11 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     watch(next) {
       watcher = next
     },
-    async close() {
+    close: endLater(async () => {
       for (const socket of sockets) socket.destroy()
       server.close()
       await once(server, 'close')
-    },
+    }),
   }
 }
 

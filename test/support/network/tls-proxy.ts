@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { createServer } from 'node:https'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { endLater } from '../ending.ts'
 import { makeCertificate } from './certificates.ts'
 
 export interface TlsProxy {
@@ -38,10 +39,10 @@ export async function startTlsProxy(): Promise<TlsProxy> {
     forwardTo(origin) {
       target = origin
     },
-    async close() {
+    close: endLater(async () => {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
-    },
+    }),
   }
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endLater } from '../ending.ts'
 import { fillDisk } from '../faults/small-disk.ts'
 import { freePort } from '../server/process.ts'
 import { createPostgres, type PostgresPlace } from './server.ts'
@@ -67,12 +68,12 @@ export async function startCluster(hba: string): Promise<Cluster> {
         if (!primary.isRunning()) await primary.start()
       }
     },
-    async remove() {
+    remove: endLater(async () => {
       await primary.remove()
       await standby.remove()
       for (const { parent } of places) execFileSync('umount', ['--lazy', parent])
       rmSync(folder, { recursive: true })
-    },
+    }),
   }
 }
 

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { endLater } from '../ending.ts'
 import { freePort } from '../server/process.ts'
 import { waitLimitMs } from '../waiting.ts'
 
@@ -171,11 +172,11 @@ export async function openPostgresFolder(
     signal(name) {
       for (const pid of processesOf(child?.pid)) kill(pid, name)
     },
-    async remove() {
+    remove: endLater(async () => {
       server.signal('SIGCONT')
       await server.stop('SIGQUIT')
       rmSync(dirname(folder), { recursive: true, force: true })
-    },
+    }),
   }
   return server
 }

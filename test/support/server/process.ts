@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
+import { endLater } from '../ending.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 
 const main = join(import.meta.dirname, '../../../bin/pubring.js')
@@ -44,28 +45,32 @@ export interface ServerProcess {
   ended: Promise<number | NodeJS.Signals | null>
 }
 
-/** The output of all servers, by the folder that they ran in. */
-let outputs: { folder: string; output(): string }[] = []
+/** All servers whose folders are there. */
+let servers: Pick<ServerProcess, 'folder' | 'output' | 'signal' | 'ended'>[] = []
 
-/** A folder for servers. `remove()` fails if one of them printed or stored a secret. */
+/** A folder for servers, which end with it; that fails if one of them printed or stored a secret. */
 export function temporaryFolder(): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
-  return {
-    folder,
-    remove() {
-      const texts = outputsAndDatabases(folder)
-      rmSync(folder, { recursive: true, force: true })
-      outputs = outputs.filter((each) => !each.folder.startsWith(folder))
-      expectNoSecret(texts)
-    },
-  }
+  const remove = endLater(() => {
+    const texts = outputsAndDatabases(folder)
+    rmSync(folder, { recursive: true, force: true })
+    servers = servers.filter((each) => !each.folder.startsWith(folder))
+    expectNoSecret(texts)
+  })
+  endLater(async () => {
+    for (const server of servers.filter((each) => each.folder.startsWith(folder))) {
+      server.signal('SIGKILL')
+      await server.ended
+    }
+  })
+  return { folder, remove }
 }
 
 /** The output and the database files of all servers in the folder and below. */
 export function outputsAndDatabases(folder: string): Record<string, string> {
   // A server that is ending writes its log into the database and removes it, so logs are read first.
   const databases = ['**/*.db-wal', '**/*.db'].flatMap((files) => globSync(join(folder, files)))
-  const printed = outputs.filter((each) => each.folder.startsWith(folder))
+  const printed = servers.filter((each) => each.folder.startsWith(folder))
   return Object.fromEntries([
     ...databases.map((file) => [file, readIfPresent(file)]),
     ...printed.map((each, index) => [`output ${index}`, withoutWelcome(each.output())]),
@@ -117,7 +122,7 @@ export async function spawnServer(
   process.once('exit', kill)
   child.once('exit', () => process.off('exit', kill))
   const collected = collectOutput(child)
-  outputs.push({ folder, output: collected.output })
+  servers.push({ folder, ...collected })
   return { ...collected, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, folder }
 }
 

@@ -19,12 +19,11 @@ export interface PublicServer {
   register(issuer: string, algorithm: Algorithm, key: TestKey): Promise<RegisteredKey>
   /** Resolves when the key is no longer in the published set. */
   deactivate(key: RegisteredKey): Promise<void>
-  close(): Promise<void>
 }
 
 /** A server with default settings behind a TLS proxy, as verifiers use it in production. */
 export async function startPublicServer(): Promise<PublicServer> {
-  const { folder, remove } = temporaryFolder()
+  const { folder } = temporaryFolder()
   const proxy = await startTlsProxy()
   const server = await startServer(folder, { PUBRING_PUBLIC_URL: proxy.url })
   proxy.forwardTo(server.url)
@@ -49,12 +48,6 @@ export async function startPublicServer(): Promise<PublicServer> {
     async deactivate(key) {
       await api('PATCH', `/${projectOf(key.issuer)}/jwt-keys/${key.kid}`, { active: false })
       await waitUntil(async () => !(await isPublished(key)))
-    },
-    async close() {
-      server.signal('SIGKILL')
-      await server.ended
-      await proxy.close()
-      remove()
     },
   }
 }

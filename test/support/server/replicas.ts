@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
+import { endLater } from '../ending.ts'
 import { ecKey } from '../keys/pem.ts'
 import {
   type Launch,
@@ -70,14 +71,14 @@ export function createReplicas(databaseUrl: string): Replicas {
       await whenReady(replica)
       return replica
     },
-    async close() {
+    close: endLater(async () => {
       for (const replica of all) {
         replica.signal('SIGCONT')
         replica.signal('SIGKILL')
         await replica.ended
       }
       remove()
-    },
+    }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import process from 'node:process'
-import { afterAll } from 'vitest'
+import { afterAll, afterEach, beforeEach } from 'vitest'
+import { beginTest, endFile, endTest } from '../ending.ts'
 import { reusePairs } from '../keys/slow-pairs.ts'
 import { forgetSecrets } from '../secrets.ts'
 
@@ -9,6 +10,10 @@ const { directory } = enableCompileCache()
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE = directory
 // A worker ends without an exit event, at which Node would write the cache.
 afterAll(() => flushCompileCache())
+
+beforeEach(beginTest)
+afterEach(endTest)
+afterAll(endFile)
 
 reusePairs()
 forgetSecrets()

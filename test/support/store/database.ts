@@ -1,10 +1,11 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
+import { endLater } from '../ending.ts'
 import { destroyDatabase, lockDatabase } from '../faults/database.ts'
 import { waitLimitMs } from '../waiting.ts'
 
@@ -15,7 +16,7 @@ export interface TestDatabase {
   engine: 'sqlite' | 'postgres'
   /** As in `PUBRING_DATABASE_URL`. */
   url: string
-  /** Copies this database while it has no connections. The copy is removed together with it. */
+  /** Copies this database while it has no connections. */
   copy(): Promise<TestDatabase>
   /** Runs a statement, with `?` for values, behind the server's back. Returns the rows. */
   query(text: string, ...values: SQLInputValue[]): Promise<Row[]>
@@ -27,6 +28,7 @@ export interface TestDatabase {
   lockWrites(): Promise<{ release(): Promise<void> }>
   /** Makes the database unusable until it is restored. */
   destroy(): Promise<{ restore(): Promise<void> }>
+  /** Called by itself after the test or file. */
   remove(): Promise<void>
 }
 
@@ -41,30 +43,15 @@ export function createBlankDatabase(engine = inject('engine')): Promise<TestData
   return engine === 'postgres' ? createPostgresDatabase('template0') : createSqliteDatabase()
 }
 
-function createChildren() {
-  const children: TestDatabase[] = []
-  return {
-    async add(creating: Promise<TestDatabase>): Promise<TestDatabase> {
-      const child = await creating
-      children.push(child)
-      return child
-    },
-    async remove(): Promise<void> {
-      for (const child of children) await child.remove()
-    },
-  }
-}
-
 async function createSqliteDatabase(template?: string): Promise<TestDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
   const file = join(folder, 'pubring.db')
   if (template !== undefined) copyFileSync(template, file)
-  const children = createChildren()
   return {
     engine: 'sqlite',
     url: `sqlite:${file}`,
     async copy() {
-      const copy = await children.add(createSqliteDatabase())
+      const copy = await createSqliteDatabase()
       const target = copy.url.slice('sqlite:'.length)
       withFile(file, (database) => database.prepare('vacuum into ?').run(target))
       return copy
@@ -74,7 +61,8 @@ async function createSqliteDatabase(template?: string): Promise<TestDatabase> {
     execute: async (text, ...values) =>
       withFile(file, (database) => Number(database.prepare(text).run(...values).changes)),
     async dump() {
-      return [file, `${file}-wal`].map((name) => readFileSync(name, 'latin1')).join('')
+      const files = [file, `${file}-wal`].filter((name) => existsSync(name))
+      return files.map((name) => readFileSync(name, 'latin1')).join('')
     },
     async lockWrites() {
       const { release } = lockDatabase(file)
@@ -84,10 +72,7 @@ async function createSqliteDatabase(template?: string): Promise<TestDatabase> {
       const { restore } = destroyDatabase(file)
       return { restore: async () => restore() }
     },
-    async remove() {
-      rmSync(folder, { recursive: true })
-      await children.remove()
-    },
+    remove: endLater(async () => rmSync(folder, { recursive: true })),
   }
 }
 
@@ -106,12 +91,11 @@ async function createPostgresDatabase(template: string): Promise<TestDatabase> {
   const name = `t_${newId().replaceAll('-', '')}`
   await queryPostgres('postgres', `create database ${name} template ${template} strategy file_copy`)
   const { host, port, user } = superuser()
-  const children = createChildren()
   return {
     engine: 'postgres',
     // A busy machine is not one whose database is away.
     url: `postgres://${user}@${host}:${port}/${name}?connect_timeout=60&statement_timeout=60000`,
-    copy: () => children.add(createPostgresDatabase(name)),
+    copy: () => createPostgresDatabase(name),
     query: async (text, ...values) => (await queryPostgres(name, text, values)).rows,
     execute: async (text, ...values) => (await queryPostgres(name, text, values)).rowCount ?? 0,
     dump: () => dumpPostgres(name),
@@ -122,10 +106,9 @@ async function createPostgresDatabase(template: string): Promise<TestDatabase> {
       return { release: () => client.end() }
     },
     destroy: () => disconnectPostgres(name),
-    async remove() {
+    remove: endLater(async () => {
       await queryPostgres('postgres', `drop database ${name} with (force)`)
-      await children.remove()
-    },
+    }),
   }
 }
 

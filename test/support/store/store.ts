@@ -2,6 +2,7 @@ import type { Store } from '../../../src/core/context.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { Origin } from '../../../src/core/ledger/changes.ts'
 import { openStore } from '../../../src/storage/open.ts'
+import { endLater } from '../ending.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 
 export interface TestStore {
@@ -11,10 +12,11 @@ export interface TestStore {
   dispose(): Promise<void>
 }
 
-/** Opens a store on the database, by default on a new one. */
+/** Opens a store on the database, by default on a new one. It ends after the test or file. */
 export async function openTestStore(existing?: TestDatabase): Promise<TestStore> {
   const database = existing ?? (await createDatabase())
-  const store = await openStore(database.url)
+  const opened = await openStore(database.url)
+  const store = { ...opened, close: endLater(() => opened.close()) }
   return {
     store,
     database,
