@@ -8,7 +8,7 @@ import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatState, formatTime, parseTimeOption } from '../terminal/times.ts'
+import { formatState, formatTime } from '../terminal/times.ts'
 
 export interface ApiKeyCreateFlags extends ConnectionFlags {
   name?: string
@@ -20,7 +20,7 @@ export interface ApiKeyCreateFlags extends ConnectionFlags {
 
 /** Creates an API key; only its secret goes to stdout. */
 export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
-  const { name, role, project } = flags
+  const { name, role, project, expires: expireTime } = flags
   if (flags.databaseUrl !== undefined) {
     throw usageError('--database-url requires --admin: otherwise the server creates the API key.')
   }
@@ -30,7 +30,6 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
       'With --admin it is created in the database directly, without a server.',
     )
   }
-  const expireTime = parseTimeOption(flags.expires, '--expires')
   await withSession(terminal, flags, async ({ client, print, notify }) => {
     const created = await client.apiKeys.create({
       name,

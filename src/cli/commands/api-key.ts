@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { roles } from '../../contract/roles.ts'
 import type { ApiKeyCreateFlags } from '../admin/api-keys.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { parseExpires } from '../terminal/times.ts'
 import { addApiCommand, addGroup, databaseOption, sessionAction, yesOption } from './options.ts'
 
 const refHelp = 'Id of the API key, or its name if unique'
@@ -24,7 +25,7 @@ export function registerApiKeys(program: Command, terminal: Terminal): void {
     .option('-n, --name <name>', 'Name in the list of API keys')
     .addOption(new Option('-r, --role <role>', 'What it may do').choices(roles))
     .option('-p, --project <id-or-name>', 'Restrict it to one project; default: all')
-    .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
+    .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z', parseExpires)
     .addOption(
       new Option('--admin', 'Create an admin API key in the database directly').conflicts([
         'role',

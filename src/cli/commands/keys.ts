@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander'
+import { parseAlgorithm } from '../keys/kinds.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { parseExpires } from '../terminal/times.ts'
 import {
   addApiCommand,
   addCommand,
@@ -68,13 +70,14 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .option(
       '-a, --algorithm <name>',
       'The alg of tokens signed with it; default: the usual one for the key',
+      parseAlgorithm,
     )
     .option('--inactive', 'Register it without activating it')
     .option(
       '--published-kid <kid>',
       'The kid in the key set and in tokens, if they carry one already; default: the id of the key',
     )
-    .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
+    .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z', parseExpires)
     .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
   addProjectCommand(key, 'list', 'List the keys of a project, oldest first', {
     notes:
@@ -145,7 +148,7 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     examples: ['pubring key check key.pem --algorithm RS256'],
   })
     .argument('<file>', 'The key, as for key add; - reads standard input')
-    .option('-a, --algorithm <name>', 'The alg of tokens signed with it')
+    .option('-a, --algorithm <name>', 'The alg of tokens signed with it', parseAlgorithm)
     .action(lazyAction(terminal, async () => (await import('../keys/check.ts')).check))
 }
 
@@ -187,7 +190,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
       `The key to replace: its ${refHelp.toLowerCase()}; default: the only other active key`,
     )
     .option('-n, --label <label>', 'Label of the new key; not needed with --self')
-    .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
+    .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add', parseAlgorithm)
     .option('--switched', 'Confirm that the signer uses the new key')
     .option(
       '--token-lifetime <time>',
@@ -230,22 +233,27 @@ export function registerBulk(program: Command, terminal: Terminal): void {
         'Import all projects of an export; create missing ones with their ids',
       ).conflicts('project'),
     )
-    .option('-a, --algorithm <name>', 'Algorithm of keys that fit it and have none in the source')
-    .option('--label-prefix <text>', 'Prefix for every label')
+    .option(
+      '-a, --algorithm <name>',
+      'Algorithm of keys that fit it and have none in the source',
+      parseAlgorithm,
+    )
     .option('--skip-refused', 'Import the other keys if some are rejected')
     .option('--dry-run', 'Show what would be imported, and import nothing')
     .option('--allow-http', 'Allow the address of a key set to be http')
     .action(sessionAction(terminal, async () => (await import('../import/run.ts')).importSource))
-  addProjectCommand(program, 'export', 'Write the keys of one project or of all to stdout', {
-    notes:
-      'json contains everything that import needs to restore the keys, pem the bare keys. For the key set that verifiers get: pubring jwks show.',
-    examples: ['pubring export > payments.json', 'pubring export --all > everything.json'],
-  })
+  addProjectCommand(
+    program,
+    'export',
+    'Write the keys of one project or of all to stdout as JSON',
+    {
+      notes:
+        'It has everything that import needs to restore the keys. For the key set that verifiers get: pubring jwks show.',
+      examples: ['pubring export > payments.json', 'pubring export --all > everything.json'],
+    },
+  )
     .addOption(
       new Option('--all', 'Export all projects that the API key can access').conflicts('project'),
-    )
-    .addOption(
-      new Option('--format <format>', 'Output format').choices(['json', 'pem']).default('json'),
     )
     .action(sessionAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
   addProjectCommand(program, 'apply', "Make a project's keys match a file", {

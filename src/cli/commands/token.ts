@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { parseAlgorithm } from '../keys/kinds.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addGroup, addProjectCommand, lazyAction, sessionAction } from './options.ts'
 
@@ -36,6 +37,7 @@ export function registerTokens(program: Command, terminal: Terminal): void {
     .option(
       '-a, --algorithm <name>',
       'The alg; default: that of the key set, or the usual one for the key',
+      parseAlgorithm,
     )
     .option('--issuer <iss>', 'The claim iss; default: the issuer of the project')
     .option('--audience <aud>', 'The claim aud; default: none')

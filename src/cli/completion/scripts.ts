@@ -59,18 +59,4 @@ compdef _pubring pubring
 end
 complete -c pubring -f -a '(__pubring_complete)'
 `,
-  powershell: `Register-ArgumentCompleter -Native -CommandName pubring -ScriptBlock {
-  param($wordToComplete, $commandAst, $cursorPosition)
-  $words = @($commandAst.CommandElements | Select-Object -Skip 1 | ForEach-Object { "$_" })
-  if ($wordToComplete -eq '') { $words += '' }
-  pubring complete -- @words 2> $null | ForEach-Object {
-    $value, $about = $_ -split "\`t", 2
-    if ($value -ne ':files') {
-      # PowerShell ends a quoted word at a typographic quote, too.
-      $text = if ($value -match '^[\\w.-]+$') { $value } else { "'$($value -replace "['\\u2018-\\u201B]", '$0$0')'" }
-      [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', ($about, $value -ne $null)[0])
-    }
-  }
-}
-`,
 }

@@ -7,9 +7,10 @@ import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { sourceName } from '../terminal/files.ts'
 import { colorsFor, escapeControls, type Terminal } from '../terminal/terminal.ts'
-import { type DeclaredState, readDeclaration } from './declaration.ts'
+import { readDeclaration } from './declaration.ts'
+import type { KeyRecord } from './entry.ts'
 import { type ImportRow, isSendable, privateKeyError, type SendableRow, toRows } from './rows.ts'
-import { type SendOptions, sendRows } from './send.ts'
+import { sendBatch } from './send.ts'
 
 interface ApplyFlags extends YesFlag {
   project?: string
@@ -106,9 +107,7 @@ async function findRegistered(
     const { expireTime: _time, ...item } = row.item
     return { ...row, errors: [...row.errors], item }
   })
-  await sendAll(session, exists ? probes : probes.filter((row) => !isSendable(row)), {
-    dryRun: true,
-  })
+  await sendAll(session, exists ? probes : probes.filter((row) => !isSendable(row)), true)
   rows.forEach((row, index) => {
     const kid = probes[index]?.kid
     if (kid !== undefined) row.kid = kid
@@ -116,14 +115,16 @@ async function findRegistered(
   return rows.filter(isSendable)
 }
 
-/** Sends all rows or none. Throws if the server rejects any. */
+/** Sends all rows in one request. Throws if the server rejects any. */
 async function sendAll(
   session: Session,
   rows: readonly ImportRow[],
-  options: SendOptions,
+  dryRun: boolean,
 ): Promise<void> {
-  const overflow = await sendRows(session, rows, { ...options, inOneRequest: true })
-  if (overflow !== undefined) throw overflow
+  const sendable = rows.filter(isSendable)
+  if (sendable.length > 0) {
+    await sendBatch(session, { project: session.project, rows: sendable }, { dryRun })
+  }
   const faults = rows.flatMap(({ place, label, errors, number }) => {
     return errors.map((error) => ({
       place: `${place}, ${label}`,
@@ -190,7 +191,7 @@ async function carryOutInNewProject(session: Session, plan: Plan): Promise<void>
 /** Adds keys first and removes them last, so that there is always one to sign with. */
 async function carryOut(session: Session, plan: Plan): Promise<void> {
   const { client, project } = session
-  await sendAll(session, plan.add, {})
+  await sendAll(session, plan.add, false)
   for (const { key, patch } of plan.change) await client.keys.update(project, key.id, patch)
   for (const { id, active } of plan.delete) {
     if (active) await unless('key_not_found', client.keys.update(project, id, { active: false }))
@@ -198,7 +199,7 @@ async function carryOut(session: Session, plan: Plan): Promise<void> {
   }
 }
 
-type DeclaredRow = SendableRow & { declared: DeclaredState }
+type DeclaredRow = SendableRow & { declared: Pick<KeyRecord, 'active' | 'expireTime'> }
 
 /** The changes that make a project match a declaration, in this order. */
 interface Plan {

@@ -1,10 +1,10 @@
 import type { KeyImportItem } from '../../../client/src/index.ts'
 import { isPublishableKid } from '../../core/keys/kids.ts'
 import { containsSecret } from '../../intake/secrets/detector.ts'
-import { parseJson } from '../../runtime/json.ts'
+import { isObject } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
 import { convertToPem } from '../keys/files.ts'
-import { CommandError, fileError } from '../terminal/failures.ts'
+import { CommandError, fileError, requireKnown } from '../terminal/failures.ts'
 
 export interface Rejection {
   code: string
@@ -33,15 +33,10 @@ export type SourceEntry = EntryContent & {
   label: string
 }
 
-export interface SourceProject {
-  id: string
-  name: string
-}
-
 /** The content of a source. An export also names the projects without keys. */
 export interface Source {
   entries: SourceEntry[]
-  projects: SourceProject[]
+  projects: { id: string; name: string }[]
 }
 
 export const privateKeyCode = 'private_key_submitted'
@@ -55,10 +50,23 @@ const privateKey: Rejection = {
 /** Longer texts are searched for plain markers only, not in every encoding. */
 const maxSearchedLength = 16_384
 
-/** The rejected entry for a text that holds a private key; undefined for any other text. */
-export function privateEntry(text: string, place: string, label: string): SourceEntry | undefined {
-  if (!containsSecret(text, maxSearchedLength)) return undefined
-  return { place, label, rejection: privateKey }
+interface EntryText {
+  place: string
+  label: string
+  /** All that the source says of the key. */
+  text: string
+  /** The label if the text holds a private key, which may be in the other one. */
+  safeLabel?: string
+}
+
+/** The entry of a key that `read` finds, or a rejection if its text holds a private key. */
+export function readEntry(
+  { place, label, text, safeLabel = '' }: EntryText,
+  read: () => EntryContent,
+): SourceEntry {
+  return containsSecret(text, maxSearchedLength)
+    ? { place, label: safeLabel, rejection: privateKey }
+    : { place, label, ...read() }
 }
 
 /** The content of a certificate, an SSH key or DER; undefined for anything else. */
@@ -82,36 +90,56 @@ export function publishedKidOf(kid: unknown): { fields: { publishedKid?: string 
   return { fields: {}, note: 'Its kid has characters that no published kid has: it gets another.' }
 }
 
-const textMembers = [
-  'id',
-  'publishedKid',
-  'algorithm',
-  'createTime',
-  'updateTime',
-  'expireTime',
-] as const
+type TextMember =
+  | ('id' | 'label' | 'algorithm' | 'publicKeyPem' | 'publishedKid')
+  | ('createTime' | 'updateTime')
+  /** The name of a file with the key. */
+  | 'file'
 
-/** The entry for a key with the members that an export has. */
-export function recordEntry(
-  record: { label: string; publicKeyPem: string; active?: boolean; [member: string]: unknown },
-  place: string,
-): SourceEntry {
-  const { label, publicKeyPem, active } = record
-  const secret = privateEntry(`${label}\n${publicKeyPem}`, place, '')
-  if (secret !== undefined) return secret
-  const texts = textMembers.flatMap((member) => {
-    const value = record[member]
-    return typeof value === 'string' && value !== '' ? [[member, value]] : []
-  })
-  const state = present({ active })
-  return { place, label, key: { publicKeyPem, ...state, ...Object.fromEntries(texts) } }
+/** A key in a document of ours: an export or a declaration. */
+export type KeyRecord = { [Name in TextMember]?: string | undefined } & {
+  active?: boolean | undefined
+  /** `null` for never. */
+  expireTime?: string | null | undefined
 }
 
-/** The JSON object or array in the text. Throws if there is none. */
-export function readDocument(text: string, name: string, ...hints: string[]): object {
-  const value = parseJson(text.trim())
-  if (typeof value === 'object' && value !== null) return value
-  throw fileError(`${name} is not valid JSON.`, ...hints)
+const memberTypes: Readonly<Record<string, string>> = { active: 'boolean', details: 'object' }
+const typeNames: Readonly<Record<string, string>> = {
+  boolean: 'true or false',
+  object: 'an object',
+}
+
+/**
+ * Throws for an unknown member or one of another type: ignored, it could make verifiers trust a key
+ * that the document has as inactive or expired.
+ */
+export function readKeyRecord(
+  value: unknown,
+  members: readonly string[],
+  place: string,
+): KeyRecord {
+  if (!isObject(value)) throw fileError(`${place} must be an object.`)
+  requireKnown(Object.keys(value), members, `${place} has an unknown member`)
+  for (const [member, content] of Object.entries(value)) {
+    const type = memberTypes[member] ?? 'string'
+    const isNever = member === 'expireTime' && content === null
+    if (isNever || typeof content === type) continue
+    throw fileError(`${member} of ${place} must be ${typeNames[type] ?? 'text'}.`)
+  }
+  return value
+}
+
+/** The entry of a record that has a label and a key. */
+export function recordEntry(
+  { label, ...record }: KeyRecord & { label: string; publicKeyPem: string },
+  place: string,
+): SourceEntry {
+  const { id, publishedKid, algorithm, publicKeyPem, active, createTime, updateTime } = record
+  const expireTime = record.expireTime ?? undefined
+  const others = { id, publishedKid, algorithm, active, createTime, updateTime, expireTime }
+  return readEntry({ place, label, text: `${label}\n${publicKeyPem}` }, () => {
+    return { key: { publicKeyPem, ...present(others) } }
+  })
 }
 
 /** The files of a folder that are read. */

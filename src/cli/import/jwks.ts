@@ -10,9 +10,9 @@ import { toPem } from '../keys/files.ts'
 import { isAlgorithm } from '../keys/kinds.ts'
 import {
   type EntryContent,
-  privateEntry,
   publishedKidOf,
   type Rejection,
+  readEntry,
   type SourceEntry,
   stem,
 } from './entry.ts'
@@ -25,22 +25,20 @@ import {
  */
 export function readJwks(keys: readonly unknown[], name: string): SourceEntry[] {
   const kids = new Set<string>()
-  return keys.filter(isNoPlaceholder).map((value, index) => {
-    const place = `${name}, entry ${index + 1}`
-    const fallback = `${stem(name)} ${index + 1}`
-    const jwk: Jwk = typeof value === 'object' && value !== null ? { ...value } : {}
-    const secret =
-      jwk.kty === 'oct' ? undefined : privateEntry(JSON.stringify(value), place, fallback)
-    if (secret !== undefined) return secret
-    const label = typeof jwk.kid === 'string' && jwk.kid.trim() !== '' ? jwk.kid : fallback
-    const rejection = rejectionOf(jwk) ?? (kids.has(label) ? duplicateKid : undefined)
-    kids.add(label)
-    return { place, label, ...(rejection === undefined ? readKey(jwk) : { rejection }) }
-  })
-}
-
-function isNoPlaceholder(value: unknown): boolean {
-  return Object(value).kid !== placeholderKid
+  return keys
+    .filter((value) => Object(value).kid !== placeholderKid)
+    .map((value, index) => {
+      const place = `${name}, entry ${index + 1}`
+      const fallback = `${stem(name)} ${index + 1}`
+      const jwk: Jwk = typeof value === 'object' && value !== null ? { ...value } : {}
+      const label = typeof jwk.kid === 'string' && jwk.kid.trim() !== '' ? jwk.kid : fallback
+      const rejection = rejectionOf(jwk) ?? (kids.has(label) ? duplicateKid : undefined)
+      const text = jwk.kty === 'oct' ? '' : JSON.stringify(value)
+      return readEntry({ place, label, text, safeLabel: fallback }, () => {
+        kids.add(label)
+        return rejection === undefined ? readKey(jwk) : { rejection }
+      })
+    })
 }
 
 const duplicateKid: Rejection = {

@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { normalizeText } from '../../intake/encoding/text.ts'
+import { parseJson } from '../../runtime/json.ts'
 import { isLoopback } from '../connection/connection.ts'
 import { fetchRemote } from '../connection/remote.ts'
 import { isDer } from '../keys/files.ts'
@@ -11,9 +12,8 @@ import {
   convert,
   type EntryContent,
   extensions,
-  privateEntry,
   publishedKidOf,
-  readDocument,
+  readEntry,
   type Source,
   type SourceEntry,
   stem,
@@ -71,11 +71,15 @@ export function readContent(bytes: Buffer, name: string): Source {
     if (entries.length > 0) return withoutProjects(entries)
   }
   const label = stem(name)
-  const secret = privateEntry(isBinary ? bytes.toString('base64') : text, name, label)
-  if (secret !== undefined) return withoutProjects([secret])
-  const converted = convert(bytes, name)
-  if (converted === undefined) throw unknownContent(name)
-  return withoutProjects([{ place: name, label, ...converted }])
+  const searched = isBinary ? bytes.toString('base64') : text
+  const entry = { place: name, label, text: searched, safeLabel: label }
+  return withoutProjects([
+    readEntry(entry, () => {
+      const converted = convert(bytes, name)
+      if (converted === undefined) throw unknownContent(name)
+      return converted
+    }),
+  ])
 }
 
 function withoutProjects(entries: SourceEntry[]): Source {
@@ -83,7 +87,8 @@ function withoutProjects(entries: SourceEntry[]): Source {
 }
 
 function readJson(text: string, name: string): Source {
-  const document = readDocument(text, name)
+  const document = parseJson(text.trim())
+  if (!(document instanceof Object)) throw fileError(`${name} is not valid JSON.`)
   if (isExport(document)) return readExport(document, name)
   return withoutProjects(readJsonEntries(document, name))
 }
@@ -104,12 +109,13 @@ function readPemMap(members: [kid: string, pem: unknown][], name: string): Sourc
   return members.map(([kid, pem], index) => {
     const place = `${name}, entry ${index + 1}`
     const text = String(pem)
-    const secret = privateEntry(`${kid}\n${text}`, place, `${stem(name)} ${index + 1}`)
-    if (secret !== undefined) return secret
-    const content = convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
-    if ('rejection' in content) return { place, label: kid, ...content }
-    const { fields, ...note } = publishedKidOf(kid)
-    return { place, label: kid, key: { ...content.key, ...fields }, ...note }
+    const safeLabel = `${stem(name)} ${index + 1}`
+    return readEntry({ place, label: kid, text: `${kid}\n${text}`, safeLabel }, () => {
+      const content = convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
+      if ('rejection' in content) return content
+      const { fields, ...note } = publishedKidOf(kid)
+      return { key: { ...content.key, ...fields }, ...note }
+    })
   })
 }
 
@@ -128,26 +134,20 @@ interface FetchOptions {
 }
 
 /** Fetches a key set, from this machine and without an API key. Plain http must be allowed. */
-async function fetchKeySet(
-  address: string,
-  { allowHttp, ...options }: FetchOptions,
-): Promise<Buffer> {
-  const headers = { accept: 'application/jwk-set+json, application/json' }
-  const request = { ...options, what: 'a key set', headers }
-  return fetchRemote(parseAddress(address, allowHttp), request)
-}
-
-function parseAddress(address: string, allowHttp: boolean): URL {
+async function fetchKeySet(address: string, options: FetchOptions): Promise<Buffer> {
   const url = URL.parse(address)
   if (url === null) throw usageError('The source is not a valid address.')
   if (url.username !== '' || url.password !== '') {
     throw usageError('The address of a key set must not have a user or a password.')
   }
-  if (url.protocol === 'https:' || isLoopback(url) || allowHttp) return url
-  throw usageError(
-    'Over plain http, anyone on the network can add their own keys to the set.',
-    'Use https, or --allow-http if the network is trusted.',
-  )
+  if (url.protocol !== 'https:' && !isLoopback(url) && !options.allowHttp) {
+    throw usageError(
+      'Over plain http, anyone on the network can add their own keys to the set.',
+      'Use https, or --allow-http if the network is trusted.',
+    )
+  }
+  const headers = { accept: 'application/jwk-set+json, application/json' }
+  return fetchRemote(url, { ...options, what: 'a key set', headers })
 }
 
 interface Block {
@@ -173,8 +173,8 @@ function readPemBlocks(text: string, name: string): SourceEntry[] {
     const place = count === 1 ? name : `${name}, block ${index + 1}`
     const fallback = count === 1 ? stem(name) : `${stem(name)} ${index + 1}`
     const label = commentOf(block) ?? fallback
-    const secret = privateEntry(`${label}\n${block.text}`, place, fallback)
-    return secret ?? { place, label, ...readBlock(block, place, count === 1) }
+    const entry = { place, label, text: `${label}\n${block.text}`, safeLabel: fallback }
+    return readEntry(entry, () => readBlock(block, place, count === 1))
   })
 }
 

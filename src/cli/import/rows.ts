@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, hash } from 'node:crypto'
 import type { KeyImportItem } from '../../../client/src/index.ts'
 import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
 import { normalizeText } from '../../intake/encoding/text.ts'
@@ -21,10 +21,6 @@ export interface ImportRow {
   item?: KeyImportItem
   /** Equal for equal keys; absent if this machine cannot read the key. */
   spkiSha256?: string | undefined
-  /** It was sent, and the response was lost. */
-  isUnanswered?: true
-  /** Approximate time that the server needs to examine it. */
-  costMs: number
 }
 
 export type SendableRow = ImportRow & { item: KeyImportItem }
@@ -38,7 +34,6 @@ interface RowOptions {
   project?: string | undefined
   /** For the keys that it fits and for which the source names none. */
   algorithm?: Algorithm | undefined
-  labelPrefix?: string | undefined
   /** Whether keys of an export keep their ids and times; without it, their ids become published kids. */
   keepsIds?: boolean
 }
@@ -47,10 +42,9 @@ interface RowOptions {
 export function toRows(entries: readonly SourceEntry[], options: RowOptions): ImportRow[] {
   const places = new Map<string, string>()
   return entries.map((entry, index) => {
-    const { place } = entry
+    const { place, label } = entry
     const project = options.project ?? entry.project ?? ''
-    const label = `${options.labelPrefix ?? ''}${entry.label}`
-    const source = { number: index + 1, project, place, label, costMs: 0 }
+    const source = { number: index + 1, project, place, label }
     if ('rejection' in entry) return { ...source, outcome: 'refused', errors: [entry.rejection] }
     const { key, note } = entry
     const row = { ...source, ...present({ note }) }
@@ -65,7 +59,6 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
       errors: [],
       item: toItem(key, label, material, options),
       spkiSha256: material?.spkiSha256,
-      costMs: material?.costMs ?? minCostMs,
     }
   })
 }
@@ -131,8 +124,6 @@ interface KeyMaterial {
   spkiSha256: string
   /** The algorithms that fit, the usual one first. */
   algorithms: readonly Algorithm[]
-  /** Approximate time that the server needs to examine it. */
-  costMs: number
 }
 
 /** Undefined if the platform reads no public key in the text. */
@@ -140,8 +131,7 @@ export function readMaterial(publicKeyPem: string): KeyMaterial | undefined {
   try {
     const key = createPublicKey(withLines(publicKeyPem))
     const spki = key.export({ type: 'spki', format: 'der' })
-    const spkiSha256 = createHash('sha256').update(spki).digest('hex')
-    return { spkiSha256, algorithms: algorithmsOf(key), costMs: costOf(key) }
+    return { spkiSha256: hash('sha256', spki), algorithms: algorithmsOf(key) }
   } catch {
     return undefined
   }
@@ -153,11 +143,4 @@ function withLines(publicKeyPem: string): string {
     /(-----BEGIN [^-]+-----) | (-----END )/g,
     '$1\n$2',
   )
-}
-
-const minCostMs = 2
-
-function costOf({ asymmetricKeyDetails }: KeyObject): number {
-  const bits = asymmetricKeyDetails?.modulusLength ?? 0
-  return bits === 0 ? minCostMs : bits <= 2048 ? 15 : bits <= 3072 ? 40 : 80
 }

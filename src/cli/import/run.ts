@@ -1,25 +1,18 @@
-import { type JwtKey, PubringError } from '../../../client/src/index.ts'
-import type { Session } from '../connection/session.ts'
-import { parseAlgorithm } from '../keys/kinds.ts'
-import { CommandError } from '../terminal/failures.ts'
+import { type JwtKey, type Project, PubringError } from '../../../client/src/index.ts'
+import type { Algorithm } from '../../contract/algorithms.ts'
+import { type Session, unless } from '../connection/session.ts'
+import { CommandError, usageError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { type Column, formatTable } from '../terminal/table.ts'
 import { tableWidth } from '../terminal/terminal.ts'
-import type { SourceEntry } from './entry.ts'
-import {
-  findMissingProjects,
-  requireProjects,
-  skipMissingProjects,
-  withNewProjects,
-} from './projects.ts'
+import type { Source, SourceEntry } from './entry.ts'
 import { readSource } from './read.ts'
-import { type ImportRow, privateKeyError, readMaterial, toRows } from './rows.ts'
-import { type SendOptions, sendRows } from './send.ts'
+import { type ImportRow, isSendable, privateKeyError, readMaterial, toRows } from './rows.ts'
+import { resetOutcomes, sendRows } from './send.ts'
 
 interface ImportFlags {
   all?: true
-  algorithm?: string
-  labelPrefix?: string
+  algorithm?: Algorithm
   skipRefused?: true
   dryRun?: true
   allowHttp?: true
@@ -34,34 +27,49 @@ export async function importSource(
   source: string,
   flags: ImportFlags,
 ): Promise<void> {
-  const { labelPrefix } = flags
-  const { all = false, dryRun = false, skipRefused = false, allowHttp = false } = flags
+  const { all = false, dryRun = false, skipRefused = false, allowHttp = false, algorithm } = flags
   const { terminal, timeoutMs } = session
-  const algorithm = parseAlgorithm(flags.algorithm)
   const signal = terminal.interruptSignal()
   const { entries, projects } = await readSource(source, terminal, { timeoutMs, allowHttp, signal })
   requireProjects(entries, all)
   const project = all ? undefined : session.project
   const privateKey = privateKeyError(entries)
   const keepsIds = privateKey === undefined && (await canKeepIds(session, entries))
-  const rows = toRows(entries, { project, algorithm, labelPrefix, keepsIds })
+  const rows = toRows(entries, { project, algorithm, keepsIds })
   if (privateKey !== undefined) {
     printImport(session, rows, dryRun)
     throw privateKey
   }
-  const missing = all ? await findMissingProjects(session, rows, projects) : []
-  if (dryRun) skipMissingProjects(session, missing, rows)
-  const created = new Set(missing.map(({ name }) => name))
-  await markPresent(
-    session,
-    rows.filter(({ project: name }) => !created.has(name)),
-  )
-  const overflow = await withNewProjects(session, dryRun ? [] : missing, rows, () =>
-    sendWithProgress(session, rows, { dryRun, skipRefused, signal }),
-  )
+  if (all) await addProjects(session, rows, await findMissing(session, rows, projects), dryRun)
+  await markPresent(session, rows)
+  const bar = createProgressBar(terminal)
+  let error: CommandError | undefined
+  try {
+    error = await sendRows(session, rows, { dryRun, skipRefused, signal, progress: bar.show })
+  } catch (failure) {
+    bar.stop()
+    if (!dryRun) await reportInterruption(session, rows)
+    throw failure
+  } finally {
+    bar.stop()
+  }
   printImport(session, rows, dryRun)
-  const error = overflow ?? refusedError(rows, flags)
+  error ??= refusedError(rows, flags)
   if (error !== undefined) throw error
+}
+
+/** Throws unless the entries fit the flag `--all`: each names a project, or all belong to one. */
+function requireProjects(entries: readonly SourceEntry[], all: boolean): void {
+  const ids = new Set(entries.map((entry) => entry.project))
+  if (all && ids.has(undefined)) {
+    throw usageError('The source names no projects: leave out --all.')
+  }
+  if (!all && ids.size > 1) {
+    throw usageError(
+      `The source holds the keys of ${ids.size} projects.`,
+      'With --all, each key goes to its project, which is created with its id if missing.',
+    )
+  }
 }
 
 /** Only an admin of all projects may restore the ids and times of an export. */
@@ -71,30 +79,101 @@ async function canKeepIds({ client }: Session, entries: readonly SourceEntry[]):
   return grants.some(({ role, projectId }) => role === 'admin' && projectId === undefined)
 }
 
-async function sendWithProgress(
-  session: Session,
+/**
+ * Moves the rows, which name their projects by id, to the names that these have here, or else in the
+ * source. Returns the projects that do not exist here. Throws if a project has the name of one with
+ * another id: its keys would get another issuer.
+ */
+async function findMissing(
+  { client, notify }: Session,
   rows: readonly ImportRow[],
-  options: SendOptions,
-): Promise<CommandError | undefined> {
-  const bar = createProgressBar(session.terminal)
-  const progress = (label: string, done: number, total: number) => bar.show(label, done, total)
-  try {
-    return await sendRows(session, rows, { ...options, progress })
-  } catch (error) {
-    bar.stop()
-    const isKnown = await settleUnanswered(session, rows)
-    const { created, present } = countRows(rows)
-    if (created > 0 || !isKnown) {
-      printImport(session, rows, options.dryRun === true)
-      const known = isKnown ? '' : 'at least '
-      session.notify(
-        `Interrupted: ${known}${created + present} of ${rows.length} keys are registered. Run the same command again: it goes on with the rest.`,
-      )
-    }
-    throw error
-  } finally {
-    bar.stop()
+  projects: Source['projects'],
+): Promise<Source['projects']> {
+  const find = (ref: string): Promise<Project | undefined> =>
+    unless('project_not_found', client.projects.get(ref))
+  const names = new Map<string, string>()
+  const missing: Source['projects'] = []
+  for (const { id, name } of projects) {
+    if (names.has(id)) continue
+    const same = await find(id)
+    if (same === undefined) {
+      if (missing.some((other) => other.name === name)) throw twoProjects(name)
+      const other = await find(name)
+      if (other !== undefined) throw otherProject(name, other.id, id)
+      missing.push({ id, name })
+    } else if (same.name !== name) notify(`Project ${name} is called ${same.name} here.`)
+    names.set(id, same?.name ?? name)
   }
+  for (const row of rows) row.project = names.get(row.project) ?? row.project
+  return missing
+}
+
+function twoProjects(name: string): CommandError {
+  return usageError(
+    `The source has two projects with the name ${name} and different ids.`,
+    'Import them one after the other, and rename the first in between. Nothing was imported.',
+  )
+}
+
+function otherProject(name: string, here: string, id: string): CommandError {
+  const message = `Project ${name} has another id here (${here}) than in the source (${id}). Nothing was imported.`
+  return new CommandError('conflict', message, {
+    code: 'project_name_taken',
+    hints: [
+      `To keep the issuer of the source, rename the project that is here: pubring project rename ${name} ${name}-old`,
+      `To import the keys into it instead, export the project by itself and import it with --project ${name}.`,
+    ],
+  })
+}
+
+/**
+ * Creates the projects, which stay if the import fails, since an id can be given only once. A dry run
+ * creates none, and leaves out their keys.
+ */
+async function addProjects(
+  { client, notify }: Session,
+  rows: readonly ImportRow[],
+  projects: Source['projects'],
+  dryRun: boolean,
+): Promise<void> {
+  for (const { id, name } of projects) {
+    if (!dryRun) await client.projects.create({ id, name })
+    notify(
+      dryRun
+        ? `Project ${name} would be created; its keys are not checked.`
+        : `Project ${name} is created.`,
+    )
+  }
+  if (!dryRun) return
+  for (const row of rows) {
+    if (projects.every(({ name }) => name !== row.project)) continue
+    delete row.item
+    row.note = 'Its project would be created; the key was not checked.'
+  }
+}
+
+/**
+ * Asks how many keys are registered, as the response of the last request may be lost, and says that
+ * the import can go on.
+ */
+async function reportInterruption(session: Session, rows: readonly ImportRow[]): Promise<void> {
+  const sent = rows.filter(isSendable)
+  resetOutcomes(sent)
+  try {
+    await forEachRegistered(session, sent, (row, { id }) => {
+      Object.assign(row, { outcome: 'created', kid: id })
+    })
+  } catch (error) {
+    if (!(error instanceof PubringError)) throw error
+    session.notify('Some keys may be registered. Run the same command again: it adds the rest.')
+    return
+  }
+  const { created, present } = countRows(rows)
+  if (created === 0) return
+  printImport(session, rows, false)
+  session.notify(
+    `Interrupted: ${created + present} of ${rows.length} keys are registered. Run the same command again: it goes on with the rest.`,
+  )
 }
 
 function refusedError(
@@ -180,27 +259,14 @@ async function markPresent(session: Session, rows: readonly ImportRow[]): Promis
   })
 }
 
-/** Asks which keys of a lost response were registered. False if the server cannot be asked. */
-async function settleUnanswered(session: Session, rows: readonly ImportRow[]): Promise<boolean> {
-  const lost = rows.filter(({ isUnanswered }) => isUnanswered)
-  try {
-    await forEachRegistered(session, lost, (row, { id }) => {
-      Object.assign(row, { outcome: 'created', kid: id })
-    })
-    return true
-  } catch (error) {
-    if (!(error instanceof PubringError)) throw error
-    return false
-  }
-}
-
 /** Calls `found` for each row whose key its project has. */
 async function forEachRegistered(
   { client }: Session,
   rows: readonly ImportRow[],
   found: (row: ImportRow, key: JwtKey) => void,
 ): Promise<void> {
-  for (const [project, group] of Map.groupBy(rows, (row) => row.project)) {
+  const sendable = rows.filter(({ item }) => item !== undefined)
+  for (const [project, group] of Map.groupBy(sendable, (row) => row.project)) {
     const keys = await client.keys.list(project)
     const bySpki = new Map(keys.map((key) => [readMaterial(key.publicKeyPem)?.spkiSha256, key]))
     for (const row of group) {

@@ -3,36 +3,26 @@ import { hasCode, type Session } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { type ImportRow, isSendable, type SendableRow } from './rows.ts'
 
-export interface SendOptions {
-  dryRun?: boolean
+interface SendOptions {
+  dryRun: boolean
   /** Leaves out rejected keys; otherwise one of them keeps all others out. */
-  skipRefused?: boolean
-  /** Registers all keys in one transaction. Throws if the server takes fewer in one request. */
-  inOneRequest?: boolean
-  signal?: AbortSignal
+  skipRefused: boolean
+  signal: AbortSignal
   /** Called with what is done with the keys, and the number of those that are done and of all. */
-  progress?(label: string, done: number, total: number): void
+  progress(label: string, done: number, total: number): void
 }
 
 /** Rows that go to one project in one request. */
-interface Batch {
+export interface Batch {
   project: string
-  rows: SendableRow[]
+  rows: readonly SendableRow[]
 }
 
-interface BatchLimits {
-  keys: number
-  bytes: number
-  /** Keeps the examination of one request well below usual time-outs. */
-  costMs: number
-}
+/** Keys in one request: few enough for usual time-outs and for the limit of a body, whatever they are. */
+const maxBatchSize = 100
 
 /** Some 10 seconds in all. If a response was lost, the keys that it registered are `present` then. */
 const retries = 7
-
-/** The limits of a server, with headroom for the rest of the body. */
-const defaultLimits: BatchLimits = { keys: 1_000, bytes: 4_000_000, costMs: 4_000 }
-const unlimited: BatchLimits = { keys: Infinity, bytes: Infinity, costMs: Infinity }
 
 /**
  * Imports the rows and sets the outcome of each. All or none, unless rejected keys are skipped: a
@@ -44,51 +34,28 @@ export async function sendRows(
   rows: readonly ImportRow[],
   options: SendOptions,
 ): Promise<CommandError | undefined> {
-  if (options.inOneRequest) {
-    return sendBatches(session, rows, toBatches(rows, unlimited), options)
-  }
-  for (let limits = defaultLimits; ; ) {
+  for (let size = maxBatchSize; ; ) {
     try {
-      const overflow = await sendBatches(session, rows, toBatches(rows, limits), options)
-      return overflow ?? (options.skipRefused ? undefined : await keyLimitError(session, rows))
+      return await sendBatches(session, rows, toBatches(rows, size), options)
     } catch (error) {
-      limits = narrowerLimits(limits, error)
+      size = smallerSize(size, error)
     }
   }
 }
 
-/** The limits of a server whose projects may have fewer keys. Throws any other error. */
-function narrowerLimits(limits: BatchLimits, error: unknown): BatchLimits {
+/** The size that a server takes whose projects may have fewer keys. Throws any other error. */
+function smallerSize(size: number, error: unknown): number {
   const { problem: { errors, limit } = {} } = error instanceof PubringError ? error : {}
-  const isNarrower = errors?.[0]?.code === 'too_many' && limit !== undefined && limit < limits.keys
-  if (isNarrower) return { ...limits, keys: limit }
+  if (errors?.[0]?.code === 'too_many' && limit !== undefined && limit < size) return limit
   throw error
 }
 
-/** The rows that can be sent, in requests that are neither too large nor too slow. */
-function toBatches(rows: readonly ImportRow[], limits: BatchLimits): Batch[] {
-  const batches: Batch[] = []
-  let bytes = 0
-  let costMs = 0
+function toBatches(rows: readonly ImportRow[], size: number): Batch[] {
   const byProject = Map.groupBy(rows.filter(isSendable), ({ project }) => project)
-  for (const row of [...byProject.values()].flat()) {
-    const rowBytes = Buffer.byteLength(JSON.stringify(row.item)) + 1
-    bytes += rowBytes
-    costMs += row.costMs
-    const last = batches.at(-1)
-    const fits =
-      last?.project === row.project &&
-      last.rows.length < limits.keys &&
-      bytes <= limits.bytes &&
-      costMs <= limits.costMs
-    if (last !== undefined && fits) last.rows.push(row)
-    else {
-      batches.push({ project: row.project, rows: [row] })
-      bytes = rowBytes
-      costMs = row.costMs
-    }
-  }
-  return batches
+  return [...byProject].flatMap(([project, all]) => {
+    const starts = [...all.keys()].filter((index) => index % size === 0)
+    return starts.map((start) => ({ project, rows: all.slice(start, start + size) }))
+  })
 }
 
 async function sendBatches(
@@ -97,40 +64,35 @@ async function sendBatches(
   batches: readonly Batch[],
   options: SendOptions,
 ): Promise<CommandError | undefined> {
-  const { dryRun = false, skipRefused = false } = options
+  const { dryRun, skipRefused } = options
   const hasRefused = () => rows.some(({ outcome }) => outcome === 'refused')
-  const needsDryRun = !skipRefused && (dryRun || batches.length > 1 || hasRefused())
   const sent = batches.flatMap((batch) => batch.rows)
-  const send = createSender(session, options, sent.length)
+  const send = withProgress(session, options, sent.length)
   if (skipRefused) {
     for (const batch of batches) await sendAccepted(send, batch, dryRun)
     return undefined
   }
-  if (needsDryRun) {
-    const overflow = await dryRunAll(send, batches)
-    const isAccepted = overflow === undefined && !hasRefused()
+  if (dryRun || batches.length > 1 || hasRefused()) {
+    const reports: ProjectReport[] = []
+    for (const batch of batches) {
+      const report = await send(batch, true)
+      if (report !== undefined) reports.push({ project: batch.project, report })
+    }
+    const error = keyLimitError(rows, batches) ?? overflowError(reports)
+    const isAccepted = error === undefined && !hasRefused()
     if (dryRun && isAccepted) return undefined
     resetOutcomes(sent)
-    if (!isAccepted) return overflow
+    if (!isAccepted) return error
   }
   for (const batch of batches) {
     // After the dry run, only a concurrent change can cause a rejection.
     if ((await send(batch, false)) === undefined) break
   }
-  return undefined
-}
-
-async function dryRunAll(send: Send, batches: readonly Batch[]): Promise<CommandError | undefined> {
-  const reports: ProjectReport[] = []
-  for (const batch of batches) {
-    const report = await send(batch, true)
-    if (report !== undefined) reports.push({ project: batch.project, report })
-  }
-  return overflowError(reports)
+  return keyLimitError(rows, batches)
 }
 
 /** Discards what only a dry run has found. */
-function resetOutcomes(rows: readonly ImportRow[]): void {
+export function resetOutcomes(rows: readonly ImportRow[]): void {
   for (const row of rows) {
     if (row.outcome === 'refused') continue
     row.outcome = 'not_sent'
@@ -138,41 +100,44 @@ function resetOutcomes(rows: readonly ImportRow[]): void {
   }
 }
 
-/** Sends a batch and sets the outcomes of its rows; undefined if the server rejects some. */
 type Send = (batch: Batch, dryRun: boolean) => Promise<KeyImportReport | undefined>
 
-function createSender(
-  { client }: Session,
-  { signal = AbortSignal.any([]), progress = () => {} }: SendOptions,
-  total: number,
-): Send {
+function withProgress(session: Session, { signal, progress }: SendOptions, total: number): Send {
   let done = 0
   let phase = ''
-  return async ({ project, rows }, dryRun) => {
+  return async (batch, dryRun) => {
     const label = dryRun ? 'Checking keys ' : 'Importing keys'
     if (label !== phase) done = 0
     phase = label
     progress(label, done, total)
-    const keys = rows.map(({ item }) => item)
     try {
-      const report = await client.keys.import(project, { keys, dryRun }, { signal, retries })
-      for (const [index, { outcome, kid }] of report.items.entries()) {
-        const row = rows[index]
-        if (row === undefined) continue
-        row.outcome = outcome
-        if (!dryRun || outcome === 'present') row.kid = kid
-      }
-      return report
-    } catch (error) {
-      if (!dryRun && !hasCode(error, 'import_refused')) {
-        for (const row of rows) row.isUnanswered = true
-      }
-      setRefused(rows, error)
-      return undefined
+      return await sendBatch(session, batch, { dryRun, signal })
     } finally {
-      done = Math.min(total, done + rows.length)
+      done = Math.min(total, done + batch.rows.length)
       progress(label, done, total)
     }
+  }
+}
+
+/** Sends a batch and sets the outcomes of its rows; undefined if the server rejects some. */
+export async function sendBatch(
+  { client }: Session,
+  { project, rows }: Batch,
+  { dryRun, signal }: { dryRun: boolean; signal?: AbortSignal },
+): Promise<KeyImportReport | undefined> {
+  const body = { keys: rows.map(({ item }) => item), dryRun }
+  try {
+    const report = await client.keys.import(project, body, { retries, ...(signal && { signal }) })
+    for (const [index, { outcome, kid }] of report.items.entries()) {
+      const row = rows[index]
+      if (row === undefined) continue
+      row.outcome = outcome
+      if (!dryRun || outcome === 'present') row.kid = kid
+    }
+    return report
+  } catch (error) {
+    setRefused(rows, error)
+    return undefined
   }
 }
 
@@ -199,21 +164,19 @@ function setRefused(rows: readonly SendableRow[], error: unknown): void {
 }
 
 /** The error for a project that is too full for its rows, if nothing else is wrong with any row. */
-async function keyLimitError(
-  { client }: Session,
+function keyLimitError(
   rows: readonly ImportRow[],
-): Promise<CommandError | undefined> {
+  batches: readonly Batch[],
+): CommandError | undefined {
   const isFull = ({ errors }: ImportRow) => errors.some(({ code }) => code === 'key_limit_reached')
-  const full = rows.find(isFull)
-  const other = rows.find((row) => row.errors.length === 0 && row.project === full?.project)
-  if (full?.item === undefined || rows.some((row) => row.errors.length > 0 && !isFull(row))) return
-  const { project } = full
+  const batch = batches.find((each) => each.rows.some(isFull))
+  const isOther = (row: ImportRow) => row.errors.length > 0 && !isFull(row)
+  if (batch === undefined || rows.some(isOther)) return undefined
+  const { project } = batch
+  const room = batch.rows.filter((row) => !isFull(row)).length
   const count = rows.filter((row) => row.project === project && row.outcome !== 'present').length
   for (const row of rows.filter(isFull)) Object.assign(row, { errors: [], outcome: 'not_sent' })
-  if (other?.item === undefined) return noRoom(project, 0, count)
-  const { room } = await client.keys.import(project, { keys: [other.item], dryRun: true })
-  const { before, limit } = room.keys
-  return noRoom(project, limit - before, count)
+  return noRoom(project, room, count)
 }
 
 function noRoom(project: string, room: number, count: number): CommandError {

@@ -6,13 +6,13 @@ import type { Session } from '../connection/session.ts'
 import { ask } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { isInteractive, quoteForShell } from '../terminal/terminal.ts'
-import { formatDuration, parseTimeOption } from '../terminal/times.ts'
-import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
-import { parseAlgorithm } from './kinds.ts'
+import { formatDuration } from '../terminal/times.ts'
+import { algorithmIn, type PublicKeyFile, readPublicKeyFile } from './files.ts'
+import { isAlgorithm } from './kinds.ts'
 
 interface KeyAddFlags {
   label?: string
-  algorithm?: string
+  algorithm?: Algorithm
   inactive?: true
   expires?: string
   publishedKid?: string
@@ -21,15 +21,14 @@ interface KeyAddFlags {
 /** Registers a public key; prints its kid, and on stderr when it is safe to sign with it. */
 export async function addKey(session: Session, file: string, flags: KeyAddFlags): Promise<void> {
   const { client, project } = session
-  const algorithm = parseAlgorithm(flags.algorithm)
-  const expireTime = parseTimeOption(flags.expires, '--expires')
+  const { expires: expireTime, publishedKid } = flags
   const key = await readPublicKeyFile(file, session.terminal)
   if (key.converted !== undefined) session.notify(key.converted)
   const kid = await registerKey(session, key, {
     name: flags.label ?? (await suggestLabel(session, file, key)),
-    algorithm,
+    algorithm: flags.algorithm,
     ...(flags.inactive === true ? { active: false } : {}),
-    ...present({ expireTime, publishedKid: flags.publishedKid }),
+    ...present({ expireTime, publishedKid }),
   })
   const registered = await client.keys.get(project, kid)
   session.print({ kid, ...registered }, () => `${kid}\n`)
@@ -83,7 +82,7 @@ export async function registerKey(
   key: PublicKeyFile,
   { algorithm, ...registration }: Registration,
 ): Promise<string> {
-  const chosen = algorithm ?? parseAlgorithm(key.algorithm)
+  const chosen = algorithm ?? algorithmIn(key)
   const body = {
     ...registration,
     publicKeyPem: key.publicKeyPem,
@@ -99,8 +98,8 @@ export async function requireAccepted(
 ): Promise<{ publicKeyPem: string; algorithm: Algorithm }> {
   const verdict = await client.keys.check({ publicKeyPem })
   const details = verdict.faults.map(({ detail }) => detail)
-  const algorithm = parseAlgorithm(verdict.key?.algorithms[0])
-  if (details.length === 0 && algorithm !== undefined) {
+  const [algorithm] = verdict.key?.algorithms ?? []
+  if (details.length === 0 && isAlgorithm(algorithm)) {
     return { publicKeyPem: verdict.publicKeyPem ?? publicKeyPem, algorithm }
   }
   const message =

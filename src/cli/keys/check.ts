@@ -1,4 +1,5 @@
 import type { KeyCheck } from '../../../client/src/index.ts'
+import type { Algorithm } from '../../contract/algorithms.ts'
 import { toKeyCheck } from '../../core/keys/checks.ts'
 import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
 import { examineKey } from '../../intake/index.ts'
@@ -12,8 +13,8 @@ import {
   printResult,
   type Terminal,
 } from '../terminal/terminal.ts'
-import { readPublicKeyFile } from './files.ts'
-import { describeKind, parseAlgorithm } from './kinds.ts'
+import { algorithmIn, readPublicKeyFile } from './files.ts'
+import { describeKind } from './kinds.ts'
 
 /**
  * Checks a public key, in any form that `key add` takes, by the server's own rules, without a server:
@@ -22,16 +23,15 @@ import { describeKind, parseAlgorithm } from './kinds.ts'
 export async function check(
   terminal: Terminal,
   file: string,
-  flags: { algorithm?: string },
+  flags: { algorithm?: Algorithm },
 ): Promise<void> {
-  const chosen = parseAlgorithm(flags.algorithm)
   const key = await readPublicKeyFile(file, terminal).catch(refusedFile)
   if (key instanceof CommandError) {
     reportRefusedFile(terminal, key)
     return
   }
   if (key.converted !== undefined) notify(terminal, key.converted)
-  const algorithm = chosen ?? parseAlgorithm(key.algorithm)
+  const algorithm = flags.algorithm ?? algorithmIn(key)
   const verdict = examineKey(key.publicKeyPem, algorithm, createBlocklist())
   printResult(terminal, toKeyCheck(verdict), () => verdictText(verdict, terminal))
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code

@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import type { Algorithm } from '../../contract/algorithms.ts'
 import { normalizeText } from '../../intake/encoding/text.ts'
 import { describeUnusable } from '../../intake/formats/ssh.ts'
 import { isSignatureUse, type Jwk, publicKeyOf } from '../../intake/kinds/public-jwk.ts'
@@ -9,6 +10,7 @@ import { present } from '../../runtime/present.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { quoteForShell, type Terminal } from '../terminal/terminal.ts'
+import { parseAlgorithm } from './kinds.ts'
 
 /**
  * Reads a public key from a file or, for `-`, from standard input. A certificate, an SSH key, a JWK
@@ -53,6 +55,11 @@ export interface PublicKeyFile {
   algorithm?: string
   /** The comment of an SSH key. */
   comment?: string
+}
+
+/** The algorithm that a JWK states. Throws a usage error for one that is not known. */
+export function algorithmIn({ algorithm }: PublicKeyFile): Algorithm | undefined {
+  return algorithm === undefined ? undefined : parseAlgorithm(algorithm)
 }
 
 /** Whether the bytes are DER (or BER) rather than text. */

@@ -4,10 +4,8 @@ import { matchingAlgorithms } from '../../intake/algorithms.ts'
 import { parseChoice } from '../terminal/failures.ts'
 
 /** The named algorithm. Throws a usage error that suggests the nearest name. */
-export function parseAlgorithm(name: string): Algorithm
-export function parseAlgorithm(name: string | undefined): Algorithm | undefined
-export function parseAlgorithm(name: string | undefined) {
-  return name === undefined ? name : parseChoice(name, algorithmNames, '--algorithm')
+export function parseAlgorithm(name: string): Algorithm {
+  return parseChoice(name, algorithmNames, '--algorithm')
 }
 
 export function isAlgorithm(name: unknown): name is Algorithm {

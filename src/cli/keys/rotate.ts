@@ -1,4 +1,4 @@
-import type { JwtKey, Rotation } from '../../../client/src/index.ts'
+import type { Algorithm, JwtKey, Rotation } from '../../../client/src/index.ts'
 import { isoTime } from '../../core/times.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import type { Session } from '../connection/session.ts'
@@ -9,7 +9,6 @@ import { parseDurationOption } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
 import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
-import { parseAlgorithm } from './kinds.ts'
 import { confirmPatch } from './last-active.ts'
 import { findRotation } from './rotations.ts'
 import { waitUntil } from './waiting.ts'
@@ -21,7 +20,7 @@ interface KeyRotateFlags extends ConnectionFlags, YesFlag {
   label?: string
   new?: string
   old?: string
-  algorithm?: string
+  algorithm?: Algorithm
   switched?: true
   tokenLifetime?: string
 }
@@ -33,7 +32,6 @@ export async function rotateKey(
   flags: KeyRotateFlags,
 ): Promise<void> {
   const tokenLifetime = tokenLifetimeOf(flags)
-  parseAlgorithm(flags.algorithm)
   if (file !== undefined && flags.resume !== undefined) {
     throw usageError('--resume takes no file: the rotation has its new key.')
   }
@@ -106,7 +104,7 @@ async function registered(
   if (present !== undefined) return present.id
   if (label === undefined) throw usageError('The new key is not registered yet: add --label.')
   if (old === undefined) onlyActive(keys)
-  return registerKey(session, key, { name: label, algorithm: parseAlgorithm(algorithm) })
+  return registerKey(session, key, { name: label, algorithm })
 }
 
 function onlyActive(keys: readonly JwtKey[]): JwtKey {

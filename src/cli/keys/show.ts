@@ -46,7 +46,7 @@ export async function listKeys(
 /** Filters, sorts and limits a list as the flags say. Throws a usage error. */
 function arrangement(flags: KeyListFlags): (keys: readonly JwtKey[]) => JwtKey[] {
   const { active, expired, sort = 'created' } = flags
-  const algorithms = flags.algorithm?.map((name) => parseAlgorithm(name))
+  const algorithms = flags.algorithm?.map(parseAlgorithm)
   const label = flags.label?.toLowerCase()
   const limit = parseWholeNumber(flags.limit, '--limit')
   const field = parseChoice(sort.replace(/^-/, ''), Object.keys(sortKeys), '--sort')

@@ -46,6 +46,11 @@ export function parseTimeOption(text?: string, option = '', sign = 1) {
   return isoTime(time)
 }
 
+/** The value of `--expires`. */
+export function parseExpires(text: string): string {
+  return parseTimeOption(text, '--expires')
+}
+
 /** Milliseconds, from a date or from RFC 3339, in which seconds may be missing. */
 function parseTime(text: string): number | undefined {
   if (/^[\d-]+$/.test(text)) return parseTimeMs(`${text}T00:00:00Z`)

@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto'
+import type { Algorithm } from '../../contract/algorithms.ts'
 import { parseId } from '../../core/ids.ts'
 import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
-import { algorithmsOf, parseAlgorithm } from '../keys/kinds.ts'
+import { algorithmsOf } from '../keys/kinds.ts'
 import { findPublished, readPrivateKey, sign } from '../keys/private-keys.ts'
 import { usageError } from '../terminal/failures.ts'
 import { printResult, type Terminal } from '../terminal/terminal.ts'
@@ -11,7 +12,7 @@ import { parseDurationOption } from '../terminal/times.ts'
 
 interface TokenSampleFlags extends ConnectionFlags {
   kid?: string
-  algorithm?: string
+  algorithm?: Algorithm
   issuer?: string
   audience?: string
   subject: string
@@ -25,8 +26,7 @@ export async function sampleToken(
   flags: TokenSampleFlags,
 ): Promise<void> {
   const lifetimeSeconds = parseDurationOption(flags.lifetime, '--lifetime')
-  const algorithm = parseAlgorithm(flags.algorithm)
-  const chosen = algorithm && jwsAlgorithmOf(algorithm)
+  const chosen = flags.algorithm && jwsAlgorithmOf(flags.algorithm)
   const key = await readPrivateKey(file, terminal)
   const printToken = async (kid: string, alg: string, issuer = flags.issuer) => {
     const iat = Math.floor(Date.now() / 1_000)
