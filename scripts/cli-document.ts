@@ -141,14 +141,12 @@ Results go to standard output; messages, hints, questions, progress and errors g
   \`NO_COLOR\`.
 - **In a pipe**, a list is one line per item: tab-separated values, whole, without headings, in the order
   that the command's help gives. A command that creates something prints its id (for an API key, its secret).
-- **\`--json\`** and **\`-o yaml\`** print exactly one document in the shapes of the API (\`/docs\`) and no
-  messages. A key has its id as \`kid\`, too. A command that was given several keys prints a list. Deletions print
+- **\`--json\`** prints exactly one document in the shapes of the API (\`/docs\`) and no messages. A key has its id as \`kid\`, too. A command that was given several keys prints a list. Deletions print
   \`{"deleted": ID}\`. \`pubring events --follow\` prints one document per event.
-- **\`-o table\`** prints the table in a pipe, too, 80 columns wide; **\`-o wide\`** one with whole values and all columns.
 
-The options of all commands, \`--project\` included, may also stand in front of the command: \`pubring -o yaml key list\`.
+The options of all commands, \`--project\` included, may also stand in front of the command: \`pubring --json key list\`.
 
-An error is one line, followed by lines that start with \`hint:\`. With \`--json\` or \`-o yaml\` it is one document on
+An error is one line, followed by lines that start with \`hint:\`. With \`--json\` it is one document on
 standard error: \`code\` (of the server, of the client, such as \`unreachable\`, or of the command, such as
 \`private_key\`; otherwise the name of the exit code), \`detail\`, \`hints\`, \`exitCode\`, and \`status\`,
 \`requestId\` and \`errors\` from the server. It never contains an API key, a token or key material.
@@ -200,7 +198,7 @@ second at most; while the server is away, nothing is offered.
 
 ## Common options
 
-Every command that prints a result has \`-o\`. Those that call a server have all of these, which the sections below
+Every command that prints a result has \`--json\`. Those that call a server have all of these, which the sections below
 omit:
 
 \`\`\`text

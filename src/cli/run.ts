@@ -1,11 +1,13 @@
 import { CommanderError } from 'commander'
 import { createProgram, globalOptionsLast } from './program.ts'
 import { type CommandError, reportFailure, usageError } from './terminal/failures.ts'
-import { outputFormats, type Terminal } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 /** Runs `pubring` with the arguments and reports errors on stderr. Returns the exit code. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-  await selectOutput(argv, terminal)
+  const end = argv.indexOf('--')
+  // Before the arguments are parsed, so that errors in them are documents, too.
+  terminal.json = argv.slice(0, end < 0 ? undefined : end).includes('--json')
   const program = createProgram(terminal)
   if (argv.length === 0) {
     program.outputHelp()
@@ -24,20 +26,6 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     if (error.exitCode === 0) return 0
     return reportFailure(usageErrorOf(error, name), terminal)
   }
-}
-
-/** Before the arguments are parsed, so that errors in them are reported in the chosen format, too. */
-async function selectOutput(argv: readonly string[], terminal: Terminal): Promise<void> {
-  const end = argv.indexOf('--')
-  const args = argv.slice(0, end < 0 ? undefined : end)
-  for (const [index, arg] of args.entries()) {
-    const [isOption, attached] = /^(?:--output|-[a-z]*?o)(?:=?(yaml|table|wide))?$/.exec(arg) ?? []
-    const text = isOption && (attached ?? args[index + 1])
-    const format = outputFormats.find((each) => each === text)
-    if (format !== undefined) terminal.format = format
-  }
-  terminal.json = args.includes('--json') || terminal.format === 'yaml'
-  if (terminal.format === 'yaml') terminal.stringify = (await import('yaml')).stringify
 }
 
 function usageErrorOf({ code, message: text }: CommanderError, name: string): CommandError {

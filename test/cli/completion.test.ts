@@ -42,12 +42,8 @@ async function offered(words: readonly string[], env = {}): Promise<string[]> {
 describe('completion offers', () => {
   test.each<[string[], string[]]>([
     [['key', 'sh'], ['show']],
-    [['-o', 'yaml', 'key', 'sh'], ['show']],
+    [['--json', 'key', 'sh'], ['show']],
     [['key', 'show', '--pe'], ['--pem']],
-    [
-      ['key', 'list', '-o', ''],
-      ['yaml', 'table', 'wide'],
-    ],
     [['key', 'show', 'ord'], ['orders service']],
     [['key', 'delete', 'x', 'y', 'ord'], ['orders service']],
     [['key', 'rotate', '--old', 'ord'], ['orders service']],
@@ -62,7 +58,6 @@ describe('completion offers', () => {
     [['key', 'add', ''], [':files']],
     [['import', ''], [':files']],
     [['key', 'list', '--api-key-file', ''], [':files']],
-    [['key', 'list', '--sort', ''], []],
     [['completion', 'z'], ['zsh']],
   ])('%j', async (words, expected) => {
     expect(await offered(words)).toEqual(expected)

@@ -54,7 +54,8 @@ const columns: readonly Column<ApiKey>[] = [
     id: true,
   },
   { heading: 'STATE', value: formatState },
-  { heading: 'BEGINS', value: ({ prefix }) => prefix, wide: true },
+  // A terminal leaves out a column without a text.
+  { heading: 'BEGINS', value: ({ prefix }) => prefix, display: () => '' },
   timeColumn('USED', ({ lastUseTime }) => lastUseTime, 'never'),
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]

@@ -132,7 +132,7 @@ async function follow(
   try {
     for await (const event of client.events.follow({ ...range, signal })) {
       terminal.stdout.write(
-        terminal.json ? formatOne(event, terminal) : formatEvent(event, terminal),
+        terminal.json ? `${JSON.stringify(event)}\n` : formatEvent(event, terminal),
       )
       shown += 1
       if (shown >= limit) return
@@ -141,11 +141,6 @@ async function follow(
     // Ctrl-C is the normal end.
     if (!hasCode(error, 'aborted')) throw error
   }
-}
-
-/** One of many documents: a line of JSON, or YAML behind its separator. */
-function formatOne(event: Event, { stringify }: Terminal): string {
-  return stringify === undefined ? `${JSON.stringify(event)}\n` : `---\n${stringify(event)}`
 }
 
 /** On a terminal, a line without column widths: those of later events are unknown. */

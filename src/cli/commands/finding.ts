@@ -35,11 +35,7 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     .option('--until <time>', 'Only events before this time')
     .option('--newest-first', 'Begin with the newest event')
     .addOption(
-      new Option('--jsonl', 'Export all of them as JSON lines').conflicts([
-        'limit',
-        'json',
-        'output',
-      ]),
+      new Option('--jsonl', 'Export all of them as JSON lines').conflicts(['limit', 'json']),
     )
     .option('-f, --follow', 'Show new events as they happen')
     .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))

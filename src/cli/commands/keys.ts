@@ -85,15 +85,6 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].kid"'],
   })
     .option('--active', 'Only active keys')
-    .addOption(new Option('--expired', 'Only expired keys').conflicts('active'))
-    .option('-a, --algorithm <name...>', 'Only keys with one of these algorithms')
-    .option('--label <text>', 'Only keys whose label contains this text, in upper or lower case')
-    .option(
-      '--sort <field>',
-      'created, updated, expires, label, algorithm or state; -created reverses the order',
-      'created',
-    )
-    .option('--limit <number>', 'Maximum number of keys; default: all')
     .action(sessionAction(terminal, async () => (await loadShow()).listKeys))
   addProjectCommand(key, 'show', 'Show the details of keys', {
     examples: [

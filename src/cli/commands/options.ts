@@ -3,18 +3,12 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
 import type { Session } from '../connection/session.ts'
-import { outputFormats, type Terminal } from '../terminal/terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** Heading of the options that commands share. */
 export const commonOptions = 'Common options:'
 
-const outputOptions = [
-  new Option(
-    '-o, --output <format>',
-    'yaml, table or wide (whole values); default: a table, or tab-separated values in a pipe',
-  ).choices(outputFormats),
-  new Option('--json', 'Print JSON').conflicts('output'),
-].map((option) => option.helpGroup(commonOptions))
+const jsonOption = new Option('--json', 'Print JSON').helpGroup(commonOptions)
 
 const connectionOptions = [
   optionOf(clientSettings.url, '--url <url>'),
@@ -27,7 +21,7 @@ const projectOption = optionOf(clientSettings.project, '-p, --project <id-or-nam
 
 /** The options that may also stand in front of the command. */
 export const globalOptions: readonly Option[] = [
-  ...outputOptions,
+  jsonOption,
   ...connectionOptions,
   projectOption,
   new Option('-h, --help'),
@@ -40,9 +34,9 @@ interface HelpText {
   examples: readonly string[]
 }
 
-/** Adds a command with its help, and with `-o`. */
+/** Adds a command with its help, and with `--json`. */
 export function addCommand(...command: Parameters<typeof describeCommand>): Command {
-  return addOptions(describeCommand(...command), outputOptions)
+  return describeCommand(...command).addOption(jsonOption)
 }
 
 function addOptions(command: Command, options: readonly Option[]): Command {

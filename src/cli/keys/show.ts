@@ -1,69 +1,27 @@
 import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../client/src/index.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
-import { parseChoice, parseWholeNumber } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatState, formatTime } from '../terminal/times.ts'
 import { getKeys, withKid } from './find.ts'
-import { describeKind, parseAlgorithm } from './kinds.ts'
-
-interface KeyListFlags {
-  active?: true
-  expired?: true
-  algorithm?: string[]
-  label?: string
-  sort?: string
-  limit?: string
-}
-
-/** What to sort by; keys without an expiry come after all others. */
-const sortKeys: Readonly<Record<string, (key: JwtKey) => string>> = {
-  created: ({ createTime }) => createTime,
-  updated: ({ updateTime }) => updateTime,
-  expires: ({ expireTime = '~' }) => expireTime,
-  label: ({ label }) => label,
-  algorithm: ({ algorithm }) => algorithm,
-  state: formatState,
-}
+import { describeKind } from './kinds.ts'
 
 export async function listKeys(
   { client, project, terminal, print, notify }: Session,
-  flags: KeyListFlags,
+  { active }: { active?: true },
 ): Promise<void> {
-  const arrange = arrangement(flags)
   const [all, entries] = await Promise.all([client.keys.list(project), client.keys.roles(project)])
   const roles = new Map(entries.map(({ kid, role }) => [kid, role]))
-  const keys = arrange(all).map((key) => ({ ...key, role: roles.get(key.id) }))
+  const listed = active ? all.filter((key) => key.active) : all
+  const keys = listed.map((key) => ({ ...key, role: roles.get(key.id) }))
   const kids = all.map(({ id }) => id)
   print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
   if (all.length === 0) {
     notify(`Project ${project} has no keys. To register one, use pubring key add.`)
-  } else if (keys.length === 0)
-    notify(`None of the ${all.length} keys of project ${project} matches.`)
-}
-
-/** Filters, sorts and limits a list as the flags say. Throws a usage error. */
-function arrangement(flags: KeyListFlags): (keys: readonly JwtKey[]) => JwtKey[] {
-  const { active, expired, sort = 'created' } = flags
-  const algorithms = flags.algorithm?.map(parseAlgorithm)
-  const label = flags.label?.toLowerCase()
-  const limit = parseWholeNumber(flags.limit, '--limit')
-  const field = parseChoice(sort.replace(/^-/, ''), Object.keys(sortKeys), '--sort')
-  const sign = sort.startsWith('-') ? -1 : 1
-  const sortKeyOf = sortKeys[field] ?? (({ id }) => id)
-  return (keys) =>
-    keys
-      .filter((key) => active !== true || key.active)
-      .filter((key) => expired !== true || formatState(key) === 'expired')
-      .filter((key) => algorithms?.includes(key.algorithm) ?? true)
-      .filter((key) => label === undefined || key.label.toLowerCase().includes(label))
-      .toSorted((one, other) => sign * compare(sortKeyOf(one), sortKeyOf(other)))
-      .slice(0, limit)
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other)
+  } else if (keys.length === 0) {
+    notify(`None of the ${all.length} keys of project ${project} is active.`)
+  }
 }
 
 /** On a terminal, the role says more than the state. */

@@ -72,16 +72,14 @@ export function requireKnown(
   throw fileError(`${message}: ${unknown}${suggestion}`)
 }
 
-/** Reports the error on stderr, as a document with `--json` or `-o yaml`. Returns the exit code. */
+/** Reports the error on stderr, as a document with `--json`. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal): number {
   const failure = failureOf(error)
   const { code: exitCode } = exitCodes[failure.kind]
   // The signal that interrupted the command has set its exit code.
   const code = failure.kind === 'interrupted' ? terminal.exitCode || exitCode : exitCode
   writeError(
-    terminal.json
-      ? formatDocument(terminal, documentOf(failure, code))
-      : formatText(failure, terminal),
+    terminal.json ? formatDocument(documentOf(failure, code)) : formatText(failure, terminal),
     terminal.stderr,
   )
   return code

@@ -13,8 +13,6 @@ export interface Column<Row> {
   cut?: true
   /** Whether it is an id, of which a terminal shows as much as tells it from others. */
   id?: true
-  /** Whether `-o wide` shows it, and a table otherwise does not. */
-  wide?: true
 }
 
 /** A column of times: exact in a pipe, relative to now on a terminal. */
@@ -57,11 +55,9 @@ export function formatTable<Row>(
       .map((row) => `${columns.map(({ value }) => escapeControls(value(row))).join('\t')}\n`)
       .join('')
   }
-  const isWide = terminal.format === 'wide'
   const ids = columns.flatMap(({ id, value }) => (id ? rows.map(value) : []))
-  const idLength = isWide ? undefined : uniqueLength([...ids, ...otherIds])
+  const idLength = uniqueLength([...ids, ...otherIds])
   const cells = columns
-    .filter((column) => isWide || column.wide !== true)
     .map((column) => {
       const { heading, value, display = value, id = false, cut = false } = column
       const length = id ? idLength : undefined

@@ -6,9 +6,6 @@ import { redact } from '../../core/redaction.ts'
 
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }
 
-export const outputFormats = ['yaml', 'table', 'wide'] as const
-type OutputFormat = (typeof outputFormats)[number]
-
 /** What a command reads and writes: results go to stdout, all other messages to stderr. */
 export interface Terminal {
   env: Environment
@@ -17,12 +14,8 @@ export interface Terminal {
   stderr: Stream<Writable>
   /** The exit code of a command that ends without an error: 0, unless the command sets another. */
   exitCode: number
-  /** `--json` or `-o yaml`: stdout gets a document, and stderr nothing but an error, as a document. */
+  /** `--json`: stdout gets a document, and stderr nothing but an error, as a document. */
   json: boolean
-  /** `-o`; by default a table on a terminal, and tab-separated values in a pipe. */
-  format?: OutputFormat
-  /** The format of a document; JSON unless it is set. */
-  stringify?(document: unknown): string
   /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal
 }
@@ -67,10 +60,9 @@ export function colorsFor({ stdout, env }: Terminal, stream: { isTTY?: boolean }
   return picocolors.createColors(isColored)
 }
 
-/** The width of a table on stdout, without end for `-o wide`; undefined if tab-separated values are due. */
-export function tableWidth({ stdout, format, env }: Terminal): number | undefined {
-  if (format === 'wide') return Number.POSITIVE_INFINITY
-  return columnsOf(stdout, env) ?? (format === 'table' ? 80 : undefined)
+/** The width of a table on stdout; undefined if tab-separated values are due. */
+export function tableWidth({ stdout, env }: Terminal): number | undefined {
+  return columnsOf(stdout, env)
 }
 
 /** The width of the terminal, which may not know it or say 0; undefined if the stream is not a terminal. */
@@ -94,7 +86,7 @@ export function writeError(
   stderr.write(redact(text))
 }
 
-/** Writes a message to stderr, unless `--json` or `-o yaml` silences it. */
+/** Writes a message to stderr, unless `--json` silences it. */
 export function notify({ stderr, json }: Terminal, text: string): void {
   if (json) return
   for (const line of text.split('\n')) stderr.write(`${escapeControls(line)}\n`)
@@ -117,14 +109,13 @@ export function writeAll({ stdout }: Terminal, text: string): Promise<void> {
   })
 }
 
-/** Writes the result to stdout: the document with `--json` or `-o yaml`, else the text. */
+/** Writes the result to stdout: the document with `--json`, else the text. */
 export function printResult(terminal: Terminal, document: unknown, text = () => ''): void {
-  terminal.stdout.write(terminal.json ? formatDocument(terminal, document) : text())
+  terminal.stdout.write(terminal.json ? formatDocument(document) : text())
 }
 
-/** JSON, or YAML with `-o yaml`; ends with a line break. */
-export function formatDocument({ stringify }: Terminal, document: unknown): string {
-  return stringify?.(document) ?? `${JSON.stringify(document, null, 2)}\n`
+export function formatDocument(document: unknown): string {
+  return `${JSON.stringify(document, null, 2)}\n`
 }
 
 /** Quotes the word for a POSIX shell, if it needs quotes. */
