@@ -116,13 +116,10 @@ export async function showRule(session: Session, ref: string): Promise<void> {
 
 async function findRule({ client }: Session, ref: string): Promise<AccessRule> {
   return pickOne(await client.accessRules.list(), ref, {
-    plural: 'access rules',
-    idName: 'id',
+    command: 'access-rule',
+    noun: 'access rule',
     nameOf: ({ name }) => name,
-    describe: ({ id, issuer }) => `${id}  (${issuer})`,
-    missing: 'There is no access rule',
-    code: 'access_rule_not_found',
-    listHint: 'pubring access-rule list shows the access rules.',
+    describe: ({ issuer }) => `(${issuer})`,
   })
 }
 

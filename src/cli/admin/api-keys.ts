@@ -85,13 +85,10 @@ export async function showApiKey(session: Session, ref: string): Promise<void> {
 
 async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {
   return pickOne(await client.apiKeys.list(), ref, {
-    plural: 'API keys',
-    idName: 'id',
+    command: 'api-key',
+    noun: 'API key',
     nameOf: ({ name }) => name,
-    describe: ({ id, prefix }) => `${id}  (${prefix}…)`,
-    missing: 'There is no API key',
-    code: 'api_key_not_found',
-    listHint: 'pubring api-key list shows the API keys.',
+    describe: ({ prefix }) => `(${prefix}…)`,
   })
 }
 

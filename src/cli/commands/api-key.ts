@@ -36,7 +36,7 @@ export function registerApiKeys(program: Command, terminal: Terminal): void {
     .addOption(databaseOption())
     .action(async (flags: ApiKeyCreateFlags) => {
       if (flags.admin === true) {
-        const { createAdmin } = await import('../database/api-key-admin.ts')
+        const { createAdmin } = await import('../database/database.ts')
         return createAdmin(terminal, flags)
       }
       const { createApiKey } = await loadApiKeys()

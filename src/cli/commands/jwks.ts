@@ -27,7 +27,7 @@ export function registerJwks(program: Command, terminal: Terminal): void {
     .option('--on-stale <keep|empty>', 'What to do with the keys after --stale-after', 'keep')
     .option('--stale-after <time>', 'How long keys are trusted without the server', '10m')
     .option('--once', 'Write once, and exit with 0 if that succeeded')
-    .action(lazyAction(terminal, async () => (await import('../follow/run.ts')).followKeySets))
+    .action(lazyAction(terminal, async () => (await import('../follow/follow.ts')).followKeySets))
 }
 
 const formatHelp = 'jwks, pem-dir, haproxy, envoy-lds or nginx (a module for njs)'

@@ -145,7 +145,8 @@ export function registerKeys(program: Command, terminal: Terminal): void {
 
 /** Long because it is a list. */
 function registerRotations(key: Command, terminal: Terminal): void {
-  const rotate = sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey)
+  const loadRotations = () => import('../keys/rotate.ts')
+  const rotate = sessionAction(terminal, async () => (await loadRotations()).rotateKey)
   addProjectCommand(key, 'rotate', 'Replace a key step by step, so that no token fails to verify', {
     notes: [
       'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then lets the old key expire once its last token has.',
@@ -192,7 +193,6 @@ function registerRotations(key: Command, terminal: Terminal): void {
       if (flags.self === undefined) await rotate.call(this, file, flags)
       else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
     })
-  const loadRotations = () => import('../keys/rotations.ts')
   const rotation = addGroup(key, 'rotation', 'Manage the rotations of a project')
   addProjectCommand(rotation, 'list', 'List rotations: those under way first, the newest first', {
     notes:

@@ -55,7 +55,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     examples: ['pubring migrate && pubring serve'],
   })
     .addOption(databaseOption())
-    .action(lazyAction(terminal, async () => (await import('../database/migrate.ts')).migrate))
+    .action(lazyAction(terminal, async () => (await import('../database/database.ts')).migrate))
   addCommand(program, 'copy', 'Copy the registry to an empty database, and compare the two', {
     notes:
       'The databases may be of different engines. One snapshot is copied; exits with 1 if the source has changed since, so stop the servers first. The PostgreSQL password comes from the address, PUBRING_DATABASE_PASSWORD_FILE or PGPASSFILE.',
@@ -65,7 +65,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   })
     .requiredOption('--from <url>', 'The source: sqlite:PATH or postgres://…')
     .requiredOption('--to <url>', 'The target: an empty database, or an earlier copy of the source')
-    .action(lazyAction(terminal, async () => (await import('../database/copy.ts')).copy))
+    .action(lazyAction(terminal, async () => (await import('../database/database.ts')).copy))
   addCommand(program, 'backup', 'Copy the database to a file, with or without a running server', {
     notes:
       'A copy whose ledgers are broken, or contradict its tables, becomes FILE.broken, and the exit code is 1.',

@@ -1,6 +1,5 @@
-import { type Client, PubringError } from '../../../client/src/index.ts'
+import { PubringError } from '../../../client/src/index.ts'
 import { isoTime } from '../../core/times.ts'
-import { nearest } from '../../nearest.ts'
 import { present } from '../../runtime/present.ts'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
@@ -9,19 +8,18 @@ import type { Connection, IdToken } from './connection.ts'
 import { isPlainHttp, isTlsCode, systemCode, tlsProblem } from './remote.ts'
 
 interface FailedCall extends Connection {
-  client: Client
   terminal: Terminal
 }
 
 /** Turns an error of the client into one of the command, with its exit code and hints. */
-export async function toCommandError(error: unknown, call: FailedCall): Promise<unknown> {
+export function toCommandError(error: unknown, call: FailedCall): unknown {
   if (!(error instanceof PubringError)) return error
   // Reading the token of the platform failed, with a message of its own.
   if (error.cause instanceof CommandError) return error.cause
   const { code, status, problem, requestId } = error
   return new CommandError(kindOf(error), messageOf(error, call), {
     code,
-    hints: await hintsFor(error, call),
+    hints: hintsFor(error, call),
     problem: problem ?? present({ status, requestId }),
   })
 }
@@ -84,10 +82,9 @@ function messageOf(error: PubringError, call: FailedCall): string {
   return isTlsCode(code) ? tlsProblem(code, url) : error.message
 }
 
-async function hintsFor(error: PubringError, call: FailedCall): Promise<string[]> {
+function hintsFor(error: PubringError, call: FailedCall): string[] {
   const { code, retryAfter, status } = error
   const hints = [
-    code === 'project_not_found' ? await similarProject(call) : undefined,
     status === 401 ? `It came from ${call.apiKeySource}.` : undefined,
     hintsByCode[causeOf(error)]?.(call, error),
     code === 'unreachable' ? `The address came from ${call.urlSource}.` : undefined,
@@ -154,17 +151,4 @@ function unreachableHint({ url, terminal }: FailedCall, error: PubringError): st
   if (proxy !== undefined) return 'A proxy is set; list hosts that need none in NO_PROXY.'
   if (code !== 'ECONNREFUSED') return undefined
   return 'Start one with pubring serve, or set --url, PUBRING_URL or a profile.'
-}
-
-/** A project with a similar name, among those that the API key can access. */
-async function similarProject({ client, project }: FailedCall): Promise<string | undefined> {
-  try {
-    const { items } = await client.projects.list({ limit: 200 })
-    const names = items.map(({ name }) => name)
-    const match = nearest(project, names)
-    return match && `Did you mean ${match}?`
-  } catch (error) {
-    if (error instanceof PubringError) return undefined
-    throw error
-  }
 }

@@ -3,16 +3,17 @@ import { CommandError } from '../terminal/failures.ts'
 
 /** How errors about one kind of item are worded. */
 interface ItemKind<Item> {
-  plural: string
+  /** The words of the command that lists them, which name the kind: `api-key`. */
+  command: string
+  /** For a person: `API key`. */
+  noun: string
   /** What the API calls its id. */
-  idName: string
+  idName?: string
   nameOf(item: Item): string
-  /** One line for each of several items that are meant. */
+  /** What tells it from others of its name, beside its id. */
   describe(item: Item): string
-  /** Opens the sentence about a missing item: `There is no API key`. */
-  missing: string
-  code: string
-  listHint: string
+  /** Opens the sentence about a missing item. */
+  missing?: string
 }
 
 /** The beginning of an id, long enough not to be given by chance. */
@@ -27,7 +28,14 @@ const maxCandidates = 10
 export function pickOne<Item extends { id: string }>(
   items: readonly Item[],
   ref: string,
-  { plural, idName, nameOf, describe, missing, code, listHint }: ItemKind<Item>,
+  {
+    command,
+    noun,
+    idName = 'id',
+    nameOf,
+    describe,
+    missing = `There is no ${noun}`,
+  }: ItemKind<Item>,
 ): Item {
   const id = ref.toLowerCase()
   const named = items.filter((item) => item.id === id || nameOf(item) === ref)
@@ -35,13 +43,20 @@ export function pickOne<Item extends { id: string }>(
   const matches = isShort ? items.filter((item) => item.id.startsWith(id)) : named
   const [first, ...others] = matches
   if (first === undefined) {
-    const message = `${missing} “${ref}”${didYouMean(ref, items.map(nameOf))}`
-    throw new CommandError('not_found', message, { code, hints: [listHint] })
+    const [name = ''] = command.split(' ').slice(-1)
+    throw new CommandError(
+      'not_found',
+      `${missing} “${ref}”${didYouMean(ref, items.map(nameOf))}`,
+      {
+        code: `${name.replace('-', '_')}_not_found`,
+        hints: [`pubring ${command} list shows the ${noun}s.`],
+      },
+    )
   }
   if (others.length === 0) return first
   const message = isShort
-    ? `The ids of ${matches.length} ${plural} begin with ${ref}: pass more of the ${idName}.`
-    : `${matches.length} ${plural} are called “${ref}”: pass the ${idName} of one.`
-  const hints = matches.slice(0, maxCandidates).map(describe)
+    ? `The ids of ${matches.length} ${noun}s begin with ${ref}: pass more of the ${idName}.`
+    : `${matches.length} ${noun}s are called “${ref}”: pass the ${idName} of one.`
+  const hints = matches.slice(0, maxCandidates).map((item) => `${item.id}  ${describe(item)}`)
   throw new CommandError('usage', message, { code: 'ambiguous_name', hints })
 }

@@ -50,7 +50,7 @@ export async function withConnection(
   try {
     await action(session)
   } catch (error) {
-    throw await toCommandError(error, session)
+    throw toCommandError(error, session)
   } finally {
     restoreProxy()
   }

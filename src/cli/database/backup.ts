@@ -14,7 +14,7 @@ import { openMigrated } from '../../storage/sqlite/opening.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
 import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'
-import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
+import { type DatabaseFlags, resolveDatabaseUrl } from './database.ts'
 import { acceptLedgers, findLedgerFaults } from './ledger.ts'
 
 /**

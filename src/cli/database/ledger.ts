@@ -25,7 +25,7 @@ import {
   printResult,
   type Terminal,
 } from '../terminal/terminal.ts'
-import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
+import { type DatabaseFlags, resolveDatabaseUrl } from './database.ts'
 import { type LedgerFileFlags, verifyFile } from './ledger-file.ts'
 
 /**

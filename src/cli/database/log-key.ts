@@ -5,7 +5,7 @@ import { openReads } from '../../storage/open.ts'
 import { createLogReads } from '../../storage/reads/log.ts'
 import { openLogSigner } from '../server/log-key.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
-import type { DatabaseFlags } from './flags.ts'
+import type { DatabaseFlags } from './database.ts'
 
 /** Prints the verifier key of the tree that the key signs, or will sign. */
 export async function printKey(

@@ -1,13 +1,23 @@
+import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../core/context.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
+import { configureProxy } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { formatCount } from '../terminal/terminal.ts'
-import { ageMsOf, type Followed, newFollowed, shownOf } from './followed.ts'
+import { formatCount, notify, type Terminal } from '../terminal/terminal.ts'
 import { createHook, runCommand } from './hook.ts'
 import { listen } from './listen.ts'
-import type { FollowOptions } from './options.ts'
+import { type FollowFlags, type FollowOptions, readFollowOptions } from './options.ts'
 import type { PublishedKeys } from './published-keys.ts'
-import { followProjects, readProjects } from './source.ts'
+import {
+  ageMsOf,
+  type Followed,
+  followProjects,
+  newFollowed,
+  readProjects,
+  shownOf,
+} from './source.ts'
 import { writeFiles } from './write-files.ts'
 
 /** Pause between two attempts to write the files, and between two looks at the clocks. */
@@ -25,6 +35,37 @@ export interface FollowContext {
   /** Registers what SIGHUP does. */
   onReload(reload: () => void): void
   report(message: string): void
+}
+
+/** Follows the key sets until Ctrl-C or SIGTERM, or once. SIGHUP fetches and writes all again. */
+export async function followKeySets(
+  terminal: Terminal,
+  projects: string[],
+  flags: FollowFlags & ConnectionFlags,
+): Promise<void> {
+  const { url } = resolveConnection(terminal.env, flags)
+  const options = await readFollowOptions(url, projects, flags, terminal)
+  const restoreProxy = configureProxy(terminal.env)
+  const signal = terminal.interruptSignal()
+  let reload = () => {}
+  const onHangup = () => reload()
+  process.on('SIGHUP', onHangup)
+  try {
+    const follow = flags.once === true ? followOnce : followUntilAborted
+    await follow(options, {
+      clock: systemClock,
+      signal,
+      onReload(run) {
+        reload = run
+      },
+      report: (message) => notify(terminal, `${new Date().toISOString()} ${message}`),
+    })
+    // SIGTERM is the normal end.
+    if (flags.once !== true) terminal.exitCode = 0
+  } finally {
+    process.off('SIGHUP', onHangup)
+    restoreProxy()
+  }
 }
 
 /** Fetches, writes and runs `--exec` once. Rejects unless all of it succeeds. */

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../core/context.ts'
 import { entityTag, includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
 import { usageError } from '../terminal/failures.ts'
-import { ageMsOf, type Followed, shownOf } from './followed.ts'
 import { jwksText } from './formats.ts'
 import type { PublishedKeys } from './published-keys.ts'
+import { ageMsOf, type Followed, shownOf } from './source.ts'
 
 /** What is served: the followed projects. */
 interface Served {

@@ -7,8 +7,58 @@ import { createSemaphore } from '../../async/semaphore.ts'
 import type { Clock } from '../../core/context.ts'
 import { isObject } from '../../runtime/json.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { type Followed, instantBefore } from './followed.ts'
-import { type PublishedKeys, parseKeys } from './published-keys.ts'
+import { emptied, type PublishedKeys, parseKeys } from './published-keys.ts'
+
+/** A project that is followed, and what is known of it. */
+export interface Followed {
+  /** Its id or name, as on the command line. */
+  readonly project: string
+  /** The documents as last received. */
+  keys?: PublishedKeys
+  /** When the server last confirmed the documents. */
+  confirmedAt: Instant
+  /** Whether it cannot be read: from then on silence does not mean that nothing changes. */
+  isLost: boolean
+  /** Whether it was lost, and not confirmed for longer than `--stale-after`. */
+  isStale: boolean
+  /** Whether what is shown of it has still to be written. */
+  hasChanged: boolean
+}
+
+/** Milliseconds by two clocks: the monotonic one stands still while a machine sleeps. */
+interface Instant {
+  monotonic: number
+  wall: number
+}
+
+export function newFollowed(project: string): Followed {
+  const confirmedAt = { monotonic: 0, wall: 0 }
+  return {
+    project,
+    confirmedAt,
+    isLost: false,
+    isStale: false,
+    hasChanged: false,
+  }
+}
+
+/** The time `ageMs` ago. */
+function instantBefore(clock: Clock, ageMs: number): Instant {
+  return { monotonic: clock.monotonic() - ageMs, wall: clock.now() - ageMs }
+}
+
+/** Milliseconds since the server confirmed the documents, by the clock that shows more. */
+export function ageMsOf({ confirmedAt: { monotonic, wall } }: Followed, clock: Clock): number {
+  return Math.max(clock.monotonic() - monotonic, clock.now() - wall)
+}
+
+/** What is written and served of the project: with `--on-stale empty`, no key once it is stale. */
+export function shownOf(
+  { keys, isStale }: Followed,
+  onStale: 'keep' | 'empty',
+): PublishedKeys | undefined {
+  return keys !== undefined && isStale && onStale === 'empty' ? emptied(keys) : keys
+}
 
 /**
  * Projects that are loaded at once: at the start, and when the server is back. The others wait, so

@@ -33,13 +33,12 @@ async function resolveKid(session: Session, keys: readonly JwtKey[], ref: string
 /** The key with that kid, beginning of a kid or label. Throws if there is none, or several. */
 export function findKey({ project }: Session, keys: readonly JwtKey[], ref: string): JwtKey {
   return pickOne(keys, ref, {
-    plural: 'keys',
+    command: 'key',
+    noun: 'key',
     idName: 'kid',
-    nameOf: ({ label }) => label,
-    describe: ({ id, label }) => `${id}  ${label}`,
     missing: `Project ${project} has no key`,
-    code: 'key_not_found',
-    listHint: 'pubring key list shows the keys of the project.',
+    nameOf: ({ label }) => label,
+    describe: ({ label }) => label,
   })
 }
 

@@ -31,17 +31,6 @@ export async function confirmLastActive(
   })
 }
 
-/** As `confirmLastActive`, for a change of one key. */
-export async function confirmPatch(
-  session: Session,
-  keys: readonly JwtKey[],
-  [kid, patch]: [kid: string, patch: JwtKeyUpdate],
-  flags: YesFlag,
-): Promise<void> {
-  const after = withPatches(keys, new Map([[kid, patch]]))
-  await confirmLastActive(session, { before: keys, after }, flags)
-}
-
 /** The states of the keys once those with a patch, by kid, are patched. */
 export function withPatches(
   keys: readonly JwtKey[],

@@ -10,8 +10,7 @@ import { type Session, withConnection } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { quoteForShell, type Terminal } from '../terminal/terminal.ts'
 import { findPublished, readPrivateKey, sign } from './private-keys.ts'
-import { isInterruption } from './rotate.ts'
-import { waitUntil } from './waiting.ts'
+import { isInterruption, waitUntil } from './rotate.ts'
 
 /** Seconds that the tokens of a rotation are valid; at most 5 minutes are accepted. */
 const tokenSeconds = 120

@@ -1,17 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Algorithm, JwtKey, Rotation } from '../../../client/src/index.ts'
 import { isoTime } from '../../core/times.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
+import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
 import { ask, type YesFlag } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
+import { createProgressBar } from '../terminal/progress-bar.ts'
+import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { isInteractive, quoteForShell, toFlag } from '../terminal/terminal.ts'
-import { parseDurationOption } from '../terminal/times.ts'
+import { formatDuration, parseDurationOption } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
 import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
-import { confirmPatch } from './last-active.ts'
-import { findRotation } from './rotations.ts'
-import { waitUntil } from './waiting.ts'
+import { confirmLastActive, withPatches } from './last-active.ts'
 
 /** Flags of `key rotate`. */
 interface KeyRotateFlags extends ConnectionFlags, YesFlag {
@@ -144,7 +146,8 @@ async function proceed(
   if (!(await isSignerSwitched(session, rotation, flags))) return client.rotations.get(project, id)
   const expireTime = isoTime(session.now() + tokenLifetime * 1_000)
   const keys = await client.keys.list(project)
-  await confirmPatch(session, keys, [from, { expireTime }], flags)
+  const after = withPatches(keys, new Map([[from, { expireTime }]]))
+  await confirmLastActive(session, { before: keys, after }, flags)
   return client.rotations.finish(project, id)
 }
 
@@ -186,4 +189,86 @@ function resumeCommand({ project, flags }: Session, { id }: Rotation): string {
 
 export function isInterruption(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')
+}
+
+/** Milliseconds between two updates of the progress bar. */
+const frameMs = 200
+
+/** A Node timer of more than 2^31 ms fires at once. */
+const maxTimerMs = 86_400_000
+
+/**
+ * Resolves at `time` (milliseconds, by the server's clock) and shows the remaining time on stderr.
+ * Rejects when the signal is aborted.
+ */
+export async function waitUntil(
+  session: Session,
+  time: number,
+  label: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const total = time - session.now()
+  if (total <= 0) return
+  const { stderr, json } = session.terminal
+  const hasBar = stderr.isTTY === true && !json
+  if (!hasBar) {
+    session.notify(
+      `${label}: waiting ${formatDuration(total)}, until ${new Date(time).toISOString()}.`,
+    )
+  }
+  const bar = createProgressBar(session.terminal, '{remaining}')
+  try {
+    for (let left = total; left > 0; left = time - session.now()) {
+      bar.show(label, total - left, total, `${formatDuration(left)} left`)
+      await delay(Math.min(left, hasBar ? frameMs : maxTimerMs), undefined, { signal })
+    }
+  } finally {
+    bar.stop()
+  }
+}
+
+const columns: readonly Column<Rotation>[] = [
+  { heading: 'ID', value: ({ id }) => id, id: true },
+  { heading: 'OLD', value: ({ from }) => from, id: true },
+  { heading: 'NEW', value: ({ to }) => to, id: true },
+  { heading: 'STATE', value: ({ state }) => state },
+  timeColumn('CONVERGES', ({ convergedTime }) => convergedTime),
+  timeColumn('OLD KEY EXPIRES', ({ expireTime }) => expireTime),
+  { heading: 'STARTED BY', value: ({ startedBy }) => startedBy.name, cut: true },
+]
+
+export async function listRotations(session: Session): Promise<void> {
+  const { client, project, terminal, print, notify } = session
+  const rotations = await session.client.rotations.list(session.project)
+  const kids = (await client.keys.list(project)).map(({ id }) => id)
+  print(rotations, () => formatTable(terminal, columns, rotations, kids))
+  if (rotations.length === 0) notify(`Project ${project} has no rotations.`)
+}
+
+export async function abandonRotation(session: Session, ref: string): Promise<void> {
+  const { id } = await findRotation(session, ref)
+  await session.client.rotations.abandon(session.project, id)
+  session.print({ abandoned: id })
+  session.notify(`Abandoned the rotation ${id}. The keys stay as they are.`)
+}
+
+/** The rotation with this id or beginning of one; without: the only one under way. */
+export async function findRotation(session: Session, ref: string | true): Promise<Rotation> {
+  const rotations = await session.client.rotations.list(session.project)
+  if (ref === true) {
+    const open = rotations.filter(({ state }) => /^(spreading|overlapping)$/.test(state))
+    const [only, ...others] = open
+    if (only !== undefined && others.length === 0) return only
+    throw usageError(
+      `${open.length} rotations are under way: name one after --resume.`,
+      'pubring key rotation list shows the rotations.',
+    )
+  }
+  return pickOne(rotations, ref, {
+    command: 'key rotation',
+    noun: 'rotation',
+    missing: `Project ${session.project} has no rotation`,
+    nameOf: ({ id }) => id,
+    describe: ({ from, to }) => `${from} → ${to}`,
+  })
 }

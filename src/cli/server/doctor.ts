@@ -12,8 +12,7 @@ import { exitCodes } from '../terminal/exit-codes.ts'
 import { formatSteps, type Step } from '../terminal/table.ts'
 import { printResult, type Terminal } from '../terminal/terminal.ts'
 import { readBlocklist } from './blocklist.ts'
-import { maxConnections } from './descriptors.ts'
-import { metricsSettings, requireFreePort } from './instance.ts'
+import { maxConnections, metricsSettings, requireFreePort } from './instance.ts'
 
 const healthTimeoutMs = 5_000
 

@@ -1,6 +1,3 @@
-import { readdirSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
-import { didYouMean } from '../../nearest.ts'
 import { readBounded, readBoundedAsync, readOr, unreadableReason } from '../../runtime/files.ts'
 import { type CommandError, fileError } from './failures.ts'
 import { notify, type Terminal } from './terminal.ts'
@@ -39,16 +36,8 @@ export function sourceName(file: string): string {
 function unreadable(file: string, error: unknown): CommandError {
   const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
   return isMissing
-    ? fileError(`There is no file ${file}${suggestSibling(file)}`)
+    ? fileError(`There is no file ${file}.`)
     : fileError(`${file} ${unreadableReason(error)}.`)
-}
-
-function suggestSibling(file: string): string {
-  try {
-    return didYouMean(basename(file), readdirSync(dirname(file)))
-  } catch {
-    return '.'
-  }
 }
 
 async function readInput(terminal: Terminal, maxBytes: number): Promise<Buffer> {

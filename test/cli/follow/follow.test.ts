@@ -3,13 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { followOnce, followUntilAborted } from '../../../src/cli/follow/follow.ts'
-import { newFollowed } from '../../../src/cli/follow/followed.ts'
 import {
   type FollowFlags,
   type FollowOptions,
   readFollowOptions,
 } from '../../../src/cli/follow/options.ts'
-import { followProjects } from '../../../src/cli/follow/source.ts'
+import { followProjects, newFollowed } from '../../../src/cli/follow/source.ts'
 import { processTerminal } from '../../../src/cli/terminal/terminal.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'

@@ -1,8 +1,29 @@
+import { loadConfig } from '../../config/server-settings.ts'
+import { createAdminApiKey } from '../../core/api-keys/operations.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { type CopyListener, copyRegistry } from '../../storage/copy/copy.ts'
+import { openExistingStore, openStore } from '../../storage/open.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
-import { resolveDatabaseUrl } from './flags.ts'
+
+/** Flags of the commands that open the database directly. */
+export interface DatabaseFlags {
+  databaseUrl?: string
+}
+
+/** The configured database, with the password from the environment. */
+export function resolveDatabaseUrl({ env }: Terminal, { databaseUrl }: DatabaseFlags): string {
+  return loadConfig(env, { databaseUrl }).databaseUrl
+}
+
+/** Migrates the schema and exits, for deployments that do so before replicas start. */
+export async function migrate(terminal: Terminal, flags: DatabaseFlags): Promise<void> {
+  const store = await openStore(resolveDatabaseUrl(terminal, flags))
+  await store.close()
+  printResult(terminal, { migrated: true })
+  notify(terminal, 'The database schema is up to date.')
+}
 
 /**
  * Copies one database to another, of any engine, and compares them. Exit code 0 means that the copy
@@ -48,5 +69,28 @@ function progressListener({ stderr, json }: Terminal): CopyListener {
     if (json || (!isComplete && !isTerminal)) return
     const line = `${stage.padEnd(9)} ${table.padEnd(20)} ${done}/${total}`
     stderr.write(`${isTerminal ? '\r' : ''}${line}${isComplete ? '\n' : ''}`)
+  }
+}
+
+/**
+ * Creates an admin API key for all projects directly in the database, with or without a running
+ * server: access for an operator who has no API key. Only the secret is on stdout.
+ */
+export async function createAdmin(
+  terminal: Terminal,
+  flags: DatabaseFlags & { name?: string },
+): Promise<void> {
+  const { name = 'created at the database' } = flags
+  const store = await openExistingStore(resolveDatabaseUrl(terminal, flags))
+  try {
+    const context = { store, clock: systemClock }
+    const apiKey = await createAdminApiKey(context, 'pubring api-key create', name)
+    notify(
+      terminal,
+      `Admin API key for all projects, id ${apiKey.id}. It is valid immediately and shown only once:`,
+    )
+    printResult(terminal, apiKey, () => `${apiKey.apiKey}\n`)
+  } finally {
+    await store.close()
   }
 }
