@@ -255,7 +255,6 @@ describe('an invalid call', () => {
     [['key', 'rotate', '--self', 'x', '--token-lifetime', '1h'], /cannot be used with/],
     [['key', 'rotate', '--self', 'x', '-y'], /cannot be used with/],
     [['events', '--jsonl', '--limit', '1'], /cannot be used with/],
-    [['events', '--json', '--jsonl'], /cannot be used with/],
     [['-p', 'x', 'events', '--system'], /cannot be used with/],
     [['export', '--all', '-p', 'x'], /cannot be used with/],
     [['import', 'x', '--all', '-p', 'x'], /cannot be used with/],

@@ -167,8 +167,8 @@ The events after 3 are chained to it, but this proof is older.
   test.each([
     [['--proof', 'proof'], /need --file/],
     [['--since', 'checkpoint'], /need --file/],
-    [['--file', 'export.jsonl', '--project', 'payments'], /leave out the other/],
-    [['--file', 'export.jsonl', '--database-url', 'sqlite:./x.db'], /leave out the other/],
+    [['--file', 'export.jsonl', '--project', 'payments'], /cannot be used with/],
+    [['--file', 'export.jsonl', '--database-url', 'sqlite:./x.db'], /cannot be used with/],
   ])('ignores no flag of %j', async (flags, message) => {
     const { code, stderr } = await shell.pubring(['ledger', 'verify', ...flags])
     expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringMatching(message) })

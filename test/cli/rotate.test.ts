@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
-import { waitUntil } from '../support/waiting.ts'
 import { type Ran, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>
@@ -59,12 +58,13 @@ test('it stops before the switch, and anyone resumes; the old key expires by its
 test('interrupted while it waits, it prints the command that resumes it, which ends no key', async () => {
   const { pubring, list, states } = await createProject('left')
   const controller = new AbortController()
+  const onStderr = (text: string) => {
+    if (text.includes('2. Until every verifier knows it')) controller.abort()
+  }
   const file = `${shell.folder}/left-new.pem`
   const args = ['key', 'rotate', file, '--label', 'new', '--token-lifetime', '1h', '--switched']
-  const rotating = shell.pubring([...args, '--project', 'left'], { signal: controller.signal })
-  await waitUntil(async () => (await list()).length > 0)
-  controller.abort()
-  const ran = await rotating
+  const call = { signal: controller.signal, onStderr }
+  const ran = await shell.pubring([...args, '--project', 'left'], call)
   expect(ran).toMatchObject({ code: 130, stdout: '' })
   const [, command = ''] = /hint: Resume with: pubring (.*)/.exec(ran.stderr) ?? []
   expect((await shell.pubring(command.split(' '))).stderr).toMatch(/3\. Now switch the signer/)

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { loadConfig, settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -111,7 +111,12 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
       '--project <id-or-name>',
       'Verify the ledger of one project only; a deleted project by its id',
     )
-    .option('--file <file>', 'Verify an exported ledger, without a database')
+    .addOption(
+      new Option('--file <file>', 'Verify an exported ledger, without a database').conflicts([
+        'project',
+        'databaseUrl',
+      ]),
+    )
     .option('--proof <file>', 'The proof of the export')
     .option('--log-key <vkey>', 'The verifier key of the log')
     .option('--witness-key <vkey...>', 'Verifier keys of witnesses that must have cosigned')

@@ -28,18 +28,17 @@ import {
 import { type DatabaseFlags, resolveDatabaseUrl } from './database.ts'
 import { type LedgerFileFlags, verifyFile } from './ledger-file.ts'
 
+type VerifyFlags = DatabaseFlags & { project?: string } & Partial<LedgerFileFlags>
+
 /**
  * Verifies the hash chain of every ledger, or of one project's, and compares them with the tables: one
  * line per ledger or fault on stdout, exit code 1 if one is broken. Reads the database directly, with
  * or without a running server, or else the file of an export.
  */
-export async function verify(
-  terminal: Terminal,
-  flags: DatabaseFlags & { project?: string } & Partial<LedgerFileFlags>,
-): Promise<void> {
+export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<void> {
   const { file, project } = flags
-  requireOneSource(flags)
   if (file !== undefined) return verifyFile(terminal, { ...flags, file })
+  requireFile(flags)
   const { ledgers, bar, close } = await openLedgers(terminal, resolveDatabaseUrl(terminal, flags))
   try {
     const totals = { ledgers: 0, events: 0, accepted: 0, broken: 0 }
@@ -61,19 +60,13 @@ export async function verify(
   }
 }
 
-/** A flag that is ignored would seem to have verified something. */
-function requireOneSource(flags: DatabaseFlags & { project?: string } & Partial<LedgerFileFlags>) {
-  const { file, project, databaseUrl } = flags
-  const { proof, logKey, witnessKey, log, since, consistency } = flags
-  const ofFiles = [proof, logKey, witnessKey, log, since, consistency]
-  if (file === undefined && ofFiles.some((flag) => flag !== undefined)) {
-    throw usageError(
-      '--proof, --log-key, --witness-key, --log, --since and --consistency need --file.',
-    )
-  }
-  if (file !== undefined && (project ?? databaseUrl) !== undefined) {
-    throw usageError('--file needs no database and holds one ledger: leave out the other.')
-  }
+/** Throws for options of an exported ledger without one: they would seem to verify something. */
+function requireFile({ proof, logKey, witnessKey, log, since, consistency }: VerifyFlags): void {
+  const all = [proof, logKey, witnessKey, log, since, consistency]
+  if (all.every((flag) => flag === undefined)) return
+  throw usageError(
+    '--proof, --log-key, --witness-key, --log, --since and --consistency need --file.',
+  )
 }
 
 /** The ledgers of the database. A bar on the terminal shows how many of their events are read. */
