@@ -28,30 +28,20 @@ const maxCandidates = 10
 export function pickOne<Item extends { id: string }>(
   items: readonly Item[],
   ref: string,
-  {
-    command,
-    noun,
-    idName = 'id',
-    nameOf,
-    describe,
-    missing = `There is no ${noun}`,
-  }: ItemKind<Item>,
+  kind: ItemKind<Item>,
 ): Item {
+  const { command, noun, idName = 'id', nameOf, describe } = kind
   const id = ref.toLowerCase()
   const named = items.filter((item) => item.id === id || nameOf(item) === ref)
   const isShort = named.length === 0 && shortId.test(ref)
   const matches = isShort ? items.filter((item) => item.id.startsWith(id)) : named
   const [first, ...others] = matches
   if (first === undefined) {
-    const [name = ''] = command.split(' ').slice(-1)
-    throw new CommandError(
-      'not_found',
-      `${missing} “${ref}”${didYouMean(ref, items.map(nameOf))}`,
-      {
-        code: `${name.replace('-', '_')}_not_found`,
-        hints: [`pubring ${command} list shows the ${noun}s.`],
-      },
-    )
+    const { missing = `There is no ${noun}` } = kind
+    const message = `${missing} “${ref}”${didYouMean(ref, items.map(nameOf))}`
+    const code = `${command.split(' ').at(-1)?.replace('-', '_')}_not_found`
+    const hints = [`pubring ${command} list shows the ${noun}s.`]
+    throw new CommandError('not_found', message, { code, hints })
   }
   if (others.length === 0) return first
   const message = isShort
