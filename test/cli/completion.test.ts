@@ -52,6 +52,8 @@ describe('completion offers', () => {
     [['key', 'list', '--project', '=', 'p'], ['payments']],
     [['project', 'show', 'p'], ['payments']],
     [['key', 'add', 'x.pem', '--algorithm', 'PS2'], ['PS256']],
+    [['events', '--al'], ['--all']],
+    [['events', '--all', '--type', 'token.'], ['token.exchanged']],
     [['--profile', ''], ['production']],
     [['api-key', 'update', 'a '], ['a admin']],
     [['api-key', 'create', '--role', 'wr'], ['writer']],

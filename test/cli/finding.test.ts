@@ -135,3 +135,53 @@ describe('pubring events', () => {
     expect(typesOf(stdout)).toEqual(['key.updated'])
   })
 })
+
+describe('pubring events --all', () => {
+  const all = (...flags: string[]) => shell.pubring(['events', '--all', ...flags])
+  const rowsOf = (stdout: string) =>
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'))
+
+  test('shows the events of every ledger that match, newest first', async () => {
+    const { project } = shell.test
+    const rows = rowsOf((await all('--subject', project.id)).stdout)
+    // In the ledger of the project and in that of the system.
+    expect(rows.map(([ledger, , , type]) => [ledger, type])).toEqual([
+      [project.id, 'project.created'],
+      ['', 'project.created'],
+    ])
+    const events = JSON.parse((await all('--subject', deleted, '--json')).stdout)
+    expect(events.map(({ type }: { type: string }) => type)).toEqual(['key.deleted', 'key.created'])
+    const [{ requestId, projectId }] = events
+    expect(projectId).toBe(project.id)
+    const ofRequest = await all('--request-id', requestId, '--jsonl')
+    expect(JSON.parse(ofRequest.stdout)).toEqual(events[0])
+    const limited = rowsOf((await all('--type', 'key.created,key.deleted', '--limit', '2')).stdout)
+    expect(limited.map(([, , , type]) => type)).toEqual(['key.created', 'key.deleted'])
+    expect((await all('--limit', '0')).stderr).toBe('No events match.\n')
+    const none = await all('--person', 'ada', '--since', '7d', '--until', '2100-01-01')
+    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No events match.\n' })
+  })
+
+  test('reads as many pages as there are', async () => {
+    const key = await registerKey(shell.test)
+    for (let at = 0; at <= 200; at += 1) await patchKey(shell.test, key, { label: `label ${at}` })
+    const { stdout } = await all('--subject', key, '--jsonl')
+    const revisions = rowsOf(stdout).map(([event = '']) => JSON.parse(event).revision)
+    expect(revisions).toHaveLength(202)
+    expect(revisions).toEqual(revisions.toSorted((one, other) => other - one))
+  })
+
+  test.each([
+    [['--person', 'ada'], 'add --all'],
+    [['--request-id', 'r'], 'add --all'],
+    [['--all', '--project', 'payments'], "cannot be used with option '-p, --project"],
+    [['--all', '--system'], "cannot be used with option '--system'"],
+    [['--all', '--follow'], "cannot be used with option '-f, --follow'"],
+  ])('%j is refused', async (flags, message) => {
+    const { code, stderr } = await shell.pubring(['events', ...flags])
+    expect([code, stderr]).toEqual([64, expect.stringContaining(message)])
+  })
+})

@@ -5,7 +5,7 @@ import { SuggestField } from '../forms/suggest-field.tsx'
 import { fromExpiryInput, TimeField, toExpiryInput } from '../forms/time-field.tsx'
 import { useTyped } from '../forms/typed.ts'
 import { type Filter, givenFilters, typesOf } from './filter.ts'
-import { typeLabel, typesOfLedger } from './sentences.ts'
+import { typeLabel, typesOfLedger } from './types.ts'
 
 type FiltersProps = {
   /** Whether the history is a project's; otherwise it is the system's. */

@@ -4,56 +4,6 @@ import { localTime } from '../components/times.tsx'
 type Changes = NonNullable<Event['changes']>
 type Change = Changes[string]
 
-const typeLabels: Record<string, string> = {
-  'project.created': 'Project created',
-  'project.renamed': 'Project renamed',
-  'project.deleted': 'Project deleted',
-  'project.recorded': 'Project recorded as it is',
-  'key.created': 'Key registered',
-  'key.updated': 'Key changed',
-  'key.deleted': 'Key deleted',
-  'key.recorded': 'Key recorded as it is',
-  'key.expired': 'Key expired',
-  'key.weakness_found': 'Weakness found',
-  'rotation.started': 'Rotation started',
-  'rotation.updated': 'Rotation changed',
-  'rotation.finished': 'Rotation finished',
-  'rotation.abandoned': 'Rotation abandoned',
-  'rotation.recorded': 'Rotation recorded as it is',
-  'private_key.refused': 'Private key rejected',
-  'api_key.created': 'API key created',
-  'api_key.updated': 'API key changed',
-  'api_key.deleted': 'API key deleted',
-  'log.started': 'Log started',
-  'api_key.recorded': 'API key recorded as it is',
-  'ledger.accepted': 'Ledger accepted',
-  'session.created': 'Signed in',
-  'session.ended': 'Session ended',
-  'sign_in_rule.created': 'Sign-in rule created',
-  'sign_in_rule.updated': 'Sign-in rule changed',
-  'sign_in_rule.deleted': 'Sign-in rule deleted',
-  'person.deleted': 'Person erased',
-  'access_rule.created': 'Access rule created',
-  'access_rule.updated': 'Access rule changed',
-  'access_rule.deleted': 'Access rule deleted',
-  'access_rule.recorded': 'Access rule recorded as it is',
-  'access_rule.keys_ended': 'API keys of an access rule ended',
-  'token.exchanged': 'Token exchanged',
-}
-
-/** The types that a project's ledger has, or that of the system. */
-export function typesOfLedger(ofProject: boolean): string[] {
-  const own = /^(project|key|rotation|private_key|ledger)\./
-  return Object.keys(typeLabels).filter((type) =>
-    ofProject ? own.test(type) : !/^(key|rotation)\./.test(type),
-  )
-}
-
-/** The label of an event type in the filter. */
-export function typeLabel(type: string): string {
-  return typeLabels[type] ?? type
-}
-
 const nouns: Record<string, string> = {
   project: 'project',
   key: 'key',

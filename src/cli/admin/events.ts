@@ -1,4 +1,11 @@
-import { type Event, type EventQuery, expiriesOf } from '../../../client/src/index.ts'
+import {
+  type Client,
+  type Event,
+  type EventQuery,
+  expiriesOf,
+  type HistoryEvent,
+  type HistoryQuery,
+} from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
 import { parsePosition } from '../../core/ledger/position.ts'
 import { parseTimeMs } from '../../core/times.ts'
@@ -19,10 +26,13 @@ import { parseTimeOption } from '../terminal/times.ts'
 /** Flags of `events`. */
 interface EventFlags {
   system?: true
+  all?: true
   after?: string
   limit?: string
   type?: string
   actor?: string
+  person?: string
+  requestId?: string
   subject?: string
   since?: string
   until?: string
@@ -38,11 +48,18 @@ type Entry = Pick<Event, 'type' | 'time' | 'changes'> & {
   subject: { id: string }
 }
 
-/** Shows the events of a ledger; with `--follow`, also new ones until interrupted. */
+/**
+ * Shows the events of a ledger, or with `--all` of all ledgers; with `--follow`, also new ones until
+ * interrupted.
+ */
 export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
   const { client, terminal } = session
   const { newestFirst, jsonl } = flags
   const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
+  if (flags.all === true) return showHistory(session, flags, limit)
+  if (flags.person !== undefined || flags.requestId !== undefined) {
+    throw usageError('--person and --request-id choose among the events of all ledgers: add --all.')
+  }
   const scope = flags.system === true ? {} : { project: session.project }
   const range = { ...scope, after: readPosition(flags.after) }
   const subject = flags.subject && (await subjectOf(session, flags, flags.subject))
@@ -70,6 +87,38 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   const entries = isPart === undefined ? await withExpiries(session, events, query) : events
   session.print(events, () => formatTable(terminal, columns, entries))
   if (entries.length === 0) session.notify('No events match.')
+}
+
+/** Shows the events of all ledgers, newest first. */
+async function showHistory(
+  { client, terminal, print, notify }: Session,
+  flags: EventFlags,
+  limit: number,
+): Promise<void> {
+  const { person, requestId } = flags
+  const { type, subject, since: from, until: to } = filtersIn(flags)
+  const found = historyOf(client, present({ person, requestId, type, subject, from, to }), limit)
+  if (flags.jsonl === true) {
+    for await (const event of found) await writeAll(terminal, `${JSON.stringify(event)}\n`)
+    return
+  }
+  const events = await Array.fromAsync(found)
+  print(events, () => formatTable(terminal, [projectColumn, ...columns], events))
+  if (events.length === 0) notify('No events match.')
+}
+
+async function* historyOf(client: Client, query: HistoryQuery, limit: number) {
+  let left = limit
+  let page: HistoryQuery | undefined = left === 0 ? undefined : query
+  while (page !== undefined) {
+    const { items, next } = await client.events.history({
+      ...page,
+      limit: Math.min(left, pageSize),
+    })
+    yield* items
+    left -= items.length
+    page = next === undefined || left === 0 ? undefined : { ...query, after: next }
+  }
 }
 
 /** The kid of the key that is meant, or else the text: of other subjects, and of keys that are gone. */
@@ -150,6 +199,12 @@ function formatEvent(event: Event, terminal: Terminal): string {
   const { time, type, actor, subject } = event
   const rest = [type.padEnd(16), subject.id, actor.name, formatChanges(event)]
   return `${dim(time)}  ${escapeControls(rest.join('  '))}\n`
+}
+
+const projectColumn: Column<HistoryEvent> = {
+  heading: 'PROJECT',
+  value: ({ projectId = '' }) => projectId,
+  id: true,
 }
 
 const columns: readonly Column<Entry>[] = [

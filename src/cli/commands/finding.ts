@@ -6,15 +6,17 @@ const load = () => import('../admin/finding.ts')
 
 /** Long because it is a list. */
 export function registerFinding(program: Command, terminal: Terminal): void {
-  addProjectCommand(program, 'events', 'Show who changed what and when: the ledger of a project', {
+  addProjectCommand(program, 'events', 'Show who changed what and when', {
     notes: [
+      'Shows the ledger of a project, or with --system or --all others. --all begins with the newest event.',
       '--follow runs until Ctrl-C and survives lost connections; with --json it prints one JSON document per line.',
-      'A key that has expired is shown as key.expired, for which the ledger has no event. In a pipe: revision, time, type, actor, subject, changes, tab-separated.',
+      'A key that has expired is shown as key.expired, for which the ledger has no event. In a pipe: revision, time, type, actor, subject, changes, tab-separated; with --all, the id of the project comes first.',
     ].join('\n\n'),
     examples: [
       'pubring events --project payments',
       'pubring events --system --follow --json | jq .type',
       'pubring events --type key.updated,key.deleted --since 2026-01-01 --jsonl > changes.jsonl',
+      'pubring events --all --person ada@example.com --since 7d',
     ],
   })
     .addOption(
@@ -23,6 +25,12 @@ export function registerFinding(program: Command, terminal: Terminal): void {
         'Show the ledger of projects and API keys (admin of all projects only)',
       ).conflicts('project'),
     )
+    .addOption(
+      new Option(
+        '--all',
+        'Show the events of all ledgers, also of deleted projects (admin of all projects only)',
+      ).conflicts(['project', 'system', 'after', 'actor', 'newestFirst', 'follow']),
+    )
     .option(
       '--after <revision>',
       'Show events after this revision, or REVISION.HASH8 to notice a restored database',
@@ -30,6 +38,11 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     .option('--limit <number>', 'Maximum number of events; default: all')
     .option('--type <types>', 'Only events of these types, separated by commas')
     .option('--actor <actor>', 'Only events by this API key, person or workload: id, name or email')
+    .option(
+      '--person <person>',
+      'With --all: only events by this person: their id, or the subject of their provider',
+    )
+    .option('--request-id <id>', 'With --all: only events of the request with this id')
     .option('--subject <id>', 'Only events about the key, API key … with this id')
     .option('--since <time>', 'Only events from this time on: 7d (ago), 2026-05-01 or RFC 3339')
     .option('--until <time>', 'Only events before this time')

@@ -1,6 +1,7 @@
 import type { Argument, Command, Option } from 'commander'
 import type { Client } from '../../../client/src/index.ts'
 import { algorithmNames } from '../../contract/algorithms.ts'
+import { eventTypes } from '../../core/ledger/chain.ts'
 import { readConfiguration } from '../connection/configuration.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { withConnection } from '../connection/session.ts'
@@ -138,6 +139,12 @@ function named({ name, id }: { name: string; id: string }): Value {
   return { text: name, about: id }
 }
 
+/** Values that need no server. */
+const lists: Readonly<Record<string, readonly string[]>> = {
+  algorithm: algorithmNames,
+  types: eventTypes,
+}
+
 /** Where the shell offers files. */
 const fileKinds = ['file', 'path', 'source']
 
@@ -147,7 +154,8 @@ async function valuesOf(
   kind: string,
   flags: ConnectionFlags,
 ): Promise<Value[]> {
-  if (kind === 'algorithm') return algorithmNames.map((text) => ({ text }))
+  const listed = lists[kind]
+  if (listed !== undefined) return listed.map((text) => ({ text }))
   const lookUp = lookUps[kind]
   try {
     if (kind === 'profile') {
