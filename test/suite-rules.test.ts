@@ -64,48 +64,16 @@ const rules: Rule[] = [
   },
 ]
 
-/** Sleeps that are there: an outage or an absence has to last. None may be added. */
-const known: Record<string, number> = {
-  'test/cli/finding.test.ts': 1,
-  'test/cli/follow/follow.test.ts': 3,
-  'test/client/key-set/caches.test.ts': 1,
-  'test/client/key-set/process.test.ts': 1,
-  'test/console/register.test.ts': 1,
-  'test/core/publishing/live.test.ts': 1,
-  'test/e2e/published-everywhere.test.ts': 1,
-  'test/engines/concurrency.test.ts': 1,
-  'test/engines/unconfirmed-commits.test.ts': 1,
-  'test/faults/descriptors.test.ts': 1,
-  'test/faults/postgres-outages.test.ts': 1,
-  'test/faults/postgres-replicas.test.ts': 1,
-  'test/faults/postgres-two-primaries.test.ts': 1,
-  'test/faults/publishing.test.ts': 2,
-  'test/faults/shutdown.test.ts': 1,
-  'test/http/keys/shared-intake.test.ts': 1,
-  'test/http/publishing/held-by-name.test.ts': 1,
-  'test/http/server/database-log.test.ts': 2,
-}
-
 const files = globSync('test/**/*.test.ts', {
   exclude: ['**/*.long.test.ts', 'test/suite-rules.test.ts'],
 })
 
-test.each(rules)('no test has $name', ({ name, find }) => {
+test.each(rules)('no test has $name', ({ find }) => {
   const found = files.flatMap((file) => {
     const all = find(readFileSync(file, 'utf8'))
-    const allowed = name.startsWith('a fixed sleep') ? (known[file] ?? 0) : 0
-    return all.length > allowed ? [`${file}: ${all.join(' | ')}`] : []
+    return all.length > 0 ? [`${file}: ${all.join(' | ')}`] : []
   })
   expect(found).toEqual([])
-})
-
-test('no known sleep is gone without being removed from the list', () => {
-  const [sleep] = rules
-  const counts = Object.keys(known).map((file) => [
-    file,
-    sleep?.find(readFileSync(file, 'utf8')).length,
-  ])
-  expect(Object.fromEntries(counts)).toEqual(known)
 })
 
 test('neither the commands nor the checks of a commit repeat a test', () => {

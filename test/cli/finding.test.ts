@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
-import { patchKey, registerKey } from '../support/app/keys.ts'
+import { keyUrl, patchKey, registerKey } from '../support/app/keys.ts'
+import { waitUntil } from '../support/waiting.ts'
 import { startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>
@@ -12,10 +12,11 @@ beforeAll(async () => {
   shell = await startShell()
   deleted = await registerKey(shell.test, { name: 'old', active: false })
   await shell.test.send('DELETE', `/v1/projects/payments/jwt-keys/${deleted}`)
-  expireTime = new Date(Date.now() + 700).toISOString()
+  expireTime = new Date(Date.now() + 2_000).toISOString()
   kid = await registerKey(shell.test, { name: 'Orders, spring', expireTime })
   await patchKey(shell.test, kid, { label: 'Orders, autumn' })
-  await delay(800)
+  const read = () => shell.test.send('GET', keyUrl(kid))
+  await waitUntil(async () => !(await read()).json().active)
 })
 afterAll(() => shell.close())
 

@@ -125,13 +125,14 @@ describe('a private key is rejected before anything is sent', () => {
     ['dropped as DER', (page: Page, pem: string) => drop(page, derOf(pem), 'private.der')],
   ])('%s', async (_how, enter) => {
     const page = await openForm()
+    await page.clock.install()
     const bodies = recordRequests(page)
     const pem = privatePem(ecKey())
     await enter(page, pem)
     await page.getByText('It was not sent.').waitFor()
     await page.getByText('treat the key as compromised').waitFor()
     await page.getByLabel('Label').fill('private')
-    await page.waitForTimeout(600)
+    await page.clock.fastForward(5_000)
     expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
     // The page loads code, and refreshes what it shows, by requests without a body.
     expect(bodies.filter((body) => !body.endsWith(' '))).toEqual([])

@@ -14,6 +14,7 @@ import {
   type Replicas,
 } from '../support/server/replicas.ts'
 import { createDatabase } from '../support/store/database.ts'
+import { expectWithin } from '../support/timing.ts'
 
 const statuses = (responses: CallResult[]) => responses.map(({ status }) => status).sort()
 const codes = (responses: CallResult[]) =>
@@ -105,6 +106,7 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
       }
     })()
     await Promise.all([...changes, watch])
+    const changed = performance.now()
     expect(times).toEqual(times.toSorted())
     const [single, list, elsewhere] = await Promise.all([
       one.call('GET', path),
@@ -117,10 +119,12 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(elsewhere.etag).toBe(single.etag)
     const { details: _, ...members } = key
     expect(JSON.parse(list.body)).toEqual([members])
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
     for (const replica of [one, other]) {
-      expect(await publishedKids(replica, 'racing')).toEqual(key.active ? [kid] : ['no-active-key'])
+      await expect
+        .poll(() => publishedKids(replica, 'racing'))
+        .toEqual(key.active ? [kid] : ['no-active-key'])
     }
+    expectWithin(1_000, performance.now() - changed)
     const { body } = await one.call('GET', '/v1/projects/racing/events?limit=200')
     const states = JSON.parse(body).flatMap(
       ({ changes }: { changes: { active?: { to: boolean } } }) => changes?.active?.to ?? [],

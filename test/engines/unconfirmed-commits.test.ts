@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
@@ -166,12 +165,18 @@ test('if the connection breaks in the middle of a change, the change is made onc
 })
 
 test.each(['before', 'after'] as const)(
-  'if the database is away for a second from the moment %s it receives the commit, the change is made once',
+  'if the database is away from the moment %s it receives the commit, the change is made once when it is back',
   async (when) => {
     const key = keyRecord(projectId)
-    proxy.cutAt(commit, when, () => proxy.block())
+    const blocked = Promise.withResolvers<number>()
+    proxy.cutAt(commit, when, () => {
+      proxy.block()
+      blocked.resolve(proxy.connections())
+    })
     const creating = store.commit({ type: 'key.create', origin: origin(), key, limits })
-    await delay(1_500)
+    const before = await blocked.promise
+    // The store has tried in vain to connect again.
+    await expect.poll(proxy.connections).toBeGreaterThan(before)
     proxy.restore()
     expect(await creating).toEqual(key)
     expect(await revisionOf(projectId)).toBe(2)

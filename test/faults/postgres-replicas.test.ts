@@ -18,6 +18,7 @@ import {
   type TestDatabase,
 } from '../support/store/database.ts'
 import { expectWithin } from '../support/timing.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 describe('three replicas that start at once on an empty database', () => {
   let database: TestDatabase
@@ -149,9 +150,12 @@ describe('a replica that is cut off from the database', () => {
         expect((await replica.call('GET', '/health/live')).status).toBe(200)
         await delay(100)
       }
-      await delay(Math.max(0, away + 5_500 - performance.now()))
-      const late = await replica.call('GET', jwks)
-      expect([late.status, JSON.parse(late.body).code]).toEqual([503, 'storage_unavailable'])
+      const outdated = async () => {
+        const { status, body } = await replica.call('GET', jwks)
+        return status !== 200 && [status, JSON.parse(body).code]
+      }
+      expect(await waitUntil(outdated)).toEqual([503, 'storage_unavailable'])
+      expectWithin(5_500, performance.now() - away)
       expect((await replica.call('GET', '/health/ready')).status).toBe(503)
 
       proxy.restore()

@@ -12,7 +12,13 @@ import { followProjects, newFollowed } from '../../../src/cli/follow/source.ts'
 import { processTerminal } from '../../../src/cli/terminal/terminal.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
-import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import {
+  heldRequests,
+  newProject,
+  patchKey,
+  registerKey,
+  type TestProject,
+} from '../../support/app/keys.ts'
 import { startHttpServer } from '../../support/network/http-server.ts'
 import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
@@ -22,7 +28,7 @@ let server: TestApp
 let proxy: TcpProxy
 const { folder, remove } = temporaryFolder()
 beforeAll(async () => {
-  server = await startApp()
+  server = await startApp({ http: { metrics: true } })
   proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
 })
 const running: { stop(): Promise<void> }[] = []
@@ -59,10 +65,15 @@ async function follow(
   const options = { ...(await optionsOf(projects, flags)), ...limits }
   const controller = new AbortController()
   const clock = testClock()
+  let looks = 0
+  const now = () => {
+    looks += 1
+    return clock.now()
+  }
   const reports: string[] = []
   let reload = () => {}
   const ended = followUntilAborted(options, {
-    clock,
+    clock: { ...clock, now },
     signal: controller.signal,
     onReload(run) {
       reload = run
@@ -73,6 +84,11 @@ async function follow(
     clock,
     reports,
     reload: () => reload(),
+    /** Resolves when it has looked at the wall clock twice more, as it does once a second. */
+    async looksTwice() {
+      const before = looks
+      await expect.poll(() => looks).toBeGreaterThan(before + 1)
+    },
     async stop() {
       controller.abort()
       await ended
@@ -94,7 +110,7 @@ test('a deactivated key leaves the file within a second, and a new one joins it'
   const { project, kid, out } = await projectWithKey()
   await follow([project.name], { out })
   await expect.poll(() => kidsIn(out), soon).toEqual([kid])
-  await delay(300)
+  await expect.poll(() => heldRequests(server)).toBe(1)
   const began = performance.now()
   await patchKey(server, kid, { active: false }, project.keys)
   await expect.poll(() => kidsIn(out), { interval: 5 }).toEqual([])
@@ -111,7 +127,7 @@ test('the server is away: the last keys stay, and changes arrive once it is back
   await patchKey(server, kid, { active: false }, project.keys)
   await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be reached')
   follower.clock.advance(3_600_000)
-  await delay(1_500)
+  await follower.looksTwice()
   expect(kidsIn(out)).toEqual([kid])
   proxy.restore()
   await expect.poll(() => kidsIn(out)).toEqual([])
@@ -124,7 +140,7 @@ test('with --on-stale empty the keys go after --stale-after, and come back with 
   proxy.cut()
   await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be reached')
   follower.clock.advance(3_590_000)
-  await delay(1_500)
+  await follower.looksTwice()
   expect(kidsIn(out)).toEqual([kid])
   follower.clock.advance(20_000)
   await expect.poll(() => kidsIn(out), soon).toEqual([])
@@ -314,7 +330,7 @@ test('500 projects are followed', async () => {
   const file = join(out, `${project.name}.json`)
   await expect.poll(() => kidsIn(file)).toEqual([kid])
   await expect.poll(() => kidsIn(join(out, 'many-0.json'))).toEqual([])
-  await delay(500)
+  await expect.poll(() => heldRequests(server)).toBe(500)
   const began = performance.now()
   await patchKey(server, kid, { active: false }, project.keys)
   await expect.poll(() => kidsIn(file), { interval: 10 }).toEqual([])

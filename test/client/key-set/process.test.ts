@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign } from '../../support/app/key-set.ts'
+import { heldRequests } from '../../support/app/keys.ts'
 import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
-import { waitLimitMs } from '../../support/waiting.ts'
+import { waitLimitMs, waitUntil } from '../../support/waiting.ts'
 
 let server: TestApp
 let issuer: string
@@ -17,18 +17,12 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** The number of long polls that the service holds. */
-async function heldRequests(): Promise<number> {
-  const text = await server.app.metrics?.getSingleMetricAsString('pubring_held_requests')
-  return Number(/^pubring_held_requests (\d+)/m.exec(text ?? '')?.[1])
-}
-
 test('closing a key set ends its long poll', async () => {
   const { keys } = openKeySet(issuer, { maxStale: 180_000 })
   await keys.ready()
-  await expect.poll(heldRequests).toBe(1)
+  await expect.poll(() => heldRequests(server)).toBe(1)
   keys.close()
-  await expect.poll(heldRequests).toBe(0)
+  await expect.poll(() => heldRequests(server)).toBe(0)
 })
 
 const sources = new URL('../../../client/src/', import.meta.url).href
@@ -63,7 +57,8 @@ describe('a process with a key set', () => {
       import { projectKeySet } from '${sources}verify.ts'
       const keys = projectKeySet('${dying.url}/projects/a')
       await keys.ready()
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      const pause = () => new Promise((resolve) => setTimeout(resolve, 20))
+      while (keys.state().status !== 'interrupted') await pause()
       console.log(keys.state().status)
     `)
     expect(printed).toBe('interrupted')
@@ -85,11 +80,13 @@ describe('a process with a key set', () => {
   })
 })
 
-/** Responds slowly at /slow, and forwards everything else. */
+/** Responds at /slow once a long poll has begun or ended meanwhile, and forwards everything else. */
 function slowServer(): Promise<HttpServer> {
+  let polls = 0
   return startHttpServer(async ({ url, headers }, outgoing) => {
     if (url === '/slow') {
-      await delay(700)
+      const before = polls
+      await waitUntil(() => polls > before)
       outgoing.end('slow')
       return
     }
@@ -97,7 +94,9 @@ function slowServer(): Promise<HttpServer> {
       'if-none-match': String(headers['if-none-match']),
       prefer: String(headers.prefer),
     }
+    polls += 1
     const answer = await fetch(new URL(url ?? '', issuer), { headers: passed })
+    polls += 1
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
   })
 }

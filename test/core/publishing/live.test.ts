@@ -117,6 +117,15 @@ const hold = (latest: PublishedProject, waitMs = 60_000) =>
     latest,
     waitMs,
   )
+/** Resolves when this many more looks at the store have been made, or wait for it. */
+const looks = (count: number) =>
+  new Promise<void>((resolve) => {
+    let left = count
+    live.watch.onRead(() => {
+      left -= 1
+      if (left === 0) resolve()
+    })
+  })
 const from = (revision: number) => ({ ledgerId: projectId, after: { revision }, callerId: 'x' })
 const toggle = (active: boolean, store = live.context.store) =>
   store.commit({
@@ -152,7 +161,7 @@ describe('an unresponsive database', () => {
     const present = await live.publisher.published(projectId)
     const place = hold(present, 5_000)
     delayed.hold()
-    await delay(300)
+    await looks(1)
     clock.advance(5_000)
     const answer = await place?.result
     expect(answer?.jwks.etag).toBe(present.jwks.etag)
@@ -172,9 +181,9 @@ describe('an unresponsive database', () => {
       end: (how) => ends.push(how),
     })
     delayed.hold()
-    await delay(300)
+    await looks(1)
     clock.advance(15_000)
-    await delay(600)
+    await looks(2)
     expect([beats, ends]).toEqual([1, []])
     live.events.close()
     expect(ends).toEqual(['complete'])

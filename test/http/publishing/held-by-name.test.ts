@@ -1,23 +1,33 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { otherOrigin } from '../../support/app/event-streams.ts'
-import {
-  fetchJwks,
-  kidsOf,
-  newProject,
-  patchKeyInStore,
-  registerKey,
-} from '../../support/app/keys.ts'
+import { fetchJwks, heldRequests, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
+import { openTestStore, type TestStore } from '../../support/store/store.ts'
 import { expectWithin } from '../../support/timing.ts'
 
+let stored: TestStore
 let server: TestApp
 let base: string
+/** The server looks for changes of other processes once this is resolved. */
+let mayLook: Promise<void> | undefined
 beforeAll(async () => {
-  server = await startApp()
+  stored = await openTestStore()
+  const followHeads = () => {
+    const follower = stored.store.followHeads()
+    const read = async () => {
+      await mayLook
+      return follower.read()
+    }
+    return { ...follower, read }
+  }
+  const store = { ...stored.store, followHeads }
+  server = await startApp({ http: { metrics: true }, stored: { ...stored, store } })
   base = await server.listen()
 })
-afterAll(() => server.close())
+afterAll(async () => {
+  await server.close()
+  await stored.dispose()
+})
 
 let projects = 0
 /** Two projects with a key each; the second is to take the name of the first. */
@@ -31,8 +41,16 @@ async function twoProjects() {
   return { first, second, firstKid, secondKid, etag }
 }
 
-const hold = (url: string, etag: string) =>
+const ask = (url: string, etag: string) =>
   fetch(base + url, { headers: { 'if-none-match': etag, prefer: 'wait=60' } })
+
+/** Resolves with the future answer once the server holds the request. */
+async function hold(url: string, etag: string): Promise<{ answer: Promise<Response> }> {
+  const before = Number(await heldRequests(server))
+  const answer = ask(url, etag)
+  await expect.poll(() => heldRequests(server)).toBe(before + 1)
+  return { answer }
+}
 
 /** Changes made directly in the store, as by another process. */
 const renameElsewhere = (projectId: string, name: string) =>
@@ -47,21 +65,20 @@ const deleteElsewhere = async (projectId: string, kid: string) => {
 }
 
 /**
- * Resolves just after the server has looked for changes of other processes, so that those made next
- * are seen together: between a renaming and the next a plain GET by the old name is a 404.
+ * Makes changes that the server sees together: between a renaming and the next a plain GET by the old
+ * name is a 404.
  */
-async function justObserved(): Promise<void> {
-  const { first, firstKid, etag } = await twoProjects()
-  const held = hold(first.jwks, etag)
-  await delay(100)
-  await patchKeyInStore(server, first.id, firstKid, { active: false })
-  await soon(held)
+async function together(change: () => Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  mayLook = promise
+  await change()
+  resolve()
 }
 
 /** The answer, which must come within a second. */
-async function soon(held: Promise<Response>): Promise<Response> {
+async function soon(held: { answer: Promise<Response> }): Promise<Response> {
   const began = performance.now()
-  const answer = await held
+  const answer = await held.answer
   expectWithin(1_000, performance.now() - began)
   return answer
 }
@@ -69,10 +86,11 @@ async function soon(held: Promise<Response>): Promise<Response> {
 describe('a request held by a project’s name', () => {
   test('gets the key set of another project that takes the name after a renaming', async () => {
     const { first, second, secondKid, etag } = await twoProjects()
-    const held = hold(first.jwks, etag)
-    await justObserved()
-    await renameElsewhere(first.id, `${first.name}-old`)
-    await renameElsewhere(second.id, first.name)
+    const held = await hold(first.jwks, etag)
+    await together(async () => {
+      await renameElsewhere(first.id, `${first.name}-old`)
+      await renameElsewhere(second.id, first.name)
+    })
     const answer = await soon(held)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('preference-applied')).toBe('wait=60')
@@ -81,10 +99,11 @@ describe('a request held by a project’s name', () => {
 
   test('gets the key set of another project that takes the name after a deletion', async () => {
     const { first, second, firstKid, secondKid, etag } = await twoProjects()
-    const held = hold(first.jwks, etag)
-    await justObserved()
-    await deleteElsewhere(first.id, firstKid)
-    await renameElsewhere(second.id, first.name)
+    const held = await hold(first.jwks, etag)
+    await together(async () => {
+      await deleteElsewhere(first.id, firstKid)
+      await renameElsewhere(second.id, first.name)
+    })
     const answer = await soon(held)
     expect(answer.status).toBe(200)
     expect(kidsOf(await answer.text())).toEqual([secondKid])
@@ -98,8 +117,7 @@ describe('a request held by a project’s name', () => {
     ],
   ])('is 404 once %s has given its project another name', async (_, rename) => {
     const { first, etag } = await twoProjects()
-    const held = hold(first.jwks, etag)
-    await delay(300)
+    const held = await hold(first.jwks, etag)
     await rename(first.id, `${first.name}-renamed`)
     expect((await soon(held)).status).toBe(404)
   })
@@ -115,7 +133,7 @@ describe('a request held by a project’s name', () => {
       (await fetchJwks(server, {}, `/v1/projects/${first.id}/.well-known/jwks.json`)).headers.etag,
     )
     for (const tag of [etag, formerTag]) {
-      const answer = await soon(hold(first.jwks, tag))
+      const answer = await soon({ answer: ask(first.jwks, tag) })
       expect([answer.status, kidsOf(await answer.text())]).toEqual([200, [secondKid]])
     }
   })
@@ -123,10 +141,11 @@ describe('a request held by a project’s name', () => {
 
 test('a request held by a project’s id outlasts a renaming', async () => {
   const { first, etag } = await twoProjects()
-  const held = hold(`/v1/projects/${first.id}/.well-known/jwks.json`, etag)
-  await delay(300)
+  const held = await hold(`/v1/projects/${first.id}/.well-known/jwks.json`, etag)
+  const heldByName = await hold(first.jwks, etag)
   await renameElsewhere(first.id, `${first.name}-renamed`)
-  expect(await Promise.race([held, delay(800, 'held')])).toBe('held')
+  expect((await soon(heldByName)).status).toBe(404)
+  expect(await heldRequests(server)).toBe(1)
   const gone = `/v1/projects/${first.id}`
   const [{ id: kid }] = (await server.send('GET', `${gone}/jwt-keys`)).json()
   await server.send('PATCH', `${gone}/jwt-keys/${kid}`, { body: { active: false } })

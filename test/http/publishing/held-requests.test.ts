@@ -4,6 +4,7 @@ import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import {
   fetchJwks,
+  heldRequests,
   jwksUrl,
   kidsOf,
   newProject,
@@ -35,11 +36,6 @@ async function started(on = server, address = base) {
         ...(signal === undefined ? {} : { signal }),
       }),
   }
-}
-
-async function heldBy({ app }: TestApp): Promise<number | undefined> {
-  const gauge = await app.metrics?.getSingleMetric('pubring_held_requests')?.get()
-  return gauge?.values[0]?.value
 }
 
 /** Whether the request is still unanswered after these milliseconds. */
@@ -205,7 +201,7 @@ describe('the number of held requests', () => {
       const request = [`GET ${jwks} HTTP/1.1`, 'Host: x', `If-None-Match: ${etag}`]
       socket.write(requestHead(...request, 'Prefer: wait=60'))
     }
-    await expect.poll(() => heldBy(few)).toBe(connections.length)
+    await expect.poll(() => heldRequests(few)).toBe(connections.length)
     return connections
   }
 
@@ -219,7 +215,7 @@ describe('the number of held requests', () => {
     await project.change({ active: false })
     await Promise.all(connections.map(({ waitFor }) => waitFor(/HTTP\/1\.1 200 /)))
     for (const { socket } of connections) socket.destroy()
-    await expect.poll(() => heldBy(few)).toBe(0)
+    await expect.poll(() => heldRequests(few)).toBe(0)
   })
 
   test('falls when clients close or reset their connections', async () => {
@@ -233,7 +229,7 @@ describe('the number of held requests', () => {
         else socket.resetAndDestroy()
       }
       await Promise.all(connections.map(({ closed }) => closed))
-      await expect.poll(() => heldBy(few)).toBe(0)
+      await expect.poll(() => heldRequests(few)).toBe(0)
     }
     expect((await hold(tag, 'wait=1')).headers.get('preference-applied')).toBe('wait=1')
   })
@@ -249,7 +245,7 @@ test('shutdown answers all held requests and closes their connections', async ()
     const request = [`GET ${jwks} HTTP/1.1`, 'Host: x', `If-None-Match: ${tag}`]
     socket.write(requestHead(...request, 'Prefer: wait=60'))
   }
-  await expect.poll(() => heldBy(closing)).toBe(connections.length)
+  await expect.poll(() => heldRequests(closing)).toBe(connections.length)
   expect(connections.every(({ received }) => received() === '')).toBe(true)
   const began = performance.now()
   await closing.close()

@@ -5,6 +5,7 @@ import type { Store } from '../../../src/core/context.ts'
 import { createLiveServices } from '../../../src/core/publishing/live.ts'
 import { addDatabaseLog } from '../../../src/http/hooks/database-log.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
 import { keysUrl } from '../../support/app/keys.ts'
 import { waitUntil } from '../../support/waiting.ts'
 
@@ -52,14 +53,20 @@ test('a first read that takes longer, as on a busy machine, is no lost database'
   const written: string[] = []
   const app = fastify({ logger: { stream: { write: (line: string) => void written.push(line) } } })
   const { store } = server.context
-  const firstRead = delay(1_500)
+  const { promise: firstRead, resolve } = Promise.withResolvers<void>()
+  const clock = testClock()
   const followHeads: Store['followHeads'] = () => {
     const follower = store.followHeads()
     return { ...follower, read: () => firstRead.then(follower.read) }
   }
-  const live = createLiveServices({ ...server.context, store: { ...store, followHeads } })
+  const live = createLiveServices({ ...server.context, clock, store: { ...store, followHeads } })
   addDatabaseLog(app, live)
-  await delay(1_800)
+  const outcomes: string[] = []
+  live.watch.onRead(({ outcome }) => void outcomes.push(outcome))
+  clock.advance(1_500)
+  await expect.poll(() => outcomes).toContain('pending')
+  resolve()
+  await expect.poll(() => outcomes).toContain('completed')
   live.close()
   await app.close()
   expect(written).toEqual([])

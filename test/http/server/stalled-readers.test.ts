@@ -43,8 +43,8 @@ test('clients that read nothing are disconnected, but not those that await a res
     connection.socket.write(request('/openapi.json'))
     return connection
   })
-  await expect.poll(openConnections, { timeout: 60_000 }).toBe(4)
-  await expect.poll(openConnections, { timeout: 60_000 }).toBe(2)
+  await expect.poll(openConnections).toBe(4)
+  await expect.poll(openConnections).toBe(2)
   for (const { socket, closed } of stalled) {
     socket.resume()
     expect((await closed).length).toBeLessThan(size)

@@ -57,6 +57,12 @@ export async function newProject(server: TestApp, name: string): Promise<TestPro
   return { id, name, keys: `${base}/jwt-keys`, jwks, fullJwks: `${folder}/jwks-full.json` }
 }
 
+/** How many requests for key sets the server holds. It must have metrics. */
+export async function heldRequests({ app }: TestApp): Promise<number | undefined> {
+  const gauge = await app.metrics?.getSingleMetric('pubring_held_requests')?.get()
+  return gauge?.values[0]?.value
+}
+
 /** Updates the key directly in the store, as another process would, bypassing the app's caches. */
 export async function patchKeyInStore(
   server: TestApp,

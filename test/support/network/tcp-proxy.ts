@@ -18,6 +18,8 @@ export interface TcpProxy {
    * after the server has acted on it, so that its response is lost. Calls `then` at that moment.
    */
   cutAt(text: string, when: 'before' | 'after', then?: () => void): void
+  /** How many connections clients have opened so far. */
+  connections(): number
   /** Reports everything that clients send. */
   watch(watcher: (chunk: Buffer) => void): void
   close(): Promise<void>
@@ -28,6 +30,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   let state: 'open' | 'cut' | 'blocked' = 'open'
   let watcher: (chunk: Buffer) => void = () => {}
   let roundTripMs = 0
+  let connections = 0
   let trap: { text: string; when: 'before' | 'after'; then: () => void } | undefined
   /** Forwards data from the client, unless it springs the trap. */
   function forward(chunk: Buffer, near: Socket, far: Socket): void {
@@ -49,6 +52,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     setTimeout(cut, when === 'after' ? 150 : 0)
   }
   const server = createServer((near) => {
+    connections += 1
     if (state === 'cut') return near.destroy()
     sockets.add(near)
     if (state === 'blocked') return near.on('error', () => {})
@@ -96,6 +100,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     cutAt(text, when, then = () => {}) {
       trap = { text, when, then }
     },
+    connections: () => connections,
     watch(next) {
       watcher = next
     },
