@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import {
   AccessRule,
   AccessRuleCheck,
+  AccessRuleCheckRequest,
   AccessRuleCreate,
   AccessRuleUpdate,
 } from '../src/contract/access-rules/rules.ts'
@@ -36,7 +37,6 @@ import { Project } from '../src/contract/projects.ts'
 import { Discovery, Jwks } from '../src/contract/published.ts'
 import { roles } from '../src/contract/roles.ts'
 import { Rotation, RotationCreate, RotationUpdate } from '../src/contract/rotations.ts'
-import { SignInRule, SignInRuleCreate, SignInRuleUpdate } from '../src/contract/sign-in/rules.ts'
 import {
   Person,
   Self,
@@ -91,6 +91,10 @@ const contract: Record<string, object> = {
   AccessRule,
   AccessRuleCreate: { ...AccessRuleCreate, description: 'An access rule to create.' },
   AccessRuleUpdate,
+  AccessRuleCheckRequest: {
+    ...AccessRuleCheckRequest,
+    description: 'A token, or the claims of a person, for the check of an access rule.',
+  },
   AccessRuleCheck,
   TokenExchangeResponse,
   SignInOptions,
@@ -98,9 +102,6 @@ const contract: Record<string, object> = {
   Person,
   Self,
   SignedOut: { ...SignedOut, description: 'The end of a session.' },
-  SignInRule,
-  SignInRuleCreate: { ...SignInRuleCreate, description: 'A sign-in rule to create.' },
-  SignInRuleUpdate,
   Event,
   HistoryEvent,
   Search,

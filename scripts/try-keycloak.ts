@@ -194,7 +194,8 @@ async function tryAll(page: Page, url: string, apiKey: string, keycloak: Keycloa
   }
   const statusOf = async () => (await send(page, 'GET', '/v1/self')).status
   const conditions = { groups: 'platform' }
-  const rule = await asAdmin('POST', '/v1/sign-in-rules', { name: 'p', conditions, role: 'admin' })
+  const members = { for: 'people', name: 'p', conditions, role: 'admin', allProjects: true }
+  const rule = await asAdmin('POST', '/v1/access-rules', members)
 
   await signIn(page, url)
   const { body: self } = await send(page, 'GET', '/v1/self')
@@ -218,9 +219,9 @@ async function tryAll(page: Page, url: string, apiKey: string, keycloak: Keycloa
     [201, 'project.created', 'Ada Lovelace'],
   )
 
-  await asAdmin('PATCH', `/v1/sign-in-rules/${rule.id}`, { active: false })
+  await asAdmin('PATCH', `/v1/access-rules/${rule.id}`, { active: false })
   report('after the rule was deactivated', await statusOf(), 401)
-  await asAdmin('PATCH', `/v1/sign-in-rules/${rule.id}`, { active: true })
+  await asAdmin('PATCH', `/v1/access-rules/${rule.id}`, { active: true })
   report('after it was activated', await statusOf(), 200)
 
   const { body: signedOut } = await send(page, 'DELETE', '/v1/sessions/self')

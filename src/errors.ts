@@ -71,7 +71,7 @@ export const errorTable = {
     status: 401,
     title: 'The session has ended',
     advice:
-      'Sign in again. Sessions end when they are not used for a while, after some hours, when their holder or an administrator ends them, and when no sign-in rule gives the person a role any more.',
+      'Sign in again. Sessions end when they are not used for a while, after some hours, when their holder or an administrator ends them, and when no access rule gives the person a role any more.',
   },
   sign_in_failed: {
     status: 400,
@@ -149,11 +149,6 @@ export const errorTable = {
     status: 404,
     title: 'The person does not exist',
     advice: 'Check the id. The person may have been deleted, or never signed in.',
-  },
-  sign_in_rule_not_found: {
-    status: 404,
-    title: 'The sign-in rule does not exist',
-    advice: 'Check the id. The sign-in rule may have been deleted.',
   },
   access_rule_not_found: {
     status: 404,

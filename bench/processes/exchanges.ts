@@ -94,6 +94,7 @@ async function createRules(
   const rules: string[] = []
   for (let index = 0; index < spread; index += 1) {
     const { status, body } = await replica.call('POST', '/v1/access-rules', {
+      for: 'workloads',
       name: `bench ${index}`,
       issuer,
       jwks: { keys: [jwk] },

@@ -1,10 +1,11 @@
 import type { CallOptions, Precondition } from './call-options.ts'
 import type { EventOperations } from './event-api.ts'
 import type { KeyOperations, RotationOperations } from './key-api.ts'
-import type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
+import type { PersonOperations, SessionOperations } from './sign-in-api.ts'
 import type {
   AccessRule,
   AccessRuleCheck,
+  AccessRuleCheckRequest,
   AccessRuleCreate,
   AccessRuleUpdate,
   ApiKey,
@@ -85,7 +86,6 @@ export type Client = {
   apiKeys: ApiKeyOperations
   accessRules: AccessRuleOperations
   sessions: SessionOperations
-  signInRules: SignInRuleOperations
   people: PersonOperations
   jwks: JwksOperations
 }
@@ -180,10 +180,12 @@ export type ApiKeyOperations = {
 }
 
 /**
- * Access rules: which tokens of which issuer are exchanged for API keys. For admins of all projects.
+ * Access rules: which claims give which role to people who sign in, and to workloads, whose tokens are
+ * exchanged for API keys. For admins of all projects.
  *
  * @example
- * const { accepted, steps } = await client.accessRules.check(id, token)
+ * const rule = { for: 'people', name: 'platform', conditions: { groups: 'platform' } } as const
+ * await client.accessRules.create({ ...rule, role: 'admin', allProjects: true })
  */
 export type AccessRuleOperations = {
   /** All of them, oldest first. */
@@ -191,7 +193,10 @@ export type AccessRuleOperations = {
   get(id: string, options?: CallOptions): Promise<AccessRule>
   /** Not retried if it may have succeeded. */
   create(body: AccessRuleCreate, options?: CallOptions): Promise<AccessRule>
-  /** Every change but that of the name ends the API keys that were exchanged under the rule. */
+  /**
+   * Takes effect with the next request of each session. Every change but that of the name ends the API
+   * keys that were exchanged under the rule.
+   */
   update(
     id: string,
     patch: AccessRuleUpdate,
@@ -199,8 +204,11 @@ export type AccessRuleOperations = {
   ): Promise<AccessRule>
   /** Ends the API keys that were exchanged under the rule. */
   delete(id: string, options?: CallOptions & Precondition): Promise<void>
-  /** Explains why the rule accepts a token or not. Nothing is issued or stored. */
-  check(id: string, token: string, options?: CallOptions): Promise<AccessRuleCheck>
+  /**
+   * Explains why the rule gives its role or not, by a token or, for people, their claims. Nothing is
+   * issued or stored.
+   */
+  check(id: string, body: AccessRuleCheckRequest, options?: CallOptions): Promise<AccessRuleCheck>
 }
 
 /**

@@ -24,7 +24,7 @@ import {
   repeatable,
   type Send,
 } from './operations.ts'
-import { peopleOperations, sessionOperations, signInRuleOperations } from './sign-in.ts'
+import { peopleOperations, sessionOperations } from './sign-in.ts'
 import { createTransport, type Operation, type Transport, tokenExchange } from './transport.ts'
 import type { Project, ProjectHealth } from './types.ts'
 import { pathSegment } from './validation.ts'
@@ -54,7 +54,6 @@ export function createClient(options: ClientOptions): Client {
     apiKeys: apiKeyOperations(send),
     accessRules: accessRuleOperations(send),
     sessions: sessionOperations(send),
-    signInRules: signInRuleOperations(send),
     people: peopleOperations(send),
     jwks: jwksOperations(send),
   }
@@ -173,8 +172,7 @@ function accessRuleOperations(send: Send): AccessRuleOperations {
     update: async (id, changes, options = {}) =>
       send(conditional(patch(path(id), changes), options), options),
     delete: async (id, options = {}) => send(conditional(remove(path(id)), options), options),
-    check: async (id, token, options = {}) =>
-      send(repeatable(`${path(id)}/checks`, { token }), options),
+    check: async (id, body, options = {}) => send(repeatable(`${path(id)}/checks`, body), options),
   }
 }
 

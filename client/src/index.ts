@@ -14,6 +14,6 @@ export { type ClientErrorCode, PubringError, type PubringErrorCode } from './err
 export type { EventOperations, EventPosition, EventQuery, HistoryQuery } from './event-api.ts'
 export { type Expiry, expiriesOf } from './expiries.ts'
 export type { KeyOperations, RotationOperations } from './key-api.ts'
-export type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
+export type { PersonOperations, SessionOperations } from './sign-in-api.ts'
 export type * from './types.ts'
 export { algorithms } from './types.ts'

@@ -1,14 +1,5 @@
-import type { CallOptions, Precondition } from './call-options.ts'
-import type {
-  Person,
-  Self,
-  Session,
-  SignedOut,
-  SignInOptions,
-  SignInRule,
-  SignInRuleCreate,
-  SignInRuleUpdate,
-} from './types.ts'
+import type { CallOptions } from './call-options.ts'
+import type { Person, Self, Session, SignedOut, SignInOptions } from './types.ts'
 
 /**
  * Sessions: what people have in a browser instead of an API key. A client in a page of the service
@@ -32,27 +23,6 @@ export type SessionOperations = {
   endAll(person: string, options?: CallOptions): Promise<void>
   /** Ends the session of this client. */
   signOut(options?: CallOptions): Promise<SignedOut>
-}
-
-/**
- * Sign-in rules: which claims of the OpenID provider give which role.
- *
- * @example
- * await client.signInRules.create({ name: 'platform', conditions: { groups: 'platform' }, role: 'admin' })
- */
-export type SignInRuleOperations = {
-  /** All of them, oldest first. */
-  list(options?: CallOptions): Promise<SignInRule[]>
-  get(id: string, options?: CallOptions): Promise<SignInRule>
-  /** Not retried if it may have succeeded. */
-  create(body: SignInRuleCreate, options?: CallOptions): Promise<SignInRule>
-  /** Takes effect with the next request of each session. */
-  update(
-    id: string,
-    patch: SignInRuleUpdate,
-    options?: CallOptions & Precondition,
-  ): Promise<SignInRule>
-  delete(id: string, options?: CallOptions & Precondition): Promise<void>
 }
 
 /**

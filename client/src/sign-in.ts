@@ -1,5 +1,5 @@
-import { conditional, create, patch, read, readList, remove, type Send } from './operations.ts'
-import type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
+import { read, readList, remove, type Send } from './operations.ts'
+import type { PersonOperations, SessionOperations } from './sign-in-api.ts'
 import { pathSegment } from './validation.ts'
 
 export function sessionOperations(send: Send): SessionOperations {
@@ -15,19 +15,6 @@ export function sessionOperations(send: Send): SessionOperations {
       send(remove(`${path}/${pathSegment(id, 'session id')}`), options),
     endAll: async (person, options = {}) => send({ ...remove(path), query: { person } }, options),
     signOut: async (options = {}) => send(remove(`${path}/self`), options),
-  }
-}
-
-export function signInRuleOperations(send: Send): SignInRuleOperations {
-  const collection = '/sign-in-rules'
-  const path = (id: string) => `${collection}/${pathSegment(id, 'sign-in rule id')}`
-  return {
-    list: async (options = {}) => send(readList(collection), options),
-    get: async (id, options = {}) => send(read(path(id)), options),
-    create: async (body, options = {}) => send(create(collection, body), options),
-    update: async (id, changes, options = {}) =>
-      send(conditional(patch(path(id), changes), options), options),
-    delete: async (id, options = {}) => send(conditional(remove(path(id)), options), options),
   }
 }
 

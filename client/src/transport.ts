@@ -194,7 +194,7 @@ const noContent: ApiResponse = { status: 204, headers: new Headers(), body: unde
 function isDeleted({ method, path }: Operation, { code }: PubringError): boolean {
   if (method !== 'DELETE') return false
   if (path.includes('/jwt-keys/')) return code === 'key_not_found'
-  return /^(project|api_key|access_rule|sign_in_rule|session|person)_not_found$/.test(code)
+  return /^(project|api_key|access_rule|session|person)_not_found$/.test(code)
 }
 
 function transportError(

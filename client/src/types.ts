@@ -324,35 +324,37 @@ export type ApiKeyUpdate = {
   expireTime?: string | null
 }
 
-/** A rule by which tokens of an issuer are exchanged for API keys of minutes. */
+/** A rule that gives a role to people whose claims, or to workloads whose tokens, meet all conditions. A person has the roles of all rules that they meet. */
 export type AccessRule = {
   id: string
+  /** `people` sign in through the OpenID provider; `workloads` exchange tokens of their platform for API keys of minutes. It never changes. */
+  for: 'people' | 'workloads'
+  /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. For people it is `PUBRING_OIDC_ISSUER`. */
+  issuer: string
   /** 1 to 255 code points. */
   name: string
-  /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. */
-  issuer: string
-  /** `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors. */
-  keySource: 'discovery' | 'jwksUri' | 'jwks' | 'project'
-  /** Address of the JWKS. */
+  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
+  conditions: Record<string, string | number | boolean>
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`. */
+  role: Role
+  /** The project that the role is for. */
+  projectId?: string
+  /** Whether the role is for all projects. */
+  allProjects: boolean
+  /** For workloads. `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors. */
+  keySource?: 'discovery' | 'jwksUri' | 'jwks' | 'project'
+  /** For workloads. Address of the JWKS. */
   jwksUri?: string
-  /** A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  /** For workloads. A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
   jwks?: {
     keys: Record<string, unknown>[]
   }
-  /** An `aud` that the tokens must have. Default: the public URL of this service. */
-  audience: string
-  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
-  conditions: Record<string, string | number | boolean>
-  /** The role of the exchanged API keys. */
-  role: 'reader' | 'registrar' | 'writer'
-  /** The project that exchanged API keys are for. */
-  projectId?: string
-  /** Whether exchanged API keys are valid for all projects. */
-  allProjects: boolean
-  /** Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
-  singleUse: boolean
-  /** Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
-  maxLifetime: number
+  /** For workloads. An `aud` that the tokens must have. Default: the public URL of this service. */
+  audience?: string
+  /** For workloads. Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  singleUse?: boolean
+  /** For workloads. Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  maxLifetime?: number
   active: boolean
   createTime: string
   updateTime: string
@@ -361,31 +363,33 @@ export type AccessRule = {
 
 /** An access rule to create. */
 export type AccessRuleCreate = {
+  /** `people` sign in through the OpenID provider; `workloads` exchange tokens of their platform for API keys of minutes. It never changes. */
+  for: 'people' | 'workloads'
+  /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. For people it is `PUBRING_OIDC_ISSUER`. */
+  issuer?: string
   /** 1 to 255 code points. */
   name: string
-  /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. */
-  issuer: string
-  /** `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors. */
+  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
+  conditions: Record<string, string | number | boolean>
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`. */
+  role: Role
+  /** Id or name of the project that the role is for. Either this or `allProjects` is required. */
+  project?: string
+  /** `true`: the role is for all projects. Excludes a project. */
+  allProjects?: boolean
+  /** For workloads. `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors. */
   keySource?: 'discovery' | 'jwksUri' | 'jwks' | 'project'
-  /** Address of the JWKS. */
+  /** For workloads. Address of the JWKS. */
   jwksUri?: string
-  /** A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  /** For workloads. A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
   jwks?: {
     keys: Record<string, unknown>[]
   }
-  /** An `aud` that the tokens must have. Default: the public URL of this service. */
+  /** For workloads. An `aud` that the tokens must have. Default: the public URL of this service. */
   audience?: string
-  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
-  conditions: Record<string, string | number | boolean>
-  /** The role of the exchanged API keys. */
-  role: 'reader' | 'registrar' | 'writer'
-  /** Id or name of the project that exchanged API keys are for. Either this or `allProjects` is required. */
-  project?: string
-  /** `true`: exchanged API keys are valid for all projects. Excludes a project. */
-  allProjects?: boolean
-  /** Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  /** For workloads. Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
   singleUse?: boolean
-  /** Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  /** For workloads. Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
   maxLifetime?: number
   active?: boolean
 }
@@ -394,28 +398,36 @@ export type AccessRuleCreate = {
 export type AccessRuleUpdate = {
   /** 1 to 255 code points. */
   name?: string
-  /** Address of the JWKS. */
+  /** Merged with the present ones; `null` removes a condition. */
+  conditions?: Record<string, string | number | boolean | null>
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`. */
+  role?: Role
+  /** For workloads. Address of the JWKS. */
   jwksUri?: string
-  /** A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  /** For workloads. A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
   jwks?: {
     keys: Record<string, unknown>[]
   }
-  /** An `aud` that the tokens must have. Default: the public URL of this service. */
+  /** For workloads. An `aud` that the tokens must have. Default: the public URL of this service. */
   audience?: string
-  /** Merged with the present ones; `null` removes a condition. */
-  conditions?: Record<string, string | number | boolean | null>
-  /** The role of the exchanged API keys. */
-  role?: 'reader' | 'registrar' | 'writer'
-  /** Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  /** For workloads. Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
   singleUse?: boolean
-  /** Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  /** For workloads. Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
   maxLifetime?: number
   active?: boolean
 }
 
-/** Why an access rule would or would not exchange a token. */
+/** A token, or the claims of a person, for the check of an access rule. */
+export type AccessRuleCheckRequest = {
+  /** The token that a workload would send, or an ID token of a person. It is neither stored nor logged. */
+  token?: string
+  /** In place of a token, for people: their claims, as a sign-in without a role shows them. */
+  claims?: Record<string, unknown>
+}
+
+/** Why an access rule does or does not give its role. */
 export type AccessRuleCheck = {
-  /** Whether the rule would exchange the token now, if it was not used before. */
+  /** Whether the rule would exchange the token now, if it was not used before, or gives its role to a person with these claims. */
   accepted: boolean
   /** The steps in order, up to the first that failed. */
   steps: {
@@ -439,7 +451,7 @@ export type AccessRuleCheck = {
   header?: Record<string, unknown>
   /** The claims, if they could be decoded. They are verified only if `signature` passed. */
   claims?: Record<string, unknown>
-  /** The end of the API key, if accepted. */
+  /** The end of the API key, if a token of a workload is accepted. */
   expireTime?: string
 }
 
@@ -515,49 +527,6 @@ export type SignedOut = {
   signOutUrl?: string
 }
 
-/** Gives a role to people whose claims meet all conditions. A person has the roles of all rules that they meet. */
-export type SignInRule = {
-  id: string
-  name: string
-  /** The OpenID provider whose claims are compared. */
-  issuer: string
-  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
-  conditions: Record<string, string | number | boolean>
-  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
-  role: Role
-  /** The project that the role is for; if absent, it is for all projects. */
-  projectId?: string
-  active: boolean
-  createTime: string
-  updateTime: string
-}
-
-/** A sign-in rule to create. */
-export type SignInRuleCreate = {
-  /** 1 to 255 code points. */
-  name: string
-  /** By default the provider that is configured. */
-  issuer?: string
-  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
-  conditions: Record<string, string | number | boolean>
-  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
-  role: Role
-  /** Id or name of the project that the role is for; if absent, it is for all projects. */
-  project?: string
-  /** Default: `true`. */
-  active?: boolean
-}
-
-/** A merge patch (RFC 7396). */
-export type SignInRuleUpdate = {
-  name?: string
-  /** `null` removes a condition. */
-  conditions?: Record<string, string | number | boolean | null>
-  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
-  role?: Role
-  active?: boolean
-}
-
 /** A ledger event: a change, who made it and when. */
 export type Event = {
   /** Number of the event in its ledger. */
@@ -589,13 +558,12 @@ export type Event = {
       | 'api_key'
       | 'access_rule'
       | 'session'
-      | 'sign_in_rule'
       | 'person'
       | 'registry'
       | 'ledger'
     id: string
   }
-  /** Label or name that the subject had then, of keys, projects, API keys, access rules and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
+  /** Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
   label?: string
   /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
   changes?: Record<
@@ -641,13 +609,12 @@ export type HistoryEvent = {
       | 'api_key'
       | 'access_rule'
       | 'session'
-      | 'sign_in_rule'
       | 'person'
       | 'registry'
       | 'ledger'
     id: string
   }
-  /** Label or name that the subject had then, of keys, projects, API keys, access rules and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
+  /** Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
   label?: string
   /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
   changes?: Record<
@@ -949,7 +916,6 @@ export type ServiceErrorCode =
   | 'not_logged'
   | 'session_not_found'
   | 'person_not_found'
-  | 'sign_in_rule_not_found'
   | 'access_rule_not_found'
   | 'route_not_found'
   | 'method_not_allowed'

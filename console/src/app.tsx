@@ -18,9 +18,6 @@ const LedgerPage = lazy(() => componentOf(import('./pages/ledger.tsx'), 'LedgerP
 const AccessRulesPage = lazy(() =>
   componentOf(import('./pages/access-rules/page.tsx'), 'AccessRulesPage'),
 )
-const SignInRulesPage = lazy(() =>
-  componentOf(import('./pages/access/rules.tsx'), 'SignInRulesPage'),
-)
 const PeoplePage = lazy(() => componentOf(import('./pages/access/people.tsx'), 'PeoplePage'))
 const SessionsPage = lazy(() => componentOf(import('./pages/access/sessions.tsx'), 'SessionsPage'))
 
@@ -62,9 +59,6 @@ function Pages() {
       </Route>
       <Route path="/access-rules">
         <AccessRulesPage />
-      </Route>
-      <Route path="/sign-in-rules">
-        <SignInRulesPage />
       </Route>
       <Route path="/people">
         <PeoplePage />

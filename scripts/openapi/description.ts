@@ -14,7 +14,6 @@ import * as problem from '../../src/contract/problem.ts'
 import * as projects from '../../src/contract/projects.ts'
 import * as published from '../../src/contract/published.ts'
 import * as rotations from '../../src/contract/rotations.ts'
-import * as signInRules from '../../src/contract/sign-in/rules.ts'
 import * as sessions from '../../src/contract/sign-in/sessions.ts'
 import * as tokenExchange from '../../src/contract/token-exchange.ts'
 import { bodyTypes } from '../../src/http/body/media-type.ts'
@@ -24,7 +23,7 @@ import { reference, responsesOf } from './operations.ts'
 
 const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
 const finding = [rotations, search, warnings]
-const access = [sessions, signInRules, tokenChecks, tokenExchange, accessRules]
+const access = [sessions, tokenChecks, tokenExchange, accessRules]
 const components = [...modules, ...finding, ...access]
   .flatMap((module) => Object.values<unknown>(module))
   .filter(isComponent)
@@ -50,7 +49,7 @@ const groups: Readonly<Record<string, RegExp>> = {
   Events: /^(events|history)\b/,
   Log: /^(log|ledger-proof|\.well-known\/ledger-proof)\b/,
   'API keys': /^api-keys\b/,
-  'Sign-in': /^(sign-in-options|sign-in-rules|self|sessions|people)\b/,
+  'Sign-in': /^(sign-in-options|self|sessions|people)\b/,
   'Access rules': /^(access-rules|token$)/,
   Health: /^health\b/,
 }

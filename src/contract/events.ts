@@ -41,7 +41,6 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
       'api_key',
       'access_rule',
       'session',
-      'sign_in_rule',
       'person',
       'registry',
       'ledger',
@@ -49,7 +48,7 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
     id: Type.String(),
   }),
   label: optionalText(
-    'Label or name that the subject had then, of keys, projects, API keys, access rules and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject.',
+    'Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject.',
   ),
   changes: Type.Optional(
     Type.Record(

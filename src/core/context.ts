@@ -19,13 +19,14 @@ import type {
   LedgerHead,
   ObservedHead,
   OpenRotation,
+  PeopleRule,
   PersonRecord,
   ProjectIdentity,
   ProjectRecord,
   RotationWithActor,
   RsaKey,
   SessionRecord,
-  SignInRuleRecord,
+  WorkloadRule,
 } from './records.ts'
 
 /** Whose sessions. */
@@ -56,8 +57,6 @@ export interface StoreReads {
   findSession(id: string): Promise<SessionRecord | undefined>
   /** Sessions by creation, ended ones included: all, or those of a person or an API key. */
   listSessions(owner: SessionOwner | 'all'): Promise<SessionRecord[]>
-  /** All sign-in rules by creation. */
-  signInRules(): Promise<SignInRuleRecord[]>
   /** People by their first sign-in: those with these ids, or all. */
   listPeople(ids?: readonly string[]): Promise<PersonRecord[]>
   findApiKeyByDigest(digest: string): Promise<ApiKeyRecord | undefined>
@@ -72,8 +71,10 @@ export interface StoreReads {
   ): Promise<ApiKeyRecord[]>
   /** Without those that tokens were exchanged for. */
   countApiKeys(): Promise<number>
-  /** All access rules by creation. */
+  /** Access rules by creation: all, those for people, or those for workloads. */
   accessRules(): Promise<AccessRuleRecord[]>
+  peopleRules(): Promise<PeopleRule[]>
+  workloadRules(): Promise<WorkloadRule[]>
   /** Whether the private half was ever submitted; such keys can no longer be registered. */
   isBlocked(key: ExposedKey): Promise<boolean>
   rsaKeys(projectId: string): Promise<RsaKey[]>

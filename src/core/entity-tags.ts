@@ -39,9 +39,9 @@ export function projectEntityTag({ id, revision, name, updateTime }: ProjectReco
 }
 
 /**
- * The tag of an API key, access rule or sign-in rule: of all that responses show, but for the secret of
- * a new API key, and the last use, so that a use does not fail an `If-Match`. Responses with equal tags
- * can therefore differ: never send 304 for them.
+ * The tag of an API key or access rule: of all that responses show, but for the secret of a new API
+ * key, and the last use, so that a use does not fail an `If-Match`. Responses with equal tags can
+ * therefore differ: never send 304 for them.
  */
 export function recordEntityTag(shown: object): string {
   const unstable = { apiKey: undefined, lastUseTime: undefined, lastExchangeTime: undefined }

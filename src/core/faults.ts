@@ -14,8 +14,6 @@ const notFoundDetails = {
     'There is no person with this id. GET /v1/people lists those who have signed in.',
   session_not_found:
     'You can see no session with this id. GET /v1/sessions lists those you can see.',
-  sign_in_rule_not_found:
-    'There is no sign-in rule with this id. GET /v1/sign-in-rules lists them.',
   api_key_not_found:
     'Your API key can see no API key with this id. GET /v1/api-keys lists those it can see.',
   rotation_not_found:

@@ -13,7 +13,7 @@ export function changeOf(
   return { origin, id: requireId(id, code), ...present({ ifMatch }) }
 }
 
-type RecordDeletion = `${'api_key' | 'sign_in_rule' | 'access_rule'}.delete`
+type RecordDeletion = `${'api_key' | 'access_rule'}.delete`
 
 /** The operation that deletes a record of one kind. */
 export function deletionOf(type: RecordDeletion, code: NotFoundCode) {

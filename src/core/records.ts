@@ -4,7 +4,6 @@ import type { ApiKey } from '../contract/api-keys.ts'
 import type { Warning } from '../contract/finding/warnings.ts'
 import type { JwtKey } from '../contract/keys.ts'
 import type { Project } from '../contract/projects.ts'
-import type { SignInRule } from '../contract/sign-in/rules.ts'
 import type { Person } from '../contract/sign-in/sessions.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
 import type { Actor } from './ledger/chain.ts'
@@ -104,9 +103,6 @@ export interface Exchange {
 /** A person who has signed in, identified by issuer and subject. */
 export type PersonRecord = Person
 
-/** A rule that gives a role to people who signed in with these claims. */
-export type SignInRuleRecord = Stored<SignInRule>
-
 /** The identity of a person, as the provider asserted it when they signed in. */
 export interface SessionPerson {
   id: string
@@ -131,14 +127,41 @@ export interface SessionRecord extends Contradictable {
   lastUseTime: string
 }
 
-/** Where the keys of an issuer come from. */
-export type IssuerKeySource = Pick<
-  AccessRule,
-  'issuer' | 'keySource' | 'jwksUri' | 'jwks' | 'projectId'
->
+/** A stored rule that gives a role to people who signed in with these claims. */
+export interface PeopleRule
+  extends Stored<
+    Pick<
+      AccessRule,
+      | 'id'
+      | 'name'
+      | 'issuer'
+      | 'conditions'
+      | 'role'
+      | 'projectId'
+      | 'active'
+      | 'createTime'
+      | 'updateTime'
+    >
+  > {
+  for: 'people'
+}
+
+/** A stored rule by which the tokens of an issuer are exchanged for API keys. */
+export interface WorkloadRule
+  extends Omit<PeopleRule, 'for'>,
+    Required<Pick<AccessRule, 'keySource' | 'audience' | 'singleUse' | 'maxLifetime'>>,
+    Pick<AccessRule, 'jwksUri' | 'jwks' | 'lastExchangeTime'> {
+  for: 'workloads'
+}
 
 /** A stored access rule. */
-export type AccessRuleRecord = Stored<Omit<AccessRule, 'allProjects'>>
+export type AccessRuleRecord = PeopleRule | WorkloadRule
+
+/** Where the keys of an issuer come from. */
+export type IssuerKeySource = Pick<
+  WorkloadRule,
+  'issuer' | 'keySource' | 'jwksUri' | 'jwks' | 'projectId'
+>
 
 /** All keys of a project, its name and its revision, from one snapshot. */
 export interface KeySet {

@@ -45,7 +45,6 @@ import { signInRoutes } from './routes/sign-in/browser.ts'
 import { commandLineRoutes } from './routes/sign-in/command-line.ts'
 import { logoutRoute } from './routes/sign-in/logout.ts'
 import { personRoutes } from './routes/sign-in/people.ts'
-import { signInRuleRoutes } from './routes/sign-in/rules.ts'
 import { sessionRoutes } from './routes/sign-in/sessions.ts'
 import { tokenCheckRoutes } from './routes/token-checks.ts'
 import { tokenExchangeRoute } from './routes/token-exchange.ts'
@@ -119,7 +118,6 @@ export async function buildApp(
   commandLineRoutes(routes, context, failures)
   logoutRoute(routes)
   personRoutes(routes, context)
-  signInRuleRoutes(routes, context)
   keyCheckRoutes(routes, context)
   tokenCheckRoutes(routes, context)
   const issuerKeys = createIssuerKeys(context)

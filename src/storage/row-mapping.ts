@@ -5,12 +5,13 @@ import type {
   AccessRuleRecord,
   ApiKeyRecord,
   KeyRecord,
+  PeopleRule,
   PersonRecord,
   ProjectRecord,
   RotationRecord,
   SessionPerson,
   SessionRecord,
-  SignInRuleRecord,
+  WorkloadRule,
 } from '../core/records.ts'
 import { present } from '../runtime/present.ts'
 import { type ColumnKind, type Plain, plainKind } from './columns.ts'
@@ -141,15 +142,17 @@ export function apiKeyToRow({ exchanged, ...apiKey }: ApiKeyRecord): Insertable<
   return apiKeys.toRow({ ...apiKey, ...exchanged })
 }
 
-export const { fromRow: accessRuleFromRow, toRow: accessRuleToRow } = rowMapping<
+const accessRules = rowMapping<
   'access_rule',
-  AccessRuleRecord
+  Omit<PeopleRule, 'for'> & Partial<Omit<WorkloadRule, keyof PeopleRule>> & { for: string }
 >('access_rule', { jwks: { keys: [] }, conditions: {} })
 
-export const { fromRow: signInRuleFromRow, toRow: signInRuleToRow } = rowMapping<
-  'sign_in_rule',
-  SignInRuleRecord
->('sign_in_rule', { conditions: {} })
+/** A row with the columns of the other kind contradicts the ledger. */
+export function accessRuleFromRow(row: Selectable<Tables['access_rule']>): AccessRuleRecord {
+  return accessRules.fromRow(row) as AccessRuleRecord
+}
+
+export const { toRow: accessRuleToRow } = accessRules
 
 export const { fromRow: personFromRow, toRow: personToRow } = rowMapping<'person', PersonRecord>(
   'person',

@@ -78,14 +78,16 @@ describe('pubring access-rule', () => {
 
   test('update merges conditions, and deactivates and activates', async () => {
     await own('--condition', 'sub=a', 'env=prod')
-    const change = ['--condition', 'ref=main', '--remove-condition', 'env', '--deactivate']
+    const change = ['--condition', 'ref=main', '--remove-condition', 'env', '--active', 'false']
     const changed = await rule('update', 'orders', ...change, '--json')
     expect(documentOf(changed)).toMatchObject({
       conditions: { sub: 'a', ref: 'main' },
       active: false,
     })
-    expect((await rule('list')).stdout).toMatch(/\torders\thttps:.*\tregistrar\t.*\tinactive\t\n/)
-    const active = await rule('update', 'orders', '--activate', '--no-single-use', '--json')
+    expect((await rule('list')).stdout).toMatch(
+      /\torders\tworkloads\thttps:.*\tregistrar\t.*\tinactive\t\n/,
+    )
+    const active = await rule('update', 'orders', '--active', 'true', '--no-single-use', '--json')
     expect(documentOf(active)).toMatchObject({ active: true, singleUse: false })
     expect((await rule('show', 'orders')).stdout).toMatch(
       /^conditions\t\{"sub":"a","ref":"main"\}$/m,
@@ -117,7 +119,19 @@ describe('pubring access-rule', () => {
       /CLAIM:=VALUE/,
     ],
     ['a preset without ids', ['create', '--buildkite', 'a/b'], 64, /--condition pipeline_id=/],
-    ['an admin', ['create', '--github', 'acme/orders', '--role', 'admin'], 64, /registrar/],
+    ['an admin', ['create', '--github', 'acme/orders', '--role', 'admin'], 3, /registrar/],
+    [
+      'people without a role',
+      ['create', '--for', 'people', '-n', 'a', '-c', 'sub=a'],
+      64,
+      /--role/,
+    ],
+    [
+      'a preset for people',
+      ['create', '--for', 'people', '--github', 'acme/orders', '-r', 'reader'],
+      3,
+      /sign in/,
+    ],
     [
       'names only',
       ['create', '--issuer', 'https://gitlab.com', '-n', 'a', '-c', 'ref=a'],

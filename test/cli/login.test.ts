@@ -35,8 +35,9 @@ beforeAll(async () => {
     clock: { now: () => Date.now() + offset, monotonic: () => performance.now() },
     config: { oidc: { issuer, clientId, clientSecret, scopes } },
   })
-  const body = { name: 'n', conditions: { sub: 'ada' }, role: 'admin' }
-  await shell.test.send('POST', '/v1/sign-in-rules', { body })
+  const rule = { for: 'people', name: 'n', conditions: { sub: 'ada' }, role: 'admin' }
+  const body = { ...rule, allProjects: true }
+  await shell.test.send('POST', '/v1/access-rules', { body })
 })
 afterAll(async () => {
   await shell.close()

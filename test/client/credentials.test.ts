@@ -179,6 +179,7 @@ test('an unreachable service is an error like any other', async () => {
 test('access rules are created, listed, read, changed, checked and deleted', async () => {
   const { accessRules } = admin
   const made = await accessRules.create({
+    for: 'workloads',
     name: 'orders',
     issuer: server.issuer.url,
     conditions: { env: 'prod' },
@@ -190,7 +191,7 @@ test('access rules are created, listed, read, changed, checked and deleted', asy
   const changed = await accessRules.update(made.id, { conditions: { env: null, ref: 'main' } })
   expect(changed.conditions).toEqual({ ref: 'main' })
   const token = server.issuer.token({ ref: 'main' })
-  expect(await accessRules.check(made.id, token)).toMatchObject({ accepted: true })
+  expect(await accessRules.check(made.id, { token })).toMatchObject({ accepted: true })
   const exchanged = await admin.tokens.exchange({ token, rule: made.id })
   expect(exchanged).toMatchObject({ token_type: 'N_A', expires_in: expect.any(Number) })
   expect(await accessRules.delete(made.id)).toBeUndefined()

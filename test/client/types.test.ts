@@ -17,7 +17,6 @@ import type { Problem } from '../../src/contract/problem.ts'
 import type { Project } from '../../src/contract/projects.ts'
 import type { Discovery, Jwks } from '../../src/contract/published.ts'
 import type { Role } from '../../src/contract/roles.ts'
-import type * as rules from '../../src/contract/sign-in/rules.ts'
 import type * as sessions from '../../src/contract/sign-in/sessions.ts'
 import type { TokenExchangeResponse } from '../../src/contract/token-exchange.ts'
 
@@ -37,7 +36,6 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.Self>().toEqualTypeOf<sessions.Self>()
   expectTypeOf<client.Person>().toEqualTypeOf<sessions.Person>()
   expectTypeOf<client.SignedOut>().toEqualTypeOf<sessions.SignedOut>()
-  expectTypeOf<client.SignInRule>().toEqualTypeOf<rules.SignInRule>()
   expectTypeOf<client.Event>().toEqualTypeOf<Event>()
   expectTypeOf<client.Search>().toEqualTypeOf<Search>()
   expectTypeOf<client.KeyCheck>().toEqualTypeOf<KeyCheck>()
@@ -66,6 +64,4 @@ test('the types of requests equal the contract', () => {
   expectTypeOf<client.ApiKeyUpdate>().toEqualTypeOf<apiKeys.ApiKeyUpdate>()
   expectTypeOf<client.AccessRuleCreate>().toEqualTypeOf<trust.AccessRuleCreate>()
   expectTypeOf<client.AccessRuleUpdate>().toEqualTypeOf<trust.AccessRuleUpdate>()
-  expectTypeOf<client.SignInRuleCreate>().toEqualTypeOf<rules.SignInRuleCreate>()
-  expectTypeOf<client.SignInRuleUpdate>().toEqualTypeOf<rules.SignInRuleUpdate>()
 })

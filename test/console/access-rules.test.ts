@@ -57,6 +57,7 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
   const { client } = console_
   const jwk = createPublicKey(signer.publicKeyPem).export({ format: 'jwk' })
   const { id } = await client.accessRules.create({
+    for: 'workloads',
     name: 'deploy',
     issuer,
     keySource: 'jwks',
@@ -66,11 +67,12 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
     project: 'default',
   })
   const page = await console_.open('/access-rules')
-  await page.getByRole('button', { name: 'Check a token deploy' }).click()
+  await page.getByRole('button', { name: 'Actions for deploy' }).click()
+  await page.getByRole('menuitem', { name: 'Check' }).click()
   const dialog = page.getByRole('dialog')
   const check = async (token: string) => {
     await dialog.getByLabel('Token', { exact: true }).fill(token)
-    await dialog.getByRole('button', { name: 'Check token' }).click()
+    await dialog.getByRole('button', { name: 'Check' }).click()
   }
   await check(tokenWith({ environment: 'staging' }))
   await dialog.getByText('The rule refuses this token').waitFor()

@@ -17,7 +17,10 @@ let kid: string
 let emptyId: string
 
 beforeAll(async () => {
-  console_ = await openConsole()
+  console_ = await openConsole({
+    PUBRING_OIDC_ISSUER: 'https://id.example.com',
+    PUBRING_OIDC_CLIENT_ID: 'pubring',
+  })
   const { client } = console_
   projectId = (await client.projects.get('default')).id
   const kids: string[] = []
@@ -35,15 +38,16 @@ beforeAll(async () => {
   rememberSecret('an API key', apiKey)
   await createClient({ url: client.url, apiKey }).sessions.create()
   await client.accessRules.create({
+    for: 'workloads',
     name: 'orders, deploy',
     issuer: 'https://token.actions.githubusercontent.com',
     conditions: { repository_id: '74', ref: 'refs/heads/main' },
     role: 'registrar',
     project: projectId,
   })
-  await client.signInRules.create({
+  await client.accessRules.create({
+    for: 'people',
     name: 'platform',
-    issuer: 'https://id.example.com',
     conditions: { groups: 'platform' },
     role: 'writer',
     project: projectId,
@@ -65,7 +69,6 @@ const pages = (): Record<string, string> => ({
   [`/projects/${projectId}/rotate/${kid}`]: 'Rotate “orders, autumn” · default',
   '/api-keys': 'API keys',
   '/access-rules': 'Access rules',
-  '/sign-in-rules': 'Sign-in rules',
   '/people': 'People',
   '/sessions': 'Sessions',
   '/ledger': 'Ledger',
@@ -82,6 +85,7 @@ const menuItem = (name: string) => (page: Page) => page.getByRole('menuitem', { 
 const press = (name: string) => (page: Page) => page.getByRole('button', { name }).click()
 const inMenu = (menu: string, item: string) => [press(menu), menuItem(item)]
 type Step = (page: Page) => Promise<unknown>
+const forPeople: Step = (page) => page.getByText('People', { exact: true }).last().click()
 
 /** Every menu, dialog and form with an error: its page and what opens it. */
 const open = (): [name: string, route: string, ...steps: Step[]][] => {
@@ -116,14 +120,11 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
     ['a new API key', '/api-keys', press('New API key')],
     ['a new access rule', '/access-rules', press('New rule')],
     ['the menu of an access rule', '/access-rules', press('Actions for orders, deploy')],
-    ['a check of a token', '/access-rules', press('Check a token orders, deploy')],
+    ['a rule for people', '/access-rules', press('New rule'), forPeople],
+    ['editing an access rule', '/access-rules', press('Edit platform')],
+    ['a check of a token', '/access-rules', ...inMenu('Actions for orders, deploy', 'Check')],
     ['deactivating a rule', '/access-rules', ...inMenu('Actions for orders, deploy', 'Deactivate')],
     ['deleting a rule', '/access-rules', ...inMenu('Actions for orders, deploy', 'Delete')],
-    ['a new sign-in rule', '/sign-in-rules', press('New rule')],
-    ['the menu of a sign-in rule', '/sign-in-rules', press('Actions for platform')],
-    ['editing a sign-in rule', '/sign-in-rules', press('Edit platform')],
-    ['deactivating a rule', '/sign-in-rules', ...inMenu('Actions for platform', 'Deactivate')],
-    ['deleting a sign-in rule', '/sign-in-rules', ...inMenu('Actions for platform', 'Delete')],
     ['ending a session', '/sessions', ...inMenu('Actions for pipeline', 'End session')],
     ['the menu of an API key', '/api-keys', press('Actions for revoked')],
     ['editing an API key', '/api-keys', press('Edit revoked')],

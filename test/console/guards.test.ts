@@ -41,11 +41,6 @@ const places: Place[] = [
     fields: ['Name'],
   },
   {
-    at: '/sign-in-rules',
-    open: press('New rule'),
-    fields: ['Name', 'Claim 1', 'Value 1', 'Project'],
-  },
-  {
     at: '/access-rules',
     open: press('New rule'),
     fields: ['Owner/repo', 'Name', 'Claim 1', 'Value 1', 'Project', 'Audience'],

@@ -20,6 +20,7 @@ const projectId = (await client.projects.create({ name: 'payments' })).id
 const signer = keyFor('ES256')
 const jwk = createPublicKey(signer.publicKeyPem).export({ format: 'jwk' })
 await client.accessRules.create({
+  for: 'workloads',
   name: 'deploy',
   issuer,
   keySource: 'jwks',

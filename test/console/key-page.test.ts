@@ -151,6 +151,7 @@ async function vouchedBy({ id, publicKeyPem }: JwtKeyWithDetails): Promise<strin
   const { client, server } = console_
   const { issuer } = await client.jwks.discovery(projectId)
   await client.accessRules.create({
+    for: 'workloads',
     name: 'keys rotate themselves',
     issuer,
     keySource: 'project',

@@ -42,9 +42,11 @@ beforeAll(async () => {
     PUBRING_OUTBOUND_CA_FILE: join(folder, 'ca.pem'),
   })
   const { client } = console_
-  const platform = { name: 'platform', conditions: { groups: 'platform' }, role: 'admin' } as const
-  platformRule = (await client.signInRules.create(platform)).id
-  await client.signInRules.create({
+  const platform = { for: 'people', name: 'platform', role: 'admin', allProjects: true } as const
+  const conditions = { groups: 'platform' }
+  platformRule = (await client.accessRules.create({ ...platform, conditions })).id
+  await client.accessRules.create({
+    for: 'people',
     name: 'payments',
     conditions: { groups: 'payments' },
     role: 'writer',
@@ -132,7 +134,7 @@ test('a person has only the roles that their claims give', async () => {
   const page = await open('/', 'grace', ['payments'])
   await page.getByRole('heading', { name: 'default' }).waitFor()
   await page.getByRole('button', { name: 'Register a key' }).waitFor()
-  for (const name of ['API keys', 'Sign-in rules', 'People', 'Ledger']) {
+  for (const name of ['API keys', 'Access rules', 'People', 'Ledger']) {
     expect(await page.getByRole('link', { name }).count()).toBe(0)
   }
   await page.goto(`${url}/console/#/projects/unseen`)
@@ -152,13 +154,13 @@ test('a change of a rule takes the access with the next request, and typed text 
   await page.getByRole('button', { name: 'New project' }).click()
   const name = page.getByRole('dialog').getByLabel('Name')
   await name.fill('half-done')
-  await console_.client.signInRules.update(platformRule, { active: false })
+  await console_.client.accessRules.update(platformRule, { active: false })
   await page.getByRole('button', { name: 'Create project' }).click()
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
   const refused = await signInAgain(page)
   await refused.getByText('["platform"]').waitFor()
   await refused.close()
-  await console_.client.signInRules.update(platformRule, { active: true })
+  await console_.client.accessRules.update(platformRule, { active: true })
   await signInAgain(page)
   // The action was repeated, and opened the new project.
   await page.getByRole('heading', { name: 'half-done' }).waitFor()

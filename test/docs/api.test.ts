@@ -69,7 +69,6 @@ test.each([
   ['{"name": "billing"}', /"name":"payments"[\s\S]*"name":"billing"/],
   ['/v1/api-keys/self', /"role":"reader"/],
   ['-b cookies.txt', /"apiKey":true[\s\S]*"current":true[\s\S]*\{\}\n?$/],
-  ['/v1/sign-in-rules', /"role":"admin"[\s\S]*"role":"writer"[\s\S]*\n\[\]\n/],
   ['$rule/checks', /"step":"iss","outcome":"failed"/],
   ['$url/v1/token', /^\{"error":"invalid_request"/],
   ['after=0&limit=2', /"type":"key\.created"/],

@@ -4,7 +4,7 @@ import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import type { ChangeOf, ChangeType, Origin } from '../../src/core/ledger/changes.ts'
-import type { AccessRuleRecord, ApiKeyRecord } from '../../src/core/records.ts'
+import type { ApiKeyRecord, WorkloadRule } from '../../src/core/records.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createPersonSession, ruleRecord, sessionRecord } from '../support/store/sessions.ts'
@@ -18,7 +18,7 @@ const key = keyRecord(projectId)
 await stored.store.commit({ type: 'key.create', origin: origin(), key, limits })
 const kid = key.id
 const other = await newApiKey('admin')
-await stored.store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+await stored.store.commit({ type: 'access_rule.create', origin: origin(), rule })
 const created = await createPersonSession(stored.store)
 const sessionId = created.session.id
 const personId = created.person.id
@@ -31,7 +31,7 @@ async function newApiKey(role: ApiKeyRecord['role']): Promise<ApiKeyRecord> {
   return apiKey
 }
 
-function accessRule(): AccessRuleRecord {
+function accessRule(): WorkloadRule {
   return accessRuleRecord({ projectId })
 }
 
@@ -142,18 +142,6 @@ const changes: {
     ended: { ids: [sessionId] },
     reason: 'revoked',
   }),
-  'sign_in_rule.create': (origin) => ({
-    type: 'sign_in_rule.create',
-    origin,
-    rule: { ...rule, id: newId() },
-  }),
-  'sign_in_rule.update': (origin) => ({
-    type: 'sign_in_rule.update',
-    origin,
-    id: rule.id,
-    patch: { role: 'reader' },
-  }),
-  'sign_in_rule.delete': (origin) => ({ type: 'sign_in_rule.delete', origin, id: rule.id }),
   'person.delete': (origin) => ({ type: 'person.delete', origin, id: personId }),
   'access_rule.create': (origin) => ({ type: 'access_rule.create', origin, rule: accessRule() }),
   'access_rule.update': (origin) => ({
@@ -174,7 +162,7 @@ async function state() {
     keySet: await store.keySet(projectId),
     apiKeys: await store.listApiKeys('all'),
     log: await store.log.tree(),
-    rules: await store.signInRules(),
+    rules: await store.accessRules(),
     sessions: await store.listSessions('all'),
     people: await store.listPeople(),
   }
@@ -214,8 +202,8 @@ const sessionLosses: [string, (id: string) => Promise<unknown>][] = [
   [
     'lost its rule',
     async () => {
-      await stored.store.commit({ type: 'sign_in_rule.delete', origin: origin(), id: rule.id })
-      return () => stored.store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+      await stored.store.commit({ type: 'access_rule.delete', origin: origin(), id: rule.id })
+      return () => stored.store.commit({ type: 'access_rule.create', origin: origin(), rule })
     },
   ],
 ]

@@ -92,7 +92,7 @@ beforeAll(async () => {
   })
   const { session } = await createPersonSession(store)
   const rule = ruleRecord({ role: 'reader' })
-  await store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+  await store.commit({ type: 'access_rule.create', origin: origin(), rule })
   const { thumbprint, materialSha256 } = keyRecord(projectId)
   await store.commit({
     type: 'private_key.refuse',
@@ -180,9 +180,6 @@ async function unused() {
     const byDigest = await store.findSessionByDigest(session.digest)
     expect(byDigest?.contradicted).toBe(session.contradicted)
   }
-  for (const rule of await store.signInRules()) {
-    if (rule.contradicted) found.push(`sign_in_rule ${rule.id}`)
-  }
   await store.close()
   return found
 }
@@ -252,7 +249,6 @@ describe('odd values in columns with JSON', () => {
     ['jwt_key', 'jwk'],
     ['access_rule', 'conditions'],
     ['access_rule', 'jwks'],
-    ['sign_in_rule', 'conditions'],
     ['session', 'person'],
     ['event', 'changes'],
   ])('%s.%s is found, and no row with it is used', async (table, column) => {

@@ -11,7 +11,6 @@ const nouns: Record<string, string> = {
   api_key: 'API key',
   ledger: 'ledger',
   session: 'session',
-  sign_in_rule: 'sign-in rule',
   person: 'person',
   access_rule: 'access rule',
 }

@@ -1,10 +1,10 @@
 import { ActionIcon, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { IconPlus, IconX } from '@tabler/icons-react'
-import type { SignInRule } from '../../../client/src/index.ts'
+import type { AccessRule } from '../../../client/src/index.ts'
 import { TextField } from './text-fields.tsx'
 
 /** Claims and the value that each must have. */
-export type Conditions = SignInRule['conditions']
+export type Conditions = AccessRule['conditions']
 
 const types = ['text', 'number', 'true or false'] as const
 type Condition = { claim: string; value: string; type: (typeof types)[number] }
@@ -43,7 +43,7 @@ export function conditionsPatch(
   return Object.fromEntries([...removed.map((name) => [name, null] as const), ...changed])
 }
 
-/** Fields for claims and their values, all of which a token must have. */
+/** Fields for claims and their values, all of which must be met. */
 export function ConditionsField(props: { input: string; onInput(input: string): void }) {
   const rows = parse(props.input)
   const shown: Condition[] = rows.length === 0 ? [{ claim: '', value: '', type: 'text' }] : rows

@@ -27,13 +27,20 @@ type ManagedPageProps<Row extends Managed, Own extends string> = {
   empty?: { title: string; advice: string }
   /** Between the status and the actions. */
   columns: Column<Row>[]
-  /** What can be done with the records of this kind alone. */
-  ownAction: { action: Own; label: string }
-  /** Whether a record can only have the own action. */
+  /** What can be done with the records of this kind alone; the first is the most frequent. */
+  ownActions: readonly [OwnAction<Own>, ...OwnAction<Own>[]]
+  /** Whether a record can only have the most frequent action. */
   isFixed?(row: Row): boolean
-  /** The dialog of the own action or, without `row`, of a creation. */
-  dialog(open: { row: Row | undefined; rows: Row[]; onClose(): void }): ReactNode
+  /** The dialog of an own action or, without `row`, of a creation. */
+  dialog(open: {
+    action: Own | 'create'
+    row: Row | undefined
+    rows: Row[]
+    onClose(): void
+  }): ReactNode
 }
+
+type OwnAction<Own extends string> = { action: Own; label: string }
 
 /** A page with all records of a kind, and the dialogs to manage them. */
 export function ManagedPage<Row extends Managed, Own extends string>(
@@ -44,7 +51,8 @@ export function ManagedPage<Row extends Managed, Own extends string>(
   const query = useApi([kind.path], (client, signal) => kind.operations(client).list({ signal }), {
     enabled: mayManage,
   })
-  const actions = [props.ownAction.action, 'create', ...confirmed] as const
+  const own = ['create', ...props.ownActions.map(({ action }) => action)] as const
+  const actions = [...own, ...confirmed] as const
   const [open, setOpen] = useOpenDialog<(typeof actions)[number]>(kind.path, actions)
   if (!mayManage) {
     return (
@@ -61,8 +69,9 @@ export function ManagedPage<Row extends Managed, Own extends string>(
     if (row !== undefined && change !== undefined) {
       return <ConfirmChange kind={kind} action={change} row={row} onClose={close} />
     }
-    const isOwn = open?.action === 'create' || (row && open?.action === props.ownAction.action)
-    return isOwn && props.dialog({ row, rows, onClose: close })
+    const action = own.find((each) => each === open?.action)
+    const isShown = action !== undefined && (action === 'create' || row !== undefined)
+    return isShown && props.dialog({ action, row, rows, onClose: close })
   }
   const newButton = (
     <Button
@@ -97,17 +106,23 @@ function Records<Row extends Managed, Own extends string>(
     onAction(action: Own | Confirmed, id: string): void
   },
 ) {
-  const { kind, empty, columns, ownAction, isFixed, rows, onAction } = props
+  const { kind, empty, columns, ownActions, isFixed, rows, onAction } = props
+  const [first, ...others] = ownActions
   const { words } = kind
   if (empty && rows.length === 0) return <EmptyState title={empty.title}>{empty.advice}</EmptyState>
   const menu = (row: Row) => {
     const { id, name, active } = row
     const toggle = active ? 'deactivate' : 'activate'
-    const frequent = { label: ownAction.label, onClick: () => onAction(ownAction.action, id) }
+    const frequent = { label: first.label, onClick: () => onAction(first.action, id) }
     return (
       <ActionsMenu name={withVisibleControls(name)} frequent={frequent}>
         {isFixed?.(row) ? undefined : (
           <>
+            {others.map(({ action, label }) => (
+              <Menu.Item key={action} onClick={() => onAction(action, id)}>
+                {label}
+              </Menu.Item>
+            ))}
             {stateOf(row, words.inactive) !== 'expired' && (
               <Menu.Item onClick={() => onAction(toggle, id)}>{words[toggle]}</Menu.Item>
             )}

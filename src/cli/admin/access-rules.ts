@@ -1,6 +1,7 @@
 import type { AccessRule } from '../../../client/src/index.ts'
 import type { ClaimValue } from '../../contract/access-rules/conditions.ts'
-import type { GrantableRole } from '../../contract/access-rules/rules.ts'
+import type { Holders } from '../../contract/access-rules/rules.ts'
+import type { Role } from '../../contract/roles.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
 import { pickOne } from '../connection/pick.ts'
@@ -28,7 +29,7 @@ interface RuleFlags {
   jwksFile?: string
   audience?: string
   condition?: string[]
-  role?: GrantableRole
+  role?: Role
   maxLifetime?: string
   singleUse?: boolean
 }
@@ -36,16 +37,20 @@ interface RuleFlags {
 /** Creates an access rule and prints its id. The names of the presets are flags as well. */
 export async function createRule(
   { client, terminal, project, timeoutMs, notify, print }: Session,
-  flags: RuleFlags & { issuer?: string; allProjects?: true },
+  flags: RuleFlags & { for: Holders; issuer?: string; allProjects?: true },
 ): Promise<void> {
+  const { for: holders, issuer } = flags
   const chosen = choosePreset({ ...flags })
   const { conditions = {}, name = chosen?.subject, ...given } = await readFlags(terminal, flags)
+  const role = given.role ?? (holders === 'workloads' ? 'registrar' : undefined)
   if (name === undefined) throw usageError('Give the rule a --name.')
+  if (role === undefined) throw usageError('Give people a --role.')
   const rule = await client.accessRules.create({
-    role: 'registrar',
     ...given,
+    for: holders,
     name,
-    issuer: chosen?.preset.issuer ?? String(flags.issuer),
+    role,
+    ...present({ issuer: chosen?.preset.issuer ?? issuer }),
     conditions: chosen ? await presetConditions(chosen, conditions, timeoutMs) : conditions,
     ...(flags.allProjects === true ? { allProjects: true } : { project }),
   })
@@ -54,10 +59,12 @@ export async function createRule(
 }
 
 function describe(rule: AccessRule, project: string): string {
-  const { issuer, conditions, role, allProjects, maxLifetime } = rule
+  const { issuer, conditions, role, allProjects, maxLifetime = 0 } = rule
   const claims = Object.entries(conditions).map(([claim, value]) => `${claim} ${value}`)
   const where = allProjects ? 'all projects' : `project ${project}`
-  return `Tokens of ${issuer} with ${claims.join(', ')} are exchanged for API keys (${role}, ${where}) of ${formatDuration(maxLifetime * 1_000)} at most.`
+  return rule.for === 'people'
+    ? `People of ${issuer} with ${claims.join(', ')} have the role ${role} for ${where}.`
+    : `Tokens of ${issuer} with ${claims.join(', ')} are exchanged for API keys (${role}, ${where}) of ${formatDuration(maxLifetime * 1_000)} at most.`
 }
 
 /** The members of a rule that the flags set. */
@@ -96,6 +103,7 @@ function parseCondition(text: string): [string, ClaimValue] {
 const columns: readonly Column<AccessRule>[] = [
   { heading: 'ID', value: ({ id }) => id, id: true },
   { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'FOR', value: (rule) => rule.for },
   { heading: 'ISSUER', value: ({ issuer }) => issuer, cut: true },
   { heading: 'ROLE', value: ({ role }) => role },
   { heading: 'PROJECT', value: ({ projectId = 'all' }) => projectId, id: true },
@@ -126,25 +134,30 @@ async function findRule({ client }: Session, ref: string): Promise<AccessRule> {
 export async function updateRule(
   session: Session,
   ref: string,
-  flags: RuleFlags & { removeCondition?: string[]; activate?: true; deactivate?: true },
+  flags: RuleFlags & { removeCondition?: string[]; active?: 'true' | 'false' },
 ): Promise<void> {
-  const { removeCondition: removed, activate: active = flags.deactivate && false } = flags
+  const { removeCondition: removed, active } = flags
   const { conditions, ...given } = await readFlags(session.terminal, flags)
   const without = removed && Object.fromEntries(removed.map((claim) => [claim, null]))
   const merged = conditions || without ? { ...without, ...conditions } : undefined
-  const patch = present({ ...given, conditions: merged, active })
+  const patch = present({ ...given, conditions: merged, active: active && active === 'true' })
   if (Object.keys(patch).length === 0) throw usageError('Name at least one change.')
   const { id, name } = await findRule(session, ref)
-  session.print(await session.client.accessRules.update(id, patch))
+  const rule = await session.client.accessRules.update(id, patch)
+  session.print(rule)
   session.notify(
-    `“${name}” is changed. Unless only its name changed, API keys exchanged before are no longer valid.`,
+    rule.for === 'people'
+      ? `“${name}” is changed, for the next request of each session.`
+      : `“${name}” is changed. Unless only its name changed, API keys exchanged before are no longer valid.`,
   )
 }
 
 export async function deleteRule(session: Session, ref: string, flags: YesFlag): Promise<void> {
-  const { id, name, issuer } = await findRule(session, ref)
+  const { id, name, issuer, for: holders } = await findRule(session, ref)
+  const ended =
+    holders === 'people' ? 'the role that it gives people' : 'the API keys exchanged under it'
   await confirm(session.terminal, flags, {
-    statement: `“${name}” (${issuer}) and the API keys exchanged under it will no longer be valid.`,
+    statement: `“${name}” (${issuer}) and ${ended} will no longer be valid.`,
     question: 'Delete it?',
   })
   await session.client.accessRules.delete(id)
@@ -152,12 +165,13 @@ export async function deleteRule(session: Session, ref: string, flags: YesFlag):
   session.notify(`“${name}” (${id}) is deleted.`)
 }
 
-/** Explains why the rule accepts a token or not; exit code 1 if it does not. */
+/** Explains why the rule gives its role or not; exit code 1 if it does not. JSON holds claims. */
 export async function checkRule(session: Session, ref: string, file: string): Promise<void> {
   const { client, terminal } = session
-  const token = await readToken(file, terminal)
+  const text = await readToken(file, terminal)
+  const claims = parseJson(text)
   const { id } = await findRule(session, ref)
-  const report = await client.accessRules.check(id, token)
+  const report = await client.accessRules.check(id, isObject(claims) ? { claims } : { token: text })
   const { green, red } = colorsFor(terminal)
   const verdict = report.accepted ? green('accepted') : red('not accepted')
   session.print(report, () => `${verdict}\n${formatSteps(terminal, report.steps, '  ')}`)

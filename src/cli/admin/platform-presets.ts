@@ -13,10 +13,14 @@ interface ChosenPreset {
   subject: string
 }
 
-/** The preset whose flag is set: `--github OWNER/REPO`. Throws unless that or `--issuer` is, alone. */
+/**
+ * The preset whose flag is set: `--github OWNER/REPO`. Throws unless that or, for workloads, `--issuer` is,
+ * alone.
+ */
 export function choosePreset(flags: Readonly<Record<string, unknown>>): ChosenPreset | undefined {
   const chosen = platformPresets.filter(({ platform }) => flags[platform] !== undefined)
   const [preset] = chosen
+  if (flags.for === 'people' && preset === undefined) return undefined
   if (chosen.length + (flags.issuer === undefined ? 0 : 1) !== 1) {
     const options = platformPresets.map(({ platform }) => `--${platform}`)
     throw usageError(`Name the issuer with one of ${options.join(', ')} or --issuer.`)

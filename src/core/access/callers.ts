@@ -5,13 +5,7 @@ import type { Store } from '../context.ts'
 import { isActive } from '../expiry.ts'
 import { findByKid } from '../keys/kids.ts'
 import type { Actor } from '../ledger/chain.ts'
-import type {
-  ApiKeyRecord,
-  Exchange,
-  ObservedHead,
-  SessionRecord,
-  SignInRuleRecord,
-} from '../records.ts'
+import type { ApiKeyRecord, Exchange, ObservedHead, PeopleRule, SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import type { Credential, Grant } from './grants.ts'
 
@@ -39,7 +33,7 @@ export interface Voucher {
 }
 
 /** Reads from the store, or within a transaction. */
-export type CallerReads = Pick<Store, 'findApiKey' | 'findSession' | 'signInRules' | 'keySet'>
+export type CallerReads = Pick<Store, 'findApiKey' | 'findSession' | 'peopleRules' | 'keySet'>
 
 /** Milliseconds after which an unused session ends: a browser that was left has no rights for long. */
 export const sessionIdleMs = 30 * 60_000
@@ -97,7 +91,7 @@ function earlierEnd(...ends: (string | undefined)[]): Pick<Caller, 'expireTime'>
  * them now. Throws `invalid_session` if the session has ended, or gives no role any more.
  */
 export async function readSessionCaller(
-  reads: Pick<CallerReads, 'findApiKey' | 'signInRules'>,
+  reads: Pick<CallerReads, 'findApiKey' | 'peopleRules'>,
   session: SessionRecord | undefined,
   time: string,
 ): Promise<Caller> {
@@ -109,7 +103,7 @@ export async function readSessionCaller(
   const isUsable =
     expireTime > time &&
     (apiKeyId === undefined || (apiKey !== undefined && isActive(apiKey, time)))
-  const rules = person === undefined ? [] : await reads.signInRules()
+  const rules = person === undefined ? [] : await reads.peopleRules()
   const grants = apiKey === undefined ? grantsOf(person, rules) : [grantOf(apiKey)]
   if (!isUsable || grants.length === 0) throw invalidSession()
   return { grants, expireTime, session, ...present({ apiKey }) }
@@ -133,17 +127,14 @@ export function grantOf({ role, projectId }: Pick<ApiKeyRecord, 'role' | 'projec
 }
 
 /** What the rules give to a person with these claims. */
-export function grantsOf(
-  person: Claimant | undefined,
-  rules: readonly SignInRuleRecord[],
-): Grant[] {
+export function grantsOf(person: Claimant | undefined, rules: readonly PeopleRule[]): Grant[] {
   return person === undefined ? [] : rulesFor(person, rules).map(grantOf)
 }
 
 type Claimant = Pick<NonNullable<SessionRecord['person']>, 'issuer' | 'claims'>
 
 /** The rules that apply to a person with these claims. */
-export function rulesFor(person: Claimant, rules: readonly SignInRuleRecord[]): SignInRuleRecord[] {
+export function rulesFor(person: Claimant, rules: readonly PeopleRule[]): PeopleRule[] {
   return rules.filter(
     ({ enabled, contradicted, issuer, conditions }) =>
       enabled &&
@@ -163,6 +154,6 @@ export function invalidApiKey(): PubringError {
 export function invalidSession(): PubringError {
   return new PubringError(
     'invalid_session',
-    'The session has ended, or no sign-in rule gives you a role any more. Sign in again.',
+    'The session has ended, or no access rule gives you a role any more. Sign in again.',
   )
 }

@@ -31,9 +31,8 @@ export function namesSession(header: string | undefined): boolean {
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
 /**
- * Every change to an API key, a session or a sign-in rule, and to an access rule, which deletes the API
- * keys exchanged under it, is an event of the system ledger, so a cached caller is valid while that
- * ledger's head is the same, and that of the project whose key vouched for the caller: revocation,
+ * Every change to an API key, a session or an access rule, which deletes the API keys exchanged under
+ * it, is an event of the system ledger, so a cached caller is valid while that ledger's head is the same, and that of the project whose key vouched for the caller: revocation,
  * demotion and expiry take effect with the next request, on every replica. The head is read before the
  * record, so the record is at least as new.
  */

@@ -25,7 +25,7 @@ export function requireLifetime(
 
 /**
  * Throws `insufficient_lifetime` if an API key that expires would give rights by something that has no
- * end, such as a sign-in rule or an access rule. People who sign in are not bound to the end of a session.
+ * end, such as an access rule. People who sign in are not bound to the end of a session.
  */
 export function requirePermanent(caller: ApiKeyRecord | undefined, what: string): void {
   if (caller?.expireTime === undefined) return

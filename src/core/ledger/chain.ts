@@ -33,10 +33,6 @@ export const eventTypes = [
   'session.created',
   'session.ended',
   'session.recorded',
-  'sign_in_rule.created',
-  'sign_in_rule.updated',
-  'sign_in_rule.deleted',
-  'sign_in_rule.recorded',
   'person.deleted',
   'access_rule.created',
   'access_rule.updated',
@@ -56,7 +52,6 @@ export type SubjectType =
   | 'api_key'
   | 'access_rule'
   | 'session'
-  | 'sign_in_rule'
   | 'person'
   | 'registry'
   | 'ledger'

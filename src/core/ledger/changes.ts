@@ -3,7 +3,6 @@ import type { AccessRuleUpdate } from '../../contract/access-rules/rules.ts'
 import type { ApiKeyUpdate } from '../../contract/api-keys.ts'
 import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
 import type { RotationUpdate } from '../../contract/rotations.ts'
-import type { SignInRuleUpdate } from '../../contract/sign-in/rules.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
@@ -17,7 +16,7 @@ import type {
   ProjectRecord,
   RecordReference,
   SessionRecord,
-  SignInRuleRecord,
+  WorkloadRule,
 } from '../records.ts'
 import type { Actor } from './chain.ts'
 
@@ -239,9 +238,6 @@ export type Change =
       /** The use of the logout token. */
       once?: TokenUse
     }
-  | { type: 'sign_in_rule.create'; origin: Origin; rule: SignInRuleRecord }
-  | RecordUpdate<'sign_in_rule', SignInRuleUpdate>
-  | RecordDeletion<'sign_in_rule'>
   | { type: 'person.delete'; origin: Origin; id: string }
   | { type: 'access_rule.create'; origin: Origin; rule: AccessRuleRecord }
   | RecordUpdate<'access_rule', AccessRuleUpdate>
@@ -254,7 +250,7 @@ export type Change =
        * As it was when it accepted the token; the change is refused if it no longer is. Absent for an
        * API key of a session, which authorizes the change.
        */
-      rule?: AccessRuleRecord
+      rule?: WorkloadRule
       matched: [claim: string, value: ClaimValue][]
       once?: TokenUse
     }
@@ -287,8 +283,6 @@ interface Results {
   'session.create': SessionRecord
   /** How many have ended. */
   'session.end': number
-  'sign_in_rule.create': SignInRuleRecord
-  'sign_in_rule.update': SignInRuleRecord
   'access_rule.create': AccessRuleRecord
   'access_rule.update': AccessRuleRecord
 }

@@ -7,7 +7,7 @@ import type {
   ProjectRecord,
   RotationRecord,
   SessionRecord,
-  SignInRuleRecord,
+  WorkloadRule,
 } from '../records.ts'
 import {
   type EventChanges,
@@ -25,7 +25,6 @@ export interface SubjectRows {
   rotation: RotationRecord
   api_key: ApiKeyRecord
   session: SessionRecord
-  sign_in_rule: SignInRuleRecord
   access_rule: AccessRuleRecord
   published_kid: { kid: string; thumbprint: string }
   blocked_fingerprint: { fingerprint: string }
@@ -134,40 +133,24 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     // With the claims and the digest of the secret, which keeps the claims from being guessed.
     stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...session }) => session,
   },
-  sign_in_rule: {
-    ledger: 'system',
-    effects: effectsOf('sign_in_rule'),
-    id: ({ id }) => id,
-    members: ({ name, issuer, conditions, role, projectId, enabled }) => ({
-      name,
-      issuer,
-      conditions: JSON.stringify(conditions),
-      role,
-      projectId,
-      active: enabled,
-    }),
-    stored: ({ contradicted: _contradicted, ...rule }) => rule,
-  },
   access_rule: {
     ledger: 'system',
     effects: effectsOf('access_rule'),
     id: ({ id }) => id,
-    members: ({ jwks, conditions, enabled, ...rule }) => ({
+    members: (rule) => ({
+      for: rule.for,
       name: rule.name,
       issuer: rule.issuer,
-      keySource: rule.keySource,
-      jwksUri: rule.jwksUri,
-      // The ledger holds no key material.
-      jwksSha256: jwks && hash('sha256', JSON.stringify(jwks)),
-      audience: rule.audience,
-      conditions: JSON.stringify(conditions),
+      conditions: JSON.stringify(rule.conditions),
       role: rule.role,
       projectId: rule.projectId,
-      singleUse: rule.singleUse,
-      maxLifetime: rule.maxLifetime,
-      active: enabled,
+      active: rule.enabled,
+      ...(rule.for === 'workloads' && workloadMembers(rule)),
     }),
-    stored: ({ contradicted: _contradicted, lastExchangeTime: _lastExchangeTime, ...rule }) => rule,
+    stored: ({ contradicted: _contradicted, ...rule }) => ({
+      ...rule,
+      lastExchangeTime: undefined,
+    }),
   },
   published_kid: {
     ledger: 'project',
@@ -200,6 +183,19 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
 }
 
 export const subjectNames = Object.keys(subjectKinds) as SubjectName[]
+
+/** The members of a rule for workloads alone. */
+function workloadMembers({ jwks, ...rule }: WorkloadRule): Members {
+  return {
+    keySource: rule.keySource,
+    jwksUri: rule.jwksUri,
+    // The ledger holds no key material.
+    jwksSha256: jwks && hash('sha256', JSON.stringify(jwks)),
+    audience: rule.audience,
+    singleUse: rule.singleUse,
+    maxLifetime: rule.maxLifetime,
+  }
+}
 
 /** The effects of events about the subject itself, whose types begin with its name. */
 function effectsOf(name: EventfulName): SubjectKind<never>['effects'] {

@@ -76,7 +76,7 @@ export async function createSignIn(context: Context) {
       const identity = await redeem(callback, attempt)
       const { issuer, subject } = identity
       const claims = storedClaims(identity)
-      if (grantsOf({ issuer, claims }, await store.signInRules()).length === 0) {
+      if (grantsOf({ issuer, claims }, await store.peopleRules()).length === 0) {
         return { refusedClaims: claims }
       }
       const person = toPerson(identity, isoTime(clock.now()))

@@ -12,7 +12,7 @@ import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../api-keys/secrets
 import type { Context } from '../context.ts'
 import { newId, parseId } from '../ids.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
-import type { AccessRuleRecord } from '../records.ts'
+import type { WorkloadRule } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { decodeToken } from '../tokens/decode.ts'
 import type { Finding } from '../tokens/findings.ts'
@@ -25,21 +25,21 @@ const forgetIntervalMs = { busy: 1_000, idle: 60_000 }
 
 /** A token, and the one rule that accepts it. */
 interface AcceptedToken {
-  rule: AccessRuleRecord
+  rule: WorkloadRule
   grant: Grant
 }
 
 /** Long because its functions share what is in memory. */
 export function createTokenExchange(context: Context, keys: IssuerKeys) {
   const { store, clock } = context
-  let cached: { head: string | undefined; rules: AccessRuleRecord[] } | undefined
+  let cached: { head: string | undefined; rules: WorkloadRule[] } | undefined
   let forgotAt = Number.NEGATIVE_INFINITY
 
   /** Every change of a rule is an event of the system ledger. Its head is read before the rules. */
-  async function readRules(): Promise<AccessRuleRecord[]> {
+  async function readRules(): Promise<WorkloadRule[]> {
     const head = (await store.heads([systemLedgerId])).get(systemLedgerId)?.hash
     if (cached === undefined || cached.head !== head) {
-      cached = { head, rules: await store.accessRules() }
+      cached = { head, rules: await store.workloadRules() }
     }
     return cached.rules
   }
@@ -66,7 +66,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
       )
       // Rules with the same source share a verification: there may be hundreds for one issuer.
       const verified = new Map<string, Promise<Finding>>()
-      const verify = (rule: AccessRuleRecord) => {
+      const verify = (rule: WorkloadRule) => {
         const source = keySourceId(rule)
         const finding = verified.get(source) ?? checkSignature(token, rule, keys)
         verified.set(source, finding)

@@ -30,7 +30,7 @@ export async function requireProof(
   }
   const token = decodeToken(proof)
   if ('fault' in token) throw invalidProof(token.fault)
-  const rule = findAccessRule(await store.accessRules(), voucher.ruleId)
+  const rule = findAccessRule(await store.workloadRules(), voucher.ruleId)
   const verify = () => checkPossession(token.text, key)
   const { steps, grant } = await examineSubjectToken(token, rule, { verify, nowMs: clock.now() })
   if (grant === undefined) throw invalidProof(steps.at(-1)?.detail ?? '')

@@ -4,7 +4,7 @@ import { PubringError } from '../../errors.ts'
 import { isObject } from '../../runtime/json.ts'
 import { compareClaims, isPlain } from '../access-rules/conditions.ts'
 import { requireNoSecrets } from '../labels.ts'
-import type { AccessRuleRecord } from '../records.ts'
+import type { AccessRuleRecord, WorkloadRule } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from '../tokens/claims.ts'
 import type { DecodedToken } from '../tokens/decode.ts'
@@ -48,7 +48,7 @@ export interface SubjectReport extends StepReport<AccessRuleCheckStep> {
 
 interface Environment {
   /** `checkSignature` of the token. */
-  verify(rule: AccessRuleRecord): Promise<Finding>
+  verify(rule: WorkloadRule): Promise<Finding>
   nowMs: number
 }
 
@@ -58,7 +58,7 @@ interface Environment {
  */
 export async function examineSubjectToken(
   token: DecodedToken,
-  rule: AccessRuleRecord,
+  rule: WorkloadRule,
   { verify, nowMs }: Environment,
 ): Promise<SubjectReport> {
   const { claims } = token
@@ -85,11 +85,11 @@ export async function examineSubjectToken(
   return { ...report, grant: { ...grant, subject, matched, expireTime: isoTime(end) } }
 }
 
-function checkForm({ warnings }: DecodedToken): Finding {
+export function checkForm({ warnings }: DecodedToken): Finding {
   return warnings.length === 0 ? passed('A JWT of three parts.') : failed(warnings.join(' '))
 }
 
-function checkRule({ enabled, contradicted }: AccessRuleRecord): Finding {
+export function checkRule({ enabled, contradicted }: AccessRuleRecord): Finding {
   if (contradicted) {
     return failed('The stored rule contradicts the ledger, so it is not applied. Replace it.')
   }
@@ -115,7 +115,7 @@ function checkType(typ: unknown, isRotation: boolean): Finding {
 
 export async function checkSignature(
   token: DecodedToken,
-  rule: AccessRuleRecord,
+  rule: WorkloadRule,
   keys: IssuerKeys,
 ): Promise<Finding> {
   const { kid, alg } = token.header
@@ -179,7 +179,7 @@ function isRecordable(text: string): boolean {
 
 function checkConditions(
   claims: DecodedToken['claims'],
-  { conditions }: AccessRuleRecord,
+  { conditions }: WorkloadRule,
   grant: Partial<Grant>,
 ): Finding {
   const { matched, unmet } = compareClaims(conditions, claims)
@@ -192,7 +192,7 @@ function checkConditions(
 
 function checkTokenId(
   { jti, exp }: DecodedToken['claims'],
-  { singleUse }: AccessRuleRecord,
+  { singleUse }: WorkloadRule,
   nowMs: number,
   grant: Partial<Grant>,
 ): Finding {

@@ -5,7 +5,7 @@ import {
   AccessRuleCreate,
   AccessRuleUpdate,
 } from '../../contract/access-rules/rules.ts'
-import { checkSubjectToken } from '../../core/access-rules/checks.ts'
+import { checkAccessRule } from '../../core/access-rules/checks.ts'
 import {
   createAccessRule,
   deleteAccessRule,
@@ -34,12 +34,12 @@ const accessRules = managedRecords({
   notFound: 'access_rule_not_found',
   descriptions: {
     create:
-      'Of an issuer whose tokens many customers get, the conditions must pin an id of the owner or the repository that never changes; the error names the claims. An API key that expires cannot create access rules, which have no end.',
+      'For people, by the claims that the OpenID provider asserts when they sign in: a condition on `email` also requires `email_verified`. For workloads of an issuer whose tokens many customers get, the conditions must pin an id of the owner or the repository that never changes; the error names the claims. An API key that expires cannot create access rules, which have no end.',
     list: 'Returns all access rules in one array, oldest first.',
     update:
-      'A merge patch (RFC 7396). Every change but that of the name ends the API keys that were exchanged under the rule, from the next request on, on every replica. Issuer and project never change. An API key that expires can only rename and deactivate.',
+      'A merge patch (RFC 7396). It takes effect with the next request of every session, on every replica, and every change but that of the name ends the API keys that were exchanged under the rule. `for`, issuer and project never change. An API key that expires can only rename and deactivate.',
     delete:
-      'Ends the API keys that were exchanged under the rule, from the next request on, on every replica.',
+      'People have the role, and the API keys that were exchanged under the rule are valid, until the next request, on every replica.',
   },
   operations: {
     create: createAccessRule,
@@ -59,15 +59,16 @@ export function accessRuleRoutes(app: App, context: Context, keys: IssuerKeys): 
     config: { access, cost: 5, errors: ['access_rule_not_found'] },
     schema: {
       operationId: 'checkAccessRule',
-      summary: 'Explain why an access rule does or does not accept a token',
-      description: 'Nothing is issued, and nothing of the token is stored.',
+      summary: 'Explain why an access rule does or does not give its role',
+      description:
+        'Takes a token or, for people, their claims. Nothing is issued, and nothing of the token or the claims is stored.',
       params: recordPath('access rule'),
       body: AccessRuleCheckRequest,
       response: { 200: AccessRuleCheck },
     },
     handler: async (request, reply) => {
       const { params, body } = request
-      return reply.send(await checkSubjectToken(context, keys, params.id, body.token))
+      return reply.send(await checkAccessRule(context, keys, params.id, body))
     },
   })
 }

@@ -65,7 +65,6 @@ function recordedGrants(rows: LedgerRows): NewEvent[] {
   return [
     ...rows.api_key.map((row) => recordedEvent('api_key', row)),
     ...rows.session.map((row) => recordedEvent('session', row)),
-    ...rows.sign_in_rule.map((row) => recordedEvent('sign_in_rule', row)),
     ...rows.access_rule.map((row) => recordedEvent('access_rule', row)),
   ]
 }

@@ -1,5 +1,5 @@
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
-import { patchAccessRule, toAccessRule } from '../../core/access-rules/rules.ts'
+import { isForWorkloads, patchAccessRule, toAccessRule } from '../../core/access-rules/rules.ts'
 import { requirePermanent } from '../../core/api-keys/lifetime.ts'
 import { recordEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { notFound } from '../../core/faults.ts'
@@ -17,6 +17,7 @@ import {
   eventOfNew,
   type LockedLedger,
   lockSystemLedger,
+  type NewEvent,
   restoreRevision,
 } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
@@ -48,13 +49,15 @@ export async function updateAccessRule(
   const changes = recordedChanges('access_rule', before, after)
   const changed = Object.keys(changes).filter((name) => name !== 'state')
   if (changed.length === 0) return { result: before, changed: false }
-  const endsKeys = changed.some((name) => name !== 'name')
+  const changesRights = changed.some((name) => name !== 'name')
   const isDeactivation = changed.every((name) => name === 'name' || name === 'active')
-  if (endsKeys && !(isDeactivation && !patched.enabled)) requireGiver(ledger, patched)
+  if (changesRights && !(isDeactivation && !patched.enabled)) requireGiver(ledger, patched)
   const { last_exchange_time: _lastExchangeTime, ...row } = accessRuleToRow(after)
   await db.updateTable('access_rule').set(row).where('id', '=', id).execute()
-  if (endsKeys) await endExchangedKeys(exchanges, before)
-  else await restoreRevision(exchanges)
+  if (exchanges !== undefined) {
+    if (changesRights) await endExchangedKeys(exchanges, before)
+    else await restoreRevision(exchanges)
+  }
   await appendEvents(ledger, [eventAbout('access_rule.updated', id, changes)])
   return { result: after, changed: true }
 }
@@ -65,8 +68,8 @@ export async function deleteAccessRule(
 ): Promise<Outcome<undefined>> {
   const { exchanges, ledger, rule } = await lockRule(db, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(rule)), 'access rule')
-  await endExchangedKeys(exchanges, rule)
-  await remove(ledger, rule)
+  if (exchanges !== undefined) await endExchangedKeys(exchanges, rule)
+  await appendEvents(ledger, [await remove(db, rule)])
   return { result: undefined, changed: true }
 }
 
@@ -77,15 +80,16 @@ export async function deleteBoundAccessRules(
   origin: Origin,
 ): Promise<void> {
   const bound = (await accessRules.read(db)).filter((rule) => rule.projectId === projectId)
-  for (const rule of bound) await remove(await lockSystemLedger(db, origin), rule)
+  if (bound.length === 0) return
+  const events: NewEvent[] = []
+  for (const rule of bound) events.push(await remove(db, rule))
+  await appendEvents(await lockSystemLedger(db, origin), events)
 }
 
-async function remove(ledger: LockedLedger, { id, name }: AccessRuleRecord): Promise<void> {
-  const { db } = ledger
+async function remove(db: Db, { id, name, role }: AccessRuleRecord): Promise<NewEvent> {
   await db.deleteFrom('access_rule').where('id', '=', id).execute()
   await deleteExchangedKeys(db, id)
-  const changes = { name: { from: name } }
-  await appendEvents(ledger, [eventAbout('access_rule.deleted', id, changes)])
+  return eventAbout('access_rule.deleted', id, { name: { from: name }, role: { from: role } })
 }
 
 async function deleteExchangedKeys(db: Db, ruleId: string): Promise<void> {
@@ -103,26 +107,24 @@ async function endExchangedKeys(
 }
 
 /**
- * The rule, under the locks of the system's ledger and of that of its exchanges, which is locked first, as
- * everywhere. No exchange in progress can then add an API key.
+ * The rule, under the locks of the system's ledger and, for workloads, of that of its exchanges, which is
+ * locked first, as everywhere. No exchange in progress can then add an API key.
  */
 async function lockRule(db: Db, id: string, origin: Origin) {
   const found = await accessRules.find(db, id)
-  const exchanges = found && (await lockExchangeLedger(db, found, origin))
+  const hasExchanges = found !== undefined && isForWorkloads(found)
+  const exchanges = hasExchanges ? await lockExchangeLedger(db, found, origin) : undefined
   const ledger = await lockSystemLedger(db, origin)
-  const rule = await readRule(db, id)
-  if (exchanges === undefined) throw notFound('access_rule_not_found')
+  const rule = await accessRules.find(db, id)
+  if (found === undefined || rule === undefined) throw notFound('access_rule_not_found')
   return { exchanges, ledger, rule }
 }
 
-/** Rights without an end, and for all projects, take more than a session that was left open. */
-function requireGiver({ caller, origin }: LockedLedger, { projectId }: AccessRuleRecord): void {
+/** Rights without an end, of people or for all projects, take more than a session that was left open. */
+function requireGiver(
+  { caller, origin }: LockedLedger,
+  { for: holders, projectId }: AccessRuleRecord,
+): void {
   requirePermanent(caller?.apiKey, 'access rule')
-  if (projectId === undefined) requireRecentSignIn(caller, origin)
-}
-
-async function readRule(db: Db, id: string): Promise<AccessRuleRecord> {
-  const rule = await accessRules.find(db, id)
-  if (rule === undefined) throw notFound('access_rule_not_found')
-  return rule
+  if (holders === 'people' || projectId === undefined) requireRecentSignIn(caller, origin)
 }

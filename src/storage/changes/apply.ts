@@ -17,7 +17,6 @@ import {
   startRotation,
   updateRotation,
 } from './rotations/rotations.ts'
-import { createSignInRule, deleteSignInRule, updateSignInRule } from './sign-in/rules.ts'
 import { createSession, deletePerson, endSessions } from './sign-in/sessions.ts'
 import { exchangeToken, forgetTokens } from './token-exchange.ts'
 
@@ -50,9 +49,6 @@ const appliers: Appliers = {
   'credential.touch': touchCredentials,
   'session.create': createSession,
   'session.end': endSessions,
-  'sign_in_rule.create': createSignInRule,
-  'sign_in_rule.update': updateSignInRule,
-  'sign_in_rule.delete': deleteSignInRule,
   'person.delete': deletePerson,
   'access_rule.create': createAccessRule,
   'access_rule.update': updateAccessRule,

@@ -1,25 +1,28 @@
 import { type Caller, type CallerReads, readCaller } from '../../core/access/callers.ts'
 import { requireAccess } from '../../core/access/grants.ts'
+import { isForPeople } from '../../core/access-rules/rules.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { isoTime } from '../../core/times.ts'
-import { apiKeys, sessions, signInRules } from '../reads/last-events.ts'
+import { accessRules, apiKeys, peopleRuleRows, sessions } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
 import type { Db } from '../schema.ts'
 import { locked, statement } from '../statements.ts'
 
-const lockSignInRules = statement((db) => locked(db, signInRules.rows(db)))
+/** Not those for workloads, whose exchanges would wait for it. */
+const lockPeopleRules = statement((db) => locked(db, peopleRuleRows(db)))
 
 const lockedReads = (db: Db): CallerReads => ({
   findApiKey: (id) => apiKeys.lock(db, id),
   findSession: (id) => sessions.lock(db, id),
   keySet: (projectId) => readKeySet(db, projectId),
-  signInRules: async () => (await lockSignInRules(db, {})).map(signInRules.check),
+  peopleRules: async () =>
+    (await lockPeopleRules(db, {})).map(accessRules.check).filter(isForPeople),
 })
 
 /**
  * Checks again, inside the transaction, what the request was admitted on: that its credential still
  * exists, is active and has the role. So no change commits after the revocation of its API key, the
- * end of its session or the removal of a sign-in rule was answered. Returns the caller; a change by the
+ * end of its session or the removal of an access rule was answered. Returns the caller; a change by the
  * system has none. Throws `invalid_api_key`, `invalid_session` or `insufficient_role`.
  */
 export async function requireAuthorization(

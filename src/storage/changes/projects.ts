@@ -20,7 +20,6 @@ import {
   openLedger,
 } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
-import { deleteBoundSignInRules } from './sign-in/rules.ts'
 
 export async function createProject(
   db: Db,
@@ -90,7 +89,6 @@ export async function deleteProject(
   await db.deleteFrom('project').where('id', '=', projectId).execute()
   await appendToBoth(ledger, 'project.deleted', { name: { from: project.name } })
   await deleteBoundApiKeys(db, projectId, origin)
-  await deleteBoundSignInRules(db, projectId, origin)
   await deleteBoundAccessRules(db, projectId, origin)
   return { result: undefined, changed: true }
 }

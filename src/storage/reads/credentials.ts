@@ -1,9 +1,10 @@
 import { createBatchLoader } from '../../async/batch-loader.ts'
+import { isForPeople, isForWorkloads } from '../../core/access-rules/rules.ts'
 import type { Store } from '../../core/context.ts'
 import { personFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
 import { inChunks, statement } from '../statements.ts'
-import { apiKeys, type CheckedTables, isManaged, sessions, signInRules } from './last-events.ts'
+import { apiKeys, type CheckedTables, isManaged, peopleRuleRows, sessions } from './last-events.ts'
 
 type Digests = { digests: string[] }
 
@@ -13,13 +14,10 @@ const apiKeysByDigest = statement((db, { digests }: Digests) =>
 const sessionsByDigest = statement((db, { digests }: Digests) =>
   sessions.rows(db).where('digest', 'in', digests),
 )
-const allSignInRules = statement((db) => signInRules.rows(db).orderBy('id'))
+const allPeopleRules = statement((db) => peopleRuleRows(db).orderBy('id'))
 
 /** The queries of what identifies callers, and of the rules that give them roles. */
-export function createCredentialReads(
-  db: Db,
-  { apiKeys, sessions, signInRules, accessRules }: CheckedTables,
-) {
+export function createCredentialReads(db: Db, { apiKeys, sessions, accessRules }: CheckedTables) {
   const apiKey = createDigestLoader(async (digests) =>
     (await apiKeysByDigest(db, { digests })).map(apiKeys.check),
   )
@@ -28,6 +26,14 @@ export function createCredentialReads(
   )
   return {
     accessRules: () => accessRules.read(db, (all) => all.orderBy('id')),
+    peopleRules: async () =>
+      (await allPeopleRules(db, {})).map(accessRules.check).filter(isForPeople),
+    async workloadRules() {
+      const read = await accessRules.read(db, (all) =>
+        all.where('for', '=', 'workloads').orderBy('id'),
+      )
+      return read.filter(isForWorkloads)
+    },
     findApiKeyByDigest: apiKey,
     findApiKey: (id) => apiKeys.find(db, id),
     listApiKeys: (projects, { exchanged = false } = {}) =>
@@ -47,7 +53,6 @@ export function createCredentialReads(
           ? ordered.where('person_id', '=', owner.personId)
           : ordered.where('api_key_id', '=', owner.apiKeyId)
       }),
-    signInRules: async () => (await allSignInRules(db, {})).map(signInRules.check),
     async listPeople(ids) {
       const all = db.selectFrom('person').select(columnsOf('person')).orderBy('id')
       return (await (ids === undefined ? all : all.where('id', 'in', ids)).execute()).map(

@@ -18,7 +18,6 @@ import {
   projectFromRow,
   rotationFromRow,
   sessionFromRow,
-  signInRuleFromRow,
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type TableName, type Tables } from '../schema.ts'
 import { locked, statement } from '../statements.ts'
@@ -185,19 +184,14 @@ export function checkedTables(note?: NoteRow) {
     ),
     apiKeys: checkedTable('api_key', 'api_key', apiKeyLedger, apiKeyFromRow, note),
     sessions: checkedTable('session', 'session', systemLedger, sessionFromRow, note),
-    signInRules: checkedTable(
-      'sign_in_rule',
-      'sign_in_rule',
-      systemLedger,
-      signInRuleFromRow,
-      note,
-    ),
     accessRules: checkedTable('access_rule', 'access_rule', systemLedger, accessRuleFromRow, note),
   }
 }
 
-export const { checkedProject, keys, rotations, apiKeys, sessions, signInRules, accessRules } =
-  checkedTables()
+export const { checkedProject, keys, rotations, apiKeys, sessions, accessRules } = checkedTables()
+
+/** The rules for people, with their last events. */
+export const peopleRuleRows = (db: Db) => accessRules.rows(db).where('for', '=', 'people')
 
 /** Undefined if there is none, or it is not an event any more. */
 function parseLastEvent(text: string | null): LastEvent | undefined {

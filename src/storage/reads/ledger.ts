@@ -16,7 +16,6 @@ import {
   ledgerOfApiKey,
   rotations,
   sessions,
-  signInRules,
 } from './last-events.ts'
 
 /** The ledgers of a database. */
@@ -79,7 +78,6 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
       ? await apiKeys.readUnchecked(db, (all) => all.where(isManaged))
       : (await exchanged()).filter(({ contradicted }) => contradicted),
     session: isSystem ? await sessions.readUnchecked(db) : [],
-    sign_in_rule: isSystem ? await signInRules.readUnchecked(db) : [],
     access_rule: isSystem ? await accessRules.readUnchecked(db) : [],
     published_kid: await inChunks(idsOf('published_kid'), (kids) =>
       publishedKids.where('project_id', '=', ledgerId).where('kid', 'in', kids).execute(),

@@ -4,22 +4,33 @@ import { publicUrl } from '../../support/app/app.ts'
 import { accessRulesUrl, startWorkloadApp, type WorkloadApp } from '../../support/app/workloads.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { jwkOf } from '../../support/network/issuer.ts'
+import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
+import { origin } from '../../support/store/store.ts'
 
 let server: WorkloadApp
+const oidc = { issuer: 'https://id.example.com', clientId: 'pubring', scopes: 'openid' }
 beforeAll(async () => {
-  server = await startWorkloadApp()
+  server = await startWorkloadApp({ config: { oidc } })
 })
 afterAll(() => server.close())
 
 const valid = {
+  for: 'workloads',
   name: 'orders, deploy',
   issuer: 'https://issuer.example.com',
   conditions: { sub: 'orders' },
   role: 'registrar',
   project: 'payments',
 }
-const create = (members: object) =>
-  server.send('POST', accessRulesUrl, { body: { ...valid, ...members } })
+const people = {
+  for: 'people',
+  name: 'platform team',
+  conditions: { groups: 'platform' },
+  role: 'admin',
+  allProjects: true,
+}
+const post = (body: object) => server.send('POST', accessRulesUrl, { body })
+const create = (members: object) => post({ ...valid, ...members })
 
 test('the keys of a rule are returned whole', async () => {
   const jwks = { keys: [jwkOf(ecKey().privateKey, { kid: 'a' })] }
@@ -34,6 +45,7 @@ test('a rule is created, read, listed, changed and deleted', async () => {
   expect(created.statusCode).toBe(201)
   expect(rule).toEqual({
     id: expect.any(String),
+    for: 'workloads',
     name: 'orders, deploy',
     issuer: 'https://issuer.example.com',
     keySource: 'discovery',
@@ -87,6 +99,7 @@ test('the ledger holds every member, and the key material by its hash', async ()
     'access_rule.deleted',
   ])
   expect(own[0].changes).toEqual({
+    for: { to: 'workloads' },
     name: { to: 'orders, deploy' },
     issuer: { to: 'https://issuer.example.com' },
     keySource: { to: 'jwks' },
@@ -107,12 +120,163 @@ test('the ledger holds every member, and the key material by its hash', async ()
   })
 })
 
+describe('a rule for people', () => {
+  const createForPeople = (members: object) => post({ ...people, ...members })
+
+  test('has the issuer that is configured, and no member of workloads', async () => {
+    const created = await createForPeople({ issuer: oidc.issuer })
+    const rule = created.json()
+    expect(rule).toEqual({
+      ...people,
+      id: expect.any(String),
+      issuer: oidc.issuer,
+      active: true,
+      createTime: expect.any(String),
+      updateTime: rule.createTime,
+    })
+    const url = `${accessRulesUrl}/${rule.id}`
+    const patch = { conditions: { groups: null, sub: 'ada' }, role: 'reader' }
+    const changed = await server.send('PATCH', url, { body: patch })
+    expect(changed.json()).toMatchObject({ conditions: { sub: 'ada' }, role: 'reader' })
+    expect((await server.send('DELETE', url)).statusCode).toBe(204)
+    const [, updated, deleted] = (await server.send('GET', `/v1/history?subject=${rule.id}`))
+      .json()
+      .toReversed()
+    expect(updated).toMatchObject({
+      type: 'access_rule.updated',
+      changes: { role: { from: 'admin', to: 'reader' } },
+    })
+    expect(deleted.type).toBe('access_rule.deleted')
+  })
+
+  const workloadMembers: [string, unknown][] = [
+    ['keySource', 'discovery'],
+    ['jwksUri', 'https://issuer.example.com/keys'],
+    ['jwks', { keys: [] }],
+    ['audience', 'orders'],
+    ['singleUse', true],
+    ['maxLifetime', 60],
+  ]
+  test('is rejected with any member of workloads, each of which is named', async () => {
+    const answer = await createForPeople(Object.fromEntries(workloadMembers))
+    const faults = workloadMembers.map(([name]) => ({
+      pointer: `/${name}`,
+      code: 'contradictory',
+    }))
+    expect(answer.json()).toMatchObject({ status: 400, errors: faults })
+    const { id } = (await createForPeople({})).json()
+    for (const [name, value] of workloadMembers.slice(1)) {
+      const url = `${accessRulesUrl}/${id}`
+      const patched = await server.send('PATCH', url, { body: { [name]: value } })
+      expect(patched.json()).toMatchObject({ status: 400, errors: [{ pointer: `/${name}` }] })
+    }
+  })
+
+  test.each<[string, object, string]>([
+    ['of another issuer', { issuer: 'https://issuer.example.com' }, 'contradictory'],
+    ['that does not say for which projects', { allProjects: undefined }, 'required'],
+    ['that everyone meets', { conditions: { sub: '*' } }, 'too_wide'],
+    ['without conditions', { conditions: {} }, 'too_wide'],
+    ['for nobody that is known', { for: 'robots' }, 'unknown_value'],
+    ['that does not say for whom', { for: undefined }, 'required'],
+  ])('%s is rejected', async (_name, members, code) => {
+    expect((await createForPeople(members)).json()).toMatchObject({
+      status: 400,
+      errors: [{ code }],
+    })
+  })
+
+  test('is rejected while people cannot sign in', async () => {
+    const other = await startWorkloadApp()
+    const answer = await other.send('POST', accessRulesUrl, { body: people })
+    expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/issuer' }] })
+    await other.close()
+  })
+
+  test('never becomes one for workloads', async () => {
+    const { id } = (await createForPeople({})).json()
+    const body = { for: 'workloads' }
+    const answer = await server.send('PATCH', `${accessRulesUrl}/${id}`, { body })
+    expect(answer.json().errors).toMatchObject([{ pointer: '/for', code: 'unknown_field' }])
+  })
+
+  test('says whose claims meet it, from claims or an ID token', async () => {
+    const { id } = (await createForPeople({})).json()
+    const check = async (body: object) =>
+      (await server.send('POST', `${accessRulesUrl}/${id}/checks`, { body })).json()
+    const met = { iss: oidc.issuer, groups: ['staff', 'platform'] }
+    expect(await check({ claims: met })).toMatchObject({
+      accepted: true,
+      steps: [
+        { step: 'iss', outcome: 'passed' },
+        { step: 'rule_active', outcome: 'passed' },
+        { step: 'conditions', outcome: 'passed' },
+      ],
+    })
+    const unmet = await check({ claims: { ...met, groups: ['staff'] } })
+    expect(unmet).toMatchObject({ accepted: false })
+    expect(unmet.steps.at(-1)).toMatchObject({ step: 'conditions', outcome: 'failed' })
+    const foreign = await check({ claims: { ...met, iss: 'https://issuer.example.com' } })
+    expect(foreign.steps).toMatchObject([{ step: 'iss', outcome: 'failed' }])
+    const token = server.issuer.token(met)
+    const ofToken = await check({ token })
+    expect(ofToken).toMatchObject({ accepted: true, claims: met })
+    expect(ofToken.steps).toContainEqual(
+      expect.objectContaining({ step: 'signature', outcome: 'skipped' }),
+    )
+    for (const body of [{}, { token, claims: met }]) {
+      expect(await check(body)).toMatchObject({ status: 400, errors: [{ pointer: '/claims' }] })
+    }
+    await server.send('PATCH', `${accessRulesUrl}/${id}`, { body: { active: false } })
+    expect((await check({ claims: met })).steps.at(-1)).toMatchObject({ step: 'rule_active' })
+  })
+})
+
+describe('an attack', () => {
+  test('exchanges no token under a rule for people, whatever it says', async () => {
+    const { store } = server.context
+    const conditions = { repository_id: '74' }
+    const rule = ruleRecord({ issuer: server.issuer.url, conditions, role: 'writer' })
+    await store.commit({ type: 'access_rule.create', origin: origin(), rule })
+    const token = server.issuer.token()
+    for (const id of [undefined, rule.id]) {
+      expect((await server.exchange(token, { rule: id })).statusCode).toBe(400)
+    }
+    const { id } = await server.rule({ conditions })
+    expect((await server.exchange(token)).statusCode).toBe(200)
+    for (const each of [id, rule.id]) await server.send('DELETE', `${accessRulesUrl}/${each}`)
+  })
+
+  test('signs no person in under a rule for workloads, whatever it says', async () => {
+    const { store } = server.context
+    const conditions = { groups: 'intruders' }
+    const created = await create({ issuer: oidc.issuer, conditions, role: 'writer' })
+    expect(created.statusCode, created.body).toBe(201)
+    const members = { subject: 'eve', groups: ['intruders'] }
+    const { secret } = await createPersonSession(store, {}, members)
+    const answer = await server.inject({
+      method: 'GET',
+      url: '/v1/self',
+      headers: { 'x-api-key': 'session', cookie: `__Secure-pubring-session=${secret}` },
+    })
+    expect(answer.json().code).toBe('invalid_session')
+  })
+
+  test('checks no claims in place of the token of a workload', async () => {
+    const { id } = (await create({})).json()
+    const body = { claims: { sub: 'orders' } }
+    const answer = await server.send('POST', `${accessRulesUrl}/${id}/checks`, { body })
+    expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/token' }] })
+  })
+})
+
 describe('a rule is rejected', () => {
   test.each<[string, object, string]>([
     ['without a project', { project: undefined }, 'required'],
     ['with a project and all', { allProjects: true }, 'required'],
     ['for no project', { allProjects: false, project: undefined }, 'required'],
-    ['for an admin', { role: 'admin' }, 'unknown_value'],
+    ['for an admin', { role: 'admin' }, 'too_wide'],
+    ['without an issuer', { issuer: undefined }, 'text_invalid'],
     ['without conditions', { conditions: undefined }, 'required'],
     ['with empty conditions', { conditions: {} }, 'too_wide'],
     ['that takes every subject', { conditions: { sub: '*' } }, 'too_wide'],
@@ -239,7 +403,11 @@ describe('access', () => {
 
 test('the rules of a project are deleted with it', async () => {
   await server.send('POST', '/v1/projects', { body: { name: 'short-lived' } })
-  const { id } = await server.rule({ project: 'short-lived' })
+  const bound = { project: 'short-lived' }
+  const { id } = await server.rule(bound)
+  const own = (await post({ ...people, ...bound, allProjects: undefined })).json()
   expect((await server.send('DELETE', '/v1/projects/short-lived')).statusCode).toBe(204)
-  expect((await server.send('GET', `${accessRulesUrl}/${id}`)).statusCode).toBe(404)
+  for (const each of [id, own.id]) {
+    expect((await server.send('GET', `${accessRulesUrl}/${each}`)).statusCode).toBe(404)
+  }
 })

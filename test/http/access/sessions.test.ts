@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
-import { sessionToRow, signInRuleToRow } from '../../../src/storage/row-mapping.ts'
+import { accessRuleToRow, sessionToRow } from '../../../src/storage/row-mapping.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
@@ -19,7 +19,8 @@ let server: TestApp
 let time = Date.now()
 beforeAll(async () => {
   const clock = { now: () => time, monotonic: () => performance.now() }
-  server = await startApp({ clock, logSigner: logKey.open() })
+  const oidc = { issuer, clientId: 'pubring', scopes: 'openid' }
+  server = await startApp({ clock, logSigner: logKey.open(), config: { oidc } })
 })
 afterAll(async () => {
   await server.close()
@@ -311,7 +312,7 @@ function fromNow() {
 describe('a person', () => {
   const rule = ruleRecord()
   beforeAll(() =>
-    server.context.store.commit({ type: 'sign_in_rule.create', origin: origin(), rule }),
+    server.context.store.commit({ type: 'access_rule.create', origin: origin(), rule }),
   )
 
   const signInPerson = () => createPersonSession(server.context.store, fromNow())
@@ -343,7 +344,7 @@ describe('a person', () => {
     const foreign = ruleRecord({ role: 'admin', issuer: 'https://other.example.com' })
     for (const one of [narrow, foreign]) {
       await server.context.store.commit({
-        type: 'sign_in_rule.create',
+        type: 'access_rule.create',
         origin: origin(),
         rule: one,
       })
@@ -354,16 +355,16 @@ describe('a person', () => {
       { role: 'admin' },
       { role: 'reader', projectId: server.project.id },
     ])
-    await server.send('PATCH', `/v1/sign-in-rules/${rule.id}`, { body: { active: false } })
+    await server.send('PATCH', `/v1/access-rules/${rule.id}`, { body: { active: false } })
     expect(await grants()).toEqual([{ role: 'reader', projectId: server.project.id }])
     expect((await send(secret, 'POST', '/v1/projects', { name: 'x' })).json().code).toBe(
       'insufficient_role',
     )
-    await server.send('PATCH', `/v1/sign-in-rules/${narrow.id}`, {
+    await server.send('PATCH', `/v1/access-rules/${narrow.id}`, {
       body: { conditions: { groups: 'nobody' } },
     })
     await expectEnded(secret)
-    await server.send('PATCH', `/v1/sign-in-rules/${rule.id}`, { body: { active: true } })
+    await server.send('PATCH', `/v1/access-rules/${rule.id}`, { body: { active: true } })
     expect(await grants()).toEqual([{ role: 'admin' }])
   })
 
@@ -406,18 +407,30 @@ describe('without a recent sign-in', () => {
       },
     ],
     [
-      'no sign-in rule is created',
+      'no access rule for people is created',
       async () => [
         'POST',
-        '/v1/sign-in-rules',
-        { name: 'n', issuer, conditions: { a: 'b' }, role: 'reader' },
+        '/v1/access-rules',
+        {
+          for: 'people',
+          name: 'n',
+          conditions: { a: 'b' },
+          role: 'reader',
+          project: 'payments',
+        },
       ],
     ],
     [
       'no access rule for all projects is created',
       async () => {
         const source = { issuer: 'https://ci.example.com', conditions: { sub: 'deploy' } }
-        const body = { name: 'n', ...source, role: 'registrar', allProjects: true }
+        const body = {
+          for: 'workloads',
+          name: 'n',
+          ...source,
+          role: 'registrar',
+          allProjects: true,
+        }
         return ['POST', '/v1/access-rules', body]
       },
     ],
@@ -464,7 +477,7 @@ describe('a row that the ledger contradicts gives no access:', () => {
 
   async function insert(table: string, row: object) {
     const entries = Object.entries(row)
-    const columns = entries.map(([name]) => name).join(', ')
+    const columns = entries.map(([name]) => `"${name}"`).join(', ')
     const marks = entries.map(() => '?').join(', ')
     const values = entries.map(([, value]) => value)
     await server.database.execute(`insert into ${table} (${columns}) values (${marks})`, ...values)
@@ -478,7 +491,7 @@ describe('a row that the ledger contradicts gives no access:', () => {
   })
 
   test('an inserted rule', async () => {
-    await insert('sign_in_rule', signInRuleToRow(personal))
+    await insert('access_rule', accessRuleToRow(personal))
     const { secret } = await createPersonSession(server.context.store, fromNow(), {
       groups: ['tampered'],
     })
@@ -490,15 +503,16 @@ describe('a row that the ledger contradicts gives no access:', () => {
     ['the end of a session', 'session', `expire_time = '2999-01-01T00:00:00.000Z'`],
     ['the time of the sign-in', 'session', `sign_in_time = '2999-01-01T00:00:00.000Z'`],
     ['a session whose person is not JSON', 'session', `person = '{'`],
-    ['the role of a rule', 'sign_in_rule', `role = 'writer'`],
-    ['the conditions of a rule', 'sign_in_rule', `conditions = '{"groups":"staff"}'`],
-    ['a rule whose conditions are not JSON', 'sign_in_rule', `conditions = '{'`],
+    ['the role of a rule', 'access_rule', `role = 'writer'`],
+    ['a rule for people made one for workloads', 'access_rule', `"for" = 'workloads'`],
+    ['the conditions of a rule', 'access_rule', `conditions = '{"groups":"staff"}'`],
+    ['a rule whose conditions are not JSON', 'access_rule', `conditions = '{'`],
   ])('%s', async (_name, table, set) => {
     const group = newId()
     const groups = [group, 'staff']
     const { store } = server.context
     const rule = ruleRecord({ conditions: { groups: group }, role: 'reader' })
-    await store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+    await store.commit({ type: 'access_rule.create', origin: origin(), rule })
     const { secret, session } = await createPersonSession(store, fromNow(), { groups })
     expect((await send(secret, 'GET', keys)).statusCode).toBe(200)
     const id = table === 'session' ? session.id : rule.id

@@ -23,6 +23,7 @@ const keyBody = (publicKeyPem = ecKey().publicKeyPem) => ({
 
 const accessRules = '/v1/access-rules'
 const ruleBody = {
+  for: 'workloads',
   name: 'n',
   issuer: 'https://issuer.test',
   conditions: { sub: 'orders' },
@@ -178,28 +179,6 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
       return { answer, events: inSystem(id, 'session.ended', 'session') }
     }
   },
-  'sign_in_rule.create': async () => async () => {
-    const answer = await server.send('POST', '/v1/sign-in-rules', { body: signInRuleBody })
-    return {
-      answer,
-      events: inSystem(answer.json().id, 'sign_in_rule.created', 'sign_in_rule'),
-    }
-  },
-  'sign_in_rule.update': async () => {
-    const { id } = await newRule()
-    return async () => {
-      const body = { role: 'writer' }
-      const answer = await server.send('PATCH', `/v1/sign-in-rules/${id}`, { body })
-      return { answer, events: inSystem(id, 'sign_in_rule.updated', 'sign_in_rule') }
-    }
-  },
-  'sign_in_rule.delete': async () => {
-    const { id } = await newRule()
-    return async () => {
-      const answer = await server.send('DELETE', `/v1/sign-in-rules/${id}`)
-      return { answer, events: inSystem(id, 'sign_in_rule.deleted', 'sign_in_rule') }
-    }
-  },
   'person.delete': async () => {
     const { person } = await createPersonSession(server.context.store)
     return async () => {
@@ -238,14 +217,6 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
     }
   },
 }
-
-const signInRuleBody = {
-  name: 'n',
-  issuer: 'https://id.example.com',
-  conditions: { groups: 'platform' },
-  role: 'reader',
-}
-const newRule = () => made('/v1/sign-in-rules', signInRuleBody)
 
 const rotations = '/v1/projects/payments/rotations'
 const twoKeys = async () => ({

@@ -50,7 +50,6 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   invalid_session: () => get(keys, { 'x-api-key': 'session' }),
   session_not_found: () => server.send('DELETE', `/v1/sessions/${server.project.id}`),
   person_not_found: () => server.send('DELETE', `/v1/people/${server.project.id}`),
-  sign_in_rule_not_found: () => get(`/v1/sign-in-rules/${server.project.id}`),
   access_rule_not_found: () => get(`/v1/access-rules/${server.project.id}`),
   last_admin_api_key: async () => {
     const { id } = (await get('/v1/api-keys/self')).json()

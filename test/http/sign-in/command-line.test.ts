@@ -31,8 +31,9 @@ beforeAll(async () => {
   }
   server = await startApp(options)
   replica = await startApp({ ...options, database: server.database })
-  const body = { name: 'n', conditions: { groups: 'platform' }, role: 'writer' }
-  rule = (await server.send('POST', '/v1/sign-in-rules', { body })).json()
+  const conditions = { groups: 'platform' }
+  const body = { for: 'people', name: 'n', conditions, role: 'writer', allProjects: true }
+  rule = (await server.send('POST', '/v1/access-rules', { body })).json()
 })
 afterEach(() => {
   offset = 0
@@ -144,9 +145,9 @@ describe('signing in on the command line', () => {
     }
   })
 
-  test('goes by the sign-in rules of the moment', async () => {
+  test('goes by the access rules of the moment', async () => {
     const { apiKey } = await loggedIn(await signedIn())
-    const path = `/v1/sign-in-rules/${rule.id}`
+    const path = `/v1/access-rules/${rule.id}`
     await server.send('PATCH', path, { body: { role: 'reader' } })
     const self = await replica.send('GET', '/v1/self', { headers: { 'x-api-key': apiKey } })
     expect(self.json().grants).toEqual([{ role: 'reader' }])

@@ -50,9 +50,11 @@ beforeEach(() => {
   }
 })
 
+const people = { for: 'people', name: 'n', allProjects: true }
+
 async function createRule(conditions: object, role: string) {
-  const answer = await server.send('POST', '/v1/sign-in-rules', {
-    body: { name: 'n', conditions, role },
+  const answer = await server.send('POST', '/v1/access-rules', {
+    body: { ...people, conditions, role },
   })
   expect(answer.statusCode, answer.body).toBe(201)
   return answer.json()
@@ -145,9 +147,9 @@ describe('signing in through the provider', () => {
   test('is lost with the next request after a change of the rule, on every replica', async () => {
     const browser = await signedIn()
     expect(await statusOf(browser, replica)).toBe(200)
-    await server.send('PATCH', `/v1/sign-in-rules/${rule.id}`, { body: { active: false } })
+    await server.send('PATCH', `/v1/access-rules/${rule.id}`, { body: { active: false } })
     expect([await statusOf(browser), await statusOf(browser, replica)]).toEqual([401, 401])
-    await server.send('PATCH', `/v1/sign-in-rules/${rule.id}`, { body: { active: true } })
+    await server.send('PATCH', `/v1/access-rules/${rule.id}`, { body: { active: true } })
     expect(await statusOf(browser, replica)).toBe(200)
   })
 
@@ -173,7 +175,7 @@ describe('signing in through the provider', () => {
     provider.person.claims.email_verified = true
     provider.person.subject = 'bob2'
     expect((await createBrowser(provider, server).signIn()).statusCode).toBe(302)
-    await server.send('DELETE', `/v1/sign-in-rules/${id}`)
+    await server.send('DELETE', `/v1/access-rules/${id}`)
   })
 
   test('says so if the person cancels', async () => {
@@ -213,8 +215,8 @@ describe('signing in through the provider', () => {
     const pem = String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
     const config = configOf(other, { privateKey: pem, privateKeyId: 'own' })
     const app = await startApp({ fetch: other.server.fetchWith(), config })
-    const body = { name: 'n', conditions: { groups: 'platform' }, role: 'reader' }
-    await app.send('POST', '/v1/sign-in-rules', { body })
+    const body = { ...people, conditions: { groups: 'platform' }, role: 'reader' }
+    await app.send('POST', '/v1/access-rules', { body })
     const answer = await createBrowser(other, app).signIn()
     expect(answer.statusCode, answer.body).toBe(302)
     await app.close()
@@ -354,8 +356,8 @@ describe('while the provider is down', () => {
   test('live sessions go on, and signing in says what is wrong', async () => {
     const other = await startProvider(callback)
     const app = await startApp({ fetch: other.server.fetchWith(), config: configOf(other) })
-    const body = { name: 'n', conditions: { groups: 'platform' }, role: 'reader' }
-    await app.send('POST', '/v1/sign-in-rules', { body })
+    const body = { ...people, conditions: { groups: 'platform' }, role: 'reader' }
+    await app.send('POST', '/v1/access-rules', { body })
     other.person = provider.person
     const browser = createBrowser(other, app)
     expect((await browser.signIn()).statusCode).toBe(302)

@@ -98,6 +98,7 @@ describe('a rule for it', () => {
     ['keys of its own', { jwks: { keys: [] } }, '/keySource'],
   ])('is refused for %s', async (_name, members, pointer) => {
     const body = {
+      for: 'workloads',
       name: 'n',
       issuer: server.issuer,
       keySource: 'project',

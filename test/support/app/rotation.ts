@@ -61,6 +61,7 @@ export async function startRotationApp(config: Partial<CoreConfig> = {}): Promis
     issuer,
     async rule(members = {}) {
       const body = {
+        for: 'workloads',
         name: 'orders rotates itself',
         issuer,
         keySource: 'project',

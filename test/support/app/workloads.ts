@@ -41,6 +41,7 @@ export async function startWorkloadApp({ http, ...options }: Options = {}): Prom
     issuer,
     async rule(members = {}) {
       const body = {
+        for: 'workloads',
         name: 'orders, deploy',
         issuer: issuer.url,
         conditions: { repository_id: '74', ref: 'refs/heads/*' },

@@ -1,13 +1,14 @@
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../../src/core/api-keys/secrets.ts'
 import { newId } from '../../../src/core/ids.ts'
-import type { AccessRuleRecord, ApiKeyRecord } from '../../../src/core/records.ts'
+import type { ApiKeyRecord, WorkloadRule } from '../../../src/core/records.ts'
 import { origin } from './store.ts'
 
-/** An access rule for all projects, with these differences. */
-export function accessRuleRecord(members: Partial<AccessRuleRecord> = {}): AccessRuleRecord {
+/** An access rule for workloads and all projects, with these differences. */
+export function accessRuleRecord(members: Partial<WorkloadRule> = {}): WorkloadRule {
   const { time } = origin()
   return {
     id: newId(),
+    for: 'workloads',
     name: 'orders, deploy',
     issuer: 'https://issuer.test',
     keySource: 'discovery',
@@ -24,7 +25,7 @@ export function accessRuleRecord(members: Partial<AccessRuleRecord> = {}): Acces
 }
 
 /** An API key of an hour that was exchanged under the rule. */
-export function exchangedKeyRecord(rule: AccessRuleRecord): ApiKeyRecord {
+export function exchangedKeyRecord(rule: WorkloadRule): ApiKeyRecord {
   const secret = newApiKeySecret()
   const { id: ruleId, name, role, projectId, issuer } = rule
   return {

@@ -1,7 +1,7 @@
 import { apiKeyDigest, newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import type { Store } from '../../../src/core/context.ts'
 import { newId } from '../../../src/core/ids.ts'
-import type { PersonRecord, SessionRecord, SignInRuleRecord } from '../../../src/core/records.ts'
+import type { PeopleRule, PersonRecord, SessionRecord } from '../../../src/core/records.ts'
 import { rememberSecret } from '../secrets.ts'
 import { origin } from './store.ts'
 
@@ -25,9 +25,10 @@ export function sessionRecord(
 }
 
 /** A rule that makes every person in the group `platform` an admin. */
-export function ruleRecord(members: Partial<SignInRuleRecord> = {}): SignInRuleRecord {
+export function ruleRecord(members: Partial<PeopleRule> = {}): PeopleRule {
   return {
     id: newId(),
+    for: 'people',
     name: 'platform',
     issuer,
     conditions: { groups: 'platform' },

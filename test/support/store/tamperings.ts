@@ -1,11 +1,11 @@
 import type { Store } from '../../../src/core/context.ts'
 import { type EventContent, eventHash } from '../../../src/core/ledger/chain.ts'
 import type {
-  AccessRuleRecord,
   ApiKeyRecord,
   KeyRecord,
+  PeopleRule,
   SessionRecord,
-  SignInRuleRecord,
+  WorkloadRule,
 } from '../../../src/core/records.ts'
 import { keyToRow } from '../../../src/storage/row-mapping.ts'
 import { columnsOf } from '../../../src/storage/schema.ts'
@@ -27,12 +27,12 @@ export interface TamperedRegistry {
   reader: ApiKeyRecord
   admin: ApiKeyRecord
   revoked: ApiKeyRecord
-  accessRule: AccessRuleRecord
+  accessRule: WorkloadRule
   /** An API key that a token was exchanged for. */
   exchanged: ApiKeyRecord
   /** A session of a person. */
   session: SessionRecord
-  rule: SignInRuleRecord
+  rule: PeopleRule
   /** The replacement of the first key by the second. */
   rotation: { id: string }
   /** The thumbprint of a key whose private half was submitted. */
@@ -110,7 +110,7 @@ const columnOfKey = (set: string, member: string): Tampering => ({
 const grantTables = {
   accessRule: 'access_rule',
   session: 'session',
-  rule: 'sign_in_rule',
+  rule: 'access_rule',
   exchanged: 'api_key',
   admin: 'api_key',
   rotation: 'rotation',
@@ -303,15 +303,17 @@ export const tamperings: Tampering[] = [
     caughtBy: 'read',
     named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
   },
-  ...(['access_rule', 'session', 'sign_in_rule', 'rotation'] as const).map(
+  ...(['access_rule', 'session', 'rotation'] as const).map(
     (table): Tampering => ({
       name: `a row inserted into ${table}`,
       tamper({ database, otherProjectId }) {
-        const columns = columnsOf(table).filter((column) => !['id', 'digest'].includes(column))
+        const columns = columnsOf(table)
+          .filter((column) => !['id', 'digest'].includes(column))
+          .map((column) => `"${column}"`)
         const digest = table === 'session'
         return database.execute(
           `insert into ${table} (id, ${digest ? 'digest, ' : ''}${columns})
-           select ?, ${digest ? "'d', " : ''}${columns} from ${table}`,
+           select ?, ${digest ? "'d', " : ''}${columns} from ${table} limit 1`,
           otherProjectId,
         )
       },
@@ -331,6 +333,8 @@ export const tamperings: Tampering[] = [
       ['session', 'person', '{"id":"x","issuer":"","subject":"","claims":{}}', 'personId'],
       ['session', 'expire_time', '2099-01-01T00:00:00.000Z', 'expireTime'],
       ['session', 'digest', 'd', 'state'],
+      ['accessRule', 'for', 'people', 'for'],
+      ['rule', 'for', 'workloads', 'for'],
       ['rule', 'conditions', '{}', 'conditions'],
       ['rule', 'role', 'admin', 'role'],
       ['rule', 'issuer', 'https://evil.test', 'issuer'],
@@ -352,7 +356,7 @@ export const tamperings: Tampering[] = [
       name: `${column} of the row: ${subject}`,
       tamper: (registry) =>
         registry.database.execute(
-          update(grantTables[subject], `${column} = ?`),
+          update(grantTables[subject], `"${column}" = ?`),
           value,
           registry[subject].id,
         ),

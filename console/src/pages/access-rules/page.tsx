@@ -4,8 +4,8 @@ import { Fact, Facts } from '../../components/facts.tsx'
 import { OptionalTime } from '../../components/times.tsx'
 import { type ManagedKind, usualWords } from '../managed-dialogs.tsx'
 import { ManagedPage } from '../managed-page.tsx'
-import { CheckToken } from './check-token.tsx'
-import { CreateRule } from './create-dialog.tsx'
+import { CheckRule } from './check-dialog.tsx'
+import { CreateRule, EditRule } from './dialogs.tsx'
 import { RuleSentence } from './sentence.tsx'
 
 const accessRules: ManagedKind<AccessRule> = {
@@ -17,49 +17,56 @@ const accessRules: ManagedKind<AccessRule> = {
       <Fact name="What it allows">
         <RuleSentence rule={rule} />
       </Fact>
-      <Fact name="Last exchange">
-        <OptionalTime time={rule.lastExchangeTime} />
-      </Fact>
+      {rule.for === 'workloads' && (
+        <Fact name="Last exchange">
+          <OptionalTime time={rule.lastExchangeTime} />
+        </Fact>
+      )}
     </Facts>
   ),
   consequences: {
-    activate: 'Its workloads can exchange tokens again.',
+    activate: 'People have its role, and workloads can exchange tokens, from the next request on.',
     deactivate:
-      'No token is exchanged any more, and the API keys that were exchanged are rejected with their next request.',
+      'People lose its role, and API keys that were exchanged under it are rejected, with the next request. Without another role, sessions are rejected.',
     delete:
-      'The API keys that were exchanged under it are rejected with their next request. Its history stays in the ledger.',
+      'People lose its role, and API keys that were exchanged under it are rejected, with the next request. Its history stays in the ledger.',
   },
 }
 
-/** By which rules workloads exchange the tokens of their platforms for API keys. */
+/** Which claims give which role to people, and to workloads by the tokens of their platforms. */
 export function AccessRulesPage() {
   return (
     <ManagedPage
       kind={accessRules}
       title="Access rules"
-      description="Workloads exchange the token that their platform gives them for an API key of minutes, so that no secret is stored. Changes end the exchanged API keys with the next request."
+      description="People who sign in have the roles of all rules that their claims meet. Workloads exchange the token of their platform for an API key of minutes, so that no secret is stored. Changes take effect with the next request."
       newLabel="New rule"
       empty={{
         title: 'No access rules yet',
         advice:
-          'Create one for each pipeline that registers keys, with the lowest role that it needs.',
+          'Create one for each group of people and each pipeline, with the lowest role that it needs.',
       }}
       columns={[
         { title: 'Name', cell: ({ name }) => <RowName>{name}</RowName> },
+        { title: 'For', cell: (rule) => rule.for },
         { title: 'What it allows', cell: (rule) => <RuleSentence rule={rule} /> },
         {
           title: 'Last exchange',
-          cell: ({ lastExchangeTime }) => <OptionalTime time={lastExchangeTime} />,
+          cell: (rule) => rule.for === 'workloads' && <OptionalTime time={rule.lastExchangeTime} />,
         },
       ]}
-      ownAction={{ action: 'check', label: 'Check a token' }}
-      dialog={({ row, onClose }) =>
-        row === undefined ? (
-          <CreateRule onClose={onClose} />
+      ownActions={[
+        { action: 'edit', label: 'Edit' },
+        { action: 'check', label: 'Check' },
+      ]}
+      dialog={({ action, row, onClose }) => {
+        if (row === undefined) return <CreateRule onClose={onClose} />
+        return action === 'edit' ? (
+          <EditRule rule={row} onClose={onClose} />
         ) : (
-          <CheckToken rule={row} onClose={onClose} />
+          <CheckRule rule={row} onClose={onClose} />
         )
-      }
+      }}
     />
   )
 }

@@ -1,18 +1,19 @@
 import { Text } from '@mantine/core'
 import { Fragment } from 'react'
-import type { AccessRule } from '../../../../client/src/index.ts'
+import type { AccessRule, Role } from '../../../../client/src/index.ts'
 import { ProjectName } from '../../components/project-name.tsx'
 import { UserText } from '../../components/user-text.tsx'
 
-const rights: Record<AccessRule['role'], string> = {
+const rights: Record<Role, string> = {
   reader: 'read keys',
   registrar: 'read and register keys',
   writer: 'read, register, change and delete keys',
+  admin: 'manage everything',
 }
 
 /** What a rule allows, in one sentence. */
 export function RuleSentence({ rule }: { rule: AccessRule }) {
-  const { issuer, keySource, conditions, role, projectId, maxLifetime, singleUse } = rule
+  const { issuer, keySource, conditions, role, projectId } = rule
   if (keySource === 'project' && projectId !== undefined) {
     return (
       <Text size="sm">
@@ -23,7 +24,7 @@ export function RuleSentence({ rule }: { rule: AccessRule }) {
   }
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {singleUse ? 'Once per token, a workload' : 'A workload'} of{' '}
+      {subjectOf(rule)} of{' '}
       <span className="mono">
         <UserText>{issuer}</UserText>
       </span>{' '}
@@ -39,8 +40,19 @@ export function RuleSentence({ rule }: { rule: AccessRule }) {
           </span>
         </Fragment>
       ))}{' '}
-      may {rights[role]} in <ProjectName id={projectId} />, for at most{' '}
-      {maxLifetime % 60 === 0 ? `${maxLifetime / 60} minutes` : `${maxLifetime} seconds`} each time.
+      may {rights[role]} in <ProjectName id={projectId} />
+      {lifetimeOf(rule)}.
     </Text>
   )
+}
+
+function subjectOf({ for: holders, singleUse }: AccessRule): string {
+  if (holders === 'people') return 'A person'
+  return singleUse ? 'Once per token, a workload' : 'A workload'
+}
+
+function lifetimeOf({ maxLifetime }: AccessRule): string {
+  if (maxLifetime === undefined) return ''
+  const time = maxLifetime % 60 === 0 ? `${maxLifetime / 60} minutes` : `${maxLifetime} seconds`
+  return `, for at most ${time} each time`
 }

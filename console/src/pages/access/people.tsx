@@ -143,7 +143,7 @@ function ErasePerson({ person, onClose }: { person: Person; onClose(): void }) {
         </Fact>
       </Facts>
       Name and email are erased for good, and all sessions end. The ledger keeps issuer and subject.
-      If a sign-in rule still applies to the person, they can sign in again.
+      If an access rule still applies to the person, they can sign in again.
     </ActionDialog>
   )
 }

@@ -48,7 +48,7 @@ export function ApiKeysPage() {
             cell: ({ active, expireTime }) => <OptionalTime time={expireTime} breaks={active} />,
           },
         ]}
-        ownAction={{ action: 'edit', label: 'Edit' }}
+        ownActions={[{ action: 'edit', label: 'Edit' }]}
         isFixed={isOwn}
         dialog={({ row, rows, onClose }) => {
           const shared = { own: rows.find(isOwn), onClose }

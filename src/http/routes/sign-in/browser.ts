@@ -79,7 +79,7 @@ export function pageServer(publicUrl: string, spendFailure: Spend | undefined) {
 
 const noRule = {
   title: 'No access',
-  text: 'You have signed in, but no sign-in rule gives you a role here. Ask an administrator for a rule that your claims meet. These arrived:',
+  text: 'You have signed in, but no access rule gives you a role here. Ask an administrator for a rule that your claims meet. These arrived:',
 }
 
 export function redirect(reply: FastifyReply, url: string): FastifyReply {

@@ -4,7 +4,7 @@ import type { IssuerJwks, KeySource } from '../../contract/access-rules/rules.ts
 import { invalidField } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
 import { issuerOf } from '../keys/jwks.ts'
-import type { AccessRuleRecord, IssuerKeySource } from '../records.ts'
+import type { IssuerKeySource, WorkloadRule } from '../records.ts'
 import { isPlain, prefixOf, requireConditions } from './conditions.ts'
 
 /**
@@ -12,7 +12,7 @@ import { isPlain, prefixOf, requireConditions } from './conditions.ts'
  * share signs tokens for everyone, so an immutable id of the owner or the repository must be among
  * the conditions. Of every other issuer, something must be.
  */
-export function requireNarrow(issuer: string, conditions: Conditions): void {
+export function requireSomeWorkloads(issuer: string, conditions: Conditions): void {
   requireConditions(conditions)
   const shared = sharedIssuers.find(({ pattern }) => pattern.test(issuer))
   if (shared === undefined) {
@@ -36,7 +36,7 @@ export function requireNarrow(issuer: string, conditions: Conditions): void {
  * `invalid_request`. The `publicUrl` of a rule that exists is its audience.
  */
 export function requireRotation(
-  rule: Pick<AccessRuleRecord, 'issuer' | 'audience' | 'role' | 'singleUse' | 'projectId'>,
+  rule: Pick<WorkloadRule, 'issuer' | 'audience' | 'role' | 'singleUse' | 'projectId'>,
   publicUrl = rule.audience,
 ): void {
   const { issuer, audience, role, singleUse, projectId } = rule

@@ -1,0 +1,146 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { IconCircleCheck, IconShieldX } from '@tabler/icons-react'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type {
+  AccessRule,
+  AccessRuleCheck,
+  AccessRuleCheckRequest,
+} from '../../../../client/src/index.ts'
+import { CheckSteps } from '../../components/check-step.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { localTime } from '../../components/times.tsx'
+import { quoted } from '../../components/user-text.tsx'
+import { TextArea } from '../../forms/text-fields.tsx'
+import { useSession } from '../../session/context.tsx'
+import { JsonView } from '../verify/json-view.tsx'
+
+const steps: Record<AccessRuleCheck['steps'][number]['step'], string> = {
+  well_formed: 'It is a signed JWT',
+  iss: 'The issuer is that of the rule',
+  rule_active: 'The rule is active',
+  type: 'It is an ID token or access token',
+  signature: 'A key of the issuer verifies the signature',
+  exp: 'It has not expired',
+  nbf: 'It is valid already',
+  aud: 'It is meant for this service',
+  sub: 'It names its subject',
+  conditions: 'The claims meet the conditions',
+  cnf: 'It names the key that it may register',
+  jti: 'It can be used once only',
+}
+
+/** The steps of the check of claims; that of a token adds `well_formed` and `signature`. */
+const claimSteps = ['iss', 'rule_active', 'conditions']
+
+/** Says whether a rule gives its role, and why not. What is checked leaves the page with the dialog. */
+export function CheckRule({ rule, onClose }: { rule: AccessRule; onClose(): void }) {
+  const { client, withSignIn } = useSession()
+  const [text, setText] = useState('')
+  const isForPeople = rule.for === 'people'
+  const check = useMutation({
+    mutationFn: () => withSignIn(() => client.accessRules.check(rule.id, subjectOf(text.trim()))),
+    gcTime: 0,
+  })
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    check.mutate()
+  }
+  return (
+    <Dialog title={`Check ${quoted(rule.name)}`} onClose={onClose} size="lg">
+      <form onSubmit={submit}>
+        <Stack>
+          <TextArea
+            label={isForPeople ? 'Claims or ID token' : 'Token'}
+            description={
+              isForPeople
+                ? 'The claims of a person as JSON, or a token with them. They are neither stored nor logged.'
+                : 'A token of the workload. Nothing is exchanged, and the token is neither stored nor logged.'
+            }
+            value={text}
+            onValue={(typed) => {
+              setText(typed)
+              check.reset()
+            }}
+            minRows={3}
+            maxRows={8}
+            autosize
+            required
+            withAsterisk={false}
+            classNames={{ input: 'mono' }}
+            data-autofocus
+          />
+          {check.isError && <ErrorNotice error={check.error} />}
+          {check.data !== undefined && <Report report={check.data} rule={rule} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Close
+            </Button>
+            <Button type="submit" loading={check.isPending} disabled={text.trim() === ''}>
+              Check
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  )
+}
+
+/** JSON is the claims of a person, everything else a token. */
+function subjectOf(text: string): AccessRuleCheckRequest {
+  try {
+    return { claims: JSON.parse(text) }
+  } catch {
+    return { token: text }
+  }
+}
+
+function Report({ report, rule }: { report: AccessRuleCheck; rule: AccessRule }) {
+  const { accepted, claims } = report
+  const names = Object.entries(steps).filter(([name]) => isStepOf(rule, report, name))
+  return (
+    <Stack gap="sm">
+      <Alert
+        color={accepted ? 'teal' : 'red'}
+        icon={accepted ? <IconCircleCheck /> : <IconShieldX />}
+        title={titles[rule.for][accepted ? 'accepted' : 'refused']}
+        role="status"
+      >
+        {accepted ? resultOf(rule, report) : 'The step that failed says why.'}
+      </Alert>
+      <CheckSteps names={names} results={report.steps} />
+      {claims !== undefined && (
+        <div>
+          <Text size="sm" fw={600}>
+            Claims
+          </Text>
+          <JsonView value={claims} label="Claims" />
+        </div>
+      )}
+    </Stack>
+  )
+}
+
+const titles = {
+  people: {
+    accepted: 'The rule gives its role to this person',
+    refused: 'The rule does not apply to this person',
+  },
+  workloads: {
+    accepted: 'The rule would exchange this token',
+    refused: 'The rule refuses this token',
+  },
+}
+
+function resultOf({ for: holders, role }: AccessRule, { expireTime }: AccessRuleCheck): string {
+  if (holders === 'people') return `They have the role ${role} while they are signed in.`
+  const end = expireTime === undefined ? 'the token expires' : localTime(expireTime)
+  return `Exchanged now, the API key would be valid until ${end}.`
+}
+
+/** Whether the check of the rule has the step, reached or not. */
+function isStepOf(rule: AccessRule, report: AccessRuleCheck, name: string): boolean {
+  if (rule.for === 'workloads') return name !== (rule.keySource === 'project' ? 'sub' : 'cnf')
+  return claimSteps.includes(name) || report.steps.some(({ step }) => step === name)
+}

@@ -1,0 +1,120 @@
+import { Select, Text } from '@mantine/core'
+import {
+  type PlatformPreset,
+  platformPresets,
+} from '../../../../src/contract/access-rules/presets.ts'
+import { CopyBlock } from '../../components/copy.tsx'
+import { shellWord } from '../../components/shell.ts'
+import { conditionsToInput } from '../../forms/conditions-field.tsx'
+import { TextField } from '../../forms/text-fields.tsx'
+
+const otherIssuer = 'other'
+
+export type IssuerInput = {
+  platform: string
+  subject: string
+  issuer: string
+  jwksUri: string
+  name: string
+  conditions: string
+}
+
+export function presetOf(platform: string): PlatformPreset | undefined {
+  return platformPresets.find((each) => each.platform === platform)
+}
+
+/** The conditions to begin with: the ids to be filled in, and what is usually wanted. */
+export function conditionsFor(platform: string): string {
+  const { ids = {}, suggested = {} } = presetOf(platform) ?? {}
+  const empty = Object.fromEntries(Object.keys(ids).map((claim) => [claim, '']))
+  return conditionsToInput({ ...empty, ...suggested })
+}
+
+/** The issuer of the tokens of workloads, which a preset fills in. */
+export function IssuerFields(props: {
+  input: IssuerInput
+  onChange(part: Partial<IssuerInput>): void
+}) {
+  const { input, onChange } = props
+  const { platform, subject, name, issuer, jwksUri } = input
+  const preset = presetOf(platform)
+  return (
+    <>
+      <Select
+        label="Platform"
+        data={[
+          ...platformPresets.map((each) => ({ value: each.platform, label: each.title })),
+          { value: otherIssuer, label: 'Another issuer (OpenID Connect, Kubernetes, SPIFFE …)' },
+        ]}
+        value={platform}
+        onChange={(next) => {
+          const chosen = next ?? otherIssuer
+          onChange({ platform: chosen, conditions: conditionsFor(chosen) })
+        }}
+        allowDeselect={false}
+        data-autofocus
+      />
+      {preset === undefined ? (
+        <>
+          <TextField
+            label="Issuer"
+            description="The iss of the tokens, character by character."
+            placeholder="https://issuer.example.com"
+            value={issuer}
+            onValue={(text) => onChange({ issuer: text })}
+            required
+            withAsterisk={false}
+          />
+          <TextField
+            label="Address of the key set"
+            description="Leave empty if the issuer publishes a discovery document."
+            placeholder="https://issuer.example.com/keys"
+            value={jwksUri}
+            onValue={(text) => onChange({ jwksUri: text })}
+          />
+        </>
+      ) : (
+        <>
+          <TextField
+            label={preset.subject.replace(/^./, (first) => first.toUpperCase())}
+            placeholder={preset.subject}
+            value={subject}
+            onValue={(text) =>
+              // The name follows it until it is changed.
+              onChange({ subject: text, ...(name === subject ? { name: text } : {}) })
+            }
+          />
+          <Lookup preset={preset} subject={subject.trim()} />
+        </>
+      )}
+    </>
+  )
+}
+
+/** How to find the ids, which the console does not do: it sends nothing to other hosts. */
+function Lookup({
+  preset: { title, lookup, ids },
+  subject,
+}: {
+  preset: PlatformPreset
+  subject: string
+}) {
+  const wanted = Object.entries(ids).map(([claim, id]) => `${claim} (${id.title.toLowerCase()})`)
+  const pointers = Object.values(ids).map(({ pointer = '' }) => pointer.replaceAll('/', '.'))
+  const path = subject.split('/').map(encodeURIComponent).join('/')
+  const address = lookup?.replace('{name}', encodeURIComponent(subject)).replace('{path}', path)
+  return (
+    <div>
+      <Text size="sm" mb={4}>
+        Names can be reassigned, ids cannot: fill in {wanted.join(' or ')} below.
+        {address === undefined && ` They are shown in the settings of ${title}.`}
+      </Text>
+      {address !== undefined && subject !== '' && (
+        <CopyBlock
+          value={`curl -s ${shellWord(address)} | jq ${shellWord(pointers.join(', '))}`}
+          name="command that prints the ids"
+        />
+      )}
+    </div>
+  )
+}
