@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
-import { maxBodyBytes } from './body/json-body.ts'
+import { maxBodyBytes } from './body/bodies.ts'
 import { withoutCompilers } from './body/validation.ts'
 import { clientErrorHandler } from './errors/client-errors.ts'
 import { sendFault } from './errors/handler.ts'
@@ -56,7 +56,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     server.setTimeout(maxStalledMs, (socket) => {
       if (!connections.isAwaiting(socket)) socket.destroy()
     })
-    // Node would ask for the body at once; `addJsonBodies` asks for it after the request is admitted.
+    // Node would ask for the body at once; `addBodies` asks for it after the request is admitted.
     server.on('checkContinue', serve)
     // Node would respond to an unknown Expect with a bare 417 (optional: RFC 9110 section 10.1.1).
     return server.on('checkExpectation', serve)

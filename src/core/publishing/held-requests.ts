@@ -6,8 +6,8 @@ import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
 import type { RevisionWatch } from '../ledger/revision-watch.ts'
 import { isStorageUnavailable, storageUnavailable } from '../storage-faults.ts'
 import { includes } from '../validity.ts'
+import type { ReadPublished } from './names.ts'
 import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
-import type { ReadPublished } from './read-published.ts'
 
 /**
  * Requests that one process holds. Each takes 20 KiB, so all take 200 MB at most. One client address

@@ -8,9 +8,8 @@ import { createRevisionWatch } from '../ledger/revision-watch.ts'
 import { createLog } from '../log/log.ts'
 import { createWitnesses } from '../log/witnesses.ts'
 import { createLiveKeySets, heldRequestPlaces } from './held-requests.ts'
-import { createPublishedNames } from './names.ts'
+import { createPublishedNames, createReadPublished } from './names.ts'
 import { createPublisher } from './publisher.ts'
-import { createReadPublished } from './read-published.ts'
 
 /** Milliseconds between observations, so that a waiter learns of a change well within a second. */
 const watchIntervalMs = 250

@@ -1,14 +1,15 @@
 import { LRUCache } from 'lru-cache'
-import type { Context, CoreConfig } from '../context.ts'
+import { PubringError } from '../../errors.ts'
+import type { Context, CoreConfig, Store } from '../context.ts'
 import { entityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
+import type { LedgerEvent, Members } from '../ledger/chain.ts'
+import { applyEffect, subjectKinds } from '../ledger/subjects.ts'
 import { type KeyRecord, type KeySet, keySetBytes, type ObservedHead } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { always, includes, spanUntilExpiry, type TimeSpan, type Validity } from '../validity.ts'
-import { notPublished } from './names.ts'
-import { hadPublishedKey } from './publication-history.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Documents get older than this, in milliseconds, only while the store is unavailable. */
@@ -134,6 +135,10 @@ export function createPublisher(context: Context) {
   }
 }
 
+export function notPublished(): PubringError {
+  return new PubringError('project_not_found', 'There is no project with this id or name.')
+}
+
 function publishesKey({ keys }: KeySet, time: number): boolean {
   return keys.some((key) => isInCommonJwks(key) && isActive(key, isoTime(time)))
 }
@@ -191,4 +196,59 @@ function bytesOf({ documents, keySet }: ProjectCopy): number {
   const pem = pemKeys.reduce((sum, { publicKeyPem }) => sum + 100 + publicKeyPem.length, 0)
   const texts = jwks.body.length + full + discovery.body.length + pem
   return 1_500 + texts + (keySet === undefined ? 0 : keySetBytes(keySet))
+}
+
+/** Events per read. Most projects publish a key with one of their first events. */
+const historyPageSize = 100
+
+/**
+ * Whether a key of the project was ever in `jwks.json`, up to the revision. The ledger knows this of
+ * deleted keys too, and every replica reads the same there.
+ */
+async function hadPublishedKey(
+  { events }: Pick<Store, 'events'>,
+  projectId: string,
+  revision: number,
+): Promise<boolean> {
+  const states = new Map<string, Members>()
+  let after = 0
+  while (after < revision) {
+    const page = await events(projectId, { after, limit: historyPageSize })
+    for (const event of page) {
+      if (event.revision > revision) return false
+      if (publishesKeyAfter(states, event)) return true
+    }
+    if (page.length < historyPageSize) return false
+    after = page.at(-1)?.revision ?? revision
+  }
+  return false
+}
+
+/** Applies the event to the states of the keys. */
+function publishesKeyAfter(states: Map<string, Members>, event: LedgerEvent): boolean {
+  return subjectKinds.key.effects(event).some((effect) => {
+    const state = applyEffect(states.get(effect.id) ?? {}, effect)
+    states.set(effect.id, state)
+    const { algorithm, active, expireTime } = state
+    if (String(algorithm).startsWith('ML-DSA')) return false
+    const expiry = expireTime === undefined ? {} : { expireTime: String(expireTime) }
+    return isActive({ enabled: active === true, ...expiry }, event.time)
+  })
+}
+
+/** The keys of `jwks.json`, each after a line with its kid and alg, which PEM readers skip. */
+export function pemSet({ pemKeys }: PublishedProject): PublishedDocument {
+  const blocks = pemKeys
+    .filter(({ isCommon }) => isCommon)
+    .map(({ kid, alg, publicKeyPem }) => `# kid ${kid}, alg ${alg}\n${publicKeyPem}`)
+  return document(blocks.length === 0 ? '# No key is active.\n' : blocks.join(''))
+}
+
+/** The PEM of an active key; undefined if there is none with this kid. */
+export function pemOfKey(
+  { pemKeys }: PublishedProject,
+  wanted: string,
+): PublishedDocument | undefined {
+  const key = pemKeys.find(({ kid }) => kid === wanted)
+  return key && document(key.publicKeyPem)
 }

@@ -1,7 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
-import type { TObject, TSchema } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
 import type { Validator } from 'typebox/schema'
+import { Type } from '../../contract/schema.ts'
+import type { Submitted } from '../../core/faults.ts'
 import { containsPrivateKey } from '../../core/labels.ts'
 import { type FieldError, PubringError } from '../../errors.ts'
 import { isObject } from '../../runtime/json.ts'
@@ -35,7 +37,7 @@ function unusedCompiler(): never {
 }
 
 /** Validates one part of a request. */
-export function validator({
+function validator({
   schema,
   httpPart,
 }: Pick<FastifyRouteSchemaDef<TObject>, 'schema' | 'httpPart'>) {
@@ -59,7 +61,7 @@ interface InvalidObject<Value> {
 }
 
 /** Returns the value if it matches the schema, and otherwise all its faults. */
-export function objectValidator<Value>(
+function objectValidator<Value>(
   schema: TObject,
   name: string,
 ): (value: unknown) => { value: Value } | InvalidObject<Value> {
@@ -176,4 +178,30 @@ function unknownName(name: string, valid: readonly string[], kind: keyof typeof 
 
 function isPrintable(name: string): boolean {
   return printableName(name, '') !== ''
+}
+
+/**
+ * The validator compiler of routes that read their body with `bodyReader`: it accepts every object,
+ * so that faults which no schema describes are reported beside those of other fields.
+ */
+export const anyObjectAsBody: FastifySchemaCompiler<FastifySchema> = bodyAs(Type.Object({}))
+
+/** A validator compiler that validates the body against this schema instead of the route's. */
+export function bodyAs(body: TObject): FastifySchemaCompiler<FastifySchema> {
+  return ({ schema, httpPart = '' }) =>
+    validator({ schema: httpPart === 'body' ? body : (schema as TObject), httpPart })
+}
+
+/** Reads the members of a body, or of a part of it; `name` is the subject of errors about all of it. */
+export function bodyReader<Schema extends TObject>(
+  schema: Schema,
+  name = 'The body',
+): (value: unknown) => Submitted<Static<Schema>> {
+  const validate = objectValidator<Static<Schema>>(schema, name)
+  return (value) => {
+    const result = validate(value)
+    if ('value' in result) return { fields: result.value }
+    const { members, faults } = result
+    return { fields: members, malformed: { faults, text: JSON.stringify(value) } }
+  }
 }

@@ -10,7 +10,7 @@ import { now } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
 import { requireSameOrigin, sessionCookie } from '../request/cookies.ts'
-import type { Spend } from './budgets.ts'
+import type { Spend } from './rate-limits.ts'
 
 /** Milliseconds after which a request is authenticated again when its body has arrived. */
 const slowBodyMs = 100

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { App } from '../options.ts'
 
 /** How long a browser may cache a preflight response. */
@@ -8,7 +8,7 @@ const preflightMaxAgeSeconds = 86_400
  * Opens public resources to scripts of every origin (Fetch, CORS protocol), including errors and
  * 304, without credentials.
  */
-export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: () => void): void {
+function openToAllOrigins(_request: unknown, reply: FastifyReply, done: () => void): void {
   reply.header('access-control-allow-origin', '*')
   reply.header(
     'access-control-expose-headers',
@@ -17,8 +17,27 @@ export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: (
   done()
 }
 
-/** Serves the preflight request, which browsers send without credentials. */
-export function preflightRoute(app: App, url: string): void {
+interface PublicRoute<Params> {
+  url: string
+  config: FastifyContextConfig
+  schema: FastifySchema
+  handler(request: FastifyRequest<{ Params: Params }>, reply: FastifyReply): Promise<FastifyReply>
+}
+
+/** Registers a public resource, and the preflight request that browsers send without credentials. */
+export function publicRoute<Params>(app: App, { url, ...route }: PublicRoute<Params>): void {
+  const { config } = route
+  app.route<{ Params: Params }>({
+    ...route,
+    method: ['GET', 'HEAD'],
+    url,
+    onRequest: openToAllOrigins,
+    config: {
+      etag: true,
+      ...config,
+      headers: ['Cache-Control', 'Access-Control-Allow-Origin', ...(config.headers ?? [])],
+    },
+  })
   app.route({
     method: 'OPTIONS',
     url,

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../core/context.ts'
-import type { HttpOptions } from '../options.ts'
+import { PubringError } from '../../errors.ts'
+import type { HttpOptions, Rate } from '../options.ts'
 import { clientAddress } from '../request/client-address.ts'
-import { createLimit, type Spend } from './budgets.ts'
 
 const callerOf = ({ principal }: FastifyRequest) => principal?.callerId ?? ''
 
@@ -51,4 +52,63 @@ export function createFailureLimit(
   const reason =
     'The API key in the X-Api-Key header is unknown, expired or revoked, like those of many requests from your address before. A valid one would be accepted.'
   return rate && createLimit(clock, { name: 'failures', rate, callerOf: clientAddress, reason })
+}
+
+/** Budgets per limit; the least recently used one is evicted and starts anew. */
+const maxBudgets = 10_000
+
+interface Budget {
+  used: number
+  /** Monotonic milliseconds. */
+  startedAt: number
+}
+
+/** A limit with a budget for each caller. */
+interface Limit {
+  /** As it appears in the `RateLimit` headers. */
+  name: string
+  rate: Rate
+  callerOf(request: FastifyRequest): string
+  /** What the error says before "Try again in …". */
+  reason: string
+}
+
+/** Spends from the budget of the request's caller; throws `rate_limited` if too little is left. */
+export type Spend = (request: FastifyRequest, reply: FastifyReply, cost?: number) => void
+
+/**
+ * Keeps the budgets in memory, for fixed windows of monotonic time: by the wall clock, setting it
+ * forward would renew all budgets, and setting it back would block callers until it has caught up.
+ */
+export function createLimit(clock: Clock, { name, rate, callerOf, reason }: Limit): Spend {
+  const budgets = new LRUCache<string, Budget>({ max: maxBudgets })
+  const windowMs = rate.window * 1_000
+  return (request, reply, fullCost = 1) => {
+    const time = clock.monotonic()
+    const caller = callerOf(request)
+    const known = budgets.get(caller)
+    const isOpen = known !== undefined && time - known.startedAt < windowMs
+    const budget = isOpen ? known : { used: 0, startedAt: time }
+    budgets.set(caller, budget)
+    // A request that costs more than the whole budget needs a full one.
+    const total = budget.used + Math.min(fullCost, rate.limit)
+    budget.used = Math.min(total, rate.limit)
+    // In this order, since the sum with a large time is rounded: a new window would have 61 s.
+    const seconds = Math.ceil((windowMs - (time - budget.startedAt)) / 1_000)
+    addItem(reply, 'ratelimit-policy', name, `q=${rate.limit};w=${rate.window}`)
+    addItem(reply, 'ratelimit', name, `r=${rate.limit - budget.used};t=${seconds}`)
+    if (total <= rate.limit) return
+    const detail = `${reason} Try again in ${seconds} seconds; the RateLimit-Policy header states the limit.`
+    throw new PubringError('rate_limited', detail, { retryAfter: seconds })
+  }
+}
+
+/**
+ * Headers of draft-ietf-httpapi-ratelimit-headers: q(uota), w(indow), r(emaining), t(ime). A request
+ * with two limits shows both.
+ */
+function addItem(reply: FastifyReply, header: string, name: string, parameters: string): void {
+  const others = reply.getHeader(header)
+  const item = `"${name}";${parameters}`
+  reply.header(header, others === undefined ? item : `${others}, ${item}`)
 }

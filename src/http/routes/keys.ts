@@ -20,7 +20,7 @@ import {
 } from '../../core/keys/documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
 import { keyRole } from '../../core/rotations/roles.ts'
-import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
+import { anyObjectAsBody, bodyReader } from '../body/validation.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
 import { contextOf, projectOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'

@@ -10,7 +10,7 @@ import { readLogFile } from '../../core/log/tiles.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import { type ErrorCode, PubringError } from '../../errors.ts'
 import { contextOf, ledgerOf } from '../hooks/access.ts'
-import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
+import { publicRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { Query } from '../request/paths.ts'
 import { publishedFolder } from './published.ts'
@@ -39,7 +39,7 @@ export function logRoutes(app: App, live: LiveServices): void {
   const { log, context } = live
   const { store } = context
   publicFiles(app, live)
-  publicRoute(app, '/log/vkey', {
+  fileRoute(app, '/log/vkey', {
     schema: {
       operationId: 'getLogVerifierKey',
       summary: 'The verifier key of the log',
@@ -52,7 +52,7 @@ export function logRoutes(app: App, live: LiveServices): void {
     },
   })
   // For verifiers without an API key: the secret of the ledger stays with its readers.
-  publicRoute(app, `${publishedFolder}/ledger-proof`, {
+  fileRoute(app, `${publishedFolder}/ledger-proof`, {
     schema: {
       operationId: 'getPublishedLedgerProof',
       summary: 'Prove the latest revision of a project that the log has',
@@ -129,7 +129,7 @@ function publicFiles(app: App, { context }: LiveServices): void {
     const detail = `This log was restarted with another key. It goes on at ${next}: ask the operator why, and for its verifier key.`
     throw new PubringError('log_ended', detail, { ended, next })
   }
-  publicRoute(app, '/log/checkpoint', {
+  fileRoute(app, '/log/checkpoint', {
     schema: {
       operationId: 'getLogCheckpoint',
       summary: 'The current checkpoint of the log',
@@ -138,12 +138,12 @@ function publicFiles(app: App, { context }: LiveServices): void {
     },
     read: async () => (await log.tree())?.checkpoint,
   })
-  publicRoute(app, '/log/:id/checkpoint', {
+  fileRoute(app, '/log/:id/checkpoint', {
     schema: { hide: true },
     errors: ['log_ended'],
     read: async (params) => (await treeOf(params))?.checkpoint,
   })
-  publicRoute(app, '/log/:id/tile/*', {
+  fileRoute(app, '/log/:id/tile/*', {
     schema: { hide: true },
     errors: ['log_ended'],
     async read(params) {
@@ -166,18 +166,12 @@ interface PublicFile {
   read(params: FileParams): Promise<string | Uint8Array | undefined>
 }
 
-function publicRoute(app: App, url: string, { read, schema, errors = [] }: PublicFile): void {
+function fileRoute(app: App, url: string, { read, schema, errors = [] }: PublicFile): void {
   // A flood of equal requests costs one read at a time.
   const reads = createSingleFlight<string | Uint8Array | undefined>()
-  app.route<{ Params: FileParams }>({
-    method: ['GET', 'HEAD'],
+  publicRoute<FileParams>(app, {
     url,
-    onRequest: openToAllOrigins,
-    config: {
-      etag: true,
-      errors: ['not_logged', 'log_stopped', 'storage_unavailable', ...errors],
-      headers: ['Cache-Control', 'Access-Control-Allow-Origin'],
-    },
+    config: { errors: ['not_logged', 'log_stopped', 'storage_unavailable', ...errors] },
     schema: {
       ...schema,
       response: {
@@ -200,7 +194,6 @@ function publicRoute(app: App, url: string, { read, schema, errors = [] }: Publi
         .send(isText ? body : Buffer.from(body))
     },
   })
-  preflightRoute(app, url)
 }
 
 function adminRoute(

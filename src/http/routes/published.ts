@@ -6,22 +6,22 @@ import { includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
 import { issuerOf } from '../../core/keys/jwks.ts'
 import type { KeySetRequest } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
-import type {
-  KeySetName,
-  PublishedDocument,
-  PublishedProject,
+import {
+  type KeySetName,
+  type PublishedDocument,
+  type PublishedProject,
+  pemOfKey,
+  pemSet,
 } from '../../core/publishing/publisher.ts'
 import { type ErrorCode, PubringError } from '../../errors.ts'
 import { reusePublished } from '../caching/reuse.ts'
-import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
+import { publicRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
-import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
 import { clientAddress } from '../request/client-address.ts'
-import { ProjectPath } from '../request/paths.ts'
-import { heldSeconds } from '../request/prefer.ts'
+import { KeyPath, ProjectPath } from '../request/paths.ts'
+import { heldSeconds, isFreshOnly, requireAccepted } from '../request/preferences.ts'
 
 export const publishedFolder = '/v1/projects/:projectIdOrName/.well-known'
-const publishedHeaders = ['Age', 'Cache-Control', 'Access-Control-Allow-Origin'] as const
 
 /** Not `application/jwk-set+json` (RFC 7517 section 8.5.2), which many gateways do not know. */
 const json = 'application/json'
@@ -74,15 +74,11 @@ export function publishedRoutes(app: App, live: LiveServices): void {
 
 function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
   const { file, keySet, operationId, summary, content } = route
-  const url = `${publishedFolder}/${file}`
-  app.route({
-    method: ['GET', 'HEAD'],
-    url,
-    onRequest: openToAllOrigins,
+  publicRoute<{ projectIdOrName: string }>(app, {
+    url: `${publishedFolder}/${file}`,
     config: {
-      etag: true,
       errors: ['project_not_found', 'storage_unavailable'],
-      headers: [...publishedHeaders, 'Content-Location', 'Preference-Applied', 'Pubring-Revision'],
+      headers: ['Age', 'Content-Location', 'Preference-Applied', 'Pubring-Revision'],
     },
     schema: {
       operationId,
@@ -108,7 +104,6 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
       return sendDocument(reply, published, published[keySet], json)
     },
   })
-  preflightRoute(app, url)
 }
 
 /** Holds the request if it asks to wait and already has the current key set. */
@@ -161,14 +156,11 @@ interface DocumentRoute {
 
 export function documentRoute(app: App, live: LiveServices, route: DocumentRoute): void {
   const { url, schema, errors = [], mediaType, byIdOnly, documentOf } = route
-  app.route<{ Params: { projectIdOrName: string; kid?: string } }>({
-    method: ['GET', 'HEAD'],
+  publicRoute<{ projectIdOrName: string; kid?: string }>(app, {
     url,
-    onRequest: openToAllOrigins,
     config: {
-      etag: true,
       errors: ['project_not_found', 'storage_unavailable', ...errors],
-      headers: publishedHeaders,
+      headers: ['Age'],
     },
     schema,
     handler: async (request, reply) => {
@@ -182,7 +174,6 @@ export function documentRoute(app: App, live: LiveServices, route: DocumentRoute
       return sendDocument(reply, published, document, mediaType)
     },
   })
-  preflightRoute(app, url)
 }
 
 const discovery: DocumentRoute = {
@@ -218,4 +209,47 @@ function sendDocument(
     .header('cache-control', `public, max-age=${maxAge}`)
     .header('etag', document.etag)
     .send(document.body)
+}
+
+const mediaType = 'application/x-pem-file'
+
+const response = {
+  200: { description: 'PEM (RFC 7468).', content: { [mediaType]: { schema: Type.String() } } },
+}
+
+/** The published keys for verifiers that read no JWKS, such as HAProxy and njs. */
+export function publishedPemRoutes(app: App, live: LiveServices): void {
+  documentRoute(app, live, {
+    url: `${publishedFolder}/keys.pem`,
+    schema: {
+      operationId: 'getPublishedPem',
+      summary: 'The keys of jwks.json as PEM',
+      description:
+        'A `PUBLIC KEY` block for each active RSA, EC and OKP key, after a line with its kid and alg. It is cached as the key set is; without an active key it has no block.',
+      response,
+    },
+    mediaType,
+    documentOf: pemSet,
+  })
+  documentRoute(app, live, {
+    url: `${publishedFolder}/:kid.pem`,
+    schema: {
+      operationId: 'getPublishedKeyPem',
+      summary: 'An active key as PEM',
+      description:
+        'By its `kid` in the key set. A key that is not active is `key_not_found`. The key with the kid `keys` is in keys.pem only.',
+      params: KeyPath,
+      response,
+    },
+    errors: ['key_not_found'],
+    mediaType,
+    documentOf(published, kid) {
+      const document = pemOfKey(published, kid)
+      if (document !== undefined) return document
+      throw new PubringError(
+        'key_not_found',
+        'The key set of the project has no key with this kid: it is not active, or was never registered.',
+      )
+    },
+  })
 }

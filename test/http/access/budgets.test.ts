@@ -1,6 +1,6 @@
 import { type FastifyRequest, fastify } from 'fastify'
 import { expect, test } from 'vitest'
-import { createLimit } from '../../../src/http/hooks/budgets.ts'
+import { createLimit } from '../../../src/http/hooks/rate-limits.ts'
 
 test('a new window has its full length at any time of the clock', async () => {
   let milliseconds = 0

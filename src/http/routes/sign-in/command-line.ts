@@ -11,7 +11,7 @@ import {
 import { describeSelf } from '../../../core/sign-in/sessions.ts'
 import { PubringError } from '../../../errors.ts'
 import { contextOf } from '../../hooks/access.ts'
-import type { Spend } from '../../hooks/budgets.ts'
+import type { Spend } from '../../hooks/rate-limits.ts'
 import type { App } from '../../options.ts'
 import { sessionCookie } from '../../request/cookies.ts'
 import { pageServer, redirect, sendPage } from './browser.ts'

@@ -5,7 +5,6 @@ import { holdsMoreValues, structureOf } from '../../intake/encoding/json-text.ts
 import { decodeUtf8, parseJson } from '../../runtime/json.ts'
 import { printableName } from '../errors/names.ts'
 import { expectsContinue } from '../request/protocol.ts'
-import { parseForm } from './form-body.ts'
 import { rejectPrivateKey } from './validation.ts'
 
 /** Bytes of a body: four times the longest text of a key, whose line breaks JSON escapes. */
@@ -20,7 +19,7 @@ const maxValues = 120_000
  * Parses bodies of the operations that take one and discards all others: a DELETE with
  * `Content-Type: application/json` and no body is a valid request.
  */
-export function addJsonBodies(app: FastifyInstance): void {
+export function addBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     '*',
@@ -92,4 +91,18 @@ function parseJsonBody(bytes: Uint8Array): unknown {
 
 function invalidJson(detail: string): PubringError {
   return new PubringError('invalid_json', detail)
+}
+
+/**
+ * Parses `application/x-www-form-urlencoded`. Rejects what parsers read differently: broken escapes,
+ * and a parameter that occurs twice (RFC 6749 section 3.2).
+ */
+function parseForm(bytes: Uint8Array): Record<string, string> {
+  const text = decodeUtf8(bytes)
+  const parameters = [...new URLSearchParams(text)]
+  const names = new Set(parameters.map(([name]) => name))
+  if (text === undefined || /^\?|%(?![0-9a-f]{2})/i.test(text) || names.size < parameters.length) {
+    throw new PubringError('invalid_request', 'The form is malformed, or has a parameter twice.')
+  }
+  return Object.fromEntries(parameters)
 }

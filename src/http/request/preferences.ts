@@ -1,3 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { onlyStale } from '../../core/publishing/held-requests.ts'
+
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const quoted = '"(?:[^"\\\\]|\\\\.)*"'
 /** Preferences are separated by commas, except for commas in a quoted string. */
@@ -19,8 +22,7 @@ export function heldSeconds(
   isStale: boolean,
 ): number | undefined {
   const preferred = preferredWait(header)
-  if (preferred === undefined) return undefined
-  return Math.min(preferred, isStale ? maxStaleWaitSeconds : maxWaitSeconds)
+  return preferred && Math.min(preferred, isStale ? maxStaleWaitSeconds : maxWaitSeconds)
 }
 
 /**
@@ -37,4 +39,29 @@ export function preferredWait(header: string | string[] | undefined): number | u
     return /^\d+$/.test(digits) ? Number(digits) : undefined
   }
   return undefined
+}
+
+/** RFC 5861 section 4; `max-stale` (RFC 9111) can permit stale answers, but not refuse them. */
+const staleIfError = /(?:^|,)\s*stale-if-error\s*=\s*"?(\d{1,9})"?\s*(?:,|$)/i
+
+/**
+ * The age in milliseconds up to which the client accepts an answer from memory while the database is
+ * unavailable; any age unless its `Cache-Control` has `stale-if-error=SECONDS`.
+ */
+function acceptedStaleMs({ 'cache-control': header = '' }: IncomingHttpHeaders): number {
+  const [, seconds] = staleIfError.exec(header) ?? []
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000
+}
+
+/** Whether the client accepts no stale answer at all. */
+export function isFreshOnly(headers: IncomingHttpHeaders): boolean {
+  return acceptedStaleMs(headers) === 0
+}
+
+/** Throws `storage_unavailable` if the client accepts no document that is as stale as this one. */
+export function requireAccepted(
+  headers: IncomingHttpHeaders,
+  { staleMs = 0 }: { staleMs?: number },
+): void {
+  if (staleMs > acceptedStaleMs(headers)) throw onlyStale()
 }
