@@ -2,7 +2,6 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Context } from '../core/context.ts'
-import { createRequestIds } from '../core/ids.ts'
 import { createLiveServices, type LiveServices } from '../core/publishing/live.ts'
 import { createSignIn } from '../core/sign-in/sign-in.ts'
 import { createIssuerKeys } from '../core/token-exchange/issuer-keys.ts'
@@ -65,8 +64,7 @@ export async function buildApp(
   options: HttpOptions,
   beforeRoutes: (app: FastifyInstance) => Promise<void> = async () => {},
 ): Promise<HttpApp> {
-  const newRequestId = createRequestIds()
-  const app = createServer(options, newRequestId)
+  const app = createServer(options)
   const { heldRequests, eventStreams } = options
   const live = createLiveServices(coreContext, { heldRequests, eventStreams })
   const { context } = live
@@ -89,7 +87,7 @@ export async function buildApp(
   addLogState(app, live.log)
   app.decorate('metrics', options.metrics ? await collectMetrics(app, live) : undefined)
   addErrors(app, options)
-  addResponseCache(app, context.clock, newRequestId)
+  addResponseCache(app, context.clock)
   addMethods(app)
   await addOverload(app, options.overloadLagMs)
   const failures = createFailureLimit(context.clock, options)

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
+import { newId } from '../core/ids.ts'
 import { maxBodyBytes } from './body/bodies.ts'
 import { withoutCompilers } from './body/validation.ts'
 import { clientErrorHandler } from './errors/client-errors.ts'
@@ -32,7 +33,7 @@ const serverOptions: ServerOptions = {
 /** How long a client may accept nothing of what is ready for it; longer than `headersTimeout`. */
 const maxStalledMs = 30_000
 
-export function createServer(options: HttpOptions, newRequestId: () => string): FastifyInstance {
+export function createServer(options: HttpOptions): FastifyInstance {
   const connections = createConnections()
   /** Puts checks of the protocol and the response cache in front of Fastify's routes. */
   const serverFactory: FastifyServerFactory = (routes) => {
@@ -44,7 +45,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
       const fault = protocolFault(request)
       if (fault !== undefined) {
         connections.track(request, response)
-        const received = { request, response, requestId: newRequestId() }
+        const received = { request, response, requestId: newId() }
         return sendFault(app, fault, received, options)
       }
       if (requestsUpgrade(request)) response.shouldKeepAlive = false
@@ -66,7 +67,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     serverFactory,
     trustProxy: options.trustProxy === true ? isPeer : options.trustProxy,
     bodyLimit: maxBodyBytes,
-    genReqId: newRequestId,
+    genReqId: newId,
     requestIdHeader: false,
     schemaController: withoutCompilers,
     // Accepted requests are served while the server closes.

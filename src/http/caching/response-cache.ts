@@ -6,6 +6,7 @@ import type { Credential } from '../../core/access/grants.ts'
 import { namesSession } from '../../core/api-keys/authentication.ts'
 import { apiKeyDigest } from '../../core/api-keys/secrets.ts'
 import type { Clock } from '../../core/context.ts'
+import { newId } from '../../core/ids.ts'
 import { type HeadsMatch, isValid, type Validity } from '../../core/validity.ts'
 import { isNotModified, isSentWith304 } from './etags.ts'
 
@@ -76,11 +77,7 @@ function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | un
  * It only repeats a route's response to an equal request, while that is valid. Long because serving
  * and storing share the entries.
  */
-export function addResponseCache(
-  app: FastifyInstance,
-  clock: Clock,
-  newRequestId: () => string,
-): void {
+export function addResponseCache(app: FastifyInstance, clock: Clock): void {
   const doorkeeper = createDoorkeeper(admissionWindow)
   const entries = new LRUCache<string, CachedResponse>({
     maxSize: maxCachedBytes,
@@ -100,7 +97,7 @@ export function addResponseCache(
     response: ServerResponse,
     arrival: number,
   ): void {
-    const requestId = newRequestId()
+    const requestId = newId()
     entry.reuse.onReuse?.()
     if (app.requestRecords.hasObservers()) {
       reportOnFinish(app, entry, { requestId, response, arrival })

@@ -37,19 +37,12 @@ export function sendError(
   // Fastify closes the connection after a body error; that is needless if the body was read.
   if (request.raw.complete) reply.removeHeader('connection')
   reply.code(status).headers(headers)
-  const mayOmitBody = closeWithoutBody(request.raw, reply.raw)
+  // A client that awaits a 100 may send its body or not, so what follows could be either the body or
+  // another request (RFC 9110 section 10.1.1).
+  const mayOmitBody = expectsContinue(request.raw) && !request.raw.complete
+  if (mayOmitBody) reply.raw.shouldKeepAlive = false
   const mayBeSending = mayOmitBody || code === 'body_too_large'
   return reply.send(mayBeSending ? lingeringResponse(request.raw, body) : Buffer.from(body))
-}
-
-/**
- * Closes the connection with the response if the client awaits a 100: it may send its body or not,
- * so what follows could be either the body or another request (RFC 9110 section 10.1.1).
- */
-function closeWithoutBody(request: IncomingMessage, response: ServerResponse): boolean {
-  const mayOmitBody = expectsContinue(request) && !request.complete
-  if (mayOmitBody) response.shouldKeepAlive = false
-  return mayOmitBody
 }
 
 /** The problem to send, with a warning if the URL contains an API key. */
