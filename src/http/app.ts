@@ -20,13 +20,13 @@ import { addRateLimits, createFailureLimit } from './hooks/rate-limits.ts'
 import { addRequestRecords } from './hooks/request-records.ts'
 import { addPageHeaders } from './hooks/security-headers.ts'
 import { addDatabaseLog, addLogState } from './hooks/state-log.ts'
-import { addDocs, descriptionRoute } from './openapi/docs.ts'
 import type { HttpOptions } from './options.ts'
 import { addQueryDefault } from './request/query.ts'
 import { accessRuleRoutes } from './routes/access-rules.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
 import { keyCheckRoutes, tokenCheckRoutes } from './routes/checks.ts'
 import { addConsole } from './routes/console.ts'
+import { addDocs, descriptionRoute } from './routes/docs.ts'
 import { eventRoutes } from './routes/events/routes.ts'
 import { historyRoute } from './routes/finding/history.ts'
 import { searchRoute } from './routes/finding/search.ts'
@@ -50,7 +50,7 @@ export type HttpApp = FastifyInstance
 
 /** Loads the library for metrics, which other servers do without. */
 async function collectMetrics(app: FastifyInstance, live: LiveServices): Promise<Registry> {
-  const { createMetrics } = await import('./metrics/metrics.ts')
+  const { createMetrics } = await import('./metrics.ts')
   return createMetrics(app, live)
 }
 

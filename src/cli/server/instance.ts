@@ -73,7 +73,7 @@ export async function listenForMetrics(
   metrics: HttpApp['metrics'],
 ): Promise<void> {
   if (address === undefined || metrics === undefined) return
-  const { serveMetrics } = await import('../../http/metrics/server.ts')
+  const { serveMetrics } = await import('../../http/metrics.ts')
   const listening = serveMetrics(address, () => metrics.metrics())
   const server = await listening.catch(explainFor(address, metricsSettings))
   // It must not keep a process alive that has nothing else to do.

@@ -8,9 +8,8 @@ import { containsPrivateKey } from '../../core/labels.ts'
 import { type FieldError, PubringError } from '../../errors.ts'
 import { isObject } from '../../runtime/json.ts'
 import { printableName, suggestedName } from '../errors/names.ts'
-import { type MemberFault, memberFaults, typeName } from '../errors/sentences.ts'
 import { readQuery } from '../request/query.ts'
-import { schemaValidators } from './schema-validators.ts'
+import { type MemberFault, memberFaults, schemaValidators, typeName } from './member-faults.ts'
 
 /** Faults reported per request. */
 const maxFaults = 20

@@ -1,8 +1,15 @@
+import { createRequire } from 'node:module'
 import type { TObject, TSchema } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import type { Validator } from 'typebox/schema'
-import { schemaValidators } from '../body/schema-validators.ts'
-import { suggestedName } from './names.ts'
+import { suggestedName } from '../errors/names.ts'
+
+const require = createRequire(import.meta.url)
+
+/** TypeBox's validators, which are loaded with the first request that needs one: 200 modules. */
+export function schemaValidators(): typeof import('typebox/schema') {
+  return require('typebox/schema')
+}
 
 /** A fault of one member. `path` is a JSON pointer relative to the object. */
 export interface MemberFault {

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
 import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import {
@@ -8,11 +10,12 @@ import {
   Histogram,
   Registry,
 } from 'prom-client'
-import { isStop } from '../../core/log/faults.ts'
-import type { LiveServices } from '../../core/publishing/live.ts'
-import { staleAfterMs } from '../../core/publishing/publisher.ts'
-import { intakeCodes } from '../../intake/codes.ts'
-import type { RequestRecord } from '../hooks/request-records.ts'
+import { isStop } from '../core/log/faults.ts'
+import type { LiveServices } from '../core/publishing/live.ts'
+import { staleAfterMs } from '../core/publishing/publisher.ts'
+import { intakeCodes } from '../intake/codes.ts'
+import type { RequestRecord } from './hooks/request-records.ts'
+import { createServer } from './node-http.ts'
 
 /** Error codes of rejected keys; a finer code in the error says which rule applied. */
 const rejectionCodes: readonly string[] = Object.values(intakeCodes)
@@ -240,4 +243,33 @@ function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
       read: () => promisify(app.server.getConnections).call(app.server),
     },
   ]
+}
+
+/**
+ * Serves only `/metrics`, on a separate port, so that access to metrics and to the API can be
+ * granted independently. Rejects if it cannot listen.
+ */
+export async function serveMetrics(
+  { host, port }: { host: string; port: number },
+  metrics: () => Promise<string>,
+): Promise<Server> {
+  const server = createServer((request, response) => {
+    const path = request.url?.split('?')[0]
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    if (path !== '/metrics' || !isRead) {
+      response
+        .writeHead(404, { 'content-type': 'text/plain' })
+        .end('The metrics are at /metrics.\n')
+      return
+    }
+    metrics().then(
+      (text) => {
+        response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text)
+      },
+      () => response.writeHead(500).end(),
+    )
+  })
+  server.listen({ host, port })
+  await once(server, 'listening')
+  return server
 }
