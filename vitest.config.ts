@@ -39,6 +39,7 @@ export default defineConfig({
     isolate: false,
     // Node strips the types, as it does in production.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: [`--import=${import.meta.resolve('./test/support/setup/bundled-packages.ts')}`],
     setupFiles: 'test/support/setup/worker.ts',
     maxWorkers,
     // The OpenID provider of the tests warns that it is one.
@@ -47,7 +48,9 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: waitLimitMs } },
-    globalSetup: ['test/support/setup/run-folder.ts', 'test/support/setup/databases.ts'],
+    globalSetup: ['run-folder', 'bundles', 'databases'].map(
+      (name) => `test/support/setup/${name}.ts`,
+    ),
     provide: { isTimed: false },
     projects: [
       {

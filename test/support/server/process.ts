@@ -9,7 +9,9 @@ import { endLater } from '../ending.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 
 const main = join(import.meta.dirname, '../../../bin/pubring.js')
-const neverOverloaded = join(import.meta.dirname, 'never-overloaded.ts')
+const preloaded = ['never-overloaded.ts', '../setup/bundled-packages.ts'].map(
+  (file) => `--import=${join(import.meta.dirname, file)}`,
+)
 
 /** A TCP port that was free a moment ago. */
 export async function freePort(): Promise<number> {
@@ -101,7 +103,7 @@ export async function spawnServer(
   { wrapper = [], node = [], uid, program = main }: Launch = {},
 ): Promise<ServerProcess> {
   const port = env.PUBRING_PORT ?? (await freePort())
-  const run = [process.execPath, `--import=${neverOverloaded}`, ...node, program, 'serve']
+  const run = [process.execPath, ...preloaded, ...node, program, 'serve']
   const [command = '', ...args] = [...wrapper, ...run]
   const child = spawn(command, args, {
     cwd: folder,
