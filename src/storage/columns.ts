@@ -7,15 +7,6 @@ export type Plain<Kind extends ColumnKind> = Kind extends `${string} ${infer Typ
   ? Type & PlainKind
   : Kind & PlainKind
 
-/** Booleans are 0 or 1, and JSON is text. */
-export const dataTypes = {
-  text: 'text',
-  integer: 'integer',
-  bigint: 'bigint',
-  boolean: 'integer',
-  json: 'text',
-} as const satisfies Record<PlainKind, string>
-
 export function plainKind<Kind extends ColumnKind>(kind: Kind): Plain<Kind> {
   return kind.replace(/.* /, '') as Plain<Kind>
 }

@@ -78,7 +78,7 @@ interface RowMapping<Name extends TableName, Record> {
  * Maps the rows of a table to records, by the kinds of its columns. Union types in text columns are not
  * validated: only this code writes them. A damaged row must not make the other ones unreadable.
  */
-function rowMapping<Name extends TableName, Record extends MembersOf<Name>>(
+export function rowMapping<Name extends TableName, Record extends MembersOf<Name>>(
   table: Name,
   substitutes: Substitutes<Name, Record>,
 ): RowMapping<Name, Record> {

@@ -98,7 +98,7 @@ test('the keys that have had a kid are found by an index', async () => {
   await query('analyze event')
   const explain = engine === 'postgres' ? 'explain' : 'explain query plan'
   const plan = JSON.stringify(await query(`${explain} ${lookup}`))
-  expect(plan).toContain('event_subject')
+  expect(plan).toMatch(/event_(by_)?subject/)
 })
 
 test('an import into a deleted project is rejected', async () => {

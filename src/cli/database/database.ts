@@ -37,12 +37,12 @@ export async function copy(
   const target = resolveUrl(terminal, '--to', to)
   if (source === target) throw usageError('--from and --to are the same database.')
   const summary = await copyRegistry(source, target, progressListener(terminal))
-  const { repeated, rows, ledgers, keySets, systemRevision, newerLedgers } = summary
+  const { repeated, rows, ledgers, systemRevision, newerLedgers } = summary
   printResult(terminal, summary)
   if (repeated) notify(terminal, 'Nothing was written: the target already has the same data.')
   notify(
     terminal,
-    `The copy has everything up to revision ${systemRevision} of the system ledger, compared with the source: ${rows} rows, ${ledgers} whole ledgers, ${keySets} key sets.`,
+    `The copy has everything up to revision ${systemRevision} of the system ledger, compared with the source: ${rows} rows, ${ledgers} whole ledgers.`,
   )
   if (newerLedgers === 0) return
   notify(

@@ -1,7 +1,8 @@
-import type { CreateIndexBuilder, CreateTableBuilder, Kysely } from 'kysely'
+import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { type ColumnKind, dataTypes, keyColumnsOf, plainKind } from '../columns.ts'
+import { type ColumnKind, keyColumnsOf, plainKind } from '../columns.ts'
 import type { Tables } from '../schema.ts'
+import { hasOtherWriters } from '../statements.ts'
 
 export interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -17,6 +18,17 @@ export interface SchemaMigration extends Migration {
 export type Migrations = Readonly<Record<string, SchemaMigration>>
 
 /**
+ * The type of a column: booleans are 0 or 1, and JSON is text. On PostgreSQL, text compares byte by byte
+ * with any collation of the database, so that indexes survive an upgrade of the system's collations.
+ */
+export function dataType(db: Kysely<Tables>, kind: ColumnKind) {
+  const plain = plainKind(kind)
+  if (plain === 'bigint') return plain
+  if (plain === 'boolean' || plain === 'integer') return 'integer'
+  return hasOtherWriters(db) ? sql`text collate "C"` : 'text'
+}
+
+/**
  * Creates a table with these columns, in order. Released migrations depend on it: for the same columns
  * it must always create the same table.
  */
@@ -27,12 +39,10 @@ export async function createTable(
 ): Promise<void> {
   let table: CreateTableBuilder<string, string> = db.schema.createTable(name)
   for (const [column, kind] of Object.entries(columns)) {
-    table = table.addColumn(column, dataTypes[plainKind(kind)], (built) => {
+    table = table.addColumn(column, dataType(db, kind), (built) => {
       const required = kind.startsWith('nullable ') ? built : built.notNull()
       return kind.startsWith('unique ') ? required.unique() : required
     })
   }
   await table.addPrimaryKeyConstraint(`${name}_pk`, keyColumnsOf(columns)).execute()
 }
-
-export type BuildIndex = (index: CreateIndexBuilder) => CreateIndexBuilder<string>

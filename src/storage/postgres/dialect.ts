@@ -1,17 +1,10 @@
 import {
-  AlterTableNode,
-  type ColumnDefinitionNode,
-  CreateTableNode,
   type DatabaseConnection,
-  DataTypeNode,
   type DialectAdapter,
   Kysely,
-  type KyselyPlugin,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryResult,
-  RawNode,
-  type RootOperationNode,
 } from 'kysely'
 import type { Db, Tables } from '../schema.ts'
 import { runDirectly } from '../statements.ts'
@@ -46,7 +39,6 @@ export function createKysely(run: Run): Db {
         destroy: async () => {},
       }),
     },
-    plugins: [bytewiseCollation],
   })
   runDirectly(db, async (sql, parameters) => (await run({ sql, parameters })).rows)
   return db
@@ -68,30 +60,4 @@ const adapter: DialectAdapter = {
   supportsOutput: false,
   async acquireMigrationLock() {},
   async releaseMigrationLock() {},
-}
-
-/**
- * Text columns compare byte by byte with any collation of the database, so that their indexes
- * survive an upgrade of the system's collations.
- */
-const bytewiseCollation: KyselyPlugin = {
-  transformQuery({ node }): RootOperationNode {
-    if (CreateTableNode.is(node)) return { ...node, columns: node.columns.map(withCollation) }
-    if (!AlterTableNode.is(node) || node.columnAlterations === undefined) return node
-    return {
-      ...node,
-      columnAlterations: node.columnAlterations.map((alteration) =>
-        alteration.kind === 'AddColumnNode'
-          ? { ...alteration, column: withCollation(alteration.column) }
-          : alteration,
-      ),
-    }
-  },
-  transformResult: async ({ result }) => result,
-}
-
-function withCollation(column: ColumnDefinitionNode): ColumnDefinitionNode {
-  const { dataType } = column
-  const isText = DataTypeNode.is(dataType) && dataType.dataType === 'text'
-  return isText ? { ...column, dataType: RawNode.createWithSql('text collate "C"') } : column
 }

@@ -75,13 +75,10 @@ export function createLeases(address: PostgresAddress, target: Target) {
     },
     diagnostics(): StoreDiagnostics {
       const pool = finder.inUse()
-      if (pool === undefined) {
-        return { connections: { used: 0, idle: 0, waiting: connections.waiting() } }
-      }
-      const { host, port } = pool.host
-      const { open, idle } = pool.counts()
+      const { open, idle } = pool?.counts() ?? { open: 0, idle: 0 }
+      const primary = pool && `${pool.host.host}:${pool.host.port}`
       const counts = { used: open - idle, idle, waiting: connections.waiting() }
-      return { primary: `${host}:${port}`, connections: counts }
+      return { ...present({ primary }), connections: counts }
     },
     close: () => finder.close(),
   }

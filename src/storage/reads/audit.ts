@@ -1,37 +1,28 @@
-import type { ExpressionBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { AuditReads, AuditScope } from '../../core/audit/records.ts'
 import { keyColumns, keyFromRow } from '../row-mapping.ts'
-import type { Db, Tables } from '../schema.ts'
+import type { Db } from '../schema.ts'
+
+/** Whether the private half of the key was submitted. */
+const wasExposed = sql<number>`(case when exists (select 1 from blocked_fingerprint
+  where fingerprint in (jwt_key.thumbprint, jwt_key.material_sha256)) then 1 else 0 end)`
 
 /** The queries of an audit, on any engine. Each is one statement, and so reads one snapshot. */
 export function createAuditReads(db: Db): AuditReads {
   return {
     async auditedKeys(scope, { after, limit }) {
       const all = keysInScope(db, scope)
-      const remaining =
-        after === undefined
-          ? all
-          : all.where(({ eb, refTuple, tuple }) =>
-              eb(
-                refTuple('jwt_key.project_id', 'jwt_key.id'),
-                '>',
-                tuple(after.projectId, after.kid),
-              ),
-            )
-      const rows = await remaining
+      const isLater = sql<boolean>`(jwt_key.project_id, jwt_key.id) > (${after?.projectId}, ${after?.kid})`
+      const rows = await (after === undefined ? all : all.where(isLater))
         .innerJoin('project', 'project.id', 'jwt_key.project_id')
-        .select(keyColumns)
-        .select('project.name as project_name')
-        .select((select) => countBlocked(select).as('blocked_count'))
+        .select([...keyColumns, 'project.name as project_name', wasExposed.as('was_exposed')])
         .orderBy('jwt_key.project_id')
         .orderBy('jwt_key.id')
         .limit(limit)
         .execute()
-      return rows.map(({ project_name, blocked_count, ...row }) => ({
-        key: keyFromRow(row),
-        projectName: project_name,
-        wasExposed: Number(blocked_count) > 0,
-      }))
+      return rows.map(({ project_name: projectName, was_exposed, ...row }) => {
+        return { key: keyFromRow(row), projectName, wasExposed: was_exposed === 1 }
+      })
     },
     async countAuditedKeys(scope) {
       const row = await keysInScope(db, scope)
@@ -45,28 +36,11 @@ export function createAuditReads(db: Db): AuditReads {
 function keysInScope(db: Db, { projectId, withoutPassOf }: AuditScope) {
   const all = db.selectFrom('jwt_key')
   const scope = projectId === undefined ? all : all.where('jwt_key.project_id', '=', projectId)
-  if (withoutPassOf === undefined) return scope
-  return scope.where(({ exists, not, selectFrom }) =>
-    not(
-      exists(
-        selectFrom('key_audit')
-          .select('key_audit.key_id')
-          .whereRef('key_audit.project_id', '=', 'jwt_key.project_id')
-          .whereRef('key_audit.key_id', '=', 'jwt_key.id')
-          .where('key_audit.passed_rules', '=', withoutPassOf),
-      ),
-    ),
-  )
+  return withoutPassOf === undefined ? scope : scope.where(hasNotPassed(withoutPassOf))
 }
 
-/** The number of the key's fingerprints that are blocked. */
-function countBlocked({ selectFrom }: ExpressionBuilder<Tables, 'jwt_key'>) {
-  return selectFrom('blocked_fingerprint')
-    .select((select) => select.fn.countAll<number | string>().as('count'))
-    .where(({ eb, or }) =>
-      or([
-        eb('blocked_fingerprint.fingerprint', '=', eb.ref('jwt_key.thumbprint')),
-        eb('blocked_fingerprint.fingerprint', '=', eb.ref('jwt_key.material_sha256')),
-      ]),
-    )
+function hasNotPassed(rules: string): RawBuilder<boolean> {
+  return sql`not exists (select 1 from key_audit
+    where key_audit.project_id = jwt_key.project_id and key_audit.key_id = jwt_key.id
+      and key_audit.passed_rules = ${rules})`
 }

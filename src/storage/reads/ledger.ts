@@ -3,6 +3,7 @@ import type { Store } from '../../core/context.ts'
 import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { LedgerRows, SubjectIds } from '../../core/ledger/replay.ts'
 import type { LedgerEntry, LedgerReads, StoredHead } from '../../core/ledger/verification.ts'
+import type { LedgerHead } from '../../core/records.ts'
 import { eventFromRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
 import { inChunks } from '../statements.ts'
@@ -37,20 +38,12 @@ export function createLedgerReads(db: Db): LedgerReads {
       return rows.map((row) => row.project_id)
     },
     async headlessLedgerIds() {
-      const ids = db
-        .selectFrom('event')
-        .select('project_id as id')
-        .union(db.selectFrom('jwt_key').select('project_id as id'))
-        .union(db.selectFrom('project').select('id'))
-        .union(db.selectFrom('api_key').select(ledgerOfApiKey.as('id')))
-      const rows = await db
-        .selectFrom(ids.as('owner'))
-        .leftJoin('ledger', 'ledger.project_id', 'owner.id')
-        .select('owner.id')
-        .where('ledger.project_id', 'is', null)
-        .orderBy('owner.id')
-        .execute()
-      return rows.map((row) => row.id)
+      const { rows } = await sql<{ id: string }>`
+        select id from (select project_id as id from event union select project_id from jwt_key
+          union select id from project union select ${ledgerOfApiKey} from api_key) as owner
+        where not exists (select 1 from ledger where ledger.project_id = owner.id)
+        order by id`.execute(db)
+      return rows.map(({ id }) => id)
     },
     ledgerHead: (ledgerId) => readStoredHead(db, ledgerId),
     async countEvents() {
@@ -94,29 +87,15 @@ function projectOf(db: Db) {
 }
 
 async function readStoredHead(db: Db, ledgerId: string): Promise<StoredHead | undefined> {
-  const row = await db
-    .selectFrom('ledger')
-    .select(['revision', 'hash'])
-    .select((select) =>
-      select
-        .selectFrom('event')
-        .select((count) => count.fn.countAll<number | string>().as('count'))
-        .whereRef('event.project_id', '=', 'ledger.project_id')
-        .as('events'),
-    )
-    .select((select) =>
-      select
-        .selectFrom('event')
-        .select('changes')
-        .whereRef('event.subject_id', '=', 'ledger.project_id')
-        .where('event.project_id', '=', systemLedgerId)
-        .where('event.type', '=', 'ledger.accepted')
-        .orderBy('event.revision', 'desc')
-        .limit(1)
-        .as('accepted'),
-    )
-    .where('project_id', '=', ledgerId)
-    .executeTakeFirst()
+  const { rows } = await sql<LedgerHead & { events: number | string; accepted: string | null }>`
+    select ledger.revision, ledger.hash,
+      (select count(*) from event where event.project_id = ledger.project_id) as events,
+      (select changes from event
+        where event.subject_id = ledger.project_id and event.project_id = ${systemLedgerId}
+          and event.type = 'ledger.accepted'
+        order by event.revision desc limit 1) as accepted
+    from ledger where ledger.project_id = ${ledgerId}`.execute(db)
+  const [row] = rows
   if (row === undefined) return undefined
   const { revision, hash, events, accepted } = row
   const head = { revision, hash, events: Number(events) }

@@ -1,9 +1,11 @@
-import type { Selectable } from 'kysely'
+import { sql } from 'kysely'
 import { parseStored } from '../../core/damaged-keys.ts'
 import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { LogReads, LogTree } from '../../core/log/records.ts'
+import type { LedgerHead } from '../../core/records.ts'
 import { present } from '../../runtime/present.ts'
-import { columnsOf, type Db, type Tables } from '../schema.ts'
+import { rowMapping } from '../row-mapping.ts'
+import { columnsOf, type Db } from '../schema.ts'
 
 export function createLogReads(db: Db): LogReads {
   return {
@@ -65,20 +67,7 @@ export function createLogReads(db: Db): LogReads {
   }
 }
 
-function treeFromRow(row: Selectable<Tables['log_tree']>): LogTree {
-  return {
-    id: row.id,
-    origin: row.origin,
-    verifierKey: row.verifier_key,
-    size: row.size,
-    checkpointSize: row.checkpoint_size,
-    ...present({
-      checkpoint: row.checkpoint ?? undefined,
-      endTime: row.end_time ?? undefined,
-      nextOrigin: row.next_origin ?? undefined,
-    }),
-  }
-}
+const { fromRow: treeFromRow } = rowMapping<'log_tree', LogTree>('log_tree', {})
 
 async function readMovedHeads(
   db: Db,
@@ -93,22 +82,11 @@ async function readMovedHeads(
     .limit(1)
     .executeTakeFirst()
   const last = end?.project_id
-  const heads = db
-    .selectFrom('ledger')
-    .leftJoin('log_ledger', 'log_ledger.ledger_id', 'ledger.project_id')
-    .select(['ledger.project_id', 'ledger.revision', 'ledger.hash'])
-    .where('ledger.project_id', '>', after)
-    .where('ledger.revision', '>', 0)
-    .where(({ eb, or, ref }) =>
-      or([eb('log_ledger.hash', 'is', null), eb('log_ledger.hash', '<>', ref('ledger.hash'))]),
-    )
-    .orderBy('ledger.project_id')
-  const rows = await (last === undefined
-    ? heads
-    : heads.where('ledger.project_id', '<=', last)
-  ).execute()
-  return {
-    heads: rows.map(({ project_id: ledgerId, ...head }) => ({ ledgerId, ...head })),
-    ...present({ last }),
-  }
+  const { rows: heads } = await sql<LedgerHead & { ledgerId: string }>`
+    select ledger.project_id as "ledgerId", ledger.revision, ledger.hash
+    from ledger left join log_ledger on log_ledger.ledger_id = ledger.project_id
+    where ledger.project_id > ${after} ${last === undefined ? sql`` : sql`and ledger.project_id <= ${last}`}
+      and ledger.revision > 0 and (log_ledger.hash is null or log_ledger.hash <> ledger.hash)
+    order by ledger.project_id`.execute(db)
+  return { heads, ...present({ last }) }
 }

@@ -36,7 +36,9 @@ interface PendingChange {
  * depends on the current thread.
  */
 export async function startWriterThread(location: DatabaseFile) {
-  const queue = createBatchQueue()
+  let queued: PendingChange[] = []
+  /** The changes that the thread is committing. */
+  let batch: PendingChange[] = []
   let isClosing = false
   let isWritable = true
   /** Undefined while the thread is restarted. */
@@ -46,26 +48,30 @@ export async function startWriterThread(location: DatabaseFile) {
     worker?.postMessage(message)
   }
   function sendNextBatch(): void {
-    if (queue.isBatchOpen()) return
-    const changes = queue.startBatch()
-    if (changes.length > 0) post({ type: 'commit', changes })
+    if (batch.length > 0) return
+    batch = queued.splice(0, maxBatch)
+    if (batch.length > 0) post({ type: 'commit', changes: batch.map(({ change }) => change) })
     else if (isClosing) post({ type: 'close' })
   }
   function handleReply(reply: WriterReply): void {
     if (reply.type === 'batch_failed') rejectAll(unpackError(reply.error))
     if (reply.type !== 'committed') return
     isWritable = true
-    const batch = queue.endBatch()
+    const ended = batch
+    batch = []
     sendNextBatch()
     reply.results.forEach((result, index) => {
-      if (result.ok) batch[index]?.resolve(result.value)
-      else batch[index]?.reject(unpackError(result.error))
+      if (result.ok) ended[index]?.resolve(result.value)
+      else ended[index]?.reject(unpackError(result.error))
     })
   }
   /** Rejects the queue too: each further batch could take as long to fail. */
   function rejectAll(error: Error): void {
     isWritable = false
-    for (const { reject } of queue.clear()) reject(error)
+    const all = [...batch, ...queued]
+    batch = []
+    queued = []
+    for (const { reject } of all) reject(error)
     sendNextBatch()
   }
   function use(started: Worker): void {
@@ -90,13 +96,13 @@ export async function startWriterThread(location: DatabaseFile) {
     commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]> {
       return new Promise<ChangeResults[T]>((resolve, reject) => {
         if (worker === undefined || isClosing) return reject(writerExited())
-        if (queue.isFull()) return reject(queueFull())
-        queue.add({ change, resolve: (result) => resolve(result as ChangeResults[T]), reject })
-        if (queue.size() === eagerBatch) sendNextBatch()
-        else if (queue.size() === 1 && !queue.isBatchOpen()) {
+        if (queued.length >= maxQueue) return reject(queueFull())
+        queued.push({ change, resolve: (result) => resolve(result as ChangeResults[T]), reject })
+        if (queued.length === eagerBatch) sendNextBatch()
+        else if (queued.length === 1 && batch.length === 0) {
           setImmediate(() => {
             // Otherwise it was sent meanwhile, perhaps with `close` after it, which must not be repeated.
-            if (queue.size() > 0) sendNextBatch()
+            if (queued.length > 0) sendNextBatch()
           })
         }
       })
@@ -109,33 +115,6 @@ export async function startWriterThread(location: DatabaseFile) {
       const exit = once(worker, 'exit')
       sendNextBatch()
       await exit
-    },
-  }
-}
-
-/** The batch that the thread is committing, and the changes queued behind it. */
-function createBatchQueue() {
-  let queued: PendingChange[] = []
-  let batch: PendingChange[] = []
-  return {
-    size: () => queued.length,
-    isFull: () => queued.length >= maxQueue,
-    isBatchOpen: () => batch.length > 0,
-    add: (pending: PendingChange) => void queued.push(pending),
-    startBatch(): Change[] {
-      batch = queued.splice(0, maxBatch)
-      return batch.map(({ change }) => change)
-    },
-    endBatch(): PendingChange[] {
-      const ended = batch
-      batch = []
-      return ended
-    },
-    clear(): PendingChange[] {
-      const all = [...batch, ...queued]
-      batch = []
-      queued = []
-      return all
     },
   }
 }

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Migrations } from '../../../src/storage/migrations/building.ts'
+import { dataType, type Migrations } from '../../../src/storage/migrations/building.ts'
 import { ownMigrations } from '../../../src/storage/migrations/index.ts'
 import { parsePostgresAddress } from '../../../src/storage/postgres/address.ts'
 import { openDatabase } from '../../../src/storage/postgres/database.ts'
@@ -30,7 +30,10 @@ export const furtherMigrations: Migrations = {
   },
   '9999-notes': {
     async up(db: Kysely<Tables>) {
-      await db.schema.alterTable('jwt_key').addColumn('note', 'text').execute()
+      await db.schema
+        .alterTable('jwt_key')
+        .addColumn('note', dataType(db, 'nullable text'))
+        .execute()
       await sql`update jwt_key set note = 'key ' || id`.execute(db)
     },
     oldestRelease,
