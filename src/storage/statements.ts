@@ -32,6 +32,11 @@ export function locked<Query extends { forShare(): Query }>(db: Db, query: Query
   return hasOtherWriters(db) ? query.forShare() : query
 }
 
+/** Whether the query finds a row. */
+export async function exists(query: { executeTakeFirst(): Promise<unknown> }): Promise<boolean> {
+  return (await query.executeTakeFirst()) !== undefined
+}
+
 export function chunked<Item>(items: readonly Item[]): Item[][] {
   const chunks: Item[][] = []
   for (let start = 0; start < items.length; start += maxChunk) {

@@ -1,12 +1,11 @@
 import { genesisHash } from '../../../client/src/log/chain.ts'
-import { type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
+import { systemLedgerId } from '../../core/ledger/chain.ts'
 import type { ChangeOf } from '../../core/ledger/changes.ts'
-import type { LedgerRows } from '../../core/ledger/replay.ts'
 import { type EventfulName, recordedChanges, type SubjectRows } from '../../core/ledger/subjects.ts'
 import { createLedgerReads } from '../reads/ledger.ts'
 import { projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
-import { appendEvents, lockLedger, lockSystemLedger, type NewEvent } from './ledger.ts'
+import { appendEvents, eventAbout, lockLedger, lockSystemLedger, type NewEvent } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
@@ -41,43 +40,34 @@ export async function acceptLedger(
   const rows = await createLedgerReads(db).ledgerRows(ledgerId, () => [])
   if (isSystem) {
     const projects = await db.selectFrom('project').selectAll().execute()
+    const records = projects.map((row) => projectFromRow({ ...row, revision: 0 }))
     await appendEvents(ledger, [
       accepted,
-      ...projects.map((row) => recordedEvent('project', projectFromRow({ ...row, revision: 0 }))),
-      ...recordedGrants(rows),
+      ...recordedEvents('project', records),
+      ...recordedEvents('api_key', rows.api_key),
+      ...recordedEvents('session', rows.session),
+      ...recordedEvents('access_rule', rows.access_rule),
     ])
     return { result: undefined, changed: true }
   }
   // They live for minutes: who has a right to one exchanges a token again.
   for (const { id } of rows.api_key) await db.deleteFrom('api_key').where('id', '=', id).execute()
-  const [project = projectDeleted(ledgerId)] = rows.project.map((row) =>
-    recordedEvent('project', row),
-  )
-  const keys = rows.key.map((row) => recordedEvent('key', row))
-  const rotations = rows.rotation.map((row) => recordedEvent('rotation', row))
-  await appendEvents(ledger, [project, ...keys, ...rotations])
+  const [project = projectDeleted(ledgerId)] = recordedEvents('project', rows.project)
+  const keys = recordedEvents('key', rows.key)
+  await appendEvents(ledger, [project, ...keys, ...recordedEvents('rotation', rows.rotation)])
   await appendEvents(await lockSystemLedger(db, origin), [accepted, project])
   return { result: undefined, changed: true }
 }
 
-/** Events about all rows that the system's ledger accounts for. */
-function recordedGrants(rows: LedgerRows): NewEvent[] {
-  return [
-    ...rows.api_key.map((row) => recordedEvent('api_key', row)),
-    ...rows.session.map((row) => recordedEvent('session', row)),
-    ...rows.access_rule.map((row) => recordedEvent('access_rule', row)),
-  ]
-}
-
 function projectDeleted(id: string): NewEvent {
-  return { type: 'project.deleted', subject: { type: 'project', id }, changes: {} }
+  return eventAbout('project.deleted', id, {})
 }
 
-function recordedEvent<Name extends EventfulName>(name: Name, row: SubjectRows[Name]): NewEvent {
-  const type: EventType = `${name}.recorded`
-  return {
-    type,
-    subject: { type: name, id: row.id },
-    changes: recordedChanges(name, undefined, row),
-  }
+function recordedEvents<Name extends EventfulName>(
+  name: Name,
+  rows: readonly SubjectRows[Name][],
+): NewEvent[] {
+  return rows.map((row) =>
+    eventAbout(`${name}.recorded`, row.id, recordedChanges(name, undefined, row)),
+  )
 }

@@ -13,6 +13,7 @@ import { PubringError } from '../../errors.ts'
 import { apiKeys, isManaged, requireUncontradicted } from '../reads/last-events.ts'
 import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
+import { exists } from '../statements.ts'
 import {
   appendEvents,
   eventAbout,
@@ -70,11 +71,8 @@ export async function updateApiKey(
   if (after.role === 'admin' && after.enabled) requireRecentSignIn(ledger.caller, origin)
   requireOtherAdmin(await readManaged(db), before, after)
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
-  await db
-    .updateTable('api_key')
-    .set({ name, role, enabled, expire_time })
-    .where('id', '=', id)
-    .execute()
+  const row = { name, role, enabled, expire_time }
+  await db.updateTable('api_key').set(row).where('id', '=', id).execute()
   await appendEvents(ledger, [eventAbout('api_key.updated', id, changes)])
   return { result: after, changed: true }
 }
@@ -137,12 +135,8 @@ export async function touchCredentials(
 }
 
 export async function requireProject(db: Db, id: string): Promise<void> {
-  const project = await db
-    .selectFrom('project')
-    .select('id')
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (project === undefined) throw notFound('project_not_found')
+  const query = db.selectFrom('project').select('id').where('id', '=', id)
+  if (!(await exists(query))) throw notFound('project_not_found')
 }
 
 async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { isActive } from '../../core/expiry.ts'
 import { notFound } from '../../core/faults.ts'
 import { patchKey } from '../../core/keys/patches.ts'
@@ -21,25 +22,11 @@ export async function passAudit(
 ): Promise<Outcome<undefined>> {
   const ledger = await lockLedger(db, projectId)
   if (ledger === undefined) return { result: undefined, changed: false }
-  const passed = { passed_rules: rules, passed_time: time }
-  await db
-    .insertInto('key_audit')
-    .columns(['project_id', 'key_id', 'passed_rules', 'passed_time', 'weaknesses'])
-    .expression((select) =>
-      select
-        .selectFrom('jwt_key')
-        .select((value) => [
-          'jwt_key.project_id',
-          'jwt_key.id',
-          value.val(rules).as('passed_rules'),
-          value.val(time).as('passed_time'),
-          value.val('').as('weaknesses'),
-        ])
-        .where('jwt_key.project_id', '=', projectId)
-        .where('jwt_key.id', 'in', kids),
-    )
-    .onConflict((conflict) => conflict.columns(['project_id', 'key_id']).doUpdateSet(passed))
-    .execute()
+  await sql`insert into key_audit (project_id, key_id, passed_rules, passed_time, weaknesses)
+    select project_id, id, ${rules}, ${time}, '' from jwt_key
+    where project_id = ${projectId} and id in (${sql.join(kids)})
+    on conflict (project_id, key_id) do update
+      set passed_rules = excluded.passed_rules, passed_time = excluded.passed_time`.execute(db)
   await restoreRevision(ledger)
   return { result: undefined, changed: true }
 }

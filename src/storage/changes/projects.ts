@@ -9,6 +9,7 @@ import { latest } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
 import { projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
+import { exists } from '../statements.ts'
 import { deleteBoundAccessRules } from './access-rules.ts'
 import { deleteBoundApiKeys } from './api-keys.ts'
 import {
@@ -26,8 +27,9 @@ export async function createProject(
   { id, name, origin }: ChangeOf<'project.create'>,
 ): Promise<Outcome<ProjectRecord>> {
   const { time } = origin
-  const ledgerOfId = db.selectFrom('ledger').select('revision').where('project_id', '=', id)
-  if ((await ledgerOfId.executeTakeFirst()) !== undefined) throw idTaken()
+  if (await exists(db.selectFrom('ledger').select('hash').where('project_id', '=', id))) {
+    throw idTaken()
+  }
   const inserted = await db
     .insertInto('project')
     .values({ id, name, create_time: time, update_time: time })
@@ -35,8 +37,7 @@ export async function createProject(
     .returning('id')
     .executeTakeFirst()
   if (inserted === undefined) {
-    const sameName = db.selectFrom('project').select('id').where('name', '=', name)
-    throw (await sameName.executeTakeFirst()) === undefined ? idTaken() : nameTaken()
+    throw (await isNameTaken(db, name)) ? nameTaken() : idTaken()
   }
   const ledger = await openLedger(db, id, origin)
   const result = { id, name, revision: ledger.revision, createTime: time, updateTime: time }
@@ -51,18 +52,10 @@ export async function renameProject(
   const { ledger, project } = await lockProject(db, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   if (project.name === name) return { result: project, changed: false }
-  const sameName = await db
-    .selectFrom('project')
-    .select('id')
-    .where('name', '=', name)
-    .executeTakeFirst()
-  if (sameName !== undefined) throw nameTaken()
+  if (await isNameTaken(db, name)) throw nameTaken()
   const updateTime = latest(origin.time, project.updateTime)
-  await db
-    .updateTable('project')
-    .set({ name, update_time: updateTime })
-    .where('id', '=', projectId)
-    .execute()
+  const row = { name, update_time: updateTime }
+  await db.updateTable('project').set(row).where('id', '=', projectId).execute()
   const result = { ...project, name, updateTime, revision: ledger.revision }
   await appendToBoth(ledger, 'project.renamed', recordedChanges('project', project, result))
   return { result, changed: true }
@@ -74,12 +67,7 @@ export async function deleteProject(
 ): Promise<Outcome<undefined>> {
   const { ledger, project } = await lockProject(db, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
-  const key = await db
-    .selectFrom('jwt_key')
-    .select('id')
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
-  if (key !== undefined) {
+  if (await exists(db.selectFrom('jwt_key').select('id').where('project_id', '=', projectId))) {
     throw new PubringError(
       'project_not_empty',
       'The project still has JWT keys. Deactivate and delete them first.',
@@ -91,6 +79,10 @@ export async function deleteProject(
   await deleteBoundApiKeys(db, projectId, origin)
   await deleteBoundAccessRules(db, projectId, origin)
   return { result: undefined, changed: true }
+}
+
+function isNameTaken(db: Db, name: string): Promise<boolean> {
+  return exists(db.selectFrom('project').select('id').where('name', '=', name))
 }
 
 /** The project before the change, locked. Throws `project_not_found`. */

@@ -9,7 +9,7 @@ import { refusedToken } from '../../core/token-exchange/faults.ts'
 import { isManaged } from '../reads/last-events.ts'
 import { accessRuleFromRow, apiKeyToRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
-import { insertion, statement } from '../statements.ts'
+import { exists, insertion, statement } from '../statements.ts'
 import { appendEvents, ensureLedger, type LockedLedger, lockProjectLedger } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -69,14 +69,12 @@ async function requireCurrent(db: Db, rule: AccessRuleRecord, time: string): Pro
 const tagOf = (rule: AccessRuleRecord) => recordEntityTag(toAccessRule(rule))
 
 /** Whether it is the first use. The primary key decides between two at the same time. */
-export async function markUsed(db: Db, { digest, until }: TokenUse): Promise<boolean> {
-  const inserted = await db
+export function markUsed(db: Db, { digest, until }: TokenUse): Promise<boolean> {
+  const query = db
     .insertInto('used_token')
     .values({ digest, expire_time: until })
     .onConflict((conflict) => conflict.column('digest').doNothing())
-    .returning('digest')
-    .executeTakeFirst()
-  return inserted !== undefined
+  return exists(query.returning('digest'))
 }
 
 /** Rows deleted by one change, which other changes wait for. */

@@ -6,7 +6,7 @@ import { usedLogoutToken } from '../../../core/sign-in/claims.ts'
 import { canSee } from '../../../core/sign-in/sessions.ts'
 import { personToRow, sessionFromRow, sessionToRow } from '../../row-mapping.ts'
 import { columnsOf, type Db } from '../../schema.ts'
-import { inChunks } from '../../statements.ts'
+import { exists, inChunks } from '../../statements.ts'
 import {
   appendEvents,
   eventAbout,
@@ -80,12 +80,12 @@ async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<
     person === undefined
       ? all.where('api_key_id', '=', apiKeyId ?? '')
       : all.where('person_id', '=', person.id)
-  const beyond = (limit: number) => ({ offset: limit - 1, limit: maxRemoved })
-  const [ofOne, ofAll] = [beyond(maxSessionsOfOne), beyond(maxSessions)]
-  const rows = [
-    ...(await own.limit(ofOne.limit).offset(ofOne.offset).execute()),
-    ...(await all.limit(ofAll.limit).offset(ofAll.offset).execute()),
-  ]
+  const beyond = (limit: number, sessions: typeof all) =>
+    sessions
+      .offset(limit - 1)
+      .limit(maxRemoved)
+      .execute()
+  const rows = [...(await beyond(maxSessionsOfOne, own)), ...(await beyond(maxSessions, all))]
   return [...new Set(rows.map(({ id }) => id))]
 }
 
@@ -160,7 +160,7 @@ export async function deletePerson(
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
   const query = db.deleteFrom('person').where('id', '=', id).returning('id')
-  if ((await query.executeTakeFirst()) === undefined) throw notFound('person_not_found')
+  if (!(await exists(query))) throw notFound('person_not_found')
   const events = await endSessionsOf(db, { personId: id }, 'person_deleted')
   const deleted = { type: 'person.deleted', subject: { type: 'person', id } } as const
   await appendEvents(ledger, [...events, deleted])
