@@ -6,7 +6,7 @@ import type { Origin } from '../../src/core/ledger/changes.ts'
 import { recordedChanges } from '../../src/core/ledger/subjects.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import type { Accepted } from '../../src/intake/types.ts'
-import type { Row } from '../../src/storage/copy/tables.ts'
+import type { Row } from '../../src/storage/copy/endpoints.ts'
 import { eventToRow, keyToRow } from '../../src/storage/row-mapping.ts'
 import type { TableName, Tables } from '../../src/storage/schema.ts'
 

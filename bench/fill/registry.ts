@@ -1,7 +1,11 @@
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
-import { type CopyEndpoint, openCopyEndpoint } from '../../src/storage/copy/endpoints.ts'
-import { countRows, insertRows } from '../../src/storage/copy/tables.ts'
+import {
+  type CopyEndpoint,
+  countRows,
+  insertRows,
+  openCopyEndpoint,
+} from '../../src/storage/copy/endpoints.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { createFreshKeys } from './fresh-keys.ts'
 import { addProject, type LedgerHead, noRows, type RegistryRows } from './registry-rows.ts'

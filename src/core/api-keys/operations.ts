@@ -85,8 +85,12 @@ async function registerApiKey(
   return { ...toApiKey(apiKey, origin.time), apiKey: secret }
 }
 
-type ApiKeyMembers = Pick<ApiKeyRecord, 'name' | 'role' | 'projectId' | 'expireTime'>
+type ApiKeyMembers = Pick<
+  ApiKeyRecord,
+  'name' | 'role' | 'projectId' | 'expireTime' | 'exchanged' | 'sessionId'
+>
 
+/** The record of a new API key with this secret. */
 export function apiKeyRecord(
   secret: string,
   createTime: string,

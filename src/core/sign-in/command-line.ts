@@ -4,9 +4,10 @@ import { PubringError } from '../../errors.ts'
 import { type Caller, invalidSession, readSessionCaller } from '../access/callers.ts'
 import type { RequestContext } from '../access/principal.ts'
 import { identityOf } from '../api-keys/authentication.ts'
-import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../api-keys/secrets.ts'
+import { apiKeyRecord } from '../api-keys/operations.ts'
+import { apiKeyDigest, newApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
-import { newId, parseId } from '../ids.ts'
+import { parseId } from '../ids.ts'
 import type { Origin } from '../ledger/changes.ts'
 import type { SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
@@ -121,18 +122,13 @@ async function issueKey(
   await store.commit({
     type: 'token.exchange',
     origin: originOf(caller, requestId, createTime, id),
-    apiKey: {
-      id: newId(),
-      digest: apiKeyDigest(secret),
-      prefix: secretPrefix(secret),
+    apiKey: apiKeyRecord(secret, createTime, {
       name: 'pubring login',
       // The least: the rights are those of the session.
       role: 'reader',
-      enabled: true,
-      createTime,
       expireTime: isoTime(endMs),
       sessionId: id,
-    },
+    }),
     matched: [],
   })
   // Best effort: what is left is removed after a later one.

@@ -8,9 +8,10 @@ import {
 import { present } from '../../runtime/present.ts'
 import { workloadOf } from '../access/callers.ts'
 import { isApplied } from '../access-rules/rules.ts'
-import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../api-keys/secrets.ts'
+import { apiKeyRecord } from '../api-keys/operations.ts'
+import { newApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
-import { newId, parseId } from '../ids.ts'
+import { parseId } from '../ids.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { WorkloadRule } from '../records.ts'
 import { isoTime } from '../times.ts'
@@ -89,18 +90,8 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
       const { id: ruleId, name, issuer, role, projectId } = rule
       const { subject, matched, expireTime, once, successor } = grant
       const exchanged = { ruleId, issuer, subject, ...present({ successor }) }
-      const apiKey = {
-        id: newId(),
-        digest: apiKeyDigest(secret),
-        prefix: secretPrefix(secret),
-        name,
-        role,
-        enabled: true,
-        createTime: isoTime(nowMs),
-        expireTime,
-        exchanged,
-        ...present({ projectId }),
-      }
+      const members = { name, role, expireTime, exchanged, ...present({ projectId }) }
+      const apiKey = apiKeyRecord(secret, isoTime(nowMs), members)
       await store.commit({
         type: 'token.exchange',
         origin: { actor: workloadOf(apiKey, exchanged), requestId, time: apiKey.createTime },

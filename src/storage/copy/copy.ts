@@ -3,8 +3,14 @@ import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { openStore } from '../open.ts'
 import { createLedgerReads } from '../reads/ledger.ts'
 import { type Db, type TableName, tableNames } from '../schema.ts'
-import { openCopyEndpoint } from './endpoints.ts'
-import { countRows, insertRows, type Row, readPages, rowText } from './tables.ts'
+import {
+  countRows,
+  insertRows,
+  openCopyEndpoint,
+  type Row,
+  readPages,
+  rowText,
+} from './endpoints.ts'
 
 /** Called, and waited for, after each page of a table. */
 export type CopyListener = (

@@ -155,14 +155,10 @@ async function attempt<T extends ChangeType>(
 async function wasCommitted(database: PostgresDatabase, change: Change): Promise<boolean> {
   const [ledgerId] = ledgersOf(change)
   if (!('origin' in change) || ledgerId === undefined) return false
-  const transaction = await database.begin()
-  try {
-    const db = createKysely(transaction.query)
+  return database.inTransaction({}, async (db) => {
     await lockLedger(db, ledgerId)
-    return await hasEvent(db, ledgerId, change)
-  } finally {
-    await transaction.rollback()
-  }
+    return hasEvent(db, ledgerId, change)
+  })
 }
 
 async function hasEvent(

@@ -1,5 +1,7 @@
 import type { QueryResult } from 'kysely'
+import type { Db } from '../schema.ts'
 import type { PostgresAddress } from './address.ts'
+import { createKysely } from './dialect.ts'
 import { classify, readOnly, toStorageError, unavailable } from './errors.ts'
 import { breaksConnection, createLeases, type Lease, type Statement } from './leases.ts'
 import { idleInTransactionMs } from './pool.ts'
@@ -22,6 +24,19 @@ export type PostgresDatabase = ReturnType<typeof openDatabase>
 export function openDatabase(address: PostgresAddress, target: Target) {
   const leases = createLeases(address, target)
   const { statementTimeoutMs } = address
+
+  async function begin({ timeoutMs = statementTimeoutMs, isSnapshot = false }: BeginOptions = {}) {
+    const lease = await leases.acquire()
+    if (lease.serverInfo.isReadOnly) {
+      lease.release(false)
+      lease.reportFailure()
+      throw readOnly()
+    }
+    const mode = isSnapshot ? 'repeatable read' : 'read committed'
+    const hasTimeout = lease.serverInfo.hasTimeouts && timeoutMs === statementTimeoutMs
+    const statement = beginStatement(lease, { mode, timeoutMs, hasTimeout })
+    return createTransaction(lease, statement, timeoutMs)
+  }
   return {
     /** Runs one read-only statement, and retries it if the connection is lost. */
     async read<Row>(statement: Statement): Promise<QueryResult<Row>> {
@@ -35,17 +50,14 @@ export function openDatabase(address: PostgresAddress, target: Target) {
         }
       }
     },
-    async begin({ timeoutMs = statementTimeoutMs, isSnapshot = false }: BeginOptions = {}) {
-      const lease = await leases.acquire()
-      if (lease.serverInfo.isReadOnly) {
-        lease.release(false)
-        lease.reportFailure()
-        throw readOnly()
-      }
-      const mode = isSnapshot ? 'repeatable read' : 'read committed'
-      const hasTimeout = lease.serverInfo.hasTimeouts && timeoutMs === statementTimeoutMs
-      const statement = beginStatement(lease, { mode, timeoutMs, hasTimeout })
-      return createTransaction(lease, statement, timeoutMs)
+    begin,
+    /** Runs the work in a transaction that leaves nothing behind. */
+    async inTransaction<Result>(
+      options: BeginOptions,
+      work: (db: Db) => Promise<Result>,
+    ): Promise<Result> {
+      const { query, rollback } = await begin(options)
+      return work(createKysely(query)).finally(rollback)
     },
     /** Runs a statement that PostgreSQL allows in no transaction, on a connection of its own. */
     async runAlone(text: string, timeoutMs: number): Promise<void> {
@@ -92,15 +104,6 @@ async function readOnce<Row>(
   }
 }
 
-/** A transaction on its own connection, which is released when it ends. */
-interface PostgresTransaction {
-  query<Row>(statement: Statement): Promise<QueryResult<Row>>
-  /** Resolves once the change is durable. Rejects with `UnconfirmedCommit` if that is unknown. */
-  commit(): Promise<void>
-  /** Never rejects: if the rollback fails the connection is closed, which rolls back too. */
-  rollback(): Promise<void>
-}
-
 /** The connection was lost during a commit: the change may or may not have been made. */
 export class UnconfirmedCommit extends Error {
   override readonly name = 'UnconfirmedCommit'
@@ -134,17 +137,21 @@ function beginStatement(lease: Lease, options: TransactionOptions): Statement {
 }
 
 /**
- * A transaction on the lease. Its first statements are sent without waiting for the response to
- * `begin`, which fails only with the connection or leaves a transaction that rejects them.
+ * A transaction on the lease, which is released when it ends. Its first statements are sent without
+ * waiting for the response to `begin`, which fails only with the connection or leaves a transaction that
+ * rejects them.
  */
 function createTransaction(lease: Lease, begin: Statement, timeoutMs: number) {
   const begun = lease.run(begin)
-  const transaction: PostgresTransaction = {
-    async query<Row>(statement: Statement) {
+  // Reported by each use.
+  begun.catch(() => undefined)
+  return {
+    async query<Row>(statement: Statement): Promise<QueryResult<Row>> {
       const [, result] = await Promise.all([begun, lease.run<Row>(statement, timeoutMs)])
       return result
     },
-    async commit() {
+    /** Resolves once the change is durable. Rejects with `UnconfirmedCommit` if that is unknown. */
+    async commit(): Promise<void> {
       let isBroken = true
       try {
         await begun
@@ -154,7 +161,8 @@ function createTransaction(lease: Lease, begin: Statement, timeoutMs: number) {
         lease.release(isBroken)
       }
     },
-    async rollback() {
+    /** Never rejects: if the rollback fails the connection is closed, which rolls back too. */
+    async rollback(): Promise<void> {
       const isBroken = await lease.run({ sql: 'rollback', parameters: [] }).then(
         () => false,
         () => true,
@@ -162,9 +170,6 @@ function createTransaction(lease: Lease, begin: Statement, timeoutMs: number) {
       lease.release(isBroken)
     },
   }
-  // Reported by each use.
-  begun.catch(() => undefined)
-  return transaction
 }
 
 async function commit(lease: Lease, timeoutMs: number): Promise<void> {

@@ -69,15 +69,11 @@ async function underIndexLock(
   database: PostgresDatabase,
   work: () => Promise<void>,
 ): Promise<void> {
-  const transaction = await database.begin({ timeoutMs: indexTimeoutMs })
-  const db = createKysely(transaction.query)
   const tryLock = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${indexLock}) as locked`
-  try {
+  await database.inTransaction({ timeoutMs: indexTimeoutMs }, async (db) => {
     while ((await tryLock.execute(db)).rows[0]?.locked !== true) await delay(indexPollMs)
     await work()
-  } finally {
-    await transaction.rollback()
-  }
+  })
 }
 
 /** An interrupted build leaves an index that is not valid. It is dropped, and built again. */

@@ -24,20 +24,12 @@ export interface Timeline {
 }
 
 /** Connections to one host. */
-export interface HostPool {
+export interface HostPool extends ReturnType<typeof createPool> {
   host: PostgresHost
   /** Reported on the first connection. */
   serverInfo: ServerInfo
   /** Unknown for a standby, and where the server does not tell. */
   timeline: Timeline | undefined
-  connect(): Promise<pg.PoolClient>
-  serverInfoOf(client: pg.ClientBase): ServerInfo
-  /** Open connections, and those of them that are idle. */
-  counts(): { open: number; idle: number }
-  /** Calls the listener when an idle connection is lost. */
-  onLost(listener: () => void): void
-  /** Closes idle connections now, and the others on release or after a second. */
-  end(): Promise<void>
 }
 
 /** What the server may not support; each option is dropped after a failed attempt. */
@@ -160,9 +152,12 @@ function createPool(
   pool.on('error', () => {})
   return {
     connect: () => pool.connect(),
+    /** Open connections, and those of them that are idle. */
     counts: () => ({ open: pool.totalCount, idle: pool.idleCount }),
     serverInfoOf: (client: pg.ClientBase) => reported.get(client) ?? unknownServer,
+    /** Calls the listener when an idle connection is lost. */
     onLost: (listener: () => void) => void pool.on('error', listener),
+    /** Closes idle connections now, and the others on release or after a second. */
     end: () => endPool(pool, sockets),
   }
 }

@@ -1,6 +1,7 @@
-import type { Store } from '../../core/context.ts'
+import type { Store, StoreReads } from '../../core/context.ts'
 import { createContradictions } from '../../core/ledger/contradictions.ts'
-import type { Census } from '../../core/records.ts'
+import type { KeySet, LedgerHead } from '../../core/records.ts'
+import { isStorageUnavailable } from '../../core/storage-faults.ts'
 import { createCachedReads } from '../reads/cached.ts'
 import { takeCensus } from '../reads/census.ts'
 import { createStoreReads } from '../reads/store.ts'
@@ -10,10 +11,9 @@ import { openDatabase, type PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
 import { createBatchedHeads, createHeadFollower } from './heads.ts'
 import { migratePostgres } from './migrate.ts'
-import { withReplicaReads } from './replica-reads.ts'
 import { explainStartError, prepareInBackground, waitUntilUsable } from './startup.ts'
 
-/** Limit for counting the keys, which takes about a second per million. */
+/** Limit for counting the keys, which takes about a second per million: other statements end earlier. */
 const countTimeoutMs = 60_000
 
 /**
@@ -57,7 +57,8 @@ function createStore(
     ...createCachedReads(reads, createBatchedHeads(database.read)),
     followHeads: () => createHeadFollower(database.read),
     ...createCommit(database, address),
-    census: (time) => takeCensusSlowly(database, time),
+    census: (time) =>
+      database.inTransaction({ timeoutMs: countTimeoutMs }, (db) => takeCensus(db, time)),
     contradictions,
     diagnostics: () => database.diagnostics(),
     async close() {
@@ -67,12 +68,46 @@ function createStore(
   return replica === undefined ? store : withReplicaReads(store, readsOf(replica))
 }
 
-/** Under a limit of its own: other statements end after `statement_timeout`. */
-async function takeCensusSlowly(database: PostgresDatabase, time: string): Promise<Census> {
-  const transaction = await database.begin({ timeoutMs: countTimeoutMs })
-  try {
-    return await takeCensus(createKysely(transaction.query), time)
-  } finally {
-    await transaction.rollback()
+/**
+ * Reads published key sets from a standby. The current revision comes from the primary, in one query
+ * for all projects, so a standby that lags behind never serves a revoked key: while it is behind or
+ * unavailable the key set is read from the primary. While the primary is unavailable, the standby
+ * alone is read.
+ */
+function withReplicaReads(store: Store, standby: Pick<StoreReads, 'keySet' | 'events'>): Store {
+  return {
+    ...store,
+    published: {
+      heads: (ids) => store.heads(ids),
+      async keySet(projectId) {
+        const heads = await store.heads([projectId]).catch(ifUnavailable('unknown' as const))
+        const head = heads === 'unknown' ? heads : heads.get(projectId)
+        const keySet = await standby.keySet(projectId).catch(ifUnavailable(undefined))
+        return keySet !== undefined && isCurrent(keySet, head)
+          ? keySet
+          : store.published.keySet(projectId)
+      },
+      async events(ledgerId, page) {
+        const events = await store.events(ledgerId, page).catch(ifUnavailable(undefined))
+        return events ?? standby.events(ledgerId, page)
+      },
+    },
+  }
+}
+
+/**
+ * A higher revision is current: the standby has a change that was made after the head was read. The
+ * same revision with another hash belongs to a history that a fail-over has discarded.
+ */
+function isCurrent(keySet: KeySet, head: LedgerHead | 'unknown' | undefined): boolean {
+  if (head === 'unknown') return true
+  if (head === undefined) return false
+  return keySet.revision > head.revision || keySet.head === head.hash
+}
+
+function ifUnavailable<Substitute>(substitute: Substitute) {
+  return (error: unknown): Substitute => {
+    if (isStorageUnavailable(error)) return substitute
+    throw error
   }
 }
