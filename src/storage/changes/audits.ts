@@ -44,14 +44,19 @@ export async function reportWeakness(
   const key = findKey(keySet, kid)
   // An event would record the row as it is now. It is not published anyway.
   if (key.contradicted) throw notFound('key_not_found')
-  const known = await readReportedWeaknesses(db, { projectId, kid })
+  const known = await readReportedWeaknesses(db, projectId, kid)
   const reported = weaknesses.filter((code) => !known.includes(code))
   const after = deactivate ? patchKey(key, { active: false }, origin.time) : key
   const active = isActive(after, origin.time)
   const result = { reported, active, deactivated: after !== key }
   if (after === key && reported.length === 0) return { result, changed: false }
   if (after !== key) await updateKeyRow(db, after)
-  await writeReportedWeaknesses(db, { projectId, kid }, [...known, ...reported])
+  const all = { weaknesses: [...known, ...reported].join(' ') }
+  await db
+    .insertInto('key_audit')
+    .values({ project_id: projectId, key_id: kid, ...all })
+    .onConflict((conflict) => conflict.columns(['project_id', 'key_id']).doUpdateSet(all))
+    .execute()
   const changes: EventChanges = {
     ...(reported.length === 0 ? {} : { weaknesses: { to: reported.join(' ') } }),
     ...stateChange('key', after),
@@ -63,14 +68,10 @@ export async function reportWeakness(
   return { result, changed: true }
 }
 
-interface KeyReference {
-  projectId: string
-  kid: string
-}
-
 async function readReportedWeaknesses(
   db: Db,
-  { projectId, kid }: KeyReference,
+  projectId: string,
+  kid: string,
 ): Promise<IntakeCode[]> {
   const row = await db
     .selectFrom('key_audit')
@@ -80,19 +81,4 @@ async function readReportedWeaknesses(
     .executeTakeFirst()
   const codes = (row?.weaknesses ?? '').split(' ').filter((code) => code !== '')
   return codes as IntakeCode[]
-}
-
-async function writeReportedWeaknesses(
-  db: Db,
-  { projectId, kid }: KeyReference,
-  codes: readonly IntakeCode[],
-): Promise<void> {
-  const weaknesses = codes.join(' ')
-  await db
-    .insertInto('key_audit')
-    .values({ project_id: projectId, key_id: kid, weaknesses })
-    .onConflict((conflict) =>
-      conflict.columns(['project_id', 'key_id']).doUpdateSet({ weaknesses }),
-    )
-    .execute()
 }

@@ -11,6 +11,7 @@ import {
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { MissingFileError, requireRegularFile, syncToDisk } from '../../runtime/files.ts'
+import { resultCode } from './connection.ts'
 
 /** Pages copied in one step. */
 const stepPages = 4_096
@@ -123,10 +124,6 @@ function lockExclusively(file: string, force: boolean): DatabaseSync | undefined
       `${file} is damaged, so it is unknown whether a server uses it. Make sure that none does, then repeat this with --force.`,
     )
   }
-}
-
-function resultCode(error: unknown): number {
-  return error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
 }
 
 function sizeOf(file: string): number {

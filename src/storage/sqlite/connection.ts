@@ -201,7 +201,8 @@ function translateErrors<Result>(call: () => Result, markUnsound: () => void = (
   }
 }
 
-function resultCode(error: unknown): number {
+/** The primary result code of an error of SQLite; 0 for another error. */
+export function resultCode(error: unknown): number {
   if (!(error instanceof Error) || !('errcode' in error)) return 0
   return typeof error.errcode === 'number' ? error.errcode & 0xff : 0
 }
