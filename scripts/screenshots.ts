@@ -17,6 +17,8 @@ const publicUrl = 'https://keys.example.com'
 
 type Shot = {
   name: string
+  /** The suffixes of its looks; by default the first look alone. */
+  looks?: string[]
   route: (data: DemoData) => string
   /** Steps before the picture is taken. */
   prepare?: (page: Page, data: DemoData) => Promise<void>
@@ -25,9 +27,11 @@ type Shot = {
 const shots: Shot[] = [
   { name: 'projects', route: () => '/' },
   { name: 'warnings', route: () => '/', prepare: openBell },
-  { name: 'search', route: () => '/', prepare: search },
-  { name: 'keys', route: ({ project }) => `/projects/${project}/keys` },
-  { name: 'key', route: ({ project, current }) => `/projects/${project}/keys/${current}` },
+  {
+    name: 'keys',
+    looks: ['', '-dark', '-phone'],
+    route: ({ project }) => `/projects/${project}/keys`,
+  },
   { name: 'timeline', route: ({ project }) => `/projects/${project}/timeline` },
   { name: 'register', route: ({ project }) => `/projects/${project}/keys`, prepare: fillKeyForm },
   { name: 'connect', route: ({ project }) => `/projects/${project}/connect` },
@@ -35,18 +39,11 @@ const shots: Shot[] = [
   { name: 'history', route: ({ project }) => `/projects/${project}/history` },
   { name: 'rotate', route: ({ project, current }) => `/projects/${project}/rotate/${current}` },
   { name: 'api-keys', route: () => '/api-keys' },
-  { name: 'ledger', route: () => '/ledger' },
+  { name: 'ledger', looks: ['-phone'], route: () => '/ledger' },
 ]
 
 async function openBell(page: Page): Promise<void> {
   await page.getByRole('button', { name: /warnings$/ }).click()
-}
-
-async function search(page: Page, { current }: DemoData): Promise<void> {
-  await page.keyboard.press('/')
-  await page.getByRole('dialog').waitFor()
-  await page.keyboard.insertText(current.slice(0, 8))
-  await page.getByRole('option').first().waitFor()
 }
 
 async function fillKeyForm(page: Page, { publicKeyPem }: DemoData): Promise<void> {
@@ -62,14 +59,10 @@ async function checkToken(page: Page, { token }: DemoData): Promise<void> {
   await page.locator('[data-step]').first().waitFor()
 }
 
-const looks: { suffix: string; only?: string[]; options: BrowserContextOptions }[] = [
+const looks: { suffix: string; options: BrowserContextOptions }[] = [
   { suffix: '', options: { viewport: { width: 1280, height: 860 }, colorScheme: 'light' } },
-  {
-    suffix: '-dark',
-    only: ['keys', 'timeline'],
-    options: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' },
-  },
-  { suffix: '-phone', only: ['projects', 'keys', 'ledger'], options: phone },
+  { suffix: '-dark', options: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' } },
+  { suffix: '-phone', options: phone },
 ]
 
 /** The whole page up to 1,400 px, so that a picture stays readable beside text. */
@@ -108,7 +101,7 @@ async function main(): Promise<void> {
     launchBrowser(),
   ])
   const data = await createDemoData(server.url, server.apiKey, clock.set)
-  for (const { suffix, only, options } of looks) {
+  for (const { suffix, options } of looks) {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
     // The pictures show the public URL; the service accepts changes of a session only from there.
     await context.route('**/v1/**', async (route) => {
@@ -118,8 +111,8 @@ async function main(): Promise<void> {
     })
     const page = await context.newPage()
     await signIn(page, server.url, server.apiKey)
-    for (const { name, route, prepare } of shots) {
-      if (only?.includes(name) === false) continue
+    for (const { name, looks: own = [''], route, prepare } of shots) {
+      if (!own.includes(suffix)) continue
       if (options.viewport) await page.setViewportSize(options.viewport)
       // A new document; the dialog of the last picture would be open again.
       await page.keyboard.press('Escape')

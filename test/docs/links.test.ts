@@ -29,3 +29,10 @@ test.each(pages)('every link of %s has a target', (page) => {
     if (anchor !== undefined) expect(anchorsOf(file), relative(root, file)).toContain(anchor)
   }
 })
+
+test('every picture is shown on a page', () => {
+  const texts = pages.map((page) => readFileSync(join(root, page), 'utf8')).join('\n')
+  const pictures = globSync('docs/{images/*,*.svg}', { cwd: root })
+  expect(pictures.length).toBeGreaterThan(0)
+  expect(pictures.filter((name) => !texts.includes(name.replace('docs/', '')))).toEqual([])
+})
