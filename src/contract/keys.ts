@@ -80,7 +80,7 @@ export const KeyRoleEntry = component('KeyRoleEntry', 'The role of a key in its 
 })
 export type KeyRoleEntry = Static<typeof KeyRoleEntry>
 
-export const KeyDetails = Type.Object({
+const KeyDetails = Type.Object({
   role: KeyRole,
   kty: Type.String({ examples: ['RSA'] }),
   bits: Type.Optional(

@@ -1,5 +1,5 @@
 /** The `code` of the error response for a rejected key. */
-export type IntakeProblem =
+type IntakeProblem =
   | 'invalid_key_pem'
   | 'private_key_submitted'
   | 'unsupported_key'

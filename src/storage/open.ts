@@ -18,7 +18,7 @@ export async function openStore(databaseUrl: string): Promise<Store> {
 }
 
 /** The store of a server. */
-export interface ServerStore {
+interface ServerStore {
   /** Rejects every use with `storage_unavailable` until it is prepared. */
   store: Store
   /**

@@ -29,7 +29,7 @@ const refreshPauseMs = 10_000
 /** A message is not repeated for this time. */
 const repeatAfterMs = 60_000
 
-export interface FollowContext {
+interface FollowContext {
   clock: Clock
   signal: AbortSignal
   /** Registers what SIGHUP does. */

@@ -1,5 +1,5 @@
 /** A service that issues tokens to the workloads of all its customers under one address. */
-export interface SharedIssuer {
+interface SharedIssuer {
   name: string
   /** Matches the issuer. */
   pattern: RegExp

@@ -34,11 +34,11 @@ export const workloadMembers = [
 ] as const
 
 /** Where the keys of an issuer come from. */
-export const keySources = ['discovery', 'jwksUri', 'jwks', 'project'] as const
+const keySources = ['discovery', 'jwksUri', 'jwks', 'project'] as const
 export type KeySource = (typeof keySources)[number]
 
 /** Seconds that an exchanged API key may be valid. */
-export const lifetimeLimits = { minimum: 60, maximum: 900 } as const
+const lifetimeLimits = { minimum: 60, maximum: 900 } as const
 
 export type IssuerJwks = { keys: Record<string, unknown>[] }
 
@@ -169,7 +169,7 @@ export const AccessRuleUpdate = mergePatch('AccessRuleUpdate', {
 export type AccessRuleUpdate = Static<typeof AccessRuleUpdate>
 
 /** The steps of a check, in order; none is run after one that fails. */
-export const accessRuleCheckSteps = [
+const accessRuleCheckSteps = [
   'well_formed',
   'iss',
   'rule_active',

@@ -9,7 +9,7 @@ const maxConditions = 32
 const maxLength = 1_024
 
 /** The result of comparing claims with conditions; all conditions must be met. */
-export interface ConditionReport {
+interface ConditionReport {
   /** Each claim that meets its condition and its value; of a list, the element that does. */
   matched: [claim: string, value: ClaimValue][]
   /** One sentence for each condition that is not met. */

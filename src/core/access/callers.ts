@@ -122,7 +122,7 @@ export function workloadOf(
   return { name, apiKeyId: id, workload: { ruleId, issuer, subject } }
 }
 
-export function grantOf({ role, projectId }: Pick<ApiKeyRecord, 'role' | 'projectId'>): Grant {
+function grantOf({ role, projectId }: Pick<ApiKeyRecord, 'role' | 'projectId'>): Grant {
   return { role, ...present({ projectId }) }
 }
 
@@ -134,7 +134,7 @@ export function grantsOf(person: Claimant | undefined, rules: readonly PeopleRul
 type Claimant = Pick<NonNullable<SessionRecord['person']>, 'issuer' | 'claims'>
 
 /** The rules that apply to a person with these claims. */
-export function rulesFor(person: Claimant, rules: readonly PeopleRule[]): PeopleRule[] {
+function rulesFor(person: Claimant, rules: readonly PeopleRule[]): PeopleRule[] {
   return rules.filter(
     ({ enabled, contradicted, issuer, conditions }) =>
       enabled &&

@@ -11,12 +11,12 @@ export interface StoredModulus {
   materialSha256: string
 }
 
-export interface ModulusFinding {
+interface ModulusFinding {
   subject: AuditSubject
   fault: Fault
 }
 
-export type SharedPrimesSearch = (moduli: readonly bigint[]) => Promise<SharedPrime[]>
+type SharedPrimesSearch = (moduli: readonly bigint[]) => Promise<SharedPrime[]>
 
 /**
  * Bits of all moduli that one search multiplies: 131,072 keys of 2048 bits, whose product tree takes

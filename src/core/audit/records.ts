@@ -23,7 +23,7 @@ export interface AuditScope {
   withoutPassOf?: string
 }
 
-export interface AuditPage {
+interface AuditPage {
   /** The last key of the previous page. */
   after?: { projectId: string; kid: string }
   limit: number

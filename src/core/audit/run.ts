@@ -21,7 +21,7 @@ import type {
   AuditSummary,
 } from './records.ts'
 
-export interface AuditSetup {
+interface AuditSetup {
   store: AuditStore
   clock: Clock
   pool: AuditPool

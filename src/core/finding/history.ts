@@ -5,7 +5,7 @@ import { parseId } from '../ids.ts'
 import type { EventPlace, RegistryFilter, RegistryPage, RegistryResult } from '../ledger/history.ts'
 
 /** A filter as it is asked for: a project by id or name, a person by id or subject. */
-export interface RegistryQuery extends Omit<RegistryFilter, 'projectId'> {
+interface RegistryQuery extends Omit<RegistryFilter, 'projectId'> {
   project?: string
 }
 

@@ -11,7 +11,7 @@ import { type KidUse, kidOf, requireFreeKid } from './kids.ts'
 /** A registered key, as far as new keys are compared with it. */
 export type AdmissionKey = JwksMember & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>
 
-export interface AdmissionRules {
+interface AdmissionRules {
   limits: KeyLimits
   now: string
   /** Thumbprints and material hashes of keys whose private half was submitted. */

@@ -35,7 +35,7 @@ function jwksEntry(key: KeyRecord): Record<string, string> {
 }
 
 /** The two key sets of a project, byte for byte the same on every replica. */
-export interface KeySetTexts {
+interface KeySetTexts {
   /** `jwks.json`: the active RSA, EC and OKP keys, or the placeholder. */
   jwks: string
   /** `jwks-full.json`: all active keys. */

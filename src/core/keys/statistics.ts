@@ -11,7 +11,7 @@ const maxAgeMs = 2 * recountMs
 
 type KeyState = 'active' | 'inactive' | 'expired'
 
-export interface KeyFigures {
+interface KeyFigures {
   /** As last counted; empty before the first census. */
   keys: { algorithm: string; state: KeyState; count: number }[]
   warnings: Census['warnings']

@@ -70,7 +70,7 @@ export interface Actor {
   workload?: { ruleId: string; issuer: string; subject: string }
 }
 
-export type EventValue = string | number | boolean
+type EventValue = string | number | boolean
 
 /** Old (`from`) and new (`to`) value of each changed member; absent if there is none. */
 export type EventChanges = Record<string, { from?: EventValue; to?: EventValue }>

@@ -94,7 +94,7 @@ export interface TokenUse {
 }
 
 /** Which sessions end; `identity` is whom the provider has signed out. */
-export type EndedSessions =
+type EndedSessions =
   | { ids: readonly string[]; identity?: { issuer: string; subject: string } }
   | { personId: string }
 

@@ -12,7 +12,7 @@ import { createEventStream, type EventSink, type EventStream, eventsPerPage } fr
  */
 export const eventStreamPlaces = { capacity: 1_000, share: 25 }
 
-export interface StreamRequest {
+interface StreamRequest {
   ledgerId: string
   after: LedgerPosition
   /** The credential of the reader. */

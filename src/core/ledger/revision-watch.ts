@@ -23,7 +23,7 @@ interface Following {
 }
 
 /** A read of the heads that have changed: completed, failed, or not answered so far. */
-export interface WatchRead {
+interface WatchRead {
   /** Milliseconds since it began. */
   ms: number
   outcome: 'completed' | 'failed' | 'pending'

@@ -38,7 +38,7 @@ type KindOf<Type> = Type extends `${infer Name}.recorded` ? Name : never
 export type EventfulName = KindOf<EventType>
 
 /** What an event says about one row. */
-export interface Effect {
+interface Effect {
   id: string
   action: 'set' | 'change' | 'delete'
   changes: EventChanges

@@ -43,7 +43,7 @@ export interface LedgerReads {
 }
 
 /** The first revision at which a ledger differs from what was written. */
-export interface LedgerBreak {
+interface LedgerBreak {
   revision: number
   detail: string
 }

@@ -42,7 +42,7 @@ export interface LogTile {
 }
 
 /** An entry of a ledger. */
-export interface FoundLogEntry {
+interface FoundLogEntry {
   position: number
   content: string
   /** The blinding of its ledger: 32 bytes, in base64. */

@@ -8,7 +8,7 @@ import { createRevalidatedCache } from './revalidated-cache.ts'
 /** Names cached per process. */
 const maxNames = 10_000
 
-export type PublishedNames = ReturnType<typeof createPublishedNames>
+type PublishedNames = ReturnType<typeof createPublishedNames>
 
 export function createPublishedNames({ store, clock }: Context) {
   const ids = createRevalidatedCache<string>({

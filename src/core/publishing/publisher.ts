@@ -29,7 +29,7 @@ export interface PublishedDocument {
 export type KeySetName = 'jwks' | 'fullJwks'
 
 /** An active key as PEM. */
-export interface PemKey {
+interface PemKey {
   /** The one in the JWKS. */
   kid: string
   alg: string

@@ -20,7 +20,7 @@ const codeSeconds = 60
 const keySeconds = 900
 
 /** What `pubring login` asks a person to approve in the browser (RFC 8252, RFC 7636). */
-export interface LoginRequest {
+interface LoginRequest {
   /** On 127.0.0.1, where it waits for the code. */
   port: number
   codeChallenge: string

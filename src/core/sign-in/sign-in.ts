@@ -20,7 +20,7 @@ export const signInSeconds = 600
 const logoutLeewayMs = 60_000
 
 /** What the browser sent to the address that the provider redirects to. */
-export interface Callback {
+interface Callback {
   /** With `?`. */
   search: string
   cookie: string | undefined
@@ -29,7 +29,7 @@ export interface Callback {
   requestId: string
 }
 
-export type SignInResult =
+type SignInResult =
   | (NewSession & { returnPath: string })
   /** No rule gives the person a role; these are their claims. */
   | { refusedClaims: Record<string, unknown> }

@@ -27,7 +27,7 @@ const pauseMs = 30 * second
 const maxKeySets = 1_000
 const maxKeys = 100
 
-export interface IssuerKey {
+interface IssuerKey {
   kid: string
   /** JWS algorithms that it verifies. */
   algorithms: string[]
@@ -39,7 +39,7 @@ interface FetchedKey extends IssuerKey {
 }
 
 /** The key, or a sentence for an administrator that says why there is none. */
-export type IssuerKeyLookup = { key: IssuerKey } | { fault: string }
+type IssuerKeyLookup = { key: IssuerKey } | { fault: string }
 
 export type IssuerKeys = ReturnType<typeof createIssuerKeys>
 

@@ -41,7 +41,7 @@ export interface Grant {
   successor?: string
 }
 
-export interface SubjectReport extends StepReport<AccessRuleCheckStep> {
+interface SubjectReport extends StepReport<AccessRuleCheckStep> {
   /** If no step failed. */
   grant?: Grant
 }

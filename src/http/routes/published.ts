@@ -154,7 +154,7 @@ interface DocumentRoute {
   documentOf(published: PublishedProject, kid: string): PublishedDocument
 }
 
-export function documentRoute(app: App, live: LiveServices, route: DocumentRoute): void {
+function documentRoute(app: App, live: LiveServices, route: DocumentRoute): void {
   const { url, schema, errors = [], mediaType, byIdOnly, documentOf } = route
   publicRoute<{ projectIdOrName: string; kid?: string }>(app, {
     url,

@@ -61,7 +61,7 @@ async function prepareWhenReachable(
 }
 
 /** A database whose schema may not be known yet. */
-export interface UnpreparedDatabase {
+interface UnpreparedDatabase {
   /** Rejects every use with `storage_unavailable` until the schema is up to date. */
   database: PostgresDatabase
   /** Resolves then. Rejects with one line for a person if the database cannot be used. */
