@@ -5,8 +5,7 @@ import type { Context } from '../core/context.ts'
 import { createLiveServices, type LiveServices } from '../core/publishing/live.ts'
 import { createSignIn } from '../core/sign-in/sign-in.ts'
 import { createIssuerKeys } from '../core/token-exchange/issuer-keys.ts'
-import { addBodies } from './body/bodies.ts'
-import { addMediaTypes } from './body/media-type.ts'
+import { addBodies, addMediaTypes } from './body/bodies.ts'
 import { addValidation } from './body/validation.ts'
 import { addCaching } from './caching/etags.ts'
 import { addResponseCache } from './caching/response-cache.ts'
@@ -24,7 +23,7 @@ import type { HttpOptions } from './options.ts'
 import { addQueryDefault } from './request/query.ts'
 import { accessRuleRoutes } from './routes/access-rules.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
-import { keyCheckRoutes, tokenCheckRoutes } from './routes/checks.ts'
+import { checkRoutes } from './routes/checks.ts'
 import { addConsole } from './routes/console.ts'
 import { addDocs, descriptionRoute } from './routes/docs.ts'
 import { eventRoutes } from './routes/events/routes.ts'
@@ -36,7 +35,7 @@ import { keyImportRoutes } from './routes/key-imports.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { logRoutes } from './routes/log.ts'
 import { projectRoutes } from './routes/projects.ts'
-import { publishedPemRoutes, publishedRoutes } from './routes/published.ts'
+import { publishedRoutes } from './routes/published.ts'
 import { rotationRoutes } from './routes/rotations/rotations.ts'
 import { signInRoutes } from './routes/sign-in/browser.ts'
 import { commandLineRoutes } from './routes/sign-in/command-line.ts'
@@ -113,13 +112,11 @@ export async function buildApp(
   commandLineRoutes(routes, context, failures)
   logoutRoute(routes)
   personRoutes(routes, context)
-  keyCheckRoutes(routes, context)
-  tokenCheckRoutes(routes, context)
+  checkRoutes(routes, context)
   const issuerKeys = createIssuerKeys(context)
   accessRuleRoutes(routes, context, issuerKeys)
   tokenExchangeRoute(routes, context, issuerKeys, options)
   publishedRoutes(routes, live)
-  publishedPemRoutes(routes, live)
   eventRoutes(routes, live)
   searchRoute(routes, context)
   historyRoute(routes, context)

@@ -9,7 +9,7 @@ import type { App } from '../options.ts'
 
 const readKey = bodyReader(KeyCheckRequest)
 
-export function keyCheckRoutes(app: App, context: Context): void {
+export function checkRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/v1/key-checks',
@@ -28,9 +28,6 @@ export function keyCheckRoutes(app: App, context: Context): void {
       return reply.header('cache-control', 'no-store').send(report)
     },
   })
-}
-
-export function tokenCheckRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/token-checks',

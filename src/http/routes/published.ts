@@ -69,7 +69,7 @@ const keySetRoutes: readonly KeySetRoute[] = [
 /** Public routes for verifiers: no API key, query, cookie or redirect. */
 export function publishedRoutes(app: App, live: LiveServices): void {
   for (const route of keySetRoutes) keySetRoute(app, live, route)
-  documentRoute(app, live, discovery)
+  for (const route of documentRoutes) documentRoute(app, live, route)
 }
 
 function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
@@ -176,24 +176,66 @@ function documentRoute(app: App, live: LiveServices, route: DocumentRoute): void
   })
 }
 
-const discovery: DocumentRoute = {
-  url: `${publishedFolder}/openid-configuration`,
-  schema: {
-    operationId: 'getDiscovery',
-    summary: 'The discovery document of a project',
-    description:
-      'OpenID Connect Discovery 1.0. Available by project id only: an issuer must equal the URL where it was found, and names change.',
-    response: { 200: Discovery },
-  },
-  errors: ['route_not_found'],
-  mediaType: json,
-  byIdOnly: () =>
-    new PubringError(
-      'route_not_found',
-      'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
-    ),
-  documentOf: (published) => published.discovery,
+const pem = 'application/x-pem-file'
+
+const pemResponse = {
+  200: { description: 'PEM (RFC 7468).', content: { [pem]: { schema: Type.String() } } },
 }
+
+/** The discovery document, and the keys for verifiers that read no JWKS, such as HAProxy and njs. */
+const documentRoutes: readonly DocumentRoute[] = [
+  {
+    url: `${publishedFolder}/openid-configuration`,
+    schema: {
+      operationId: 'getDiscovery',
+      summary: 'The discovery document of a project',
+      description:
+        'OpenID Connect Discovery 1.0. Available by project id only: an issuer must equal the URL where it was found, and names change.',
+      response: { 200: Discovery },
+    },
+    errors: ['route_not_found'],
+    mediaType: json,
+    byIdOnly: () =>
+      new PubringError(
+        'route_not_found',
+        'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
+      ),
+    documentOf: (published) => published.discovery,
+  },
+  {
+    url: `${publishedFolder}/keys.pem`,
+    schema: {
+      operationId: 'getPublishedPem',
+      summary: 'The keys of jwks.json as PEM',
+      description:
+        'A `PUBLIC KEY` block for each active RSA, EC and OKP key, after a line with its kid and alg. It is cached as the key set is; without an active key it has no block.',
+      response: pemResponse,
+    },
+    mediaType: pem,
+    documentOf: pemSet,
+  },
+  {
+    url: `${publishedFolder}/:kid.pem`,
+    schema: {
+      operationId: 'getPublishedKeyPem',
+      summary: 'An active key as PEM',
+      description:
+        'By its `kid` in the key set. A key that is not active is `key_not_found`. The key with the kid `keys` is in keys.pem only.',
+      params: KeyPath,
+      response: pemResponse,
+    },
+    errors: ['key_not_found'],
+    mediaType: pem,
+    documentOf(published, kid) {
+      const document = pemOfKey(published, kid)
+      if (document !== undefined) return document
+      throw new PubringError(
+        'key_not_found',
+        'The key set of the project has no key with this kid: it is not active, or was never registered.',
+      )
+    },
+  },
+]
 
 /** Sends the document unchanged: its ETag depends on exactly these bytes and the media type. */
 function sendDocument(
@@ -209,47 +251,4 @@ function sendDocument(
     .header('cache-control', `public, max-age=${maxAge}`)
     .header('etag', document.etag)
     .send(document.body)
-}
-
-const mediaType = 'application/x-pem-file'
-
-const response = {
-  200: { description: 'PEM (RFC 7468).', content: { [mediaType]: { schema: Type.String() } } },
-}
-
-/** The published keys for verifiers that read no JWKS, such as HAProxy and njs. */
-export function publishedPemRoutes(app: App, live: LiveServices): void {
-  documentRoute(app, live, {
-    url: `${publishedFolder}/keys.pem`,
-    schema: {
-      operationId: 'getPublishedPem',
-      summary: 'The keys of jwks.json as PEM',
-      description:
-        'A `PUBLIC KEY` block for each active RSA, EC and OKP key, after a line with its kid and alg. It is cached as the key set is; without an active key it has no block.',
-      response,
-    },
-    mediaType,
-    documentOf: pemSet,
-  })
-  documentRoute(app, live, {
-    url: `${publishedFolder}/:kid.pem`,
-    schema: {
-      operationId: 'getPublishedKeyPem',
-      summary: 'An active key as PEM',
-      description:
-        'By its `kid` in the key set. A key that is not active is `key_not_found`. The key with the kid `keys` is in keys.pem only.',
-      params: KeyPath,
-      response,
-    },
-    errors: ['key_not_found'],
-    mediaType,
-    documentOf(published, kid) {
-      const document = pemOfKey(published, kid)
-      if (document !== undefined) return document
-      throw new PubringError(
-        'key_not_found',
-        'The key set of the project has no key with this kid: it is not active, or was never registered.',
-      )
-    },
-  })
 }
