@@ -17,7 +17,6 @@ const onBothEngines = [
   'test/http/server/{database-log,metrics}.test.ts',
   // They read pages by SQL of their own.
   'test/http/routes/{history,search}.test.ts',
-  'test/core/audit/run.test.ts',
 ]
 
 /** What a worker needs with its servers or browser, in bytes. */

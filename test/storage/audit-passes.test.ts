@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AuditedKey, AuditStore } from '../../src/core/audit/records.ts'
+import { openAuditStore } from '../../src/storage/open.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
@@ -50,4 +52,82 @@ test('a pass in an unknown project leaves no row', async () => {
   expect(
     await opened.database.query("select * from key_audit where project_id like '019ac8f2%'"),
   ).toEqual([])
+})
+
+describe('an audit reads', () => {
+  let first: { projectId: string; kid: string }[]
+  let reads: AuditStore
+  beforeAll(async () => {
+    reads = await openAuditStore(opened.database.url)
+    const projects = [await projectWithKey('read-1'), await projectWithKey('read-2')]
+    const { projectId } = projects[0] ?? { projectId: '' }
+    const key = keyRecord(projectId)
+    await opened.store.commit({ type: 'key.create', origin: origin(), key, limits })
+    first = [...projects, { projectId, kid: key.id }].toSorted((a, b) =>
+      `${a.projectId} ${a.kid}` < `${b.projectId} ${b.kid}` ? -1 : 1,
+    )
+  })
+  afterAll(() => reads.close())
+
+  const own = (keys: AuditedKey[]) =>
+    keys
+      .map(({ key }) => ({ projectId: key.projectId, kid: key.id }))
+      .filter(({ kid }) => first.some((each) => each.kid === kid))
+
+  test('all keys in the order of their projects and ids, page by page', async () => {
+    const found: AuditedKey[] = []
+    for (let after: { projectId: string; kid: string } | undefined; ; ) {
+      const page = await reads.auditedKeys({}, { limit: 2, ...(after && { after }) })
+      found.push(...page)
+      const last = page.at(-1)?.key
+      if (last === undefined) break
+      after = { projectId: last.projectId, kid: last.id }
+    }
+    expect(own(found)).toEqual(first)
+    expect(found).toHaveLength(await reads.countAuditedKeys({}))
+  })
+
+  test('the keys of one project, without those that have passed the rules', async () => {
+    const { projectId, kid } = first[0] ?? { projectId: '', kid: '' }
+    const all = first.filter((each) => each.projectId === projectId)
+    const scope = { projectId, withoutPassOf: 'today' }
+    expect(own(await reads.auditedKeys(scope, { limit: 9 }))).toEqual(all)
+    await pass(projectId, [kid])
+    expect(own(await reads.auditedKeys(scope, { limit: 9 }))).toEqual(
+      all.filter((each) => each.kid !== kid),
+    )
+    expect(await reads.countAuditedKeys(scope)).toBe(all.length - 1)
+    const other = { projectId, withoutPassOf: 'tomorrow' }
+    expect(await reads.countAuditedKeys(other)).toBe(all.length)
+  })
+
+  test('the name of the project, and whether the private key was submitted', async () => {
+    const { projectId, kid } = first[0] ?? { projectId: '', kid: '' }
+    const read = async () => (await reads.auditedKeys({ projectId }, { limit: 1 }))[0]
+    const found = await read()
+    const name = (await opened.store.findProject({ id: projectId }))?.name
+    expect(found).toMatchObject({ key: { id: kid }, projectName: name, wasExposed: false })
+    const { thumbprint = '', materialSha256 = '' } = found?.key ?? {}
+    const exposed = { thumbprint, materialSha256 }
+    await opened.store.commit({ type: 'private_key.refuse', origin: origin(), exposed })
+    expect((await read())?.wasExposed).toBe(true)
+  })
+})
+
+test('a weakness is recorded once, and the key is deactivated with it', async () => {
+  const { id: projectId } = await createProject(opened.store, 'weak')
+  const key = keyRecord(projectId)
+  const kid = key.id
+  await opened.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  const report = (deactivate: boolean) =>
+    opened.store.commit({
+      ...{ type: 'key.report_weakness', origin: origin(), projectId, kid, deactivate },
+      weaknesses: ['rsa_shared_prime'],
+    } as const)
+  const reported = ['rsa_shared_prime']
+  expect(await report(false)).toEqual({ reported, active: true, deactivated: false })
+  expect(await report(false)).toEqual({ reported: [], active: true, deactivated: false })
+  expect(await report(true)).toEqual({ reported: [], active: false, deactivated: true })
+  const events = await opened.store.events(projectId, { after: 2, limit: 10 })
+  expect(events.map(({ type }) => type)).toEqual(['key.weakness_found', 'key.updated'])
 })
