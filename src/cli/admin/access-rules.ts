@@ -119,7 +119,7 @@ export async function listRules({ client, terminal, print }: Session): Promise<v
 /** Shows a rule with the names of the API. */
 export async function showRule(session: Session, ref: string): Promise<void> {
   const rule = await findRule(session, ref)
-  session.print(rule, () => formatMembers(session.terminal, Object.entries(rule)))
+  session.print(rule, () => formatMembers(session.terminal, rule))
 }
 
 async function findRule({ client }: Session, ref: string): Promise<AccessRule> {

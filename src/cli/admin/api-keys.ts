@@ -8,7 +8,7 @@ import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatState, formatTime } from '../terminal/times.ts'
+import { formatState } from '../terminal/times.ts'
 
 export interface ApiKeyCreateFlags extends ConnectionFlags {
   name?: string
@@ -66,21 +66,8 @@ export async function listApiKeys({ client, terminal, print }: Session): Promise
 }
 
 export async function showApiKey(session: Session, ref: string): Promise<void> {
-  const { terminal } = session
   const apiKey = await findApiKey(session, ref)
-  session.print(apiKey, () =>
-    formatMembers(terminal, [
-      ['id', apiKey.id],
-      ['name', apiKey.name],
-      ['role', apiKey.role],
-      ['project', apiKey.projectId ?? 'all'],
-      ['state', formatState(apiKey)],
-      ['begins with', apiKey.prefix],
-      ['created', formatTime(apiKey.createTime, terminal)],
-      ['last used', formatTime(apiKey.lastUseTime, terminal)],
-      ['expires', formatTime(apiKey.expireTime, terminal)],
-    ]),
-  )
+  session.print(apiKey, () => formatMembers(session.terminal, apiKey))
 }
 
 async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {

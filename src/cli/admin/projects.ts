@@ -2,7 +2,6 @@ import type { Project } from '../../../client/src/index.ts'
 import { type Session, selectProject } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
-import { formatTime } from '../terminal/times.ts'
 
 const columns: readonly Column<Project>[] = [
   { heading: 'NAME', value: ({ name }) => name, cut: true },
@@ -30,17 +29,8 @@ export async function showProject(session: Session, ref: string | undefined): Pr
   const { client, terminal } = session
   const project = await findProject(session, ref)
   const { issuer, jwks_uri: jwksUri } = await client.jwks.discovery(project.id)
-  session.print({ ...project, issuer, jwksUri }, () =>
-    formatMembers(terminal, [
-      ['name', project.name],
-      ['id', project.id],
-      ['revision', project.revision],
-      ['created', formatTime(project.createTime, terminal)],
-      ['updated', formatTime(project.updateTime, terminal)],
-      ['issuer', issuer],
-      ['key set', jwksUri],
-    ]),
-  )
+  const shown = { ...project, issuer, jwksUri }
+  session.print(shown, () => formatMembers(terminal, shown))
 }
 
 export async function renameProject(session: Session, ref: string, name: string): Promise<void> {

@@ -14,7 +14,6 @@ import {
   type Terminal,
 } from '../terminal/terminal.ts'
 import { algorithmIn, readPublicKeyFile } from './files.ts'
-import { describeKind } from './kinds.ts'
 
 /**
  * Checks a public key, in any form that `key add` takes, by the server's own rules, without a server:
@@ -81,4 +80,10 @@ function verdictText(verdict: Verdict, terminal: Terminal): string {
   if (skipped.length > 0) lines.push(`  not checked ${skipped.join(' ')}`)
   if (normalised.length > 0) lines.push(`  repaired    ${normalised.join(' ')}`)
   return `${lines.join('\n')}\n`
+}
+
+/** For a person: `RSA 2048 bits`, `EC P-256`. */
+function describeKind(key: { kty: string; crv?: string; bits?: number }): string {
+  const size = key.crv ?? (key.bits === undefined ? '' : `${key.bits} bits`)
+  return `${key.kty} ${size}`.trim()
 }

@@ -37,9 +37,3 @@ export function algorithmsOf(key: KeyObject): readonly Algorithm[] {
       return algorithmNames.filter((name) => name === type.toUpperCase())
   }
 }
-
-/** For a person: `RSA 2048 bits`, `EC P-256`. */
-export function describeKind(key: { kty: string; crv?: string; bits?: number }): string {
-  const size = key.crv ?? (key.bits === undefined ? '' : `${key.bits} bits`)
-  return `${key.kty} ${size}`.trim()
-}

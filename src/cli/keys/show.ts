@@ -3,9 +3,8 @@ import { type ConnectionFlags, resolveConnection } from '../connection/connectio
 import { type Session, withConnection } from '../connection/session.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatState, formatTime } from '../terminal/times.ts'
+import { formatState } from '../terminal/times.ts'
 import { getKeys, withKid } from './find.ts'
-import { describeKind } from './kinds.ts'
 
 export async function listKeys(
   { client, project, terminal, print, notify }: Session,
@@ -51,24 +50,8 @@ export async function showKeys(
 }
 
 function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
-  const { details } = key
-  return formatMembers(terminal, [
-    ['kid', key.id],
-    ['published kid', details.publishedKid],
-    ['label', key.label],
-    ['project', key.projectId],
-    ['state', formatState(key)],
-    ['role', details.role],
-    ['algorithm', key.algorithm],
-    ['key', describeKind(details)],
-    ['thumbprint', details.thumbprint],
-    ['SPKI SHA-256', details.spkiSha256],
-    ['introduced by', details.introducedBy],
-    ['created', formatTime(key.createTime, terminal)],
-    ['updated', formatTime(key.updateTime, terminal)],
-    ['expires', formatTime(key.expireTime, terminal)],
-    ['converged', formatTime(details.convergedTime, terminal)],
-  ])
+  const { id: kid, publicKeyPem: _pem, details, ...members } = key
+  return formatMembers(terminal, { kid, ...members, ...details })
 }
 
 /** Prints the project's key set: JSON with `--json` and without. */

@@ -142,22 +142,21 @@ function takeWidth(characters: readonly string[], width: number): string[] {
   }
 }
 
+const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
 /**
- * Names and values, without those that are undefined: aligned on a terminal, tab-separated in a pipe.
- * Objects as JSON.
+ * The members of a record, by their names in the API: aligned on a terminal, where times have their
+ * distance from now, and tab-separated in a pipe. Objects as JSON.
  */
-export function formatMembers(
-  terminal: Terminal,
-  members: readonly (readonly [name: string, value: unknown])[],
-): string {
-  const present = members.filter(([, value]) => value !== undefined)
+export function formatMembers(terminal: Terminal, record: object): string {
   const isInPipe = tableWidth(terminal) === undefined
   const { bold } = colorsFor(terminal)
-  const widest = Math.max(...present.map(([name]) => name.length))
-  const lines = present.map(([name, value]) => {
+  const widest = Math.max(...Object.keys(record).map((name) => name.length))
+  const lines = Object.entries(record).map(([name, value]) => {
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+    const distance = isInPipe || !isoTime.test(text) ? '' : ` (${formatRelative(text)})`
     const start = isInPipe ? `${name}\t` : `${bold(name.padEnd(widest))}${gap}`
-    return `${start}${escapeControls(text)}\n`
+    return `${start}${escapeControls(text)}${distance}\n`
   })
   return lines.join('')
 }

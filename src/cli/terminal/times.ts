@@ -1,6 +1,5 @@
 import { isoTime, parseTimeMs, year10000 } from '../../core/times.ts'
 import { usageError } from './failures.ts'
-import type { Terminal } from './terminal.ts'
 
 const millisecondsPerUnit: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -81,11 +80,6 @@ export function formatRelative(time: string, now = Date.now()): string {
   return distance < 0
     ? `${formatDuration(-distance, Math.floor)} ago`
     : `in ${formatDuration(distance)}`
-}
-
-/** The time, on a terminal with its distance from now. */
-export function formatTime<Time extends string | undefined>(time: Time, { stdout }: Terminal) {
-  return time === undefined || stdout.isTTY !== true ? time : `${time} (${formatRelative(time)})`
 }
 
 export function formatState(item: { active: boolean; expireTime?: string }): string {
