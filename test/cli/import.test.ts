@@ -115,7 +115,7 @@ test('an interrupted import says how many keys are registered, and the next one 
     if (isImport && imports > 2) {
       // The second attempt finds the keys present.
       if (imports > 3) controller.abort()
-      return request.destroy()
+      return request.socket.destroy()
     }
     response.writeHead(answer.status, { 'content-type': `${answer.headers.get('content-type')}` })
     response.end(text)

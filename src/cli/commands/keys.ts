@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { parseAlgorithm } from '../keys/kinds.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { parseExpires } from '../terminal/times.ts'
+import { parseExpires, parseTokenLifetime } from '../terminal/times.ts'
 import {
   addApiCommand,
   addCommand,
@@ -187,6 +187,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
     .option(
       '--token-lifetime <time>',
       'Lifetime of tokens: the old key stays active this long after the switch',
+      parseTokenLifetime,
     )
     .addOption(yesOption())
     .action(async function (file, flags) {

@@ -80,12 +80,13 @@ export function resolveConnection(given: Environment, flags: ConnectionFlags): C
     profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url.value
   const accessRule = readSetting(clientSettings.accessRule, env, undefined)
   const found = findApiKey(isOther ? [fromFlags, fromVariables] : sources)
+  const idToken = found ? undefined : findIdToken(env, url.value.replace(/\/v1$/, ''))
   const isRenewed = profile.renewalSecret !== undefined && found?.apiKey === profile.apiKey
   return {
     flags,
     url: url.value,
     urlSource: url.source,
-    ...(found ?? findToken(env, url.value.replace(/\/v1$/, ''))),
+    ...(found ?? (idToken && { idToken, apiKeySource: idToken.source })),
     ...(isRenewed && profileName !== undefined ? { renewedProfile: profileName } : {}),
     ...present({ accessRule }),
     project: project.value,
@@ -134,11 +135,6 @@ function findApiKey(sources: readonly Source[]) {
   const found = all.find((each) => each !== undefined)
   if (found === undefined) return undefined
   return { apiKey: parseApiKey(found.text, found.source), apiKeySource: found.source }
-}
-
-function findToken(env: Environment, audience: string) {
-  const idToken = findIdToken(env, audience)
-  return idToken && { idToken, apiKeySource: idToken.source }
 }
 
 function readFile(named: ReturnType<Source>): ReturnType<Source> {

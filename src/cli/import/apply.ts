@@ -53,7 +53,13 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   }
   const before = existing ?? []
   await confirmLastActive(session, { before, after: statesAfter(plan, before) }, flags)
-  await confirmPlan(terminal, plan, flags)
+  const isRemoval =
+    plan.delete.length > 0 || plan.change.some(({ patch }) => patch.active === false)
+  await confirm(terminal, flags, {
+    statement: isRemoval ? 'This deactivates or deletes keys.' : 'This is the plan.',
+    question: 'Do it?',
+    needsYes: isRemoval,
+  })
   await (isNew ? carryOutInNewProject(session, plan) : carryOut(session, plan))
   session.notify(
     `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
@@ -162,15 +168,6 @@ function showPlan(
     notify(`Nothing to do: project ${project} matches the file.`)
 }
 
-async function confirmPlan(terminal: Terminal, plan: Plan, flags: ApplyFlags): Promise<void> {
-  const isRemoval = removesKeys(plan)
-  await confirm(terminal, flags, {
-    statement: isRemoval ? 'This deactivates or deletes keys.' : 'This is the plan.',
-    question: 'Do it?',
-    needsYes: isRemoval,
-  })
-}
-
 /** Deletes the project again if its keys are rejected. */
 async function carryOutInNewProject(session: Session, plan: Plan): Promise<void> {
   const { client, project, notify } = session
@@ -253,10 +250,6 @@ function patchFor({ label, declared }: DeclaredRow, key: JwtKey, now: number): J
 
 function isEmpty(plan: Plan): boolean {
   return plan.add.length + plan.change.length + plan.delete.length === 0
-}
-
-function removesKeys(plan: Plan): boolean {
-  return plan.delete.length > 0 || plan.change.some(({ patch }) => patch.active === false)
 }
 
 /** The states of the keys of the project once the plan is carried out. */

@@ -212,7 +212,10 @@ function countRows(rows: readonly ImportRow[]) {
 /** Prints the outcome of every key: as JSON, as tab-separated values, or as a table. */
 function printImport(session: Session, rows: readonly ImportRow[], dryRun: boolean): void {
   const counts = countRows(rows)
-  const document = { dryRun, ...counts, items: rows.map(itemOf) }
+  const items = rows.map(({ item: _request, spkiSha256: _digest, errors, ...row }) => {
+    return errors.length === 0 ? row : { ...row, errors }
+  })
+  const document = { dryRun, ...counts, items }
   session.print(document, () => formatTable(session.terminal, columns, visibleRows(session, rows)))
   for (const { place, note, outcome } of rows) {
     if (note !== undefined && outcome === 'created') session.notify(`${place}: ${note}`)
@@ -223,11 +226,6 @@ function printImport(session: Session, rows: readonly ImportRow[], dryRun: boole
   session.notify(
     `${created} ${would}registered, ${present} already registered, ${refused} rejected${rest}.`,
   )
-}
-
-function itemOf({ number, project, place, label, outcome, kid, errors, note }: ImportRow) {
-  const row = { number, project, place, label, outcome, kid, note }
-  return errors.length === 0 ? row : { ...row, errors }
 }
 
 function visibleRows({ terminal }: Session, rows: readonly ImportRow[]): readonly ImportRow[] {

@@ -36,10 +36,8 @@ export function withPatches(
   keys: readonly JwtKey[],
   patches: ReadonlyMap<string, JwtKeyUpdate>,
 ): KeyState[] {
-  return keys.map((key) => patchedState(key, patches.get(key.id) ?? {}))
-}
-
-function patchedState(key: JwtKey, { active = key.active, expireTime }: JwtKeyUpdate): KeyState {
-  const time = expireTime === undefined ? key.expireTime : expireTime
-  return typeof time === 'string' ? { active, expireTime: time } : { active }
+  return keys.map((key) => {
+    const { active = key.active, expireTime = key.expireTime } = patches.get(key.id) ?? {}
+    return typeof expireTime === 'string' ? { active, expireTime } : { active }
+  })
 }

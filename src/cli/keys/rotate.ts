@@ -9,7 +9,7 @@ import { CommandError, usageError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { isInteractive, quoteForShell, toFlag } from '../terminal/terminal.ts'
-import { formatDuration, parseDurationOption } from '../terminal/times.ts'
+import { formatDuration } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
 import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
@@ -24,7 +24,8 @@ interface KeyRotateFlags extends ConnectionFlags, YesFlag {
   old?: string
   algorithm?: Algorithm
   switched?: true
-  tokenLifetime?: string
+  /** In seconds. */
+  tokenLifetime?: number
 }
 
 /** Replaces a key by a new one. All state is on the server: anyone can go on with it. */
@@ -33,17 +34,16 @@ export async function rotateKey(
   file: string | undefined,
   flags: KeyRotateFlags,
 ): Promise<void> {
-  const tokenLifetime = tokenLifetimeOf(flags)
   if (file !== undefined && flags.resume !== undefined) {
     throw usageError('--resume takes no file: the rotation has its new key.')
   }
   const rotation =
     flags.resume === undefined
-      ? await begin(session, file, { ...flags, tokenLifetime })
+      ? await begin(session, file, flags)
       : await findRotation(session, flags.resume)
   const signal = session.terminal.interruptSignal()
   try {
-    report(session, await proceed(session, rotation, { ...flags, tokenLifetime }, signal))
+    report(session, await proceed(session, rotation, flags, signal))
   } catch (error) {
     if (!isInterruption(error, signal)) throw error
     const hints = [`Resume with: ${resumeCommand(session, rotation)}`]
@@ -51,18 +51,12 @@ export async function rotateKey(
   }
 }
 
-/** In seconds; undefined without the option. Throws a usage error. */
-function tokenLifetimeOf({ tokenLifetime }: KeyRotateFlags): number | undefined {
-  if (tokenLifetime === undefined) return undefined
-  const seconds = parseDurationOption(tokenLifetime, toFlag('tokenLifetime'))
-  if (seconds === 0) throw usageError('--token-lifetime must be at least 1s.')
-  return seconds
-}
-
-type Flags = Omit<KeyRotateFlags, 'tokenLifetime'> & { tokenLifetime: number | undefined }
-
 /** Step 1: registers the new key unless it is there, and starts the rotation unless it is under way. */
-async function begin(session: Session, file: string | undefined, flags: Flags): Promise<Rotation> {
+async function begin(
+  session: Session,
+  file: string | undefined,
+  flags: KeyRotateFlags,
+): Promise<Rotation> {
   const { client, project, notify } = session
   const { tokenLifetime } = flags
   if ((file === undefined) === (flags.new === undefined)) {
@@ -99,7 +93,7 @@ async function registered(
   session: Session,
   key: PublicKeyFile,
   keys: readonly JwtKey[],
-  { label, algorithm, old }: Flags,
+  { label, algorithm, old }: KeyRotateFlags,
 ): Promise<string> {
   const { publicKeyPem } = await requireAccepted(session, key)
   const present = keys.find((each) => each.publicKeyPem === publicKeyPem)
@@ -127,7 +121,7 @@ function onlyActive(keys: readonly JwtKey[]): JwtKey {
 async function proceed(
   session: Session,
   rotation: Rotation,
-  flags: Flags,
+  flags: KeyRotateFlags,
   signal: AbortSignal,
 ): Promise<Rotation> {
   const { client, project, notify } = session
@@ -155,7 +149,7 @@ async function proceed(
 async function isSignerSwitched(
   { client, project, terminal, notify }: Session,
   { to }: Rotation,
-  { switched }: Flags,
+  { switched }: KeyRotateFlags,
 ): Promise<boolean> {
   if (switched === true) return true
   const { details } = await client.keys.get(project, to)

@@ -36,7 +36,8 @@ async function startServer(config: Config): Promise<Server> {
   const preparing = prepareRegistry(registry.context, config.adminApiKey)
   const { newSecret } = await closeIfFailed(app, preparing)
   app.readiness.starting = false
-  announceReady(config, newSecret)
+  if (newSecret !== undefined) process.stdout.write(welcome(config.publicUrl, newSecret))
+  else if (process.stdout.isTTY) process.stdout.write(`Pubring is ready at ${config.publicUrl}\n`)
   return server
 }
 
@@ -71,12 +72,6 @@ async function closeIfFailed<Result>(app: HttpApp, step: Promise<Result>): Promi
     await app.close()
     throw error
   }
-}
-
-/** Reports that the server is ready, with the first steps if an admin API key was created. */
-function announceReady({ publicUrl }: Config, newSecret: string | undefined): void {
-  if (newSecret !== undefined) process.stdout.write(welcome(publicUrl, newSecret))
-  else if (process.stdout.isTTY) process.stdout.write(`Pubring is ready at ${publicUrl}\n`)
 }
 
 /** The commands find a server at the default address without this. */

@@ -24,6 +24,13 @@ export function parseDurationOption(text: string, option: string): number {
   return milliseconds / 1_000
 }
 
+/** The value of `--token-lifetime`, in seconds. */
+export function parseTokenLifetime(text: string): number {
+  const seconds = parseDurationOption(text, '--token-lifetime')
+  if (seconds === 0) throw usageError('--token-lifetime must be at least 1s.')
+  return seconds
+}
+
 /**
  * A time, from a duration from now, or with `sign` -1 before now (`90d`), a date (`2027-01-31`: its
  * start in UTC) or RFC 3339. Throws a usage error that names the option.
