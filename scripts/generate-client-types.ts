@@ -72,7 +72,11 @@ const contract: Record<string, object> = {
     enum: algorithmNames.filter((name) => name !== 'RSA'),
     description: 'A JWS `alg`, as in the JWKS and in the header of a token.',
   },
-  Role: { enum: roles, description: 'The role of an API key, from weak to strong.' },
+  Role: {
+    enum: roles,
+    description:
+      'A role, from weak to strong; `auditor` is beside the others: it reads everything and changes nothing.',
+  },
   Project,
   KeyRole,
   KeyRoleEntry,

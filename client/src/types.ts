@@ -54,8 +54,8 @@ export type JwsAlgorithm =
   | 'ML-DSA-65'
   | 'ML-DSA-87'
 
-/** The role of an API key, from weak to strong. */
-export type Role = 'reader' | 'registrar' | 'writer' | 'admin'
+/** A role, from weak to strong; `auditor` is beside the others: it reads everything and changes nothing. */
+export type Role = 'reader' | 'registrar' | 'writer' | 'admin' | 'auditor'
 
 /** A project: a named set of JWT keys. */
 export type Project = {
@@ -265,7 +265,7 @@ export type ApiKey = {
   id: string
   /** 1 to 255 code points. */
   name: string
-  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
   role: Role
   /** The project that it is bound to; if absent, it is valid for all projects. */
   projectId?: string
@@ -288,7 +288,7 @@ export type ApiKeyCreated = {
   id: string
   /** 1 to 255 code points. */
   name: string
-  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
   role: Role
   /** The project that it is bound to; if absent, it is valid for all projects. */
   projectId?: string
@@ -306,7 +306,7 @@ export type ApiKeyCreated = {
 export type ApiKeyCreate = {
   /** 1 to 255 code points. */
   name: string
-  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
   role: Role
   /** Id or name of the project to bind the API key to; if absent, it is valid for all projects. */
   project?: string
@@ -317,7 +317,7 @@ export type ApiKeyCreate = {
 export type ApiKeyUpdate = {
   /** 1 to 255 code points. */
   name?: string
-  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
   role?: Role
   active?: boolean
   /** `null` clears it. */
@@ -335,7 +335,7 @@ export type AccessRule = {
   name: string
   /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
   conditions: Record<string, string | number | boolean>
-  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`. */
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`, `auditor`. */
   role: Role
   /** The project that the role is for. */
   projectId?: string
@@ -371,7 +371,7 @@ export type AccessRuleCreate = {
   name: string
   /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
   conditions: Record<string, string | number | boolean>
-  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`. */
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`, `auditor`. */
   role: Role
   /** Id or name of the project that the role is for. Either this or `allProjects` is required. */
   project?: string
@@ -400,7 +400,7 @@ export type AccessRuleUpdate = {
   name?: string
   /** Merged with the present ones; `null` removes a condition. */
   conditions?: Record<string, string | number | boolean | null>
-  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`. */
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`, `auditor`. */
   role?: Role
   /** For workloads. Address of the JWKS. */
   jwksUri?: string
@@ -512,7 +512,7 @@ export type Self = {
   person?: Person
   /** Roles; without `projectId` for all projects. */
   grants: {
-    /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+    /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
     role: Role
     projectId?: string
   }[]

@@ -90,7 +90,7 @@ function Header({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMen
 
 function Navigation({ onNavigate }: { onNavigate: () => void }) {
   const [location] = useLocation()
-  const { mayManage, onlyProject } = useRights()
+  const { mayAudit, onlyProject } = useRights()
   const pages = [
     {
       href: '/',
@@ -98,11 +98,11 @@ function Navigation({ onNavigate }: { onNavigate: () => void }) {
       icon: IconStack2,
       shown: true,
     },
-    { href: '/api-keys', label: 'API keys', icon: IconKey, shown: mayManage },
-    { href: '/access-rules', label: 'Access rules', icon: IconUserShield, shown: mayManage },
-    { href: '/people', label: 'People', icon: IconUsers, shown: mayManage },
+    { href: '/api-keys', label: 'API keys', icon: IconKey, shown: mayAudit },
+    { href: '/access-rules', label: 'Access rules', icon: IconUserShield, shown: mayAudit },
+    { href: '/people', label: 'People', icon: IconUsers, shown: mayAudit },
     { href: '/sessions', label: 'Sessions', icon: IconDeviceLaptop, shown: true },
-    { href: '/ledger', label: 'Ledger', icon: IconHistory, shown: mayManage },
+    { href: '/ledger', label: 'Ledger', icon: IconHistory, shown: mayAudit },
   ]
   const isCurrent = (href: string) =>
     href === '/' ? location === '/' || location.startsWith('/projects') : location === href

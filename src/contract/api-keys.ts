@@ -16,7 +16,7 @@ import { Type } from './schema.ts'
 
 export const RoleName = Type.Enum([...roles], {
   description:
-    '`reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything.',
+    '`reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing.',
   examples: ['writer'],
 })
 

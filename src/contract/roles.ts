@@ -1,5 +1,9 @@
 /** Roles from weak to strong; each includes the permissions of the previous ones. */
-export const roles = ['reader', 'registrar', 'writer', 'admin'] as const
+export const rankedRoles = ['reader', 'registrar', 'writer', 'admin'] as const
+export type RankedRole = (typeof rankedRoles)[number]
+
+/** All roles. An auditor reads everything of all projects, and changes nothing. */
+export const roles = [...rankedRoles, 'auditor'] as const
 export type Role = (typeof roles)[number]
 
 /** What a key is to its project, as `KeyRole` describes. */

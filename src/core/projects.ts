@@ -1,8 +1,7 @@
 import { projectNamePattern } from '../contract/names.ts'
-import { roles } from '../contract/roles.ts'
 import { invalidField } from '../errors.ts'
 import { present } from '../runtime/present.ts'
-import { projectsWith } from './access/grants.ts'
+import { projectsWith, readerAccess } from './access/grants.ts'
 import type { Principal, RequestContext } from './access/principal.ts'
 import { foldName } from './access/projects.ts'
 import type { Context } from './context.ts'
@@ -47,7 +46,7 @@ export async function listProjects(
   { grants }: Pick<Principal, 'grants'>,
   page: { after?: string; limit: number },
 ): Promise<ProjectRecord[]> {
-  const visible = projectsWith(grants, roles[0])
+  const visible = projectsWith(grants, readerAccess)
   if (visible === 'all') return store.listProjects(page)
   const { after = '', limit } = page
   // The page is cut after the deleted projects are left out: a short page is the last one.

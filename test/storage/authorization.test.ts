@@ -216,7 +216,7 @@ describe.each(sessionLosses)('with a session that %s after the request', (_loss,
       const restore = await lose(session.id)
       const before = await state()
       const credential = { type: 'session', id: session.id } as const
-      const authorization = { credential, access: { role: 'admin' } } as const
+      const authorization = { credential, access: { role: 'admin', auditor: false } } as const
       const change = changes[type]({ ...origin(), authorization })
       await expect(stored.store.commit(change)).rejects.toMatchObject({ code: 'invalid_session' })
       expect(await state()).toEqual(before)
@@ -235,7 +235,7 @@ describe.each(losses)(
         await lose(id)
         const before = await state()
         const credential = { type: 'api_key', id } as const
-        const authorization = { credential, access: { role: 'admin' } } as const
+        const authorization = { credential, access: { role: 'admin', auditor: false } } as const
         const change = changes[type]({ ...origin(), authorization })
         await expect(stored.store.commit(change)).rejects.toMatchObject({ code })
         expect(await state()).toEqual(before)
@@ -262,7 +262,11 @@ test.each([
       matched: [],
     })
     const credential = { type: 'api_key', id: apiKey.id } as const
-    const authorization = { credential, access: { role: 'writer' }, projectId } as const
+    const authorization = {
+      credential,
+      access: { role: 'writer', auditor: false },
+      projectId,
+    } as const
     const create = () =>
       store.commit({
         type: 'key.create',

@@ -3,7 +3,7 @@ import { IconLogout } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { Self } from '../../../client/src/index.ts'
 import { useSession } from '../session/context.tsx'
-import { roles } from '../session/rights.ts'
+import { strongestRole } from '../session/rights.ts'
 import { Dialog } from './dialog.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 import { ProjectName } from './project-name.tsx'
@@ -30,7 +30,7 @@ export function AccountMenu() {
                 <UserText>{self.name}</UserText>
               </Text>
               <Badge variant="light" size="sm" tt="none" className="unshrinkable">
-                {strongest(self)}
+                {strongestRole(self)}
               </Badge>
             </Group>
           </UnstyledButton>
@@ -80,8 +80,4 @@ function Identity({ self, kind }: { self: Self; kind: string }) {
       {session !== undefined && <div>Session until {localTime(session.expireTime)}</div>}
     </div>
   )
-}
-
-function strongest({ grants }: Self): string {
-  return roles.findLast((role) => grants.some((grant) => grant.role === role)) ?? 'no role'
 }

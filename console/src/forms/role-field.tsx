@@ -8,6 +8,7 @@ const descriptions: Record<Role, string> = {
   registrar: 'Also registers JWT keys.',
   writer: 'Also changes and deletes JWT keys.',
   admin: 'Also manages projects and who has access.',
+  auditor: 'Reads everything of all projects, and changes nothing.',
 }
 
 /** The role in stored input; the weakest if it is none that the console knows. */

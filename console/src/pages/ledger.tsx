@@ -4,12 +4,12 @@ import { useRights } from '../session/rights.ts'
 
 /** The system ledger: changes to projects and API keys. */
 export function LedgerPage() {
-  const { mayManage } = useRights()
-  if (!mayManage) {
+  const { mayAudit } = useRights()
+  if (!mayAudit) {
     return (
       <MessagePage title="Ledger">
-        Only an admin of all projects can read the system ledger. The history of a project has the
-        changes to its keys.
+        Only an admin or auditor of all projects can read the system ledger. The history of a
+        project has the changes to its keys.
       </MessagePage>
     )
   }

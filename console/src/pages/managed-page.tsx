@@ -40,24 +40,25 @@ type ManagedPageProps<Row extends Managed, Own extends string> = {
   }): ReactNode
 }
 
-type OwnAction<Own extends string> = { action: Own; label: string }
+/** One that only `reads` is open to auditors. */
+type OwnAction<Own extends string> = { action: Own; label: string; reads?: true }
 
 /** A page with all records of a kind, and the dialogs to manage them. */
 export function ManagedPage<Row extends Managed, Own extends string>(
   props: ManagedPageProps<Row, Own>,
 ) {
   const { kind, title, description, newLabel } = props
-  const { mayManage } = useRights()
+  const { mayManage, mayAudit } = useRights()
   const query = useApi([kind.path], (client, signal) => kind.operations(client).list({ signal }), {
-    enabled: mayManage,
+    enabled: mayAudit,
   })
   const own = ['create', ...props.ownActions.map(({ action }) => action)] as const
   const actions = [...own, ...confirmed] as const
   const [open, setOpen] = useOpenDialog<(typeof actions)[number]>(kind.path, actions)
-  if (!mayManage) {
+  if (!mayAudit) {
     return (
       <MessagePage title={title}>
-        Only an admin of all projects can manage{' '}
+        Only an admin or auditor of all projects sees the{' '}
         {title.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}.
       </MessagePage>
     )
@@ -83,7 +84,7 @@ export function ManagedPage<Row extends Managed, Own extends string>(
   )
   return (
     <>
-      <PageHeader title={title} actions={newButton}>
+      <PageHeader title={title} actions={mayManage && newButton}>
         {description}
       </PageHeader>
       <QueryResult query={query}>
@@ -108,15 +109,18 @@ function Records<Row extends Managed, Own extends string>(
 ) {
   const { kind, empty, columns, ownActions, isFixed, rows, onAction } = props
   const [first, ...others] = ownActions
+  const { mayManage } = useRights()
+  const reading = ownActions.find(({ reads }) => reads)
   const { words } = kind
   if (empty && rows.length === 0) return <EmptyState title={empty.title}>{empty.advice}</EmptyState>
   const menu = (row: Row) => {
     const { id, name, active } = row
     const toggle = active ? 'deactivate' : 'activate'
-    const frequent = { label: first.label, onClick: () => onAction(first.action, id) }
+    const open = mayManage ? first : reading
+    const frequent = open && { label: open.label, onClick: () => onAction(open.action, id) }
     return (
-      <ActionsMenu name={withVisibleControls(name)} frequent={frequent}>
-        {isFixed?.(row) ? undefined : (
+      <ActionsMenu name={withVisibleControls(name)} {...(frequent && { frequent })}>
+        {!mayManage || isFixed?.(row) ? undefined : (
           <>
             {others.map(({ action, label }) => (
               <Menu.Item key={action} onClick={() => onAction(action, id)}>

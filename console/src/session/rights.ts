@@ -1,22 +1,34 @@
 import type { Role, Self } from '../../../client/src/index.ts'
 import { useSession } from './context.tsx'
 
-/** From weak to strong. */
-export const roles: readonly Role[] = ['reader', 'registrar', 'writer', 'admin']
+/** From weak to strong; an auditor only reads, but everything. */
+const ranked: readonly Role[] = ['reader', 'registrar', 'writer', 'admin']
+export const roles: readonly Role[] = [...ranked, 'auditor']
 
 /** What the user may do: in a project, if one is given, and at all. */
 export function useRights(projectId?: string) {
   const { grants } = useSession().self
   const ranks = grants
     .filter((grant) => grant.projectId === undefined || grant.projectId === projectId)
-    .map(({ role }) => roles.indexOf(role))
+    .map(({ role }) => ranked.indexOf(role))
   const rank = Math.max(-1, ...ranks)
   return {
-    mayRegister: rank >= roles.indexOf('registrar'),
-    mayWrite: rank >= roles.indexOf('writer'),
-    mayManage: grants.some((grant) => grant.role === 'admin' && grant.projectId === undefined),
+    mayRegister: rank >= ranked.indexOf('registrar'),
+    mayWrite: rank >= ranked.indexOf('writer'),
+    mayManage: grants.some(isAdminOfAll),
+    mayAudit: grants.some((grant) => grant.role === 'auditor' || isAdminOfAll(grant)),
     onlyProject: onlyProjectOf(grants),
   }
+}
+
+function isAdminOfAll({ role, projectId }: Self['grants'][number]): boolean {
+  return role === 'admin' && projectId === undefined
+}
+
+/** The strongest of the roles, in any project. */
+export function strongestRole({ grants }: Self): string {
+  const byStrength: readonly Role[] = ['admin', 'auditor', 'writer', 'registrar', 'reader']
+  return byStrength.find((role) => grants.some((grant) => grant.role === role)) ?? 'no role'
 }
 
 /** The project that all roles are for, if there is one. */

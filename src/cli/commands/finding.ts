@@ -22,13 +22,13 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--system',
-        'Show the ledger of projects and API keys (admin of all projects only)',
+        'Show the ledger of projects and API keys (for admins and auditors of all)',
       ).conflicts('project'),
     )
     .addOption(
       new Option(
         '--all',
-        'Show the events of all ledgers, also of deleted projects (admin of all projects only)',
+        'Show the events of all ledgers, also of deleted projects (for admins and auditors of all)',
       ).conflicts(['project', 'system', 'after', 'actor', 'newestFirst', 'follow']),
     )
     .option(

@@ -131,7 +131,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     examples: ['pubring ledger export payments --project payments'],
   })
     .argument('<name>', 'The name of the files, which must not exist')
-    .option('--system', 'The ledger of projects and API keys (admin of all projects only)')
+    .option('--system', 'The ledger of projects and API keys (for admins and auditors of all)')
     .option('--since <file>', 'An earlier checkpoint of the log')
     .action(
       sessionAction(terminal, async () => (await import('../admin/ledger-export.ts')).exportLedger),

@@ -21,7 +21,7 @@ export const holders = ['people', 'workloads'] as const
 export type Holders = (typeof holders)[number]
 
 /** Roles that a rule for workloads may give. */
-export const workloadRoles: readonly Role[] = ['reader', 'registrar', 'writer']
+export const workloadRoles: readonly Role[] = ['reader', 'registrar', 'writer', 'auditor']
 
 /** Members that only rules for workloads have. */
 export const workloadMembers = [

@@ -9,6 +9,7 @@ import {
 import type { Role } from '../../contract/roles.ts'
 import { type FieldError, invalidField } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
+import { requireUnboundAuditor } from '../access/grants.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context, CoreConfig } from '../context.ts'
@@ -59,6 +60,7 @@ export async function createAccessRule(
   })
   const isScoped = bound !== undefined || allProjects
   attempt(() => requireGivable(fields.for, role))
+  attempt(() => requireUnboundAuditor(role, project !== undefined))
   const scoped = { ...fields, ...present({ projectId: bound?.id }) }
   const own =
     fields.for === 'people'
@@ -206,6 +208,7 @@ export function patchAccessRule(
 ): AccessRuleRecord {
   const { name = before.name, role = before.role, active: enabled = before.enabled } = patch
   requireGivable(before.for, role)
+  requireUnboundAuditor(role, before.projectId !== undefined)
   const conditions = mergeConditions(before.conditions, patch.conditions)
   const common = { name, role, conditions, enabled }
   if (before.for === 'workloads') return patchWorkloads({ ...before, ...common }, patch)

@@ -1,11 +1,10 @@
 import { projectNamePattern } from '../../contract/names.ts'
-import { roles } from '../../contract/roles.ts'
 import type { Context, ProjectRef } from '../context.ts'
 import { notFound } from '../faults.ts'
 import { parseId } from '../ids.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'
-import { projectsWith } from './grants.ts'
+import { projectsWith, readerAccess } from './grants.ts'
 import type { Principal } from './principal.ts'
 
 /** Parses a UUID as an id and anything else as a name. */
@@ -31,7 +30,7 @@ export async function findProject(
   const ref = parseProjectRef(idOrName)
   // PostgreSQL rejects some texts, such as NUL, and no project has such a name.
   const canExist = 'id' in ref || projectNamePattern.test(ref.name)
-  const visible = projectsWith(grants, roles[0])
+  const visible = projectsWith(grants, readerAccess)
   const read = visible === 'all' ? [ref] : visible.map((id) => ({ id }))
   const systemHead = validity.heads.find(({ ledgerId }) => ledgerId === systemLedgerId)?.hash
   const find = (each: ProjectRef) => store.identifyProject(each, systemHead)

@@ -1,5 +1,5 @@
-import { roles } from '../../contract/roles.ts'
 import { invalidField, PubringError } from '../../errors.ts'
+import { includesRole } from '../access/grants.ts'
 import type { ApiKeyRecord } from '../records.ts'
 
 /**
@@ -41,7 +41,7 @@ function gainedMember(
   after: ApiKeyRecord,
 ): 'expireTime' | 'role' | 'active' | undefined {
   if (before === undefined || endsLater(after.expireTime, before.expireTime)) return 'expireTime'
-  if (roles.indexOf(after.role) > roles.indexOf(before.role)) return 'role'
+  if (!includesRole(before.role, after.role)) return 'role'
   return after.enabled && !before.enabled ? 'active' : undefined
 }
 

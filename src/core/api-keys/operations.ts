@@ -1,7 +1,12 @@
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
-import { projectsWith, requireAccess } from '../access/grants.ts'
+import {
+  type Access,
+  projectsWith,
+  requireAccess,
+  requireUnboundAuditor,
+} from '../access/grants.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
@@ -32,6 +37,9 @@ export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
   }
 }
 
+/** The access that changes of API keys need. */
+const changing = { role: 'admin', auditor: false } as const satisfies Access
+
 /** Creates an API key with at most the caller's rights. Only the result contains the secret. */
 export async function createApiKey(
   context: RequestContext,
@@ -45,12 +53,13 @@ export async function createApiKey(
   const expiry = attempt(() => {
     return expireTime === undefined ? {} : { expireTime: parseExpireTime(expireTime, origin.time) }
   })
+  attempt(() => requireUnboundAuditor(role, project !== undefined))
   throwAny()
   if (label === undefined || role === undefined) throw new Error('a fault was not reported')
   const bound = project === undefined ? undefined : await findProject(context, principal, project)
   if (bound !== undefined) {
-    requireAccess(principal.grants, { role: 'admin' }, bound.id)
-  } else if (projectsWith(principal.grants, 'admin') !== 'all') {
+    requireAccess(principal.grants, changing, bound.id)
+  } else if (projectsWith(principal.grants, changing) !== 'all') {
     throw new PubringError(
       'insufficient_role',
       'Your API key is bound to one project and can only create API keys for it. Name that project in "project".',
@@ -121,7 +130,9 @@ export async function listApiKeys(
   { grants }: Principal,
   { exchanged = false }: { exchanged?: boolean },
 ): Promise<ApiKey[]> {
-  const records = await store.listApiKeys(projectsWith(grants, 'admin'), { exchanged })
+  const records = await store.listApiKeys(projectsWith(grants, { role: 'admin', auditor: true }), {
+    exchanged,
+  })
   const time = now(clock)
   return records.map((record) => toApiKey(record, time))
 }
@@ -137,7 +148,7 @@ export async function getApiKey(
 ): Promise<ApiKey> {
   const parsed = requireId(id, 'api_key_not_found')
   const { store, clock } = context
-  const projects = projectsWith(grants, 'admin')
+  const projects = projectsWith(grants, { role: 'admin', auditor: true })
   const listed = async (exchanged: boolean) =>
     projects === 'all' ? [] : store.listApiKeys(projects, { exchanged })
   const record =
@@ -171,7 +182,9 @@ export async function updateApiKey(
 /** Deletes an API key, which revokes its secret. */
 export const deleteApiKey = deletionOf('api_key.delete', 'api_key_not_found')
 
+/** Throws `invalid_request` for an auditor of one project. */
 export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyUpdate): ApiKeyRecord {
+  requireUnboundAuditor(patch.role, before.projectId !== undefined)
   const { expireTime: _expireTime, ...rest } = before
   return {
     ...rest,

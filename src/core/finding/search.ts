@@ -1,7 +1,6 @@
 import type { Search } from '../../contract/finding/search.ts'
-import { roles } from '../../contract/roles.ts'
 import { present } from '../../runtime/present.ts'
-import { projectsWith } from '../access/grants.ts'
+import { projectsWith, readerAccess } from '../access/grants.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { isActive } from '../expiry.ts'
@@ -32,7 +31,7 @@ export async function search(
   const needle = await readQuery(context, query)
   const scope: Scope = {
     store: context.store,
-    visible: projectsWith(context.principal.grants, roles[0]),
+    visible: projectsWith(context.principal.grants, readerAccess),
     limit: limit + 1,
     time: now(context.clock),
   }

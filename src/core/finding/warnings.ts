@@ -1,7 +1,6 @@
 import type { ProjectHealth, Warning } from '../../contract/finding/warnings.ts'
-import { roles } from '../../contract/roles.ts'
 import { present } from '../../runtime/present.ts'
-import { projectsWith } from '../access/grants.ts'
+import { projectsWith, readerAccess } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { isActive, isExpired } from '../expiry.ts'
@@ -24,10 +23,10 @@ export async function listWarnings(
   statistics: KeyStatistics,
 ): Promise<Warning[]> {
   const time = now(clock)
-  const visible = projectsWith(grants, roles[0])
+  const visible = projectsWith(grants, readerAccess)
   const projects = visible === 'all' ? (await statistics.census()).warnedProjects : visible
   const states = await readStates(store, projects, time)
-  const administered = projectsWith(grants, 'admin')
+  const administered = projectsWith(grants, { role: 'admin', auditor: true })
   const apiKeys = administered.length === 0 ? [] : await store.listApiKeys(administered)
   const warnings = [
     ...projects.flatMap((id) => keyWarnings(states(id).keys, time)),

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { KeyImportReport } from '../../contract/key-imports.ts'
 import { type FieldError, PubringError } from '../../errors.ts'
-import { permits } from '../access/grants.ts'
+import { permits, unboundAdmin } from '../access/grants.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { itemFaults } from '../faults.ts'
@@ -27,7 +27,7 @@ export function requireRestoreRights(principal: Principal, items: readonly unkno
   const has = (name: string) =>
     items.some((item) => typeof item === 'object' && item !== null && Object.hasOwn(item, name))
   const restored = ['kid', 'createTime', 'updateTime'].find(has)
-  const isAdminOfAll = permits(principal.grants, { role: 'admin', unbound: true })
+  const isAdminOfAll = permits(principal.grants, unboundAdmin)
   if (isAdminOfAll || restored === undefined) return
   throw new PubringError(
     'insufficient_role',

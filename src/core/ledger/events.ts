@@ -2,7 +2,7 @@ import type { Event } from '../../contract/events.ts'
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
 import { readCaller } from '../access/callers.ts'
-import { type Access, permits, requireAccess } from '../access/grants.ts'
+import { type Access, auditAccess, permits, requireAccess } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
@@ -16,7 +16,7 @@ export function toEvent({ ledgerId: _ledgerId, ...event }: LedgerEvent): Event {
 }
 
 /**
- * The ledger of the project in the path. An admin of all projects can still read that of a deleted
+ * The ledger of the project in the path. An admin or auditor of all projects can still read that of a deleted
  * project, by its id; to other callers the project does not exist.
  */
 export async function findLedger(
@@ -29,8 +29,8 @@ export async function findLedger(
   } catch (error) {
     const id = parseId(idOrName)
     const isAbsent = error instanceof PubringError && error.code === 'project_not_found'
-    const isAdminOfAll = permits(principal.grants, { role: 'admin', unbound: true })
-    if (!isAbsent || !isAdminOfAll || id === undefined || id === systemLedgerId) throw error
+    const readsEveryLedger = permits(principal.grants, auditAccess)
+    if (!isAbsent || !readsEveryLedger || id === undefined || id === systemLedgerId) throw error
     if (!(await context.store.heads([id])).has(id)) throw error
     return id
   }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { SessionKey, SessionKeyRequest } from '../../contract/sign-in/command-line.ts'
 import { PubringError } from '../../errors.ts'
 import { type Caller, invalidSession, readSessionCaller } from '../access/callers.ts'
+import { readerAccess } from '../access/grants.ts'
 import type { RequestContext } from '../access/principal.ts'
 import { identityOf } from '../api-keys/authentication.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
@@ -150,7 +151,7 @@ async function requireLive(
 
 /** The change is made only while the session with the id lives. */
 function originOf(caller: SessionCaller, requestId: string, time: string, id: string): Origin {
-  const authorization = { credential: { type: 'session', id }, access: { role: 'reader' } } as const
+  const authorization = { credential: { type: 'session', id }, access: readerAccess } as const
   return { actor: identityOf(caller).actor, requestId, time, authorization }
 }
 

@@ -2,7 +2,7 @@ import type { Self, Session } from '../../contract/sign-in/sessions.ts'
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
 import { type Caller, sessionIdleMs } from '../access/callers.ts'
-import { permits } from '../access/grants.ts'
+import { auditAccess, permits, unboundAdmin } from '../access/grants.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { recentSignInSeconds, signedInRecently } from '../access/recent-sign-in.ts'
 import { apiKeyDigest, newApiKeySecret } from '../api-keys/secrets.ts'
@@ -70,7 +70,7 @@ export function ownSessionId({ credential }: Principal): string {
 }
 
 /**
- * Live sessions: for an admin of all projects all of them, or those of one person; for other callers
+ * Live sessions: for admins and auditors of all projects all of them, or those of one person; for other callers
  * their own.
  */
 export async function listSessions(
@@ -79,9 +79,9 @@ export async function listSessions(
   personId?: string,
 ): Promise<Session[]> {
   const { store, clock } = context
-  const isAdminOfAll = permits(principal.grants, { role: 'admin', unbound: true })
-  const owner = isAdminOfAll && personId !== undefined ? { personId } : 'all'
-  const sessions = await store.listSessions(isAdminOfAll ? owner : principal.holder)
+  const seesAll = permits(principal.grants, auditAccess)
+  const owner = seesAll && personId !== undefined ? { personId } : 'all'
+  const sessions = await store.listSessions(seesAll ? owner : principal.holder)
   const time = isoTime(clock.now())
   const since = idleSince(context)
   const isLive = ({ expireTime, lastUseTime }: SessionRecord) =>
@@ -141,9 +141,9 @@ export async function endSessionsOf({ store, origin }: RequestContext, id: strin
   await store.commit({ type: 'session.end', origin, ended, reason: 'revoked' })
 }
 
-/** Whether the caller may see and end the session: an admin of all projects, or its holder. */
-export function canSee({ grants, session, apiKey }: Caller, one: SessionRecord): boolean {
-  if (permits(grants, { role: 'admin', unbound: true })) return true
+/** Whether the caller may end the session: an admin of all projects, or its holder. */
+export function canEnd({ grants, session, apiKey }: Caller, one: SessionRecord): boolean {
+  if (permits(grants, unboundAdmin)) return true
   if (one.person !== undefined) return one.person.id === session?.person?.id
   return one.apiKeyId === apiKey?.id
 }

@@ -24,7 +24,7 @@ const accessRules = managedRecords({
   type: { one: 'AccessRule', many: 'AccessRules' },
   noun: { bare: 'access rule', one: 'an access rule', many: 'access rules' },
   deletion: { verb: 'Delete', done: 'deleted' },
-  access: { role: 'admin', unbound: true },
+  access: { role: 'admin', unbound: true, auditor: false },
   schemas: {
     shown: AccessRule,
     created: AccessRule,
@@ -56,7 +56,7 @@ export function accessRuleRoutes(app: App, context: Context, keys: IssuerKeys): 
   app.route({
     method: 'POST',
     url: `${collection}/:id/checks`,
-    config: { access, cost: 5, errors: ['access_rule_not_found'] },
+    config: { access: { ...access, auditor: true }, cost: 5, errors: ['access_rule_not_found'] },
     schema: {
       operationId: 'checkAccessRule',
       summary: 'Explain why an access rule does or does not give its role',

@@ -25,7 +25,7 @@ const apiKeys = managedRecords({
   type: { one: 'ApiKey', many: 'ApiKeys' },
   noun: { bare: 'API key', one: 'an API key', many: 'API keys' },
   deletion: { verb: 'Revoke', done: 'revoked' },
-  access: { role: 'admin' },
+  access: { role: 'admin', auditor: false },
   schemas: { shown: ApiKey, created: ApiKeyCreated, create: ApiKeyCreate, update: ApiKeyUpdate },
   queries: {
     list: Query({
@@ -64,7 +64,11 @@ export function apiKeyRoutes(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: `${collection}/self`,
-    config: { access: { role: 'reader' }, errors: ['api_key_not_found'], headers: ['ETag'] },
+    config: {
+      access: { role: 'reader', auditor: true },
+      errors: ['api_key_not_found'],
+      headers: ['ETag'],
+    },
     schema: {
       operationId: 'getOwnApiKey',
       summary: "Read the caller's own API key",

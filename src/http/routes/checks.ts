@@ -13,7 +13,7 @@ export function checkRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/v1/key-checks',
-    config: { access: { role: 'reader' }, cost: 5 },
+    config: { access: { role: 'reader', auditor: true }, cost: 5 },
     validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'checkPublicKey',
@@ -31,7 +31,7 @@ export function checkRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/token-checks',
-    config: { access: { role: 'reader' }, cost: 5 },
+    config: { access: { role: 'reader', auditor: true }, cost: 5 },
     schema: {
       operationId: 'checkToken',
       summary: 'Explain why a JWT does or does not verify',

@@ -37,7 +37,7 @@ export function keyImportRoutes(app: App, context: Context): void {
     bodyLimit: maxImportBytes,
     onRequest: async (request, reply) => takePlace(places, request, reply),
     config: {
-      access: { role: 'writer' },
+      access: { role: 'writer', auditor: false },
       cost: 50,
       changes: ({ body }) => (body as ImportBody).keys.length,
       errors: ['import_refused'],

@@ -60,7 +60,7 @@ export function keyRoutes(app: App, context: Context): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/key-roles',
-    config: { access: { role: 'reader' }, etag: true },
+    config: { access: { role: 'reader', auditor: true }, etag: true },
     schema: {
       operationId: 'listKeyRoles',
       summary: 'List the roles of the keys of a project',
@@ -104,7 +104,7 @@ const keys: Resource = {
   deletion: { verb: 'Delete', done: 'deleted' },
   config: {
     create: {
-      access: { role: 'registrar' },
+      access: { role: 'registrar', auditor: false },
       cost: 5,
       errors: [
         'invalid_key_pem',
@@ -118,14 +118,14 @@ const keys: Resource = {
         'jwks_too_large',
       ],
     },
-    list: { access: { role: 'reader' }, etag: true },
-    read: { access: { role: 'reader' }, errors: ['key_not_found'], etag: true },
+    list: { access: { role: 'reader', auditor: true }, etag: true },
+    read: { access: { role: 'reader', auditor: true }, errors: ['key_not_found'], etag: true },
     update: {
-      access: { role: 'writer' },
+      access: { role: 'writer', auditor: false },
       errors: ['recent_sign_in_required', 'key_not_found', 'jwks_too_large'],
     },
     delete: {
-      access: { role: 'writer' },
+      access: { role: 'writer', auditor: false },
       errors: ['key_not_found', 'key_active'],
     },
   },

@@ -70,7 +70,7 @@ export function logRoutes(app: App, live: LiveServices): void {
   app.route({
     method: 'GET',
     url: '/v1/projects/:projectIdOrName/ledger-proof',
-    config: { access: { role: 'reader' }, ledger: true, errors },
+    config: { access: { role: 'reader', auditor: true }, ledger: true, errors },
     schema: {
       ...shared,
       operationId: 'getLedgerProof',
@@ -84,7 +84,7 @@ export function logRoutes(app: App, live: LiveServices): void {
   app.route({
     method: 'GET',
     url: '/v1/ledger-proof',
-    config: { access: { role: 'admin', unbound: true }, errors },
+    config: { access: { role: 'admin', unbound: true, auditor: true }, errors },
     schema: {
       ...shared,
       operationId: 'getSystemLedgerProof',
@@ -206,7 +206,7 @@ function adminRoute(
   app.route({
     method: 'POST',
     url,
-    config: { access: { role: 'admin', unbound: true }, errors },
+    config: { access: { role: 'admin', unbound: true, auditor: false }, errors },
     schema: { ...schema, response: { 201: LogTree } },
     handler: async (request, reply) => {
       const { checkpoint = '', checkpointSize: size, origin, verifierKey } = await sign(request)

@@ -21,7 +21,7 @@ interface ManagedRecords<
   Update extends TObject,
 > extends Pick<Resource, 'collection' | 'type' | 'noun' | 'deletion' | 'queries' | 'descriptions'> {
   access: Access
-  /** The access that reads require; the same if absent. */
+  /** The access that reads require; the same if absent. They are open to auditors. */
   readAccess?: Access
   schemas: { shown: Shown; created: Created; create: Create; update: Update }
   /** The response of a creation holds a secret, which no cache may store. */
@@ -81,7 +81,7 @@ export function managedRecords<
 /** Registers the operations of a kind. */
 export function recordRoutes(app: App, context: Context, kind: AnyRecords): void {
   const { access, notFound, createErrors, updateErrors = grantErrors, changeErrors = [] } = kind
-  const reads = { access: kind.readAccess ?? access }
+  const reads = { access: { ...(kind.readAccess ?? access), auditor: true } }
   const resource = {
     ...kind,
     member: `${kind.collection}/:id` as const,

@@ -88,7 +88,7 @@ export async function readProjectPage(
   return shown.map(toProject)
 }
 
-const admin = { role: 'admin', unbound: true } as const
+const admin = { role: 'admin', unbound: true, auditor: false } as const
 
 const projects: Resource = {
   collection: '/v1/projects',
@@ -98,8 +98,8 @@ const projects: Resource = {
   deletion: { verb: 'Delete', done: 'deleted' },
   config: {
     create: { access: admin, errors: ['project_id_taken', 'project_name_taken'] },
-    list: { access: { role: 'reader' }, headers: ['Link'] },
-    read: { access: { role: 'reader' }, etag: true },
+    list: { access: { role: 'reader', auditor: true }, headers: ['Link'] },
+    read: { access: { role: 'reader', auditor: true }, etag: true },
     update: { access: admin, errors: ['project_name_taken'] },
     delete: { access: admin, errors: ['recent_sign_in_required', 'project_not_empty'] },
   },

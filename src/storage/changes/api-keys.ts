@@ -1,5 +1,11 @@
 import type { Caller } from '../../core/access/callers.ts'
-import { type Access, projectsWith, requireAccess } from '../../core/access/grants.ts'
+import {
+  type Access,
+  isPowerful,
+  projectsWith,
+  requireAccess,
+  unboundAdmin,
+} from '../../core/access/grants.ts'
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { requireLifetime } from '../../core/api-keys/lifetime.ts'
 import { patchApiKey, requireOtherAdmin, toApiKey } from '../../core/api-keys/operations.ts'
@@ -44,9 +50,9 @@ export async function createApiKey(
     .executeTakeFirst()
   if (existing !== undefined) return { result: apiKeyFromRow(existing), changed: false }
   requireLifetime(ledger.caller?.apiKey, undefined, apiKey)
-  if (apiKey.role === 'admin') requireRecentSignIn(ledger.caller, origin)
+  if (isPowerful(apiKey.role)) requireRecentSignIn(ledger.caller, origin)
   const { projectId } = apiKey
-  const access: Access = { role: 'admin', ...(projectId === undefined ? { unbound: true } : {}) }
+  const access: Access = projectId === undefined ? unboundAdmin : { role: 'admin', auditor: false }
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
   if (projectId !== undefined) await requireProject(db, projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
@@ -68,7 +74,7 @@ export async function updateApiKey(
   const changes = recordedChanges('api_key', before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
   requireLifetime(ledger.caller?.apiKey, before, after)
-  if (after.role === 'admin' && after.enabled) requireRecentSignIn(ledger.caller, origin)
+  if (isPowerful(after.role) && after.enabled) requireRecentSignIn(ledger.caller, origin)
   requireOtherAdmin(await readManaged(db), before, after)
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
   const row = { name, role, enabled, expire_time }
@@ -157,7 +163,8 @@ function readManaged(db: Db): Promise<ApiKeyRecord[]> {
 /** To an admin of single projects, the API keys of others do not exist. */
 async function findVisible(db: Db, id: string, caller: Caller | undefined): Promise<ApiKeyRecord> {
   const found = await apiKeys.find(db, id)
-  const projects = caller === undefined ? 'all' : projectsWith(caller.grants, 'admin')
+  const projects =
+    caller === undefined ? 'all' : projectsWith(caller.grants, { role: 'admin', auditor: false })
   const isVisible = projects === 'all' || projects.includes(found?.projectId ?? '')
   if (found === undefined || found.sessionId !== undefined || !isVisible) {
     throw notFound('api_key_not_found')

@@ -232,6 +232,21 @@ describe('a rule for people', () => {
   })
 })
 
+test('an auditor, a person or a workload, reads all projects and never one alone', async () => {
+  const auditing = { role: 'auditor', project: undefined, allProjects: true }
+  for (const body of [valid, people]) {
+    const created = await post({ ...body, ...auditing })
+    expect(created.json()).toMatchObject({ role: 'auditor', allProjects: true })
+    const bound = { project: 'payments', allProjects: undefined }
+    const refused = await post({ ...body, ...auditing, ...bound })
+    expect(refused.json().errors).toMatchObject([{ pointer: '/role', code: 'contradictory' }])
+    const { id } = (await post({ ...body, ...bound, role: 'writer' })).json()
+    const patch = { body: { role: 'auditor' } }
+    const patched = await server.send('PATCH', `${accessRulesUrl}/${id}`, patch)
+    expect(patched.json().errors).toMatchObject([{ pointer: '/role', code: 'contradictory' }])
+  }
+})
+
 describe('an attack', () => {
   test('exchanges no token under a rule for people, whatever it says', async () => {
     const { store } = server.context

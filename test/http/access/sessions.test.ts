@@ -399,6 +399,10 @@ describe('without a recent sign-in', () => {
       async () => ['POST', '/v1/api-keys', { name: 'n', role: 'admin' }],
     ],
     [
+      'no auditor API key is created',
+      async () => ['POST', '/v1/api-keys', { name: 'n', role: 'auditor' }],
+    ],
+    [
       'no API key is made an admin',
       async () => {
         const body = { name: 'n', role: 'reader' }

@@ -112,7 +112,7 @@ test('a session needs a recent sign-in to finish a rotation that leaves no activ
     await store.commit({ type: 'session.create', origin: origin(), session, idleSince: '' })
     const authorization = {
       credential: { type: 'session', id: session.id },
-      access: { role: 'writer' },
+      access: { role: 'writer', auditor: false },
       projectId: scene.project.id,
     } as const
     const own = { ...origin(server.inFuture(0)), authorization }

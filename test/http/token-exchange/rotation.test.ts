@@ -406,7 +406,7 @@ describe('the API key', () => {
       limits: { maxKeys: 1_000, maxJwksBytes: 1_000_000 },
       origin: {
         ...origin(),
-        authorization: { credential, access: { role: 'registrar' }, projectId },
+        authorization: { credential, access: { role: 'registrar', auditor: false }, projectId },
       },
     })
     if (isDisabled) await expect(created).rejects.toMatchObject({ code: 'invalid_api_key' })

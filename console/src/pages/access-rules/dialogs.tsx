@@ -30,7 +30,7 @@ const holders: Record<Holders, { title: string; roles: readonly Role[]; usualRol
   people: { title: 'People', roles, usualRole: 'reader' },
   workloads: {
     title: 'Workloads',
-    roles: ['reader', 'registrar', 'writer'],
+    roles: roles.filter((role) => role !== 'admin'),
     usualRole: 'registrar',
   },
 }

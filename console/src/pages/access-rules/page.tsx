@@ -57,7 +57,7 @@ export function AccessRulesPage() {
       ]}
       ownActions={[
         { action: 'edit', label: 'Edit' },
-        { action: 'check', label: 'Check' },
+        { action: 'check', label: 'Check', reads: true },
       ]}
       dialog={({ action, row, onClose }) => {
         if (row === undefined) return <CreateRule onClose={onClose} />

@@ -9,6 +9,7 @@ const rights: Record<Role, string> = {
   registrar: 'read and register keys',
   writer: 'read, register, change and delete keys',
   admin: 'manage everything',
+  auditor: 'read everything',
 }
 
 /** What a rule allows, in one sentence. */

@@ -15,12 +15,16 @@ import { EndSessionsOfPerson } from './end-sessions.tsx'
 
 /** All people who have signed in through the OpenID provider. */
 export function PeoplePage() {
-  const { mayManage } = useRights()
+  const { mayAudit } = useRights()
   const query = useApi(['people'], (client, signal) => client.people.list({ signal }), {
-    enabled: mayManage,
+    enabled: mayAudit,
   })
-  if (!mayManage) {
-    return <MessagePage title="People">Only an admin of all projects can see people.</MessagePage>
+  if (!mayAudit) {
+    return (
+      <MessagePage title="People">
+        Only an admin or auditor of all projects can see people.
+      </MessagePage>
+    )
   }
   return (
     <>
@@ -38,6 +42,7 @@ const actions = ['end-all', 'erase'] as const
 const nameOf = ({ name, email, subject }: Person) => name ?? email ?? subject
 
 function PeopleTable({ people }: { people: Person[] }) {
+  const { mayManage } = useRights()
   const [open, setOpen] = useOpenDialog('person', actions)
   const person = people.find(({ id }) => id === open?.id)
   const close = () => setOpen(undefined)
@@ -63,19 +68,20 @@ function PeopleTable({ people }: { people: Person[] }) {
             },
             {
               title: 'Actions',
-              cell: (row) => (
-                <ActionsMenu name={withVisibleControls(nameOf(row))}>
-                  <Menu.Item onClick={() => setOpen({ action: 'end-all', id: row.id })}>
-                    End all sessions
-                  </Menu.Item>
-                  <Menu.Item
-                    className="warning"
-                    onClick={() => setOpen({ action: 'erase', id: row.id })}
-                  >
-                    Erase
-                  </Menu.Item>
-                </ActionsMenu>
-              ),
+              cell: (row) =>
+                mayManage && (
+                  <ActionsMenu name={withVisibleControls(nameOf(row))}>
+                    <Menu.Item onClick={() => setOpen({ action: 'end-all', id: row.id })}>
+                      End all sessions
+                    </Menu.Item>
+                    <Menu.Item
+                      className="warning"
+                      onClick={() => setOpen({ action: 'erase', id: row.id })}
+                    >
+                      Erase
+                    </Menu.Item>
+                  </ActionsMenu>
+                ),
             },
           ]}
         />

@@ -10,17 +10,18 @@ import { quoted, UserText, withVisibleControls } from '../../components/user-tex
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useApi, useChange } from '../../session/api.ts'
+import { useSession } from '../../session/context.tsx'
 import { useRights } from '../../session/rights.ts'
 import { EndSessionsOfPerson } from './end-sessions.tsx'
 
-/** The live sessions: the user's own or, for admins of all projects, all. */
+/** The live sessions: the user's own or, for admins and auditors of all projects, all. */
 export function SessionsPage() {
-  const { mayManage } = useRights()
+  const { mayAudit } = useRights()
   const query = useApi(['sessions'], (client, signal) => client.sessions.list({ signal }))
   return (
     <>
       <PageHeader title="Sessions">
-        {mayManage ? 'All signed-in browsers and command lines.' : 'Where you are signed in.'} A
+        {mayAudit ? 'All signed-in browsers and command lines.' : 'Where you are signed in.'} A
         session that is ended is rejected with its next request.
       </PageHeader>
       <QueryResult query={query}>{(sessions) => <SessionTable sessions={sessions} />}</QueryResult>
@@ -33,8 +34,27 @@ const actions = ['end', 'end-all'] as const
 
 function SessionTable({ sessions }: { sessions: Session[] }) {
   const { mayManage } = useRights()
+  const { self } = useSession()
+  const mayEnd = ({ personId, apiKeyId }: Session) =>
+    mayManage || (personId === self.person?.id && apiKeyId === self.apiKeyId)
   const [open, setOpen] = useOpenDialog('session', actions)
   const session = sessions.find(({ id }) => id === open?.id)
+  const menuOf = ({ id, name, personId, current }: Session) => (
+    <ActionsMenu name={withVisibleControls(name)}>
+      {current ? (
+        <Menu.Label>Sign out to end this session</Menu.Label>
+      ) : (
+        <Menu.Item className="warning" onClick={() => setOpen({ action: 'end', id })}>
+          End session
+        </Menu.Item>
+      )}
+      {mayManage && personId !== undefined && (
+        <Menu.Item className="warning" onClick={() => setOpen({ action: 'end-all', id })}>
+          End all sessions of this person
+        </Menu.Item>
+      )}
+    </ActionsMenu>
+  )
   const close = () => setOpen(undefined)
   return (
     <Card withBorder padding="sm" mb="sm">
@@ -47,22 +67,7 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
           { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
           {
             title: 'Actions',
-            cell: ({ id, name, personId, current }) => (
-              <ActionsMenu name={withVisibleControls(name)}>
-                {current ? (
-                  <Menu.Label>Sign out to end this session</Menu.Label>
-                ) : (
-                  <Menu.Item className="warning" onClick={() => setOpen({ action: 'end', id })}>
-                    End session
-                  </Menu.Item>
-                )}
-                {mayManage && personId !== undefined && (
-                  <Menu.Item className="warning" onClick={() => setOpen({ action: 'end-all', id })}>
-                    End all sessions of this person
-                  </Menu.Item>
-                )}
-              </ActionsMenu>
-            ),
+            cell: (row) => mayEnd(row) && menuOf(row),
           },
         ]}
       />

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { Event } from '../../../contract/events.ts'
 import { Type } from '../../../contract/schema.ts'
-import { type Access, permits } from '../../../core/access/grants.ts'
+import { type Access, auditAccess, permits } from '../../../core/access/grants.ts'
 import { systemLedgerId } from '../../../core/ledger/chain.ts'
 import { toEvent } from '../../../core/ledger/events.ts'
 import { type LedgerPosition, parsePosition, readHistory } from '../../../core/ledger/position.ts'
@@ -59,7 +59,7 @@ export function eventRoutes(app: App, live: LiveServices): void {
     headers: StreamHeaders,
     response: { 200: Type.Array(Event) },
   }
-  const reader = { role: 'reader' } as const
+  const reader = { role: 'reader', auditor: true } as const
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/events',
@@ -68,18 +68,18 @@ export function eventRoutes(app: App, live: LiveServices): void {
       ...sharedSchema,
       operationId: 'listEvents',
       summary: 'Read the ledger of a project',
-      description: `Returns every change to the project and its keys, in order and without gaps. ${streamDescription} The ledger of a deleted project stays readable by id for an admin API key for all projects.`,
+      description: `Returns every change to the project and its keys, in order and without gaps. ${streamDescription} The ledger of a deleted project stays readable by id for admins and auditors of all projects.`,
     },
     handler: async (request, reply) => {
       await respond(live, request, reply, { ledgerId: ledgerOf(request), access: reader })
       return reply
     },
   })
-  const admin = { role: 'admin', unbound: true } as const
+  const auditor = { role: 'admin', unbound: true, auditor: true } as const
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/events',
-    config: { access: admin, ...sharedConfig },
+    config: { access: auditor, ...sharedConfig },
     schema: {
       ...sharedSchema,
       operationId: 'listSystemEvents',
@@ -87,7 +87,7 @@ export function eventRoutes(app: App, live: LiveServices): void {
       description: `Returns every change to projects and API keys, in order and without gaps. ${streamDescription}`,
     },
     handler: async (request, reply) => {
-      await respond(live, request, reply, { ledgerId: systemLedgerId, access: admin })
+      await respond(live, request, reply, { ledgerId: systemLedgerId, access: auditor })
       return reply
     },
   })
@@ -100,7 +100,7 @@ async function respond(
   ledger: { ledgerId: string; access: Access },
 ): Promise<void> {
   const { query, method, headers } = request
-  const readsEveryLedger = permits(principalOf(request).grants, { role: 'admin', unbound: true })
+  const readsEveryLedger = permits(principalOf(request).grants, auditAccess)
   const page = readEventQuery(query, readsEveryLedger)
   const { ledgerId } = ledger
   if (method === 'GET' && prefers(headers.accept, eventStream, 'application/json')) {

@@ -54,7 +54,7 @@ export function historyRoute(app: App, context: Context): void {
     method: ['GET', 'HEAD'],
     url: '/v1/history',
     config: {
-      access: { role: 'admin', unbound: true },
+      access: { role: 'admin', unbound: true, auditor: true },
       errors: ['project_not_found'],
       headers: ['Link'],
     },

@@ -31,7 +31,7 @@ export function searchRoute(app: App, context: Context): void {
     method: 'GET',
     url: '/v1/search',
     config: {
-      access: { role: 'reader' },
+      access: { role: 'reader', auditor: true },
       errors: [
         'private_key_submitted',
         'invalid_key_pem',

@@ -10,7 +10,7 @@ import { projectPageQuery, readProjectPage } from '../projects.ts'
 const maxPageSize = 50
 
 export function warningRoutes(app: App, live: LiveServices): void {
-  const access = { role: 'reader' } as const
+  const access = { role: 'reader', auditor: true } as const
   app.route({
     method: 'GET',
     url: '/v1/warnings',

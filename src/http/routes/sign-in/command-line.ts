@@ -66,7 +66,7 @@ export function commandLineRoutes(
   app.route({
     method: 'POST',
     url: path,
-    config: { access: { role: 'reader' } },
+    config: { access: { role: 'reader', auditor: true } },
     schema: { hide: true, body: Type.Object({}) },
     handler: async (request, reply) => {
       // An API key of a session must not make another session.

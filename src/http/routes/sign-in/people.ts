@@ -11,7 +11,7 @@ export function personRoutes(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: collection,
-    config: { access: { role: 'admin', unbound: true } },
+    config: { access: { role: 'admin', unbound: true, auditor: true } },
     schema: {
       operationId: 'listPeople',
       summary: 'List people',
@@ -23,7 +23,10 @@ export function personRoutes(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
     url: `${collection}/:id`,
-    config: { access: { role: 'admin', unbound: true }, errors: ['person_not_found'] },
+    config: {
+      access: { role: 'admin', unbound: true, auditor: false },
+      errors: ['person_not_found'],
+    },
     schema: {
       operationId: 'deletePerson',
       summary: 'Erase a person',

@@ -40,7 +40,7 @@ export function sessionRoutes(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: '/v1/self',
-    config: { access: { role: 'reader' } },
+    config: { access: { role: 'reader', auditor: true } },
     schema: {
       operationId: 'getSelf',
       summary: 'Read who the caller is',
@@ -53,7 +53,7 @@ export function sessionRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: collection,
-    config: { access: { role: 'reader' }, headers: ['Location', 'Set-Cookie'] },
+    config: { access: { role: 'reader', auditor: true }, headers: ['Location', 'Set-Cookie'] },
     schema: {
       operationId: 'createSession',
       summary: 'Sign in with an API key',
@@ -76,12 +76,12 @@ export function sessionRoutes(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: collection,
-    config: { access: { role: 'reader' } },
+    config: { access: { role: 'reader', auditor: true } },
     schema: {
       operationId: 'listSessions',
       summary: 'List sessions',
       description:
-        'Live sessions, oldest first: all of them for an admin of all projects, otherwise those of the caller.',
+        'Live sessions, oldest first: all of them for an admin or auditor of all projects, otherwise those of the caller.',
       querystring: Query({
         person: Type.Optional(
           Type.String({ format: 'uuid', description: 'Id of a person, whose sessions are meant.' }),
@@ -98,7 +98,7 @@ export function sessionRoutes(app: App, context: Context): void {
     method: 'DELETE',
     url: `${collection}/self`,
     config: {
-      access: { role: 'reader' },
+      access: { role: 'reader', auditor: true },
       errors: ['session_not_found'],
       headers: ['Set-Cookie'],
     },
@@ -120,7 +120,7 @@ export function sessionRoutes(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
     url: `${collection}/:id`,
-    config: { access: { role: 'reader' }, errors: ['session_not_found'] },
+    config: { access: { role: 'reader', auditor: true }, errors: ['session_not_found'] },
     schema: {
       operationId: 'endSession',
       summary: 'End a session',
@@ -137,7 +137,7 @@ export function sessionRoutes(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
     url: collection,
-    config: { access: { role: 'admin', unbound: true } },
+    config: { access: { role: 'admin', unbound: true, auditor: false } },
     schema: {
       operationId: 'endSessions',
       summary: 'End all sessions of a person',

@@ -1,9 +1,10 @@
 import type { Caller } from '../../../core/access/callers.ts'
+import { auditAccess, permits, requireAccess, unboundAdmin } from '../../../core/access/grants.ts'
 import { notFound } from '../../../core/faults.ts'
 import type { ChangeOf, SessionEndReason } from '../../../core/ledger/changes.ts'
 import type { PersonRecord, SessionRecord } from '../../../core/records.ts'
 import { usedLogoutToken } from '../../../core/sign-in/claims.ts'
-import { canSee } from '../../../core/sign-in/sessions.ts'
+import { canEnd } from '../../../core/sign-in/sessions.ts'
 import { personToRow, sessionFromRow, sessionToRow } from '../../row-mapping.ts'
 import { columnsOf, type Db } from '../../schema.ts'
 import { exists, inChunks } from '../../statements.ts'
@@ -129,7 +130,7 @@ export async function endSessions(
 ): Promise<Outcome<number>> {
   const ledger = await lockSystemLedger(db, origin)
   if (once !== undefined && !(await markUsed(db, once))) throw usedLogoutToken()
-  if ('ids' in ended) await requireVisible(db, ended.ids, ledger.caller)
+  if ('ids' in ended) await requireEndable(db, ended.ids, ledger.caller)
   const events =
     'ids' in ended ? await endByIds(db, ended.ids, reason) : await endSessionsOf(db, ended, reason)
   if (events.length > 0) await appendEvents(ledger, events)
@@ -138,7 +139,7 @@ export async function endSessions(
 }
 
 /** The provider and Pubring itself may end sessions that are gone already. */
-async function requireVisible(
+async function requireEndable(
   db: Db,
   ids: readonly string[],
   caller: Caller | undefined,
@@ -149,8 +150,12 @@ async function requireVisible(
     .select(columnsOf('session'))
     .where('id', 'in', ids)
     .execute()
-  const visible = rows.map(sessionFromRow).filter((session) => canSee(caller, session))
-  if (visible.length < ids.length) throw notFound('session_not_found')
+  const endable = rows.map(sessionFromRow).filter((session) => canEnd(caller, session))
+  if (endable.length === ids.length) return
+  // An auditor sees the sessions of others, but does not end them.
+  const exist = rows.length === ids.length
+  if (exist && permits(caller.grants, auditAccess)) requireAccess(caller.grants, unboundAdmin)
+  throw notFound('session_not_found')
 }
 
 /** Deletes a person and ends their sessions; the ledger keeps issuer and subject. */
