@@ -69,7 +69,13 @@ export function addLogState(app: FastifyInstance, log: Log): void {
   logWitnesses(app, log)
 }
 
-/** Logs when a witness no longer cosigns, or contradicts the log, and when it cosigns again. */
+/** The line for each outcome of a witness, logged when it differs from the one before. */
+const witnessLines = {
+  cosigned: ['info', 'a witness cosigns the log again'],
+  failed: ['warn', 'a witness did not cosign the log'],
+  contradicted: ['error', 'a witness contradicts the log'],
+} as const
+
 function logWitnesses(app: FastifyInstance, log: Log): void {
   const outcomes = new Map<string, string>()
   log.onRun(() => {
@@ -78,14 +84,8 @@ function logWitnesses(app: FastifyInstance, log: Log): void {
       const before = outcomes.get(witness) ?? 'cosigned'
       outcomes.set(witness, outcome)
       if (outcome === before) continue
-      if (outcome === 'cosigned') {
-        app.log.info({ witness }, 'a witness cosigns the log again')
-        continue
-      }
-      const { reason } = result
-      if (outcome === 'failed')
-        app.log.warn({ witness, reason }, 'a witness did not cosign the log')
-      else app.log.error({ witness, reason }, 'a witness contradicts the log')
+      const [level, message] = witnessLines[outcome]
+      app.log[level]({ witness, ...('reason' in result && { reason: result.reason }) }, message)
     }
   })
 }

@@ -114,15 +114,15 @@ function busyReason(app: App): Reason | undefined {
 /** Does not wait for a store that is known to be unavailable. */
 async function isReadable({ watch, context: { store } }: LiveServices): Promise<boolean> {
   if (watch.ageMs() > staleAfterMs) return false
-  return withStorageTimeout(store.ping(), pingTimeoutMs).then(
-    () => true,
-    () => false,
-  )
+  return succeeds(store.ping(), pingTimeoutMs)
 }
 
 async function isWritable({ store }: Context): Promise<boolean> {
-  if (store.isWritable()) return true
-  return withStorageTimeout(store.commit({ type: 'storage.try' }), trialTimeoutMs).then(
+  return store.isWritable() || succeeds(store.commit({ type: 'storage.try' }), trialTimeoutMs)
+}
+
+function succeeds(operation: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return withStorageTimeout(operation, timeoutMs).then(
     () => true,
     () => false,
   )
