@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
 let project: string
 let projects = 0
-beforeAll(async () => {
-  shell = await startShell()
-})
-afterAll(() => shell.close())
+
+const shell = await startShell()
+
 beforeEach(async () => {
   projects += 1
   project = `project-${projects}`

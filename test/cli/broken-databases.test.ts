@@ -1,19 +1,12 @@
 import { existsSync } from 'node:fs'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { registerKey } from '../support/app/keys.ts'
 import { documentOf, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-let flag: string[]
-let kid: string
-let file: string
-beforeAll(async () => {
-  shell = await startShell()
-  flag = ['--database-url', shell.test.database.url]
-  kid = await registerKey(shell.test)
-  file = `${shell.folder}/b.db`
-})
-afterAll(() => shell.close())
+const shell = await startShell()
+const flag = ['--database-url', shell.test.database.url]
+const kid = await registerKey(shell.test)
+const file = `${shell.folder}/b.db`
 
 const alter = (label: string) =>
   shell.test.database.execute('update jwt_key set label = ? where id = ?', label, kid)

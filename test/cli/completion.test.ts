@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
 import { freePort } from '../support/server/process.ts'
 import { startShell } from './support.ts'
@@ -30,7 +30,6 @@ beforeAll(async () => {
   writeFileSync(join(shell.folder, 'bin/pubring'), script, { mode: 0o755 })
   shell.file('spring.pem', '')
 })
-afterAll(() => shell.close())
 
 /** The words that can stand at the end of the line. */
 async function offered(words: readonly string[], env = {}): Promise<string[]> {

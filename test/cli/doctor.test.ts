@@ -3,18 +3,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { freePort } from '../support/server/process.ts'
 import { createDatabase } from '../support/store/database.ts'
 import { type Call, documentOf, type Ran, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-let databaseUrl: string
-beforeAll(async () => {
-  shell = await startShell()
-  databaseUrl = shell.test.database.url
-})
-afterAll(() => shell.close())
+const shell = await startShell()
+const databaseUrl = shell.test.database.url
 
 /** The steps of the command, as `outcome detail` by step. */
 async function stepsOf(args: string[], call: Call = {}): Promise<Ran & Record<string, string>> {
@@ -161,6 +156,5 @@ ok       keys         0 active, 0 inactive or expired
     await database.execute("insert into migration_release values ('9999-later', '0.1.0')")
     const allowed = await doctor({ PUBRING_DATABASE_URL: database.url })
     expect(allowed).toMatchObject({ code: 0, database: expect.stringMatching(/newer release/) })
-    await database.remove()
   })
 })

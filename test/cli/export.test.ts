@@ -1,36 +1,29 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readContent } from '../../src/cli/import/read.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
 const labels = ['plain', '=HYPERLINK("https://x.example","a")', "'", 'Ключ 🔑', 'e', 'f', 'g']
-let from: Awaited<ReturnType<typeof startShell>>
-let to: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  ;[from, to] = await Promise.all([startShell(), startShell()])
-  const times = { createTime: '2024-05-01T10:00:00.000Z', updateTime: '2024-06-01T10:00:00.000Z' }
-  const keys = labels.map((name, index) => ({
-    name,
-    algorithm: index === 0 ? 'PS256' : 'ES256',
-    publicKeyPem: (index === 0 ? rsaKey() : ecKey()).publicKeyPem,
-    active: index % 2 === 0,
-    ...(index < 4 ? times : {}),
-    ...(index === 3 ? { expireTime: '2025-01-01T00:00:00.000Z' } : {}),
-    ...(index === 4 ? { expireTime: '2099-01-01T00:00:00.000Z' } : {}),
-    ...(index === 5 ? { publishedKid: 'inactive-one' } : {}),
-    ...(index === 6 ? { publishedKid: 'arn:aws:kms/+1' } : {}),
-  }))
-  expect((await sendImport(from.test, keys)).statusCode).toBe(200)
-  await from.test.send('POST', '/v1/projects', { body: { name: 'orders' } })
-  await sendImport(from.test, keys.slice(0, 2), { project: 'orders' })
-})
-afterAll(async () => {
-  await from.close()
-  await to.close()
-})
+
+const [from, to] = await Promise.all([startShell(), startShell()])
+const times = { createTime: '2024-05-01T10:00:00.000Z', updateTime: '2024-06-01T10:00:00.000Z' }
+const keys = labels.map((name, index) => ({
+  name,
+  algorithm: index === 0 ? 'PS256' : 'ES256',
+  publicKeyPem: (index === 0 ? rsaKey() : ecKey()).publicKeyPem,
+  active: index % 2 === 0,
+  ...(index < 4 ? times : {}),
+  ...(index === 3 ? { expireTime: '2025-01-01T00:00:00.000Z' } : {}),
+  ...(index === 4 ? { expireTime: '2099-01-01T00:00:00.000Z' } : {}),
+  ...(index === 5 ? { publishedKid: 'inactive-one' } : {}),
+  ...(index === 6 ? { publishedKid: 'arn:aws:kms/+1' } : {}),
+}))
+expect((await sendImport(from.test, keys)).statusCode).toBe(200)
+await from.test.send('POST', '/v1/projects', { body: { name: 'orders' } })
+await sendImport(from.test, keys.slice(0, 2), { project: 'orders' })
 
 const listed = async ({ test: server }: typeof from, project: string) => {
   const keys: object[] = (await server.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
@@ -107,37 +100,34 @@ describe('import --all', () => {
 
   test('moves a registry to a fresh server with the ids of its projects', async () => {
     const fresh = await startShell()
-    try {
-      await from.test.send('POST', '/v1/projects', { body: { name: 'empty' } })
-      const file = fresh.file('all.json', (await from.pubring(['export', '--all'])).stdout)
-      expect(await fresh.pubring(['import', file])).toMatchObject({
-        code: 64,
-        stderr: expect.stringContaining('--all'),
-      })
-      const taken = await fresh.pubring(['import', file, '--all'])
-      expect(taken).toMatchObject({
-        code: 7,
-        stderr: expect.stringMatching(/Project payments has another id here.*Nothing was imported/),
-      })
-      expect(await projectsOf(fresh)).toHaveLength(1)
-      await fresh.pubring(['project', 'rename', 'payments', 'payments-old'])
-      const dry = await fresh.pubring(['import', file, '--all', '--dry-run', '--json'])
-      expect(documentOf(dry)).toMatchObject({ created: 0, notSent: labels.length + 2 })
-      const ran = await fresh.pubring(['import', file, '--all'])
-      expect(ran.code, ran.stderr).toBe(0)
-      const ids = (projects: { id: string; name: string }[]) =>
-        projects.map(({ id, name }) => `${name} ${id}`).sort()
-      const here = (await projectsOf(fresh)).filter(({ name }) => name !== 'payments-old')
-      expect(ids(here)).toEqual(ids(await projectsOf(from)))
-      expect(await listed(fresh, 'orders')).toEqual(await listed(from, 'orders'))
-      await fresh.pubring(['project', 'rename', 'orders', 'orders-here'])
-      const again = await fresh.pubring(['import', file, '--all', '--json'])
-      expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length + 2 })
-      const { stderr } = await fresh.pubring(['import', file, '--all'])
-      expect(stderr).toContain('Project orders is called orders-here here.')
-    } finally {
-      await fresh.close()
-    }
+
+    await from.test.send('POST', '/v1/projects', { body: { name: 'empty' } })
+    const file = fresh.file('all.json', (await from.pubring(['export', '--all'])).stdout)
+    expect(await fresh.pubring(['import', file])).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('--all'),
+    })
+    const taken = await fresh.pubring(['import', file, '--all'])
+    expect(taken).toMatchObject({
+      code: 7,
+      stderr: expect.stringMatching(/Project payments has another id here.*Nothing was imported/),
+    })
+    expect(await projectsOf(fresh)).toHaveLength(1)
+    await fresh.pubring(['project', 'rename', 'payments', 'payments-old'])
+    const dry = await fresh.pubring(['import', file, '--all', '--dry-run', '--json'])
+    expect(documentOf(dry)).toMatchObject({ created: 0, notSent: labels.length + 2 })
+    const ran = await fresh.pubring(['import', file, '--all'])
+    expect(ran.code, ran.stderr).toBe(0)
+    const ids = (projects: { id: string; name: string }[]) =>
+      projects.map(({ id, name }) => `${name} ${id}`).sort()
+    const here = (await projectsOf(fresh)).filter(({ name }) => name !== 'payments-old')
+    expect(ids(here)).toEqual(ids(await projectsOf(from)))
+    expect(await listed(fresh, 'orders')).toEqual(await listed(from, 'orders'))
+    await fresh.pubring(['project', 'rename', 'orders', 'orders-here'])
+    const again = await fresh.pubring(['import', file, '--all', '--json'])
+    expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length + 2 })
+    const { stderr } = await fresh.pubring(['import', file, '--all'])
+    expect(stderr).toContain('Project orders is called orders-here here.')
   })
 
   test('keeps what it has created if the id of a later project was taken', async () => {

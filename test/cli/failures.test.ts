@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import type { Command } from 'commander'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
 import { readBlocklist } from '../../src/cli/server/blocklist.ts'
 import { openLogSigner } from '../../src/cli/server/log-key.ts'
@@ -14,11 +14,7 @@ import { rememberSecret } from '../support/secrets.ts'
 import { freePort } from '../support/server/process.ts'
 import { listen, type Ran, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  shell = await startShell()
-})
-afterAll(() => shell.close())
+const shell = await startShell()
 
 const list = ['key', 'list']
 

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isSecretText } from '../../console/src/keys/secret-text.ts'
 import { codeOf, pem } from '../support/keys/intake.ts'
 import { ecKey } from '../support/keys/pem.ts'
@@ -10,11 +10,7 @@ import { startShell } from './support.ts'
  * Public keys in formats that are not PEM: what the API, the command line and the console say.
  */
 
-let shell: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  shell = await startShell()
-})
-afterAll(() => shell.close())
+const shell = await startShell()
 
 /** Imported without its types, which need those of a browser. */
 const console: { convert(text: string): Promise<unknown> } = await import(

@@ -2,18 +2,16 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freshPair } from '../support/keys/key-pairs.ts'
 import { rememberPrivateKey } from '../support/secrets.ts'
 import { documentOf, type Ran, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
 let project: string
 let projects = 0
-beforeAll(async () => {
-  shell = await startShell()
-})
-afterAll(() => shell.close())
+
+const shell = await startShell()
+
 beforeEach(async () => {
   projects += 1
   project = `project-${projects}`

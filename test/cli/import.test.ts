@@ -3,18 +3,16 @@ import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { fixture } from '../support/keys/intake.ts'
 import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, type Ran, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
 let project: string
 let projects = 0
-beforeAll(async () => {
-  shell = await startShell({ config: { maxKeysPerProject: 300, maxJwksBytes: 16_777_216 } })
-})
-afterAll(() => shell.close())
+
+const shell = await startShell({ config: { maxKeysPerProject: 300, maxJwksBytes: 16_777_216 } })
+
 beforeEach(async () => {
   projects += 1
   project = `project-${projects}`

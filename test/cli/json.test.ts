@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { openShell, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-let folder: string
-beforeAll(async () => {
-  shell = await startShell({ config: { jwksMaxAge: 0 } })
-  folder = shell.folder
-  const key = ecKey()
-  shell.file('signer.pem', privatePem(key))
-  shell.file('signer.public.pem', key.publicKeyPem)
-  for (const name of ['next', 'other', 'spare']) shell.file(`${name}.pem`, ecKey().publicKeyPem)
-})
-afterAll(() => shell.close())
+const shell = await startShell({ config: { jwksMaxAge: 0 } })
+const folder = shell.folder
+const key = ecKey()
+shell.file('signer.pem', privatePem(key))
+shell.file('signer.public.pem', key.publicKeyPem)
+for (const name of ['next', 'other', 'spare']) shell.file(`${name}.pem`, ecKey().publicKeyPem)
 
 /** Each command finds what the earlier ones created. */
 const session: readonly (readonly string[])[] = [
@@ -89,17 +84,14 @@ test('every command that opens the database prints one JSON document with --json
     ['ledger', 'verify', '--database-url', first],
     ['audit', '--database-url', first],
   ]
-  try {
-    for (const args of commands) {
-      const { code, stdout, stderr } = await here.pubring([...args, '--json'])
-      expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' })
-      const document: unknown = JSON.parse(stdout)
-      if (args[0] === 'api-key') rememberSecret('an API key', Object(document).apiKey)
-    }
-    const failed = await here.pubring(['check', `${here.folder}/none.db`, '--json'])
-    expect(failed).toMatchObject({ code: 66, stdout: '' })
-    expect(JSON.parse(failed.stderr)).toMatchObject({ code: 'file', exitCode: 66 })
-  } finally {
-    here.remove()
+
+  for (const args of commands) {
+    const { code, stdout, stderr } = await here.pubring([...args, '--json'])
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' })
+    const document: unknown = JSON.parse(stdout)
+    if (args[0] === 'api-key') rememberSecret('an API key', Object(document).apiKey)
   }
+  const failed = await here.pubring(['check', `${here.folder}/none.db`, '--json'])
+  expect(failed).toMatchObject({ code: 66, stdout: '' })
+  expect(JSON.parse(failed.stderr)).toMatchObject({ code: 'file', exitCode: 66 })
 })

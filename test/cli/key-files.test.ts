@@ -2,17 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ecKey, edKey, privatePem, rsaKey, type TestKey } from '../support/keys/pem.ts'
 import { documentOf, listen, startShell } from './support.ts'
 
 const material = join(import.meta.dirname, '../fixtures/material')
 
-let shell: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  shell = await startShell()
-})
-afterAll(() => shell.close())
+const shell = await startShell()
 
 /** Adds the file, which a check accepts as well; returns the key and the notice on stderr. */
 async function add(content: string | Buffer): Promise<{ pem: string; notice: string }> {

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { documentOf, startShell } from './support.ts'
 
 const kidLine = /^[0-9a-f-]{36}\n$/
-let shell: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  shell = await startShell()
-})
-afterAll(() => shell.close())
+
+const shell = await startShell()
 
 async function added(name: string, ...args: string[]): Promise<string> {
   const file = shell.file(`${name}.pem`, ecKey().publicKeyPem)

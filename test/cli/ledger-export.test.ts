@@ -1,19 +1,12 @@
 import { readFileSync, rmSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createKeyFile, type TestKeyFile } from '../support/log/key-file.ts'
+import { expect, test } from 'vitest'
+import { createKeyFile } from '../support/log/key-file.ts'
 import { documentOf, startShell } from './support.ts'
 
-let key: TestKeyFile
-let shell: Awaited<ReturnType<typeof startShell>>
 let vkey: string
-beforeAll(async () => {
-  key = createKeyFile()
-  shell = await startShell({ logSigner: key.open() })
-})
-afterAll(async () => {
-  await shell.close()
-  key.remove()
-})
+
+const key = createKeyFile()
+const shell = await startShell({ logSigner: key.open() })
 
 const path = (name: string) => `${shell.folder}/${name}`
 const read = (name: string) => readFileSync(path(name), 'utf8')

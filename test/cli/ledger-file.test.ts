@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { formatConsistency } from '../../client/src/log/checkpoint.ts'
 import type { ExportedEvent } from '../../client/src/log/ledger.ts'
 import { formatVerifierKey } from '../../client/src/log/note.ts'
@@ -6,7 +6,7 @@ import { eventHash } from '../../src/core/ledger/chain.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { createMemoryLog } from '../support/log/memory-log.ts'
 import { createSigner } from '../support/log/signers.ts'
-import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
+import { startHttpServer } from '../support/network/http-server.ts'
 import { documentOf, openShell } from './support.ts'
 
 const { ledgerId, events }: { ledgerId: string; events: ExportedEvent[] } = JSON.parse(
@@ -23,32 +23,22 @@ const toLines = (list: readonly object[]) =>
   list.map((event) => `${JSON.stringify({ ledgerId, ...event })}\n`).join('')
 
 const shell = openShell(() => ({}))
-let log: Awaited<ReturnType<typeof createMemoryLog>>
-let server: HttpServer
-let since: string
-let witness: Awaited<ReturnType<typeof createSigner>>
 
-beforeAll(async () => {
-  log = await createMemoryLog()
-  witness = await createSigner('witness.example/w', 'cosignature')
-  await log.append({ ...headAt(1), ledgerId: 'another' })
-  await log.append(headAt(1))
-  since = shell.file('old-checkpoint', await log.checkpoint())
-  await log.append(headAt(3))
-  const note = await log.checkpoint(3, witness)
-  shell.file('proof', await log.proof(2, headAt(3), note))
-  server = await startHttpServer(async (request, response) => {
-    const path = request.url?.replace('/log/', '') ?? ''
-    const isCheckpoint = path === 'checkpoint'
-    if (!isCheckpoint && !path.startsWith('tile/')) return response.writeHead(404).end()
-    return response.end(
-      isCheckpoint ? await log.checkpoint(undefined, witness) : await log.read(path),
-    )
-  })
-})
-afterAll(async () => {
-  await server.close()
-  shell.remove()
+const log = await createMemoryLog()
+const witness = await createSigner('witness.example/w', 'cosignature')
+await log.append({ ...headAt(1), ledgerId: 'another' })
+await log.append(headAt(1))
+const since = shell.file('old-checkpoint', await log.checkpoint())
+await log.append(headAt(3))
+const note = await log.checkpoint(3, witness)
+shell.file('proof', await log.proof(2, headAt(3), note))
+const server = await startHttpServer(async (request, response) => {
+  const path = request.url?.replace('/log/', '') ?? ''
+  const isCheckpoint = path === 'checkpoint'
+  if (!isCheckpoint && !path.startsWith('tile/')) return response.writeHead(404).end()
+  return response.end(
+    isCheckpoint ? await log.checkpoint(undefined, witness) : await log.read(path),
+  )
 })
 
 /** `pubring ledger verify` of a file with these lines, in the shell's folder. */

@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-let flag: string[]
-beforeAll(async () => {
-  shell = await startShell()
-  flag = ['--database-url', shell.test.database.url]
-})
-afterAll(() => shell.close())
+const shell = await startShell()
+const flag = ['--database-url', shell.test.database.url]
 
 test('an altered head that is too large for a sum is named like any other', async () => {
   const { database } = shell.test

@@ -1,5 +1,5 @@
 import truncatedWidth from 'fast-string-truncated-width'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { cutMiddle, formatTable, uniqueLength } from '../../src/cli/terminal/table.ts'
 import { columnsOf, type Terminal } from '../../src/cli/terminal/terminal.ts'
 import { sendImport } from '../support/app/imports.ts'
@@ -19,22 +19,19 @@ const ids = [
   '019ac8f2-6c1f-7d53-a1b0-000000000003',
   '0a9ac8f2-6c1f-7d53-a1b0-000000000004',
 ]
-let shell: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  shell = await startShell()
-  const keys = labels.map((name, index) => ({
-    name,
-    kid: ids[index],
-    algorithm: index === 3 ? 'RS256' : 'ES256',
-    publicKeyPem: (index === 3 ? rsaKey() : ecKey()).publicKeyPem,
-    active: index !== 1,
-    createTime: `2024-05-0${index + 1}T10:00:00.000Z`,
-    updateTime: `2024-05-0${index + 1}T10:00:00.000Z`,
-    ...(index === 2 ? { expireTime: '2025-01-01T00:00:00.000Z' } : {}),
-  }))
-  expect((await sendImport(shell.test, keys)).statusCode).toBe(200)
-})
-afterAll(() => shell.close())
+
+const shell = await startShell()
+const keys = labels.map((name, index) => ({
+  name,
+  kid: ids[index],
+  algorithm: index === 3 ? 'RS256' : 'ES256',
+  publicKeyPem: (index === 3 ? rsaKey() : ecKey()).publicKeyPem,
+  active: index !== 1,
+  createTime: `2024-05-0${index + 1}T10:00:00.000Z`,
+  updateTime: `2024-05-0${index + 1}T10:00:00.000Z`,
+  ...(index === 2 ? { expireTime: '2025-01-01T00:00:00.000Z' } : {}),
+}))
+expect((await sendImport(shell.test, keys)).statusCode).toBe(200)
 
 const plain = { NO_COLOR: '1' }
 const list = (...args: string[]) => shell.pubring(['key', 'list', ...args])

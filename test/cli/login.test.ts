@@ -1,23 +1,16 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readVersion } from '../../src/runtime/version.ts'
 import { publicUrl } from '../support/app/app.ts'
 import { createBrowser } from '../support/sign-in/browser.ts'
-import {
-  clientId,
-  clientSecret,
-  startProvider,
-  type TestProvider,
-} from '../support/sign-in/provider.ts'
+import { clientId, clientSecret, startProvider } from '../support/sign-in/provider.ts'
 import { type Call, documentOf, startShell } from './support.ts'
 
 const unset = { PUBRING_URL: undefined, PUBRING_API_KEY: undefined, PUBRING_PROJECT: undefined }
 const cookieName = '__Secure-pubring-session'
 
-let provider: TestProvider
-let shell: Awaited<ReturnType<typeof startShell>>
 let offset = 0
 const config = () => join(shell.folder, '.config/pubring/config.json')
 const profile = () => JSON.parse(readFileSync(config(), 'utf8')).profiles.default
@@ -25,24 +18,18 @@ const bare = (args: string[], call: Call = {}) =>
   shell.pubring(args, { ...call, env: { ...unset, USER: 'ada', ...call.env } })
 const whoami = () => bare(['whoami', '--json'])
 
-beforeAll(async () => {
-  provider = await startProvider(`${publicUrl}/sign-in/callback`)
-  provider.person.claims = { name: 'Ada Lovelace' }
-  const { issuer } = provider
-  const scopes = 'openid profile email groups'
-  shell = await startShell({
-    fetch: provider.server.fetchWith(),
-    clock: { now: () => Date.now() + offset, monotonic: () => performance.now() },
-    config: { oidc: { issuer, clientId, clientSecret, scopes } },
-  })
-  const rule = { for: 'people', name: 'n', conditions: { sub: 'ada' }, role: 'admin' }
-  const body = { ...rule, allProjects: true }
-  await shell.test.send('POST', '/v1/access-rules', { body })
+const provider = await startProvider(`${publicUrl}/sign-in/callback`)
+provider.person.claims = { name: 'Ada Lovelace' }
+const { issuer } = provider
+const scopes = 'openid profile email groups'
+const shell = await startShell({
+  fetch: provider.server.fetchWith(),
+  clock: { now: () => Date.now() + offset, monotonic: () => performance.now() },
+  config: { oidc: { issuer, clientId, clientSecret, scopes } },
 })
-afterAll(async () => {
-  await shell.close()
-  await provider.close()
-})
+const rule = { for: 'people', name: 'n', conditions: { sub: 'ada' }, role: 'admin' }
+const body = { ...rule, allProjects: true }
+await shell.test.send('POST', '/v1/access-rules', { body })
 
 /** What the browser does with the address that `pubring login` prints, and what loopback answers. */
 async function approve(address: string) {

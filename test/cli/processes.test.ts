@@ -2,25 +2,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
-import { startTlsProxy, type TlsProxy } from '../support/network/tls-proxy.ts'
+import { startTlsProxy } from '../support/network/tls-proxy.ts'
 import { waitUntil } from '../support/waiting.ts'
 import { type Ran, startShell } from './support.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 
-let shell: Awaited<ReturnType<typeof startShell>>
-let proxy: TlsProxy
-beforeAll(async () => {
-  shell = await startShell()
-  proxy = await startTlsProxy()
-  proxy.forwardTo(shell.url)
-})
-afterAll(async () => {
-  await proxy.close()
-  await shell.close()
-})
+const shell = await startShell()
+const proxy = await startTlsProxy()
+proxy.forwardTo(shell.url)
 
 function environment(variables: Record<string, string> = {}) {
   const { PATH = '' } = process.env

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
 import { type Ran, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  // Without caching, every verifier knows a state after a second.
-  shell = await startShell({ config: { jwksMaxAge: 0 } })
-})
-afterAll(() => shell.close())
+// Without caching, every verifier knows a state after a second.
+const shell = await startShell({ config: { jwksMaxAge: 0 } })
 
 const documentOf = ({ stdout }: Ran) => JSON.parse(stdout)
 

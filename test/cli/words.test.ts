@@ -1,17 +1,13 @@
 import { PassThrough } from 'node:stream'
 import type { Command } from 'commander'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
 import { readVersion } from '../../src/runtime/version.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  shell = await startShell({ config: { maxJwksBytes: 16_777_216 } })
-})
-afterAll(() => shell.close())
+const shell = await startShell({ config: { maxJwksBytes: 16_777_216 } })
 
 /** By ssh-keygen. */
 const sshPublicKey =

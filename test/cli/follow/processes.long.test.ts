@@ -4,36 +4,27 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { afterEach, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
+import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { dataFolderOf, fillDisk, launchOnSmallDisk } from '../../support/faults/small-disk.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 
 const command = join(import.meta.dirname, '../../../bin/pubring.js')
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const soon = { interval: 20 }
 
-let server: TestApp
-let url: string
-let project: TestProject
-let kids: string[]
-beforeAll(async () => {
-  server = await startApp()
-  url = await server.listen()
-  project = await newProject(server, 'followed')
-  kids = []
-  for (let count = 0; count < 6; count += 1) {
-    kids.push(await registerKey(server, {}, project.keys))
-  }
-})
+const server = await startApp()
+const url = await server.listen()
+const project = await newProject(server, 'followed')
+const kids: string[] = []
+for (let count = 0; count < 6; count += 1) {
+  kids.push(await registerKey(server, {}, project.keys))
+}
+
 const running: ChildProcess[] = []
 afterEach(async () => {
   for (const child of running.splice(0)) await kill(child)
-})
-afterAll(async () => {
-  await server.close()
-  remove()
 })
 
 function startFollower(options: string[], wrapper: string[] = []) {
