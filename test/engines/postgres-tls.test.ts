@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadConfig } from '../../src/config/server-settings.ts'
+import { openStore } from '../../src/storage/open.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
+import { recordFault } from '../support/faults/results.ts'
 import { chownToPostgres, createPostgres } from '../support/postgres/server.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
@@ -11,9 +15,16 @@ const postgres = await createPostgres('ssl = on')
 const root = join(postgres.folder, 'server.crt')
 makeCertificate(postgres.folder, 'server', 'DNS:localhost')
 makeCertificate(folder, 'other', 'DNS:localhost')
-postgres.writeHba('hostssl all keeper 127.0.0.1/32 trust\nhost all postgres 127.0.0.1/32 trust\n')
+postgres.writeHba(
+  [
+    'hostssl all keeper 127.0.0.1/32 trust',
+    'hostssl all renewed 127.0.0.1/32 scram-sha-256',
+    'host all postgres 127.0.0.1/32 trust\n',
+  ].join('\n'),
+)
 await postgres.start()
 await postgres.query('create role keeper login superuser')
+await postgres.query("create role renewed login superuser password 'first'")
 
 /** A self-signed certificate and its key, which the server accepts only with mode 600. */
 function makeCertificate(where: string, name: string, subjectAltName: string): void {
@@ -62,4 +73,47 @@ test.each([
   ],
 ])('the connection fails with %s', async (_name, host, parameters) => {
   await expect(open(host, parameters())).rejects.toThrow(/^The PostgreSQL database cannot be used/)
+})
+
+const endSessions = () =>
+  postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'renewed'")
+
+test('a new password and a new root certificate in their files are used without a restart', async () => {
+  const [password, trusted] = [join(folder, 'password'), join(folder, 'root.crt')]
+  writeFileSync(password, 'first\n')
+  copyFileSync(root, trusted)
+  const { databaseUrl } = loadConfig({
+    PUBRING_DATABASE_URL: `postgres://renewed@localhost:${postgres.port}/postgres?sslmode=verify-full&sslrootcert=${trusted}`,
+    PUBRING_DATABASE_PASSWORD_FILE: password,
+  })
+  expect(databaseUrl).not.toContain('first')
+  const store = await openStore(databaseUrl)
+  await store.ping()
+
+  await postgres.query("alter role renewed password 'second'")
+  await store.ping()
+  writeFileSync(password, 'second\n')
+  await endSessions()
+  await store.ping()
+
+  makeCertificate(postgres.folder, 'server', 'DNS:localhost')
+  copyFileSync(root, trusted)
+  await postgres.query('select pg_reload_conf()')
+  await endSessions()
+  await store.ping()
+
+  // While the file is being written, the last password stays in use.
+  writeFileSync(password, '')
+  await endSessions()
+  await store.ping()
+  await store.close()
+  recordFault({
+    fault: 'Password and certificates changed while the server runs (PostgreSQL)',
+    action:
+      'the password of the role and then its file; the certificate of the server and then the file of the authority; each time all sessions ended',
+    observed:
+      'new connections use the new ones without a restart, and the last ones while a file is empty',
+    acknowledged: 0,
+    lost: 0,
+  })
 })

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import { newId } from '../../src/core/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
@@ -15,16 +14,6 @@ test('a created project is found by id and by name, at revision 1', async () => 
   expect(await store.findProject({ id: project.id })).toMatchObject(project)
   expect(await store.findProject({ name: 'found' })).toMatchObject(project)
   expect(project.revision).toBe(1)
-})
-
-test('of 20 concurrent creations of one name, one succeeds and 19 get project_name_taken', async () => {
-  const results = await Promise.allSettled(
-    Array.from({ length: 20 }, () => createProject(store, 'contested')),
-  )
-  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-  for (const result of results) {
-    if (result.status === 'rejected') expect(result.reason).toEqual(refusal('project_name_taken'))
-  }
 })
 
 test('a rename keeps the id, increments the revision and frees the old name', async () => {
@@ -115,20 +104,6 @@ test('keys are listed oldest first, and by id within a millisecond', async () =>
   }
   const { keys = [] } = (await store.keySet(projectId)) ?? {}
   expect(keys.map(({ id }) => id)).toEqual([first.id, second.id, late.id])
-})
-
-test('of two concurrent creates of one key, one succeeds and one gets duplicate_key with its kid', async () => {
-  const { id: projectId } = await createProject(store, 'duplicates')
-  const key = keyRecord(projectId)
-  const create = (id: string) =>
-    store.commit({ type: 'key.create', origin: origin(), key: { ...key, id }, limits })
-  const [one, other] = await Promise.allSettled([create(newId()), create(newId())])
-  expect(one?.status).toBe('fulfilled')
-  const kid = one?.status === 'fulfilled' ? one.value.id : ''
-  expect(other).toMatchObject({
-    status: 'rejected',
-    reason: { code: 'duplicate_key', extras: { kid } },
-  })
 })
 
 test('20 concurrent creates fill a project exactly up to its limit', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startKeyChanges } from '../../support/app/key-changes.ts'
-import { fetchJwks, keysUrl, keyUrl, kidsOf, registerKey } from '../../support/app/keys.ts'
+import { keysUrl, keyUrl, registerKey } from '../../support/app/keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
 const server = await startKeyChanges()
@@ -57,26 +57,4 @@ describe('If-Match', () => {
     const won = answers.find(({ statusCode }) => statusCode === 200)
     expect((await server.read(kid)).label).toBe(won?.json().label)
   })
-})
-
-test('racing ON, OFF and a new label: all views agree at the end, and nothing is lost', async () => {
-  const kid = await registerKey(server)
-  const updateTimes: string[] = []
-  await Promise.all(
-    Array.from({ length: 200 }, async (_, i) => {
-      const answer = await server.patch(
-        kid,
-        i === 100 ? { label: 'kept' } : { active: i % 2 === 0 },
-      )
-      expect(answer.statusCode).toBe(200)
-      updateTimes.push(answer.json().updateTime)
-    }),
-  )
-  const key = await server.read(kid)
-  expect(key.label).toBe('kept')
-  expect(key.updateTime).toBe(updateTimes.sort().at(-1))
-  expect(kidsOf((await fetchJwks(server)).body).includes(kid)).toBe(key.active)
-  const list = (await server.send('GET', keysUrl)).json()
-  const { details: _details, ...shown } = key
-  expect(list.find(({ id }: { id: string }) => id === kid)).toEqual(shown)
 })

@@ -269,27 +269,6 @@ test.each(Object.entries(changes))(
   },
 )
 
-test('a private key that was only to be checked is in the ledger: the system’s, or that of the API key’s project', async () => {
-  const bound = await server.apiKey('reader', server.project.id)
-  for (const [ledgerId, secret] of [
-    [systemLedgerId, server.admin],
-    [server.project.id, bound],
-  ] as const) {
-    const before = await ledger(ledgerId)
-    const body = { publicKeyPem: privatePem(ecKey()) }
-    const headers = { 'x-api-key': secret }
-    const answer = await server.send('POST', '/v1/key-checks', { body, headers })
-    expect(answer.json()).toMatchObject({ accepted: false, problem: 'private_key_submitted' })
-    const [event, ...rest] = (await ledger(ledgerId)).slice(before.length)
-    expect(rest).toEqual([])
-    expect(event).toMatchObject({
-      type: 'private_key.refused',
-      actor: { apiKeyId: expect.any(String) },
-      requestId: answer.headers['x-request-id'],
-    })
-  }
-})
-
 test('API keys that go with their project are in the ledger one by one', async () => {
   const { id } = await newProject('with-keys')
   const first = await made('/v1/api-keys', { name: 'n', role: 'reader', project: id })
@@ -307,6 +286,7 @@ test('API keys that go with their project are in the ledger one by one', async (
 
 test('what is refused, and what changes nothing, leaves no event', async () => {
   const { id } = await newApiKey()
+  const { kid } = await made(keys, keyBody())
   const before = [await ledger(systemLedgerId), await ledger(server.project.id)]
   await server.send('POST', '/v1/projects', { body: { name: 'payments' } })
   await server.send('PATCH', '/v1/projects/payments', { body: { name: 'payments' } })
@@ -314,6 +294,10 @@ test('what is refused, and what changes nothing, leaves no event', async () => {
   await server.send('PATCH', `/v1/api-keys/${id}`, { body: {} })
   await server.send('DELETE', `/v1/api-keys/${actor.apiKeyId.replace(/.$/, 'x')}`)
   await server.send('POST', keys, { body: keyBody('no key') })
+  await server.send('DELETE', `${keys}/${kid}`)
+  const headers = { 'if-match': '"x"' }
+  await server.send('PATCH', `${keys}/${kid}`, { body: { label: 'x' }, headers })
+  await server.send('PATCH', `${keys}/${kid}`, { body: {} })
   expect([await ledger(systemLedgerId), await ledger(server.project.id)]).toEqual(before)
 })
 

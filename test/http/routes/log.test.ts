@@ -96,7 +96,7 @@ test.each([
 })
 
 describe('proofs', () => {
-  test('of an event, for the readers of its project only', async () => {
+  test('of an event', async () => {
     const { id, name } = server.project
     await signNow()
     await server.send('PATCH', `/v1/projects/${id}`, { body: { name: 'renamed' } })
@@ -123,27 +123,13 @@ describe('proofs', () => {
       code: 'not_logged',
     })
     expect((await server.send('GET', `${url}?revision=0`)).json().code).toBe('invalid_request')
-    const other = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
-    const foreign = await server.apiKey('reader', other.json().id)
-    const refused = await server.send('GET', url, { headers: { 'x-api-key': foreign } })
-    expect(refused.json()).toMatchObject({ status: 404, code: 'project_not_found' })
   })
 
-  test('of the ledger of the registry, for admins of all projects', async () => {
+  test('of the ledger of the registry', async () => {
     await signNow()
     const proof = (await server.send('GET', '/v1/ledger-proof')).json()
     expect(proof.ledgerId).toBe(systemLedgerId)
     await verifyLedgerProof(parseLedgerProof(proof.proof), await trusted())
-    const bound = await server.apiKey('admin', server.project.id)
-    const headers = { 'x-api-key': bound }
-    for (const [method, path] of [
-      ['GET', '/v1/ledger-proof'],
-      ['POST', '/v1/log/checkpoints'],
-      ['POST', '/v1/log/restarts'],
-    ] as const) {
-      const response = await server.send(method, path, { headers })
-      expect(response.json(), path).toMatchObject({ code: 'insufficient_role' })
-    }
   })
 
   test('no entry names a ledger', async () => {

@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
+import { projectKeySet } from '../../client/src/verify.ts'
 import { startApp } from '../support/app/app.ts'
 import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
+import { startTlsProxy } from '../support/network/tls-proxy.ts'
 
 const server = await startApp()
 const base = await server.listen()
@@ -113,4 +117,69 @@ describe('a redirect', () => {
     expect(error.message).toContain(`use ${advised(target.url, redirecting.url)} as the URL`)
     expect(seen).toEqual([])
   })
+})
+
+test.each([
+  ['with a final LF', (key: string) => `${key}\n`],
+  ['with a final CRLF', (key: string) => `${key}\r\n`],
+  ['with a byte order mark', (key: string) => `\uFEFF${key}`],
+  ['surrounded by spaces, tabs and no-break spaces', (key: string) => ` \t\u00a0${key}\u00a0 `],
+])('an API key %s is accepted', async (_, written) => {
+  const client = createClient({ url: base, apiKey: written(server.admin) })
+  expect(await client.apiKeys.self()).toMatchObject({ role: 'admin', active: true })
+})
+
+test.each([
+  ['empty', () => ''],
+  ['only white space', () => ' \r\n'],
+  ['in curly quotes', (key: string) => `“${key}”`],
+  ['with a space inside', (key: string) => `${key.slice(0, 20)} ${key.slice(20)}`],
+  ['with a line break inside', (key: string) => `${key.slice(0, 20)}\n${key.slice(20)}`],
+  ['with a zero width space', (key: string) => `${key}\u200b`],
+  ['with a NUL', (key: string) => `${key}\0`],
+  ['followed by another header', (key: string) => `${key}\r\nX-Evil: 1`],
+])('an API key that is %s is rejected and not repeated', (_, written) => {
+  const apiKey = written(server.admin)
+  let thrown: unknown
+  try {
+    createClient({ url: base, apiKey })
+  } catch (error) {
+    thrown = error
+  }
+  expect(thrown).toMatchObject({ name: 'PubringError', code: 'invalid_api_key_text' })
+  const message = String(thrown)
+  for (let at = 8; at + 10 < server.admin.length; at += 1) {
+    expect(message).not.toContain(server.admin.slice(at, at + 10))
+  }
+})
+
+test('a missing or wrong API key gets the error of the service', async () => {
+  const none = createClient({ url: base })
+  await expect(none.projects.list()).rejects.toMatchObject({ code: 'missing_api_key', status: 401 })
+  const wrong = createClient({ url: base, apiKey: 'not-a-key' })
+  await expect(wrong.projects.list()).rejects.toMatchObject({ code: 'invalid_api_key' })
+})
+
+const proxy = await startTlsProxy()
+proxy.forwardTo(base)
+
+test('a certificate of a trusted authority is accepted', async () => {
+  const client = createClient({ url: proxy.url, apiKey: server.admin })
+  expect(await client.projects.get('payments')).toMatchObject({ id: server.project.id })
+  const keys = projectKeySet(`${proxy.url}/v1/projects/payments`)
+  await keys.ready()
+  expect(keys.state().status).toBe('live')
+  keys.close()
+})
+
+test('an untrusted certificate is rejected, and the error says what to do', async () => {
+  const source = new URL('../../client/src/index.ts', import.meta.url).href
+  const program = `
+    import { createClient } from '${source}'
+    const client = createClient({ url: '${proxy.url}', retries: 0 })
+    await client.projects.list().catch(({ code, message }) => console.log(code, message))
+  `
+  const args = ['--input-type=module', '--no-warnings', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  expect(stdout).toMatch(/^unreachable .*certificate is not trusted.*NODE_EXTRA_CA_CERTS/)
 })
