@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { keyUrl, patchKey, registerKey } from '../support/app/keys.ts'
 import { waitUntil } from '../support/waiting.ts'
 import { startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-let kid: string
-let deleted: string
-let expireTime: string
-beforeAll(async () => {
-  shell = await startShell()
-  deleted = await registerKey(shell.test, { name: 'old', active: false })
-  await shell.test.send('DELETE', `/v1/projects/payments/jwt-keys/${deleted}`)
-  expireTime = new Date(Date.now() + 2_000).toISOString()
-  kid = await registerKey(shell.test, { name: 'Orders, spring', expireTime })
-  await patchKey(shell.test, kid, { label: 'Orders, autumn' })
-  const read = () => shell.test.send('GET', keyUrl(kid))
-  await waitUntil(async () => !(await read()).json().active)
-})
-afterAll(() => shell.close())
+const shell = await startShell()
+const deleted = await registerKey(shell.test, { name: 'old', active: false })
+await shell.test.send('DELETE', `/v1/projects/payments/jwt-keys/${deleted}`)
+const expireTime = new Date(Date.now() + 2_000).toISOString()
+const kid = await registerKey(shell.test, { name: 'Orders, spring', expireTime })
+await patchKey(shell.test, kid, { label: 'Orders, autumn' })
+const read = () => shell.test.send('GET', keyUrl(kid))
+await waitUntil(async () => !(await read()).json().active)
 
 describe('pubring search', () => {
   test('shows what it finds', async () => {

@@ -1,15 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { describe, expect, test } from 'vitest'
+import { openConsole } from '../support/console/console.ts'
 import { freshPair } from '../support/keys/key-pairs.ts'
 import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 
-let console_: TestConsole
-beforeAll(async () => {
-  console_ = await openConsole()
-})
-afterAll(() => console_.close())
+const console_ = await openConsole()
 
 const fixture = (name: string) => readFileSync(`test/fixtures/material/${name}`, 'utf8')
 const field = (page: Page) => page.getByRole('textbox', { name: 'Public key' })

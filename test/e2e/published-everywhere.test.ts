@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
 import {
   type ServerProcess,
@@ -11,24 +11,20 @@ import {
 import { expectWithin } from '../support/timing.ts'
 
 /** Two processes on one database, as behind a load balancer. */
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const env = { PUBRING_PUBLIC_URL: 'https://keys.example.com', PUBRING_LOG_LEVEL: 'warn' }
-let first: ServerProcess & { apiKey: string }
 let second: ServerProcess
-let projectId: string
 
-beforeAll(async () => {
-  first = await startServer(folder, env)
-  second = await spawnServer(folder, env)
-  await whenReady(second)
-  projectId = await memberOf(await call(first, 'GET', '/v1/projects/default'), 'id')
-})
+const first = await startServer(folder, env)
+second = await spawnServer(folder, env)
+await whenReady(second)
+const projectId = await memberOf(await call(first, 'GET', '/v1/projects/default'), 'id')
+
 afterAll(async () => {
   for (const server of [first, second]) {
     server.signal('SIGTERM')
     expect(await server.ended, server.output()).toBe(0)
   }
-  remove()
 })
 
 function call(server: ServerProcess, method: string, path: string, body?: object) {

@@ -92,13 +92,13 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     const { kid } = JSON.parse((await createKey(one, 'racing')).body)
     const path = `/v1/projects/racing/jwt-keys/${kid}`
     const times: string[] = []
-    const changed: string[] = []
+    const answered: string[] = []
     const changes = Array.from({ length: 200 }, async (_, index) => {
       const replica = index % 2 === 0 ? one : other
       const patch = index === 100 ? { label: 'renamed' } : { active: index % 3 !== 0 }
       const response = await replica.call('PATCH', path, patch)
       expect(response.status, response.body).toBe(200)
-      changed.push(String(JSON.parse(response.body).updateTime))
+      answered.push(String(JSON.parse(response.body).updateTime))
     })
     const watch = (async () => {
       for (let reads = 0; reads < 30; reads += 1) {
@@ -117,7 +117,7 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     ])
     const key = JSON.parse(single.body)
     expect(key.label).toBe('renamed')
-    expect(key.updateTime).toBe(changed.toSorted().at(-1))
+    expect(key.updateTime).toBe(answered.toSorted().at(-1))
     expect(JSON.parse(elsewhere.body)).toEqual(key)
     expect(elsewhere.etag).toBe(single.etag)
     const { details: _, ...members } = key

@@ -1,30 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import type { Store } from '../../src/core/context.ts'
 import { keyEntityTag } from '../../src/core/entity-tags.ts'
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import { createDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { waitFor } from '../support/waiting.ts'
 
-let database: TestDatabase
-let proxy: TcpProxy
-let store: Store
-beforeAll(async () => {
-  database = await createDatabase('postgres')
-  const { port } = new URL(database.url)
-  proxy = await startTcpProxy(Number(port))
-  store = await openPostgresStore(database.url.replace(port, String(proxy.port)))
-})
+const database = await createDatabase('postgres')
+const { port } = new URL(database.url)
+const proxy = await startTcpProxy(Number(port))
+const store = await openPostgresStore(database.url.replace(port, String(proxy.port)))
+
 afterAll(async () => {
   await store.close()
-  await proxy.close()
-  await database.remove()
 })
 
 /** As on the wire; "read committed" must not match. */

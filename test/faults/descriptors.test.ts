@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   chownToUnprivileged,
@@ -10,8 +10,7 @@ import {
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 test('more connections than descriptors: the process and its database continue, and new clients are served once descriptors are free', async () => {
   chownToUnprivileged(folder)

@@ -1,15 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
-import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { createPostgres } from '../support/postgres/server.ts'
 import {
   type CallResult,
   createKey,
   createProject,
   createReplicas,
   kidsOf,
-  type Replica,
-  type Replicas,
 } from '../support/server/replicas.ts'
 import { expectWithin } from '../support/timing.ts'
 import { waitUntil } from '../support/waiting.ts'
@@ -17,26 +15,19 @@ import { waitUntil } from '../support/waiting.ts'
 /** Every call completes within this many milliseconds in any state of the database. */
 const maxCallMs = 15_000
 
-let postgres: PostgresServer
-let replicas: Replicas
-let replica: Replica
 let project: string
 let projectCount = 0
-beforeAll(async () => {
-  postgres = await createPostgres('max_connections = 60')
-  await postgres.start()
-  await postgres.query('create database pubring')
-  replicas = createReplicas(postgres.url('pubring'))
-  replica = await replicas.add()
-})
+
+const postgres = await createPostgres('max_connections = 60')
+await postgres.start()
+await postgres.query('create database pubring')
+const replicas = createReplicas(postgres.url('pubring'))
+const replica = await replicas.add()
+
 beforeEach(async () => {
   projectCount += 1
   project = `p-${projectCount}`
   await createProject(replica, project)
-})
-afterAll(async () => {
-  await replicas.close()
-  await postgres.remove()
 })
 
 /** A row about creates under a fault. `whileCreating` has found all acknowledged keys. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import { spawnServer, temporaryFolder, whenReady } from '../support/server/process.ts'
@@ -22,13 +22,9 @@ import { waitUntil } from '../support/waiting.ts'
 
 describe('three replicas that start at once on an empty database', () => {
   let database: TestDatabase
-  const { folder, remove } = temporaryFolder()
+  const { folder } = temporaryFolder()
   beforeAll(async () => {
     database = await createBlankDatabase('postgres')
-  })
-  afterAll(async () => {
-    await database.remove()
-    remove()
   })
 
   test('create one schema, one first project and one admin API key, which is printed once', async () => {
@@ -69,10 +65,6 @@ describe('two replicas', () => {
     replicas = createReplicas(postgres.url('pubring'))
     one = await replicas.add()
     other = await replicas.add()
-  })
-  afterAll(async () => {
-    await replicas.close()
-    await postgres.remove()
   })
 
   /** Registers a key and deactivates it; returns how long the other replica still published it. */

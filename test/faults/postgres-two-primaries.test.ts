@@ -1,33 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
-import {
-  createKey,
-  createProject,
-  createReplicas,
-  type Replicas,
-} from '../support/server/replicas.ts'
+import { createKey, createProject, createReplicas } from '../support/server/replicas.ts'
 import { expectWithin } from '../support/timing.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-let old: PostgresServer
-let promoted: PostgresServer
-let replicas: Replicas
-beforeAll(async () => {
-  old = await createPostgres(primarySettings)
-  await old.start()
-  await old.query('create database pubring')
-  promoted = await addSynchronousStandby(old)
-  const hosts = `127.0.0.1:${old.port},127.0.0.1:${promoted.port}`
-  replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
-})
-afterAll(async () => {
-  await replicas.close()
-  await old.remove()
-  await promoted.remove()
-})
+const old = await createPostgres(primarySettings)
+await old.start()
+await old.query('create database pubring')
+const promoted = await addSynchronousStandby(old)
+const hosts = `127.0.0.1:${old.port},127.0.0.1:${promoted.port}`
+const replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
 
 test('the primary freezes, a standby is promoted, and the old primary thaws: every replica writes to the new one, and none to the old', async () => {
   const [busy, idle] = [await replicas.add(), await replicas.add()]

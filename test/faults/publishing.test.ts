@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app/app.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { startApp } from '../support/app/app.ts'
 import { testClock } from '../support/app/clock.ts'
 import {
   fetchJwks,
@@ -17,16 +17,12 @@ import { expectWithin } from '../support/timing.ts'
 import { waitUntil } from '../support/waiting.ts'
 
 const clock = testClock()
-let server: TestApp
-let base: string
 let kid: string
-let discoveryUrl: string
-beforeAll(async () => {
-  server = await startApp({ clock, config: { jwksStaleLimit: 600 }, http: { metrics: true } })
-  base = await server.listen()
-  discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
-})
-afterAll(() => server.close())
+
+const server = await startApp({ clock, config: { jwksStaleLimit: 600 }, http: { metrics: true } })
+const base = await server.listen()
+const discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
+
 /** Each test starts with one active key. */
 beforeEach(async () => {
   for (const { id } of (await server.send('GET', keysUrl)).json()) {
@@ -171,7 +167,6 @@ describe('while the database is unavailable', () => {
     await fault.restore()
     await whenBack(strict)
     expect((await fetchJwks(strict)).statusCode).toBe(200)
-    await strict.close()
   })
 })
 

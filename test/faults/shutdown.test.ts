@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   type RawConnection,
@@ -19,8 +19,7 @@ import {
 } from '../support/server/process.ts'
 import { expectWithin } from '../support/timing.ts'
 
-const { folder, remove } = temporaryFolder()
-afterAll(remove)
+const { folder } = temporaryFolder()
 
 /** With the log line of the shutdown. */
 const logged = { ...highLimits, PUBRING_LOG_LEVEL: 'info', PUBRING_SHUTDOWN_GRACE: '60s' }

@@ -1,57 +1,51 @@
 import type { RootOperationNode } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createNeedle } from '../../src/core/finding/needle.ts'
 import type { SearchReads } from '../../src/core/finding/reads.ts'
 import { newId } from '../../src/core/ids.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import { openReads } from '../../src/storage/open.ts'
 import { createSearchReads } from '../../src/storage/reads/search.ts'
-import type { Db } from '../../src/storage/schema.ts'
 import { keyRecord } from '../support/store/key-records.ts'
-import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
+import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
 const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
-let opened: TestStore
-let db: Db
-let close: () => Promise<void>
 let projectId: string
 let key: KeyRecord
 
-beforeAll(async () => {
-  opened = await openTestStore()
-  const { store, database } = opened
-  for (let project = 0; project < 30; project += 1) {
-    projectId = (await createProject(store, `p-${project}`)).id
-    const template = keyRecord(projectId)
-    // Unequal hashes in place of pairs of keys, which would take a second.
-    const keys = Array.from({ length: 100 }, (_, index) => {
-      const id = newId()
-      const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
-      const publishedKid = `published-${project}-${index}`
-      if (project === 29 && index < 3) return keyRecord(template.projectId, { publishedKid })
-      return { ...template, id, label: `Key ${project}-${index}`, publishedKid, ...hashes }
-    })
-    key = keys[50] ?? template
-    await store.commit({
-      type: 'key.import',
-      origin: origin(),
-      projectId,
-      keys: keys.map((each, index) => ({ index, key: each, kidProvided: false })),
-      limits,
-      compared: [],
-      dryRun: false,
-    })
-  }
-  for (const table of ['jwt_key', 'event', 'published_kid', 'project', 'ledger']) {
-    await database.execute(`analyze ${table}`)
-  }
-  const reads = await openReads(database.url)
-  db = reads.db
-  close = reads.close
-})
+const opened = await openTestStore()
+const { store, database } = opened
+for (let project = 0; project < 30; project += 1) {
+  projectId = (await createProject(store, `p-${project}`)).id
+  const template = keyRecord(projectId)
+  // Unequal hashes in place of pairs of keys, which would take a second.
+  const keys = Array.from({ length: 100 }, (_, index) => {
+    const id = newId()
+    const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
+    const publishedKid = `published-${project}-${index}`
+    if (project === 29 && index < 3) return keyRecord(template.projectId, { publishedKid })
+    return { ...template, id, label: `Key ${project}-${index}`, publishedKid, ...hashes }
+  })
+  key = keys[50] ?? template
+  await store.commit({
+    type: 'key.import',
+    origin: origin(),
+    projectId,
+    keys: keys.map((each, index) => ({ index, key: each, kidProvided: false })),
+    limits,
+    compared: [],
+    dryRun: false,
+  })
+}
+for (const table of ['jwt_key', 'event', 'published_kid', 'project', 'ledger']) {
+  await database.execute(`analyze ${table}`)
+}
+const reads = await openReads(database.url)
+const db = reads.db
+const close = reads.close
+
 afterAll(async () => {
   await close()
-  await opened.dispose()
 })
 
 const uuid = newId()

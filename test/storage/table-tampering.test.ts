@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import {
-  type LedgerProof,
   parseLedgerProof,
   parseVerifierKey,
   scanLog,
@@ -23,17 +22,13 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { openLedgerReader, openStore } from '../../src/storage/open.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
 import { accessRuleRecord } from '../support/store/access-records.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createPersonSession, ruleRecord } from '../support/store/sessions.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { type TamperedRegistry, tamperings } from '../support/store/tamperings.ts'
 
-let original: TestDatabase
 let registry: TamperedRegistry
-/** Made before the alterations, and kept by a reader; and what the signing key has signed by then. */
-let proof: LedgerProof
-let checkpoints: Buffer
 const keyFile = createKeyFile()
 
 function sign(store: Store) {
@@ -41,105 +36,101 @@ function sign(store: Store) {
   return signCheckpoint({ store, clock: systemClock, config }, keyFile.open())
 }
 
-beforeAll(async () => {
-  original = await createDatabase()
-  const store = await openStore(original.url)
-  const projectId = (await createProject(store, 'payments')).id
-  const otherProjectId = (await createProject(store, 'orders')).id
-  const put = (members: Partial<KeyRecord>) => {
-    const key = keyRecord(projectId, members)
-    return store.commit({ type: 'key.create', origin: origin(), key, limits })
-  }
-  const putApiKey = async (name: string, members: Partial<ApiKeyRecord>) => {
-    const made = { name, role: 'admin', ...members } as const
-    const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, made)
-    return store.commit({ type: 'api_key.create', origin: origin(), apiKey })
-  }
-  const [key, second, toDeactivate] = [
-    await put({ label: 'first' }),
-    await put({ label: 'second' }),
-    await put({ label: 'third', publishedKid: 'old-kid' }),
-  ]
-  const reader = await putApiKey('reader', {
-    role: 'reader',
-    projectId,
-    expireTime: '2099-01-02T03:04:05.678Z',
-  })
-  const admin = await putApiKey('admin', {})
-  const { id } = await putApiKey('revoked', {})
-  const revoked = await store.commit({
-    type: 'api_key.update',
-    origin: origin(),
-    id,
-    patch: { active: false },
-  })
-  const accessRule = accessRuleRecord({ projectId })
-  await store.commit({ type: 'access_rule.create', origin: origin(), rule: accessRule })
-  const secret = newApiKeySecret()
-  const exchanged: ApiKeyRecord = {
-    ...{ id: newId(), digest: apiKeyDigest(secret), prefix: secret.slice(0, 16) },
-    ...{ name: accessRule.name, role: 'writer', projectId, enabled: true },
-    exchanged: { ruleId: accessRule.id, issuer: accessRule.issuer, subject: 'orders' },
-    createTime: origin().time,
-    expireTime: '2099-01-02T03:04:05.678Z',
-  }
-  await store.commit({
-    type: 'token.exchange',
-    origin: origin(),
-    apiKey: exchanged,
-    rule: accessRule,
-    matched: [['sub', 'orders']],
-  })
-  const { session } = await createPersonSession(store)
-  const rule = ruleRecord({ role: 'reader' })
-  await store.commit({ type: 'access_rule.create', origin: origin(), rule })
-  const { thumbprint, materialSha256 } = keyRecord(projectId)
-  await store.commit({
-    type: 'private_key.refuse',
-    origin: origin(),
-    projectId,
-    exposed: { thumbprint, materialSha256 },
-  })
-  const rotation = { id: newId() }
-  const rotated = { from: key.id, to: second.id, tokenLifetime: 60, jwksMaxAge: 60 }
-  const started = { origin: origin(), projectId, ...rotation, ...rotated }
-  await store.commit({ type: 'rotation.start', ...started })
-  await store.commit({
-    type: 'project.rename',
-    origin: origin(),
-    projectId: otherProjectId,
-    name: 'orders-2',
-  })
-  const { key: inactive } = await store.commit({
-    type: 'key.update',
-    origin: origin('2026-01-02T03:04:06.000Z'),
-    projectId,
-    kid: toDeactivate.id,
-    patch: { active: false },
-    limits,
-  })
-  await sign(store)
-  proof = parseLedgerProof((await proveLedger(store.log, projectId, undefined)).proof)
-  checkpoints = readFileSync(`${keyFile.file}.checkpoints`)
-  const events = new Map<string, Awaited<ReturnType<typeof store.events>>>()
-  for (const ledgerId of [projectId, otherProjectId]) {
-    events.set(ledgerId, await store.events(ledgerId, { after: 0, limit: 500 }))
-  }
-  await store.close()
-  registry = {
-    database: original,
-    store: { events: async (ledgerId) => events.get(ledgerId) ?? [] },
-    ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
-    ...{ accessRule, exchanged, session, rule, rotation },
-    exposed: thumbprint,
-  }
+const original = await createDatabase()
+const store = await openStore(original.url)
+const projectId = (await createProject(store, 'payments')).id
+const otherProjectId = (await createProject(store, 'orders')).id
+const put = (members: Partial<KeyRecord>) => {
+  const key = keyRecord(projectId, members)
+  return store.commit({ type: 'key.create', origin: origin(), key, limits })
+}
+const putApiKey = async (name: string, members: Partial<ApiKeyRecord>) => {
+  const made = { name, role: 'admin', ...members } as const
+  const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, made)
+  return store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+}
+const [key, second, toDeactivate] = [
+  await put({ label: 'first' }),
+  await put({ label: 'second' }),
+  await put({ label: 'third', publishedKid: 'old-kid' }),
+]
+const reader = await putApiKey('reader', {
+  role: 'reader',
+  projectId,
+  expireTime: '2099-01-02T03:04:05.678Z',
 })
+const admin = await putApiKey('admin', {})
+const { id } = await putApiKey('revoked', {})
+const revoked = await store.commit({
+  type: 'api_key.update',
+  origin: origin(),
+  id,
+  patch: { active: false },
+})
+const accessRule = accessRuleRecord({ projectId })
+await store.commit({ type: 'access_rule.create', origin: origin(), rule: accessRule })
+const secret = newApiKeySecret()
+const exchanged: ApiKeyRecord = {
+  ...{ id: newId(), digest: apiKeyDigest(secret), prefix: secret.slice(0, 16) },
+  ...{ name: accessRule.name, role: 'writer', projectId, enabled: true },
+  exchanged: { ruleId: accessRule.id, issuer: accessRule.issuer, subject: 'orders' },
+  createTime: origin().time,
+  expireTime: '2099-01-02T03:04:05.678Z',
+}
+await store.commit({
+  type: 'token.exchange',
+  origin: origin(),
+  apiKey: exchanged,
+  rule: accessRule,
+  matched: [['sub', 'orders']],
+})
+const { session } = await createPersonSession(store)
+const rule = ruleRecord({ role: 'reader' })
+await store.commit({ type: 'access_rule.create', origin: origin(), rule })
+const { thumbprint, materialSha256 } = keyRecord(projectId)
+await store.commit({
+  type: 'private_key.refuse',
+  origin: origin(),
+  projectId,
+  exposed: { thumbprint, materialSha256 },
+})
+const rotation = { id: newId() }
+const rotated = { from: key.id, to: second.id, tokenLifetime: 60, jwksMaxAge: 60 }
+const started = { origin: origin(), projectId, ...rotation, ...rotated }
+await store.commit({ type: 'rotation.start', ...started })
+await store.commit({
+  type: 'project.rename',
+  origin: origin(),
+  projectId: otherProjectId,
+  name: 'orders-2',
+})
+const { key: inactive } = await store.commit({
+  type: 'key.update',
+  origin: origin('2026-01-02T03:04:06.000Z'),
+  projectId,
+  kid: toDeactivate.id,
+  patch: { active: false },
+  limits,
+})
+await sign(store)
+/** Made before the alterations, and kept by a reader; and what the signing key has signed by then. */
+const proof = parseLedgerProof((await proveLedger(store.log, projectId, undefined)).proof)
+const checkpoints = readFileSync(`${keyFile.file}.checkpoints`)
+const events = new Map<string, Awaited<ReturnType<typeof store.events>>>()
+for (const ledgerId of [projectId, otherProjectId]) {
+  events.set(ledgerId, await store.events(ledgerId, { after: 0, limit: 500 }))
+}
+await store.close()
+registry = {
+  database: original,
+  store: { events: async (ledgerId) => events.get(ledgerId) ?? [] },
+  ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
+  ...{ accessRule, exchanged, session, rule, rotation },
+  exposed: thumbprint,
+}
+
 beforeEach(async () => {
   registry = { ...registry, database: await original.copy() }
-})
-afterAll(async () => {
-  keyFile.remove()
-  await original.remove()
 })
 
 async function verdicts() {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { followOnce, followUntilAborted } from '../../../src/cli/follow/follow.ts'
 import {
   type FollowFlags,
@@ -10,7 +10,7 @@ import {
 } from '../../../src/cli/follow/options.ts'
 import { followProjects, newFollowed } from '../../../src/cli/follow/source.ts'
 import { processTerminal } from '../../../src/cli/terminal/terminal.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import {
   heldRequests,
@@ -20,26 +20,19 @@ import {
   type TestProject,
 } from '../../support/app/keys.ts'
 import { startHttpServer } from '../../support/network/http-server.ts'
-import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts'
+import { startTcpProxy } from '../../support/network/tcp-proxy.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { expectWithin } from '../../support/timing.ts'
 
-let server: TestApp
-let proxy: TcpProxy
-const { folder, remove } = temporaryFolder()
-beforeAll(async () => {
-  server = await startApp({ http: { metrics: true } })
-  proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
-})
+const { folder } = temporaryFolder()
+
+const server = await startApp({ http: { metrics: true } })
+const proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
+
 const running: { stop(): Promise<void> }[] = []
 afterEach(async () => {
   proxy.restore()
   for (const follower of running.splice(0)) await follower.stop()
-})
-afterAll(async () => {
-  await proxy.close()
-  await server.close()
-  remove()
 })
 
 let count = 0
@@ -269,7 +262,6 @@ test('behind a proxy that gives up on held requests, they become shorter, and ch
   await expect.poll(() => kidsIn(out), soon).toEqual([])
   expect(follower.reports.join('\n')).not.toContain('504')
   await follower.stop()
-  await between.close()
 })
 
 test('SIGHUP fetches and writes everything again', async () => {
@@ -364,16 +356,13 @@ test.each([
   ['that is too long', `{"keys":[]${' '.repeat(5 * 1_048_576)}}`],
 ])('a response %s is a problem, and nothing is written', async (_, body) => {
   const other = await startHttpServer((_request, response) => response.end(body))
-  try {
-    const out = join(folder, 'unwritten')
-    const options = { ...(await optionsOf(['p'], { out, format: 'haproxy' })), url: other.url }
-    const context = { clock: testClock(), signal: new AbortController().signal }
-    const once = followOnce(options, { ...context, onReload: () => {}, report: () => {} })
-    await expect(once).rejects.toThrow(/is not a key set/)
-    expect(existsSync(out)).toBe(false)
-  } finally {
-    await other.close()
-  }
+
+  const out = join(folder, 'unwritten')
+  const options = { ...(await optionsOf(['p'], { out, format: 'haproxy' })), url: other.url }
+  const context = { clock: testClock(), signal: new AbortController().signal }
+  const once = followOnce(options, { ...context, onReload: () => {}, report: () => {} })
+  await expect(once).rejects.toThrow(/is not a key set/)
+  expect(existsSync(out)).toBe(false)
 })
 
 test.each([

@@ -1,25 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
 import { keyFor, signToken } from '../../support/keys/tokens.ts'
-import { type CachingProxy, startCachingProxy } from '../../support/network/caching-proxy.ts'
+import { startCachingProxy } from '../../support/network/caching-proxy.ts'
 import { startHttpServer } from '../../support/network/http-server.ts'
 
-let server: TestApp
-let cache: CachingProxy
-let direct: string
-let cached: string
-beforeAll(async () => {
-  server = await startApp({ config: { jwksMaxAge: 2 } })
-  const base = await server.listen()
-  cache = await startCachingProxy(base)
-  direct = `${base}/v1/projects/${server.project.id}`
-  cached = `${cache.url}/v1/projects/${server.project.id}`
-})
-afterAll(async () => {
-  await cache.close()
-  await server.close()
-})
+const server = await startApp({ config: { jwksMaxAge: 2 } })
+const base = await server.listen()
+const cache = await startCachingProxy(base)
+const direct = `${base}/v1/projects/${server.project.id}`
+const cached = `${cache.url}/v1/projects/${server.project.id}`
 
 const alice = { sub: 'alice' }
 
@@ -57,8 +47,6 @@ test('a cache that serves an expired copy without reaching the service is not tr
   await waitForState(({ status }) => status === 'stale')
   expect(await verifyResult(keys, known)).toBe('key_set_stale')
   expect(await verifyResult(keys, token)).toBe('key_set_stale')
-  await stuck.close()
-  await other.close()
 })
 
 test('a flood of unknown kids causes one request per cool-down', async () => {
@@ -115,5 +103,4 @@ test('a load that finds a new key set restarts the long poll with its tag', asyn
   expect(await verifyResult(keys, token)).toEqual(alice)
   await expect.poll(() => waiting.length).toBe(2)
   expect(waiting[1]).not.toBe(waiting[0])
-  await deaf.close()
 })

@@ -1,21 +1,15 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign } from '../../support/app/key-set.ts'
 import { heldRequests } from '../../support/app/keys.ts'
 import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
 import { waitLimitMs, waitUntil } from '../../support/waiting.ts'
 
-let server: TestApp
-let issuer: string
-let kid: string
-beforeAll(async () => {
-  server = await startApp({ http: { metrics: true } })
-  issuer = `${await server.listen()}/v1/projects/${server.project.id}`
-  kid = (await registerAndSign(server)).kid
-})
-afterAll(() => server.close())
+const server = await startApp({ http: { metrics: true } })
+const issuer = `${await server.listen()}/v1/projects/${server.project.id}`
+const kid = (await registerAndSign(server)).kid
 
 test('closing a key set ends its long poll', async () => {
   const { keys } = openKeySet(issuer, { maxStale: 180_000 })
@@ -62,7 +56,6 @@ describe('a process with a key set', () => {
       console.log(keys.state().status)
     `)
     expect(printed).toBe('interrupted')
-    await dying.close()
   })
 
   test('receives the responses to its own requests, whichever connection they use', async () => {
@@ -113,5 +106,4 @@ test('aborting before a retry leaves no timer behind', async () => {
     await client.projects.get('a', { signal: controller.signal }).catch(({ code }) => console.log(code))
   `)
   expect(printed).toBe('aborted')
-  await busy.close()
 })

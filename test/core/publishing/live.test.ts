@@ -1,18 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { jwsAlgorithmNames } from '../../../src/contract/algorithms.ts'
 import type { Context, Store } from '../../../src/core/context.ts'
 import { createLiveServices, type LiveServices } from '../../../src/core/publishing/live.ts'
 import type { PublishedProject } from '../../../src/core/publishing/publisher.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
-import {
-  createProject,
-  limits,
-  openTestStore,
-  origin,
-  type TestStore,
-} from '../../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 import { expectWithin } from '../../support/timing.ts'
 
 /**
@@ -60,17 +54,15 @@ function delayable(store: Store): { store: Store; hold(): () => void; releaseAll
   }
 }
 
-let opened: TestStore
 let clock: TestClock
 let delayed: ReturnType<typeof delayable>
 let live: LiveServices
 let projectId: string
 let kid: string
 let projects = 0
-beforeAll(async () => {
-  opened = await openTestStore()
-})
-afterAll(() => opened.dispose())
+
+const opened = await openTestStore()
+
 beforeEach(async () => {
   clock = testClock()
   delayed = delayable(opened.store)

@@ -15,7 +15,6 @@ let pool: IntakePool
 /** Keys that requests submitted, whether examined or not. */
 let submitted = 0
 afterEach(async () => {
-  await app.close()
   await pool.close()
 })
 

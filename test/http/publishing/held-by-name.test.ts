@@ -1,33 +1,25 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
 import { otherOrigin } from '../../support/app/event-streams.ts'
 import { fetchJwks, heldRequests, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
-import { openTestStore, type TestStore } from '../../support/store/store.ts'
+import { openTestStore } from '../../support/store/store.ts'
 import { expectWithin } from '../../support/timing.ts'
 
-let stored: TestStore
-let server: TestApp
-let base: string
 /** The server looks for changes of other processes once this is resolved. */
 let mayLook: Promise<void> | undefined
-beforeAll(async () => {
-  stored = await openTestStore()
-  const followHeads = () => {
-    const follower = stored.store.followHeads()
-    const read = async () => {
-      await mayLook
-      return follower.read()
-    }
-    return { ...follower, read }
+
+const stored = await openTestStore()
+const followHeads = () => {
+  const follower = stored.store.followHeads()
+  const read = async () => {
+    await mayLook
+    return follower.read()
   }
-  const store = { ...stored.store, followHeads }
-  server = await startApp({ http: { metrics: true }, stored: { ...stored, store } })
-  base = await server.listen()
-})
-afterAll(async () => {
-  await server.close()
-  await stored.dispose()
-})
+  return { ...follower, read }
+}
+const store = { ...stored.store, followHeads }
+const server = await startApp({ http: { metrics: true }, stored: { ...stored, store } })
+const base = await server.listen()
 
 let projects = 0
 /** Two projects with a key each; the second is to take the name of the first. */

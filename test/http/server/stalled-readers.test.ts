@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { type TestClock, testClock } from '../../support/app/clock.ts'
+import { expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
 import { fetchJwks, jwksUrl } from '../../support/app/keys.ts'
 import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 
 /** More than the buffers of two sockets hold. */
 const size = 30_000_000
 
-let server: TestApp
-let clock: TestClock
-let base: string
-beforeAll(async () => {
-  clock = testClock()
-  server = await startApp({ clock })
-  const handler = async () => Buffer.alloc(size, 'a')
-  server.app.route({ method: 'GET', url: '/large', schema: { hide: true }, handler })
-  base = await server.listen()
-  expect(server.app.server.timeout).toBe(30_000)
-  server.app.server.timeout = 500
-})
-afterAll(() => server.close())
+const clock = testClock()
+const server = await startApp({ clock })
+const handler = async () => Buffer.alloc(size, 'a')
+server.app.route({ method: 'GET', url: '/large', schema: { hide: true }, handler })
+const base = await server.listen()
+expect(server.app.server.timeout).toBe(30_000)
+server.app.server.timeout = 500
 
 const openConnections = () =>
   new Promise<number>((resolve, reject) => {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Store } from '../../../src/core/context.ts'
 import { createLiveServices } from '../../../src/core/publishing/live.ts'
 import { addDatabaseLog } from '../../../src/http/hooks/state-log.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { keysUrl } from '../../support/app/keys.ts'
 import { waitUntil } from '../../support/waiting.ts'
@@ -17,13 +17,10 @@ interface Line {
   awaySeconds?: number
 }
 
-let server: TestApp
 const lines: Line[] = []
 const logStream = { write: (line: string) => void lines.push(JSON.parse(line)) }
-beforeAll(async () => {
-  server = await startApp({ http: { metrics: true, logStream } })
-})
-afterAll(() => server.close())
+
+const server = await startApp({ http: { metrics: true, logStream } })
 
 const about = (text: RegExp) => lines.filter(({ msg }) => text.test(msg))
 
