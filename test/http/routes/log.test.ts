@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Bytes, toBase64 } from '../../../client/src/log/encoding.ts'
 import {
   parseLedgerProof,
@@ -12,19 +12,11 @@ import { scanLog } from '../../../client/src/log/scan.ts'
 import { createTileReader, formatTilePath } from '../../../client/src/log/tiles.ts'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { logId } from '../../../src/core/log/signing.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 
-let server: TestApp
-/** Before the log is restarted. */
-let first: TestApp | undefined
-
 const key = createKeyFile()
-server = await startApp({ logSigner: key.open() })
-
-afterAll(async () => {
-  await first?.close()
-})
+let server = await startApp({ logSigner: key.open() })
 
 const get = (path: string, headers: Record<string, string> = {}) =>
   server.inject({ method: 'GET', url: path, headers })
@@ -165,14 +157,28 @@ test('anyone gets a proof of the latest revision of a project, without the secre
   expect(early.json()).toMatchObject({ status: 404, code: 'not_logged' })
 })
 
+test('a server without a key refuses to sign, and serves the log of another one', async () => {
+  const { database } = server
+  const other = await startApp({ database })
+  for (const path of ['/v1/log/checkpoints', '/v1/log/restarts']) {
+    const response = await other.send('POST', path)
+    expect(response.json()).toMatchObject({
+      status: 409,
+      code: 'log_stopped',
+      errors: [{ code: 'no_key' }],
+    })
+  }
+  const [own, others] = [await get('/log/checkpoint'), await other.inject('/log/checkpoint')]
+  expect(others.body).toBe(own.body)
+})
+
 test('a log that is restarted with a new key has another address; the one before says where it is', async () => {
   const before = await signNow()
   const old = treePath()
   const refused = await server.send('POST', '/v1/log/restarts')
   expect(refused.json()).toMatchObject({ status: 409, errors: [{ code: 'key_used' }] })
   key.replace()
-  first = server
-  server = await startApp({ database: first.database, logSigner: key.open() })
+  server = await startApp({ database: server.database, logSigner: key.open() })
   const response = await server.send('POST', '/v1/log/restarts')
   expect(response.statusCode, response.body).toBe(201)
   expect(response.json().origin).toBe(`keys.example.com/base${treePath()}`)
@@ -199,19 +205,4 @@ test('a log that is restarted with a new key has another address; the one before
     actor: { apiKeyId: expect.anything() },
     changes: { origin: { from: before.origin }, size: { from: before.size } },
   })
-})
-
-test('a server without a key refuses to sign, and serves the log of another one', async () => {
-  const { database } = server
-  const other = await startApp({ database })
-  for (const path of ['/v1/log/checkpoints', '/v1/log/restarts']) {
-    const response = await other.send('POST', path)
-    expect(response.json()).toMatchObject({
-      status: 409,
-      code: 'log_stopped',
-      errors: [{ code: 'no_key' }],
-    })
-  }
-  const [own, others] = [await get('/log/checkpoint'), await other.inject('/log/checkpoint')]
-  expect(others.body).toBe(own.body)
 })
