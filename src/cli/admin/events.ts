@@ -55,7 +55,8 @@ type Entry = Pick<Event, 'type' | 'time' | 'changes'> & {
 export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
   const { client, terminal } = session
   const { newestFirst, jsonl } = flags
-  const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
+  const limit =
+    flags.limit === undefined ? Number.POSITIVE_INFINITY : parseWholeNumber(flags.limit, '--limit')
   if (flags.all === true) return showHistory(session, flags, limit)
   if (flags.person !== undefined || flags.requestId !== undefined) {
     throw usageError('--person and --request-id choose among the events of all ledgers: add --all.')
@@ -133,8 +134,8 @@ async function subjectOf(session: Session, { system }: EventFlags, ref: string):
 }
 
 function filtersIn({ type, actor, subject, since, until }: EventFlags) {
-  const from = parseTimeOption(since, '--since', -1)
-  const to = parseTimeOption(until, '--until', -1)
+  const from = since === undefined ? since : parseTimeOption(since, '--since', -1)
+  const to = until === undefined ? until : parseTimeOption(until, '--until', -1)
   return present({ type, actor, subject, since: from, until: to })
 }
 

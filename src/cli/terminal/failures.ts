@@ -54,8 +54,7 @@ export function parseChoice<Name extends string>(
 }
 
 /** Throws a usage error that names the option. */
-export function parseWholeNumber(text: string | undefined, option: string): number | undefined {
-  if (text === undefined) return undefined
+export function parseWholeNumber(text: string, option: string): number {
   if (!/^\d{1,15}$/.test(text)) throw usageError(`${option} must be a whole number.`)
   return Number(text)
 }

@@ -35,10 +35,7 @@ export function parseTokenLifetime(text: string): number {
  * A time, from a duration from now, or with `sign` -1 before now (`90d`), a date (`2027-01-31`: its
  * start in UTC) or RFC 3339. Throws a usage error that names the option.
  */
-export function parseTimeOption(text: string, option: string): string
-export function parseTimeOption(text?: string, option?: string, sign?: 1 | -1): string | undefined
-export function parseTimeOption(text?: string, option = '', sign = 1) {
-  if (text === undefined) return undefined
+export function parseTimeOption(text: string, option: string, sign: 1 | -1 = 1): string {
   const trimmed = text.trim()
   const duration = parseDuration(trimmed)
   const time =
