@@ -19,13 +19,15 @@ test('the watcher of a run ends what works in its folder or names it, and nothin
     return child
   }
   const elsewhere = import.meta.dirname
-  const left = [await start(below), await start(elsewhere, join(folder, 'file'))]
+  const left = [await start(elsewhere, join(folder, 'file'))]
+  // Elsewhere a working directory cannot be read.
+  if (existsSync('/proc/self/cwd')) left.push(await start(below))
   const other = await start(elsewhere)
   const ended = left.map((child) => once(child, 'exit'))
   const run = spawn(process.execPath, [watcher, folder], { stdio: ['pipe', 'ignore', 'inherit'] })
   run.stdin.end()
   expect(await once(run, 'exit')).toEqual([0, null])
-  expect(await Promise.all(ended)).toEqual(Array(2).fill([null, 'SIGKILL']))
+  expect(await Promise.all(ended)).toEqual(left.map(() => [null, 'SIGKILL']))
   expect(existsSync(folder)).toBe(false)
   expect(other.exitCode).toBe(null)
   other.kill()
