@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
 import type * as client from '../../client/src/types.ts'
-import type * as trust from '../../src/contract/access-rules/rules.ts'
+import type * as rules from '../../src/contract/access-rules/rules.ts'
 import type { Algorithm } from '../../src/contract/algorithms.ts'
 import type * as apiKeys from '../../src/contract/api-keys.ts'
 import type { KeyCheck } from '../../src/contract/checks/keys.ts'
@@ -43,8 +43,8 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.TokenCheckStep>().toEqualTypeOf<TokenCheckStep>()
   expectTypeOf<client.TokenCheckOutcome>().toEqualTypeOf<TokenCheckOutcome>()
   expectTypeOf<client.TokenCheck>().toEqualTypeOf<TokenCheck>()
-  expectTypeOf<client.AccessRule>().toEqualTypeOf<trust.AccessRule>()
-  expectTypeOf<client.AccessRuleCheck>().toEqualTypeOf<trust.AccessRuleCheck>()
+  expectTypeOf<client.AccessRule>().toEqualTypeOf<rules.AccessRule>()
+  expectTypeOf<client.AccessRuleCheck>().toEqualTypeOf<rules.AccessRuleCheck>()
   expectTypeOf<client.TokenExchangeResponse>().toEqualTypeOf<TokenExchangeResponse>()
   expectTypeOf<client.Jwks>().toEqualTypeOf<Jwks>()
   expectTypeOf<client.Discovery>().toEqualTypeOf<Discovery>()
@@ -62,6 +62,7 @@ test('the types of requests equal the contract', () => {
   expectTypeOf<client.JwtKeyUpdate>().toEqualTypeOf<keys.JwtKeyUpdate>()
   expectTypeOf<client.ApiKeyCreate>().toEqualTypeOf<apiKeys.ApiKeyCreate>()
   expectTypeOf<client.ApiKeyUpdate>().toEqualTypeOf<apiKeys.ApiKeyUpdate>()
-  expectTypeOf<client.AccessRuleCreate>().toEqualTypeOf<trust.AccessRuleCreate>()
-  expectTypeOf<client.AccessRuleUpdate>().toEqualTypeOf<trust.AccessRuleUpdate>()
+  expectTypeOf<client.AccessRuleCreate>().toEqualTypeOf<rules.AccessRuleCreate>()
+  expectTypeOf<client.AccessRuleUpdate>().toEqualTypeOf<rules.AccessRuleUpdate>()
+  expectTypeOf<client.AccessRuleCheckRequest>().toEqualTypeOf<rules.AccessRuleCheckRequest>()
 })
