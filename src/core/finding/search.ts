@@ -5,8 +5,7 @@ import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { isActive } from '../expiry.ts'
 import { now } from '../times.ts'
-import { matchKey, matchProject } from './needle.ts'
-import { readQuery } from './query.ts'
+import { matchKey, matchProject, readQuery } from './needle.ts'
 import type { Needle } from './reads.ts'
 
 type Result = Search['results'][number]

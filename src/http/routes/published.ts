@@ -237,7 +237,7 @@ const documentRoutes: readonly DocumentRoute[] = [
   },
 ]
 
-/** Sends the document unchanged: its ETag depends on exactly these bytes and the media type. */
+/** Sends the document unchanged: its ETag is a digest of exactly these bytes. */
 function sendDocument(
   reply: FastifyReply,
   { maxAge, staleMs }: PublishedProject,
