@@ -28,7 +28,7 @@ export function useDraft<Input extends Record<string, string | boolean>>(
 }
 
 /** An open dialog: what it does, and to what. */
-export type OpenDialog<Action extends string> = { action: Action; id: string }
+type OpenDialog<Action extends string> = { action: Action; id: string }
 
 /**
  * The open dialog of a page. It is open again after a reload, but not when the user comes back from

@@ -17,7 +17,7 @@ export function isSecretText(text: string): boolean {
 }
 
 /** What a secret is, and what to do with it. */
-export type SecretAdvice = { title: string; action: string; command?: string | undefined }
+type SecretAdvice = { title: string; action: string; command?: string | undefined }
 
 export function adviseOn(secret: string): SecretAdvice {
   if (apiKeyPattern.test(secret) && !isPrivateKeyText(secret)) {

@@ -10,7 +10,7 @@ import { TextField } from '../../forms/text-fields.tsx'
 
 const otherIssuer = 'other'
 
-export type IssuerInput = {
+type IssuerInput = {
   platform: string
   subject: string
   issuer: string
