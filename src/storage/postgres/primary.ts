@@ -13,7 +13,10 @@ import { type HostPool, openHostPool, type ServerInfo, type Timeline } from './p
 /** Which server to use: the one that takes writes, or any that responds. */
 export type Target = 'primary' | 'any'
 
-/** How long callers wait for a search, from its start; after that they are rejected immediately. */
+/**
+ * How long callers wait for a search, from its start, once a probe has failed; after that they are
+ * rejected immediately. A server that is slow, or has no free connection, may take their whole timeout.
+ */
 const searchWaitMs = 600
 
 /** Pause between two probes of the hosts, doubled each time. */
@@ -43,7 +46,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
   const closing = new AbortController()
   const ending = new Set<Promise<void>>()
   let current: HostPool | undefined
-  let search: { result: Promise<HostPool>; startTime: number } | undefined
+  let search: { result: Promise<HostPool>; away: Promise<never> } | undefined
   let newest: Timeline | undefined
   let lastError: unknown
 
@@ -63,7 +66,14 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
     }
   }
   function startSearch() {
-    const started = { result: retry(probe, closing.signal), startTime: performance.now() }
+    const failure = Promise.withResolvers<void>()
+    const result = retry(probe, closing.signal, failure.resolve)
+    const away = Promise.all([
+      failure.promise,
+      delay(searchWaitMs, undefined, { ref: false }),
+    ]).then(() => Promise.reject(noServer(lastError)))
+    away.catch(() => undefined)
+    const started = { result, away }
     search = started
     const clear = () => {
       if (search === started) search = undefined
@@ -114,11 +124,9 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
     /** The pool of the server in use. Rejects with `storage_unavailable` if none is found in time. */
     async current(timeoutMs: number): Promise<HostPool> {
       if (current !== undefined) return current
-      const { result, startTime } = search ?? startSearch()
-      const waitMs = Math.min(timeoutMs, startTime + searchWaitMs - performance.now())
-      if (waitMs <= 0) throw noServer(lastError)
+      const { result, away } = search ?? startSearch()
       try {
-        return await withConnectionTimeout(result, waitMs)
+        return await withConnectionTimeout(Promise.race([result, away]), timeoutMs)
       } catch (error) {
         throw noServer(lastError ?? error)
       }
@@ -136,12 +144,17 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
   }
 }
 
-/** Probes until a probe succeeds or the signal aborts. */
-async function retry(probe: () => Promise<HostPool>, signal: AbortSignal): Promise<HostPool> {
+/** Probes until a probe succeeds or the signal aborts. Reports failures of servers that are away. */
+async function retry(
+  probe: () => Promise<HostPool>,
+  signal: AbortSignal,
+  onFailure: () => void,
+): Promise<HostPool> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
     signal.throwIfAborted()
     const pool = await probe().catch((error) => {
       if (hasNoFreeConnection(error)) pauseMs = fullServerPauseMs
+      else onFailure()
     })
     if (pool !== undefined) return pool
     await delay(pauseMs * (0.5 + Math.random() / 2), undefined, { signal })
