@@ -295,12 +295,12 @@ describe('a remote key set', () => {
     ],
     ['an oversized response', { body: ' '.repeat(4_194_305) }, 3, /more than 4194304 bytes/],
     ['a web page', { body: '<html>' }, 66, /holds no keys/],
-    ['a time-out', {}, 8, /did not answer within 1 s/],
-  ])('%s is rejected', async (_name, answer, code, message) => {
+    ['a time-out', {}, 8, /did not answer within 1 s/, ['--timeout', '1s']],
+  ])('%s is rejected', async (_name, answer, code, message, options = []) => {
     await serve({ body: 'status' in answer ? '' : undefined, ...answer } as Parameters<
       typeof serve
     >[0])
-    const ran = await into(address, '--timeout', '1s')
+    const ran = await into(address, ...options)
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 

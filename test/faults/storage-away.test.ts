@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, freshPem, highLimits, problemCode } from '../support/server/client.ts'
+import { stopServer } from '../support/server/command.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 import { waitUntil } from '../support/waiting.ts'
 
@@ -15,9 +16,7 @@ mkdirSync(join(folder, 'data'))
 const server = await startServer(folder, highLimits)
 const client = createServerClient(server, server.apiKey)
 
-afterAll(async () => {
-  expect(await server.ended).toBe(0)
-})
+afterAll(() => stopServer(server))
 
 const readiness = async () => JSON.parse((await client.health('ready'))?.text ?? '{}')
 
