@@ -8,7 +8,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 import type { BrowserContext, CDPSession, Page } from 'playwright-core'
-import type { Client } from '../client/src/index.ts'
+import type { Client } from '../packages/client/src/index.ts'
 import { openConsole } from '../test/support/console/console.ts'
 
 const keys = Number(process.argv[2] ?? 5_000)

@@ -6,7 +6,7 @@
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { loadConfig } from '../src/config/server-settings.ts'
+import { loadConfig } from '../packages/server/src/config/server-settings.ts'
 import { fillRegistry } from './fill/registry.ts'
 
 const { values } = parseArgs({

@@ -20,7 +20,7 @@ import { allCores } from './server/cores.ts'
 import { createDatabases } from './server/databases.ts'
 import { startServer } from './server/start.ts'
 
-const main = join(import.meta.dirname, '../src/main.ts')
+const main = join(import.meta.dirname, '../packages/cli/src/main.ts')
 const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
 const [ecKeys, rsaKeys] = [10_000, 200]
 const idleMs = 5_000

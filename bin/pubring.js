@@ -8,7 +8,7 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
     `pubring: needs Node 24 or later, and this is ${process.version}. ` +
       'Install it, or run "npm install node@26" in this folder, which npx then uses (it needs the library libatomic1).\n',
   )
-  // As in src/cli/terminal/exit-codes.ts, which such a Node cannot read.
+  // As in packages/cli/src/terminal/exit-codes.ts, which such a Node cannot read.
   process.exit(70)
 }
 
@@ -20,6 +20,6 @@ const { directory } = enableCompileCache()
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory
 
 // A checkout runs its sources. A package has what was compiled from them, in the same places below dist.
-const source = new URL('../src/main.ts', import.meta.url)
-const compiled = new URL('../dist/src/main.js', import.meta.url)
+const source = new URL('../packages/cli/src/main.ts', import.meta.url)
+const compiled = new URL('../dist/packages/cli/src/main.js', import.meta.url)
 await import(existsSync(source) ? source.href : compiled.href)

@@ -1,5 +1,5 @@
 /**
- * Writes `src/intake/blocklists/published-keys.bin` from `published-keys.json`, after adding the key
+ * Writes `packages/intake/src/blocklists/published-keys.bin` from `published-keys.json`, after adding the key
  * pairs that a document or a program publishes, if one is named:
  *
  *   node scripts/generate-blocklist.ts
@@ -14,14 +14,14 @@
  * and a list number, here 0. Lists of thousands to millions of keys belong in the operator's file.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { deriveExposedKey } from '../src/intake/exposed/derive.ts'
-import type { Secret } from '../src/intake/secrets/detector.ts'
+import { deriveExposedKey } from '../packages/intake/src/exposed/derive.ts'
+import type { Secret } from '../packages/intake/src/secrets/detector.ts'
 
 /** The materials of published keys by the document that prints the private keys. */
 export type PublishedKeys = Record<string, string[]>
 
 const source = new URL('published-keys.json', import.meta.url)
-const target = new URL('../src/intake/blocklists/published-keys.bin', import.meta.url)
+const target = new URL('../packages/intake/src/blocklists/published-keys.bin', import.meta.url)
 
 export function readPublishedKeys(): PublishedKeys {
   return JSON.parse(readFileSync(source, 'utf8'))

@@ -2,26 +2,35 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { algorithmNames } from '../packages/intake/src/algorithms.ts'
 import {
   AccessRule,
   AccessRuleCheck,
   AccessRuleCheckRequest,
   AccessRuleCreate,
   AccessRuleUpdate,
-} from '../src/contract/access-rules/rules.ts'
-import { algorithmNames } from '../src/contract/algorithms.ts'
-import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../src/contract/api-keys.ts'
-import { KeyCheck } from '../src/contract/checks/keys.ts'
+} from '../packages/server/src/contract/access-rules/rules.ts'
+import {
+  ApiKey,
+  ApiKeyCreate,
+  ApiKeyCreated,
+  ApiKeyUpdate,
+} from '../packages/server/src/contract/api-keys.ts'
+import { KeyCheck } from '../packages/server/src/contract/checks/keys.ts'
 import {
   TokenCheck,
   tokenCheckOutcomes,
   tokenCheckReasons,
   tokenCheckSteps,
-} from '../src/contract/checks/tokens.ts'
-import { Event, HistoryEvent } from '../src/contract/events.ts'
-import { Search } from '../src/contract/finding/search.ts'
-import { ProjectHealth, Warning } from '../src/contract/finding/warnings.ts'
-import { KeyImport, KeyImportItem, KeyImportReport } from '../src/contract/key-imports.ts'
+} from '../packages/server/src/contract/checks/tokens.ts'
+import { Event, HistoryEvent } from '../packages/server/src/contract/events.ts'
+import { Search } from '../packages/server/src/contract/finding/search.ts'
+import { ProjectHealth, Warning } from '../packages/server/src/contract/finding/warnings.ts'
+import {
+  KeyImport,
+  KeyImportItem,
+  KeyImportReport,
+} from '../packages/server/src/contract/key-imports.ts'
 import {
   JwtKey,
   JwtKeyCreate,
@@ -30,22 +39,26 @@ import {
   JwtKeyWithDetails,
   KeyRole,
   KeyRoleEntry,
-} from '../src/contract/keys.ts'
-import { LedgerProof, LogTree } from '../src/contract/log.ts'
-import { Problem } from '../src/contract/problem.ts'
-import { Project } from '../src/contract/projects.ts'
-import { Discovery, Jwks } from '../src/contract/published.ts'
-import { roles } from '../src/contract/roles.ts'
-import { Rotation, RotationCreate, RotationUpdate } from '../src/contract/rotations.ts'
+} from '../packages/server/src/contract/keys.ts'
+import { LedgerProof, LogTree } from '../packages/server/src/contract/log.ts'
+import { Problem } from '../packages/server/src/contract/problem.ts'
+import { Project } from '../packages/server/src/contract/projects.ts'
+import { Discovery, Jwks } from '../packages/server/src/contract/published.ts'
+import { roles } from '../packages/server/src/contract/roles.ts'
+import {
+  Rotation,
+  RotationCreate,
+  RotationUpdate,
+} from '../packages/server/src/contract/rotations.ts'
 import {
   Person,
   Self,
   Session,
   SignedOut,
   SignInOptions,
-} from '../src/contract/sign-in/sessions.ts'
-import { TokenExchangeResponse } from '../src/contract/token-exchange.ts'
-import { errorTable } from '../src/errors.ts'
+} from '../packages/server/src/contract/sign-in/sessions.ts'
+import { TokenExchangeResponse } from '../packages/server/src/contract/token-exchange.ts'
+import { errorTable } from '../packages/server/src/errors.ts'
 
 /** The parts of JSON Schema that the contract uses. */
 type Schema = {
@@ -150,14 +163,14 @@ const contract: Record<string, object> = {
 /** The same as plain JSON Schema. */
 const types: Record<string, Schema> = JSON.parse(JSON.stringify(contract))
 
-/** The content of `client/src/types.ts`. */
+/** The content of `packages/client/src/types.ts`. */
 export function clientTypes(): string {
   const declarations = Object.entries(types).map(
     ([name, schema]) => `${comment(schema)}export type ${name} = ${declare(schema)}\n`,
   )
   const names = algorithmNames.map((name) => `'${name}'`).join()
   const source = [
-    '// Generated from src/contract by npm run generate.\n',
+    '// Generated from packages/server/src/contract by npm run generate.\n',
     `/** All values of \`Algorithm\`. */\nexport const algorithms = [${names}] as const\n`,
     ...declarations,
   ]
@@ -166,7 +179,7 @@ export function clientTypes(): string {
 
 function format(source: string): string {
   const biome = fileURLToPath(import.meta.resolve('@biomejs/biome/bin/biome'))
-  const args = [biome, 'format', '--stdin-file-path=client/src/types.ts']
+  const args = [biome, 'format', '--stdin-file-path=packages/client/src/types.ts']
   return execFileSync(process.execPath, args, { input: source, encoding: 'utf8' })
 }
 
@@ -232,5 +245,5 @@ function comment({ description, default: value }: Schema): string {
 }
 
 if (import.meta.main) {
-  writeFileSync(new URL('../client/src/types.ts', import.meta.url), clientTypes())
+  writeFileSync(new URL('../packages/client/src/types.ts', import.meta.url), clientTypes())
 }

@@ -1,5 +1,5 @@
 /**
- * Writes `src/intake/blocklists/trivial-keys.bin`: sorted records of the public keys whose private
+ * Writes `packages/intake/src/blocklists/trivial-keys.bin`: sorted records of the public keys whose private
  * key is in a short list that an attacker tries first.
  *
  *   node scripts/generate-trivial-keys.ts
@@ -9,19 +9,19 @@
  */
 import { createECDH, createPrivateKey, createPublicKey } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { modPow } from '../src/intake/arithmetic.ts'
-import { fixedBytes, minimalBytes, toBigInt } from '../src/intake/encoding/bytes.ts'
-import { tag } from '../src/intake/encoding/der.ts'
-import { encode, encodePkcs8 } from '../src/intake/encoding/der-writer.ts'
-import { sha256Hex } from '../src/intake/encoding/jwk.ts'
-import { oid } from '../src/intake/encoding/oids.ts'
-import { joseCurves, secp256k1 } from '../src/intake/kinds/curves.ts'
-import { add, type EdwardsPoint } from '../src/intake/kinds/edwards.ts'
-import { mlDsaSets } from '../src/intake/kinds/ml-dsa.ts'
+import { modPow } from '../packages/intake/src/arithmetic.ts'
+import { fixedBytes, minimalBytes, toBigInt } from '../packages/intake/src/encoding/bytes.ts'
+import { tag } from '../packages/intake/src/encoding/der.ts'
+import { encode, encodePkcs8 } from '../packages/intake/src/encoding/der-writer.ts'
+import { sha256Hex } from '../packages/intake/src/encoding/jwk.ts'
+import { oid } from '../packages/intake/src/encoding/oids.ts'
+import { joseCurves, secp256k1 } from '../packages/intake/src/kinds/curves.ts'
+import { add, type EdwardsPoint } from '../packages/intake/src/kinds/edwards.ts'
+import { mlDsaSets } from '../packages/intake/src/kinds/ml-dsa.ts'
 
 const recordLength = 8
 const maxMultiple = 1024
-const target = new URL('../src/intake/blocklists/trivial-keys.bin', import.meta.url)
+const target = new URL('../packages/intake/src/blocklists/trivial-keys.bin', import.meta.url)
 
 /** Secrets of one repeated byte, and of bytes that count from 0 or 1. */
 function* patterns(length: number): Generator<Uint8Array> {

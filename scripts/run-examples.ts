@@ -30,7 +30,7 @@ const followedSeconds = 60
 /** Copies and builds the example, together with the files that it refers to. */
 async function prepare(example: Example): Promise<void> {
   const own = join('examples/verifiers', example.folder)
-  for (const part of [own, 'client', 'tsconfig.json']) {
+  for (const part of [own, 'packages/client', 'tsconfig.json']) {
     cpSync(join(checkout, part), join(buildFolder, part), { recursive: true, filter: isSource })
   }
   if (example.build !== undefined) await build(example.build, buildFolderOf(example))

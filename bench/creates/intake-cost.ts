@@ -1,7 +1,7 @@
 /** Measures intake alone: examines the keys that the parent sends, with nothing around it. */
 import process from 'node:process'
-import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
-import { examineKey } from '../../src/intake/index.ts'
+import { createBlocklist } from '../../packages/intake/src/blocklists/blocklist.ts'
+import { examineKey } from '../../packages/intake/src/examine.ts'
 import { cpuMicros } from '../load/usage.ts'
 
 const blocklist = createBlocklist()

@@ -1,13 +1,13 @@
 import { generatePrime } from 'node:crypto'
-import { minimalBytes } from '../../src/intake/encoding/bytes.ts'
-import { tag } from '../../src/intake/encoding/der.ts'
+import { minimalBytes } from '../../packages/intake/src/encoding/bytes.ts'
+import { tag } from '../../packages/intake/src/encoding/der.ts'
 import {
   encode,
   encodeBitString,
   encodeInteger,
   encodeOid,
-} from '../../src/intake/encoding/der-writer.ts'
-import { writePem } from '../../src/intake/encoding/pem.ts'
+} from '../../packages/intake/src/encoding/der-writer.ts'
+import { writePem } from '../../packages/intake/src/encoding/pem.ts'
 
 function makePrime(bits: number): Promise<bigint> {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import type { Accepted } from '../../src/intake/types.ts'
+import type { Accepted } from '../../packages/intake/src/types.ts'
 
 export interface FreshKeys {
   /** Returns this many new keys; generates more in the background. */

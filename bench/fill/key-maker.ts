@@ -1,10 +1,10 @@
 /** A thread that generates P-256 keys and runs intake on each: everything but storing them. */
 import { createECDH } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
-import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
-import { writePem } from '../../src/intake/encoding/pem.ts'
-import { examineKey } from '../../src/intake/index.ts'
-import type { Accepted } from '../../src/intake/types.ts'
+import { createBlocklist } from '../../packages/intake/src/blocklists/blocklist.ts'
+import { writePem } from '../../packages/intake/src/encoding/pem.ts'
+import { examineKey } from '../../packages/intake/src/examine.ts'
+import type { Accepted } from '../../packages/intake/src/types.ts'
 
 /** SubjectPublicKeyInfo of a P-256 key up to the point (RFC 5480 section 2). */
 const spkiPrefix = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')

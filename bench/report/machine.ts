@@ -33,7 +33,7 @@ function commit(): string {
   const git = (...args: string[]) =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   try {
-    const changed = git('status', '--porcelain', '--untracked-files=no', 'src') !== ''
+    const changed = git('status', '--porcelain', '--untracked-files=no', 'packages') !== ''
     return `${git('rev-parse', '--short', 'HEAD')}${changed ? '+' : ''}`
   } catch {
     return 'unknown'

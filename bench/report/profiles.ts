@@ -15,8 +15,8 @@ interface ProfileNode {
 
 /** Threads, recognized by a module that runs only there. Intake threads take no Node options. */
 const threads = [
-  { name: 'main thread', module: 'src/main.ts' },
-  { name: 'writer thread', module: 'src/storage/sqlite/writer.ts' },
+  { name: 'main thread', module: 'packages/cli/src/main.ts' },
+  { name: 'writer thread', module: 'packages/server/src/storage/sqlite/writer.ts' },
 ]
 
 /** Rows of a table. */
@@ -48,12 +48,12 @@ function partOf(url: string): string {
   if (url === '') return 'V8 and native code'
   if (url.startsWith('node:')) return 'Node'
   const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)(?!.*node_modules\/)/.exec(url) ?? []
-  const [, folder] = /\/(src\/[^/]+)/.exec(url) ?? []
+  const [, folder] = /\/packages\/([^/]+\/src\/[^/]+)/.exec(url) ?? []
   return name ?? folder ?? url
 }
 
 function functionOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
-  const path = url.replace(/^.*\/(?=node_modules|src)/, '')
+  const path = url.replace(/^.*\/(?=node_modules|packages)/, '')
   return `${functionName || '(anonymous)'}  ${path}:${lineNumber + 1}`
 }
 

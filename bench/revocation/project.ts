@@ -1,4 +1,4 @@
-import { type Client, createClient } from '../../client/src/index.ts'
+import { type Client, createClient } from '../../packages/client/src/index.ts'
 import { keyFor } from '../../test/support/keys/tokens.ts'
 import type { BenchServer } from '../server/start.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRemoteJWKSet } from 'jose'
-import { projectKeySet } from '../../client/src/verify.ts'
+import { projectKeySet } from '../../packages/client/src/verify.ts'
 
 /** A verifier with default options. */
 export interface Verifier {

@@ -71,7 +71,7 @@ export const examples: readonly Example[] = [
     tools: ['node', 'npm', 'tsc'],
     version: 'node --version',
     libraries: { manifest: 'package.json', names: ['jose'] },
-    build: 'npm --prefix ../../../client run --silent prepack && npm ci',
+    build: 'npm --prefix ../../../packages/client run --silent build && npm ci',
     run: 'exec node service.ts',
   },
   {

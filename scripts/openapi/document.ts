@@ -1,6 +1,6 @@
-import type { Context } from '../../src/core/context.ts'
-import { buildApp } from '../../src/http/app.ts'
-import { generatedFor } from '../../src/http/routes/docs.ts'
+import type { Context } from '../../packages/server/src/core/context.ts'
+import { buildApp } from '../../packages/server/src/http/app.ts'
+import { generatedFor } from '../../packages/server/src/http/routes/docs.ts'
 import { addOpenApi } from './description.ts'
 
 /** The content of docs/openapi.json, for a server with default settings. */

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
-import { type Algorithm, type Client, createClient } from '../../client/src/index.ts'
+import { type Algorithm, type Client, createClient } from '../../packages/client/src/index.ts'
 import { rememberSecret } from '../../test/support/secrets.ts'
 
 /** The data that the pictures show. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createDoorkeeper } from '../../src/async/doorkeeper.ts'
+import { createDoorkeeper } from '../../packages/server/src/async/doorkeeper.ts'
 
 const ids = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `${from + n}`)
 

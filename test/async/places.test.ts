@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createPlaces, type Places } from '../../src/async/places.ts'
+import { createPlaces, type Places } from '../../packages/server/src/async/places.ts'
 
 /** How many of `count` places the holder gets, and why it gets no more. */
 function takeAll(places: Places, holders: string[], count = Number.POSITIVE_INFINITY) {

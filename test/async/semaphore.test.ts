@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createKeyedSemaphore, createSemaphore } from '../../src/async/semaphore.ts'
+import { createKeyedSemaphore, createSemaphore } from '../../packages/server/src/async/semaphore.ts'
 
 const errors = { fullError: () => new Error('full'), timeoutError: () => new Error('timeout') }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSingleFlight } from '../../src/async/single-flight.ts'
+import { createSingleFlight } from '../../packages/server/src/async/single-flight.ts'
 
 test('concurrent calls for one key share one run; the next call starts a new one', async () => {
   const flights = createSingleFlight<number>()

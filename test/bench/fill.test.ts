@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Change, Origin } from '../../src/core/ledger/changes.ts'
-import { openStore } from '../../src/storage/open.ts'
-import { keyFromRow } from '../../src/storage/row-mapping.ts'
+import type { Change, Origin } from '../../packages/server/src/core/ledger/changes.ts'
+import { openStore } from '../../packages/server/src/storage/open.ts'
+import { keyFromRow } from '../../packages/server/src/storage/row-mapping.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 import { limits } from '../support/store/store.ts'
 
@@ -59,7 +59,13 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
     expect(await countKeys(database, 'distinct material_sha256')).toBe(300)
     const sizes = await database.query('select count(*) as count from jwt_key group by project_id')
     expect(sizes.map(({ count }) => Number(count))).toEqual(Array.from({ length: 30 }, () => 10))
-    const verified = await run('src/main.ts', 'ledger', 'verify', '--database-url', database.url)
+    const verified = await run(
+      'packages/cli/src/main.ts',
+      'ledger',
+      'verify',
+      '--database-url',
+      database.url,
+    )
     expect(verified).toMatchObject({
       code: 0,
       output: expect.stringMatching(/31 ledgers, 360 events: all whole/),

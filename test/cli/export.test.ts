@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readContent } from '../../src/cli/import/read.ts'
+import { readContent } from '../../packages/cli/src/import/read.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'

@@ -3,12 +3,16 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
-import { createProgram } from '../../src/cli/program.ts'
-import { readBlocklist } from '../../src/cli/server/blocklist.ts'
-import { openLogSigner } from '../../src/cli/server/log-key.ts'
-import { exitCodes } from '../../src/cli/terminal/exit-codes.ts'
-import { type Config, loadConfig, settings } from '../../src/config/server-settings.ts'
-import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import { createProgram } from '../../packages/cli/src/program.ts'
+import { readBlocklist } from '../../packages/cli/src/server/blocklist.ts'
+import { openLogSigner } from '../../packages/cli/src/server/log-key.ts'
+import { exitCodes } from '../../packages/cli/src/terminal/exit-codes.ts'
+import {
+  type Config,
+  loadConfig,
+  settings,
+} from '../../packages/server/src/config/server-settings.ts'
+import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { freePort } from '../support/server/process.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatDuration, parseTimeOption } from '../../src/cli/terminal/times.ts'
+import { formatDuration, parseTimeOption } from '../../packages/cli/src/terminal/times.ts'
 
 test.each([
   ['2027-01-31', '2027-01-31T00:00:00.000Z'],

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createClient } from '../../client/src/index.ts'
-import { projectKeySet } from '../../client/src/verify.ts'
+import { createClient } from '../../packages/client/src/index.ts'
+import { projectKeySet } from '../../packages/client/src/verify.ts'
 import { startApp } from '../support/app/app.ts'
 import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
 import { startTlsProxy } from '../support/network/tls-proxy.ts'
@@ -173,7 +173,7 @@ test('a certificate of a trusted authority is accepted', async () => {
 })
 
 test('an untrusted certificate is rejected, and the error says what to do', async () => {
-  const source = new URL('../../client/src/index.ts', import.meta.url).href
+  const source = new URL('../../packages/client/src/index.ts', import.meta.url).href
   const program = `
     import { createClient } from '${source}'
     const client = createClient({ url: '${proxy.url}', retries: 0 })

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { type ClientOptions, createClient } from '../../client/src/index.ts'
+import { type ClientOptions, createClient } from '../../packages/client/src/index.ts'
 import { startWorkloadApp } from '../support/app/workloads.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { waitFor } from '../support/waiting.ts'

@@ -6,22 +6,22 @@ import {
   createClient,
   PubringError,
   type PubringErrorCode,
-} from '../../client/src/index.ts'
-import type { LogErrorCode } from '../../client/src/log/errors.ts'
+} from '../../packages/client/src/index.ts'
+import type { LogErrorCode } from '../../packages/client/src/log/errors.ts'
 import {
   consistencyProof,
   LogError,
   parseVerifierKey,
   verifyCheckpoint,
-} from '../../client/src/log/index.ts'
-import { formatVerifierKey } from '../../client/src/log/note.ts'
+} from '../../packages/client/src/log/index.ts'
+import { formatVerifierKey } from '../../packages/client/src/log/note.ts'
 import {
   KeySetError,
   type KeySetErrorCode,
   type KeySetOptions,
   projectKeySet,
-} from '../../client/src/verify.ts'
-import type { ErrorCode } from '../../src/errors.ts'
+} from '../../packages/client/src/verify.ts'
+import type { ErrorCode } from '../../packages/server/src/errors.ts'
 import { createMemoryLog } from '../support/log/memory-log.ts'
 import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
 import { freePort } from '../support/server/process.ts'
@@ -92,7 +92,7 @@ const logErrors: Record<LogErrorCode, () => unknown> = {
   disproved: () => consistencyProof(4, 3, async () => new Uint8Array(32)),
 }
 
-const readme = readFileSync(new URL('../../client/README.md', import.meta.url), 'utf8')
+const readme = readFileSync(new URL('../../packages/client/README.md', import.meta.url), 'utf8')
 /** The codes in the first column of the tables below a heading of the README. */
 const documented = (heading: string) => {
   const [, section = ''] = readme.split(`\n### ${heading}\n`)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventParser, type ServerSentEvent } from '../../client/src/event-parser.ts'
+import { createEventParser, type ServerSentEvent } from '../../packages/client/src/event-parser.ts'
 
 /** The events in the text, parsed chunk by chunk. */
 function parsed(...chunks: string[]): ServerSentEvent[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createClient } from '../../client/src/index.ts'
+import { createClient } from '../../packages/client/src/index.ts'
 import { startApp } from '../support/app/app.ts'
 import { patchKey, registerKey } from '../support/app/keys.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Client, createClient, type Event } from '../../client/src/index.ts'
+import { type Client, createClient, type Event } from '../../packages/client/src/index.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'

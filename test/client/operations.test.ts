@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createClient, PubringError } from '../../client/src/index.ts'
+import { createClient, PubringError } from '../../packages/client/src/index.ts'
 import { startApp } from '../support/app/app.ts'
 import { ecKey, edKey } from '../support/keys/pem.ts'
 import { signToken } from '../support/keys/tokens.ts'

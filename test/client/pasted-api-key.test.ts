@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { findPastedApiKey } from '../../client/src/pasted-api-key.ts'
-import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import { findPastedApiKey } from '../../packages/client/src/pasted-api-key.ts'
+import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
 
 const secret = newApiKeySecret()
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { createClient } from '../../client/src/index.ts'
+import { createClient } from '../../packages/client/src/index.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -23,7 +23,7 @@ test('every TypeScript program of the documentation compiles, with the strictest
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'globals.d.ts'), globals)
-  const pages = globSync('{client,docs,docs/workloads}/*.md', { cwd: root })
+  const pages = globSync('{packages/*,docs,docs/workloads}/*.md', { cwd: root })
   for (const page of pages) {
     const blocks = [...read(page).matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
     for (const [number, [, program = '']] of blocks.entries()) {
@@ -33,10 +33,6 @@ test('every TypeScript program of the documentation compiles, with the strictest
     }
   }
   const compilerOptions = {
-    paths: {
-      '@pubring/client': [join(root, 'client/src/index.ts')],
-      '@pubring/client/*': [join(root, 'client/src/*.ts'), join(root, 'client/src/*/index.ts')],
-    },
     lib: ['esnext', 'dom', 'dom.iterable', 'dom.asynciterable'],
     noUnusedLocals: false,
   }
@@ -54,13 +50,14 @@ test.each(Object.entries(client))(
   'the README of the client lists all of client.%s',
   (name, all) => {
     const [, row = ''] =
-      new RegExp(`^\\| \`client\\.${name}\` \\| (.*) \\|$`, 'm').exec(read('client/README.md')) ??
-      []
+      new RegExp(`^\\| \`client\\.${name}\` \\| (.*) \\|$`, 'm').exec(
+        read('packages/client/README.md'),
+      ) ?? []
     const listed = [...row.matchAll(/`(\w+)`/g)].map(([, operation]) => operation)
     expect(listed.sort()).toEqual(Object.keys(all).sort())
   },
 )
 
 test('the package of the client has the license of the project', () => {
-  expect(read('client/LICENSE')).toBe(read('LICENSE'))
+  expect(read('packages/client/LICENSE')).toBe(read('LICENSE'))
 })

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createClient } from '../../client/src/index.ts'
+import { createClient } from '../../packages/client/src/index.ts'
 import { startApp } from '../support/app/app.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'

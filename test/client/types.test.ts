@@ -1,24 +1,27 @@
 import { expectTypeOf, test } from 'vitest'
-import type * as client from '../../client/src/types.ts'
-import type * as rules from '../../src/contract/access-rules/rules.ts'
-import type { Algorithm } from '../../src/contract/algorithms.ts'
-import type * as apiKeys from '../../src/contract/api-keys.ts'
-import type { KeyCheck } from '../../src/contract/checks/keys.ts'
+import type * as client from '../../packages/client/src/types.ts'
+import type { Algorithm } from '../../packages/intake/src/algorithms.ts'
+import type * as rules from '../../packages/server/src/contract/access-rules/rules.ts'
+import type * as apiKeys from '../../packages/server/src/contract/api-keys.ts'
+import type { KeyCheck } from '../../packages/server/src/contract/checks/keys.ts'
 import type {
   TokenCheck,
   TokenCheckOutcome,
   TokenCheckStep,
-} from '../../src/contract/checks/tokens.ts'
-import type { Event } from '../../src/contract/events.ts'
-import type { Search } from '../../src/contract/finding/search.ts'
-import type { KeyImportItem, KeyImportReport } from '../../src/contract/key-imports.ts'
-import type * as keys from '../../src/contract/keys.ts'
-import type { Problem } from '../../src/contract/problem.ts'
-import type { Project } from '../../src/contract/projects.ts'
-import type { Discovery, Jwks } from '../../src/contract/published.ts'
-import type { Role } from '../../src/contract/roles.ts'
-import type * as sessions from '../../src/contract/sign-in/sessions.ts'
-import type { TokenExchangeResponse } from '../../src/contract/token-exchange.ts'
+} from '../../packages/server/src/contract/checks/tokens.ts'
+import type { Event } from '../../packages/server/src/contract/events.ts'
+import type { Search } from '../../packages/server/src/contract/finding/search.ts'
+import type {
+  KeyImportItem,
+  KeyImportReport,
+} from '../../packages/server/src/contract/key-imports.ts'
+import type * as keys from '../../packages/server/src/contract/keys.ts'
+import type { Problem } from '../../packages/server/src/contract/problem.ts'
+import type { Project } from '../../packages/server/src/contract/projects.ts'
+import type { Discovery, Jwks } from '../../packages/server/src/contract/published.ts'
+import type { Role } from '../../packages/server/src/contract/roles.ts'
+import type * as sessions from '../../packages/server/src/contract/sign-in/sessions.ts'
+import type { TokenExchangeResponse } from '../../packages/server/src/contract/token-exchange.ts'
 
 // Checked by `tsc`: the generated types of the client against the types of the contract.
 

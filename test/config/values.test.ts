@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config/server-settings.ts'
+import { loadConfig } from '../../packages/server/src/config/server-settings.ts'
 
 const config = (name: string, value: string) => loadConfig({ [`PUBRING_${name}`]: value })
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createClient } from '../../client/src/index.ts'
+import { createClient } from '../../packages/client/src/index.ts'
 import {
   accessibilityViolations,
   openConsole,

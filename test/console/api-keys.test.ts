@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createClient } from '../../client/src/index.ts'
+import { createClient } from '../../packages/client/src/index.ts'
 import { openConsole } from '../support/console/console.ts'
 import { rememberSecret } from '../support/secrets.ts'
 

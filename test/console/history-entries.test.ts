@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Event } from '../../client/src/index.ts'
 import { entriesOf } from '../../console/src/events/expiries.ts'
 import { eventQuery, readFilter } from '../../console/src/events/filter.ts'
+import type { Event } from '../../packages/client/src/index.ts'
 
 const day = (number: number) => `2026-03-${String(number).padStart(2, '0')}T00:00:00.000Z`
 const now = Date.parse(day(28))

@@ -5,9 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import { expect, test } from 'vitest'
-import { type Algorithm, createClient, type JwtKeyWithDetails } from '../../client/src/index.ts'
 import { convert } from '../../console/src/keys/conversion.ts'
 import { formsOf } from '../../console/src/keys/forms.ts'
+import {
+  type Algorithm,
+  createClient,
+  type JwtKeyWithDetails,
+} from '../../packages/client/src/index.ts'
 import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createClient } from '../../client/src/index.ts'
+import { createClient } from '../../packages/client/src/index.ts'
 import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { Event } from '../../client/src/index.ts'
 import {
   type BarInput,
   keyBars,
@@ -8,6 +7,7 @@ import {
   spreadOf,
 } from '../../console/src/timeline/spans.ts'
 import { resize, ticks, windowOfAll } from '../../console/src/timeline/window.ts'
+import type { Event } from '../../packages/client/src/index.ts'
 
 const minute = 60_000
 const day = 86_400_000

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { createProgram, globalOptionsLast } from '../../src/cli/program.ts'
+import { createProgram, globalOptionsLast } from '../../packages/cli/src/program.ts'
 import { pages } from '../support/docs.ts'
 
 const read = (page: string) => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')

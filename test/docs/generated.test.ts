@@ -1,12 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { intakeCodes } from '../../packages/intake/src/codes.ts'
+import { clientSettings } from '../../packages/server/src/config/client-settings.ts'
+import { settings } from '../../packages/server/src/config/server-settings.ts'
+import { errorTable } from '../../packages/server/src/errors.ts'
 import { clientTypes } from '../../scripts/generate-client-types.ts'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
 import { errorsPage } from '../../scripts/generate-errors.ts'
-import { clientSettings } from '../../src/config/client-settings.ts'
-import { settings } from '../../src/config/server-settings.ts'
-import { errorTable } from '../../src/errors.ts'
-import { intakeCodes } from '../../src/intake/codes.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 
@@ -18,8 +18,8 @@ test('docs/configuration.md is the generated page: npm run generate', () => {
   expect(read('configuration.md')).toBe(configurationPage())
 })
 
-test('client/src/types.ts is the generated file: npm run generate', () => {
-  const url = new URL('../../client/src/types.ts', import.meta.url)
+test('packages/client/src/types.ts is the generated file: npm run generate', () => {
+  const url = new URL('../../packages/client/src/types.ts', import.meta.url)
   expect(readFileSync(url, 'utf8')).toBe(clientTypes())
 })
 
@@ -32,7 +32,9 @@ test.each(Object.keys(intakeCodes))('docs/errors.md links %s to its rule', (code
   expect(read('key-policy.md')).toContain(`\n#### \`${code}\`\n`)
 })
 
-const sources = globSync('src/{core,http}/**/*.ts').map((file) => readFileSync(file, 'utf8'))
+const sources = globSync('packages/server/src/{core,http}/**/*.ts').map((file) =>
+  readFileSync(file, 'utf8'),
+)
 const memberCodes = sources.flatMap((text) =>
   Array.from(text.matchAll(/\binvalidField\(\s*[^,]+,\s*'(\w+)'/g), ([, code = '']) => code),
 )

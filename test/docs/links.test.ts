@@ -3,10 +3,13 @@ import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
-const pages = globSync(['{.,client,docs,docs/workloads,bench/results}/*.md', 'examples/**/*.md'], {
-  cwd: root,
-  exclude: (name) => name === 'node_modules',
-})
+const pages = globSync(
+  ['{.,packages/*,docs,docs/workloads,bench/results}/*.md', 'examples/**/*.md'],
+  {
+    cwd: root,
+    exclude: (name) => name === 'node_modules',
+  },
+)
 
 /** The anchors that GitHub derives from the headings of a page. */
 function anchorsOf(file: string): string[] {

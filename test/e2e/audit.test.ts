@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../src/core/ids.ts'
-import type { KeyRecord } from '../../src/core/records.ts'
-import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import { newId } from '../../packages/server/src/core/ids.ts'
+import type { KeyRecord } from '../../packages/server/src/core/records.ts'
+import { openSqliteStore } from '../../packages/server/src/storage/sqlite/store.ts'
 import { closeModulus, prime, rsaRecord } from '../support/keys/weak-keys.ts'
 import { readJson, startServer, temporaryFolder } from '../support/server/process.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, origin } from '../support/store/store.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-const main = join(import.meta.dirname, '../../src/main.ts')
+const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
 const { folder } = temporaryFolder()
 const file = join(folder, 'data/pubring.db')
 const limits = { maxKeys: 1_000, maxJwksBytes: 10_000_000 }

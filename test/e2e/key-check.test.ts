@@ -11,7 +11,7 @@ function check(...args: string[]) {
 }
 
 function run(input: string, ...args: string[]) {
-  const command = [join(root, 'src/main.ts'), 'key', 'check', ...args]
+  const command = [join(root, 'packages/cli/src/main.ts'), 'key', 'check', ...args]
   const { status, stdout, stderr } = spawnSync(process.execPath, command, {
     input,
     encoding: 'utf8',

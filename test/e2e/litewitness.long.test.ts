@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createClient } from '../../client/src/index.ts'
+import { createClient } from '../../packages/client/src/index.ts'
 import { buildGoTools, hasGo, startLitewitness, verifyWithGo } from '../support/log/go.ts'
 import { startTlsProxy, type TlsProxy } from '../support/network/tls-proxy.ts'
 import { stopServer } from '../support/server/command.ts'

@@ -8,7 +8,7 @@ import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 
-const main = join(import.meta.dirname, '../../src/main.ts')
+const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
 
 /** Runs `pubring copy`, which must write nothing to stdout. */
 function copy(from: string, to: string): Promise<{ code: number; stderr: string }> {

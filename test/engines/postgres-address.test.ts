@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config/server-settings.ts'
-import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
+import { loadConfig } from '../../packages/server/src/config/server-settings.ts'
+import { parsePostgresAddress } from '../../packages/server/src/storage/postgres/address.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()

@@ -4,7 +4,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { commands } from '../../src/intake/commands.ts'
+import { commands } from '../../packages/intake/src/commands.ts'
 import { derOf, examine, fixture, pem, rejected } from '../support/keys/intake.ts'
 
 /*
@@ -354,8 +354,11 @@ describe('commands that make or read a private key', () => {
 })
 
 /** Commands in hints, help and errors elsewhere; `${quoted}` is the name of a file. */
-const literals = globSync(['src/**/*.ts', 'console/src/**/*.tsx'])
-  .filter((file) => !/src\/intake\/(?:commands|formats\/)/.test(file))
+const literals = globSync([
+  'packages/{agents,cli,intake,server}/src/**/*.ts',
+  'console/src/**/*.tsx',
+])
+  .filter((file) => !/intake\/src\/(?:commands|formats\/)/.test(file))
   .flatMap((file) =>
     Array.from(
       readFileSync(file, 'utf8').matchAll(
@@ -381,7 +384,7 @@ test.each([...new Set(literals)])('the hint works: %s', (command) => {
 test('the intake recommends only commands of its table', () => {
   // The commands of `public-half.ts` are run by the tests of the command line and the console.
   const tested = /commands|formats\/|public-half/
-  const files = globSync('src/intake/**/*.ts').filter((file) => !tested.test(file))
+  const files = globSync('packages/intake/src/**/*.ts').filter((file) => !tested.test(file))
   for (const file of files) {
     const code = readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
     expect(code, file).not.toMatch(/(?:openssl (?!\/)|ssh-keygen|xxd|perl -|node -[pe]) ?[a-z-]/)

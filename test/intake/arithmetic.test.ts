@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exactSquareRoot, gcd, integerRoot, isqrt, modPow } from '../../src/intake/arithmetic.ts'
+import {
+  exactSquareRoot,
+  gcd,
+  integerRoot,
+  isqrt,
+  modPow,
+} from '../../packages/intake/src/arithmetic.ts'
 
 const natural = (bits: number) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) })
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { examineKey } from '../../src/intake/index.ts'
+import { examineKey } from '../../packages/intake/src/examine.ts'
 import { emptyBlocklist } from '../support/keys/intake.ts'
 
 const curves = ['P-256', 'P-384', 'P-521'].map((namedCurve) =>

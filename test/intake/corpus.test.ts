@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { intakeCodes } from '../../src/intake/codes.ts'
+import { intakeCodes } from '../../packages/intake/src/codes.ts'
 import { examine, fixture } from '../support/keys/intake.ts'
 
 interface Case {

@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { crossCheck } from '../../src/intake/cross-check.ts'
-import { examineDer } from '../../src/intake/kinds/spki.ts'
-import type { ParsedKey } from '../../src/intake/parsed-key.ts'
+import { crossCheck } from '../../packages/intake/src/cross-check.ts'
+import { examineDer } from '../../packages/intake/src/kinds/spki.ts'
+import type { ParsedKey } from '../../packages/intake/src/parsed-key.ts'
 
 const kinds = {
   'P-256': generateKeyPairSync('ec', { namedCurve: 'P-256' }),

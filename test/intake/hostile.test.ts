@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { tag } from '../../src/intake/encoding/der.ts'
-import { encode } from '../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../packages/intake/src/encoding/der.ts'
+import { encode } from '../../packages/intake/src/encoding/der-writer.ts'
 import { codeOf, fixture, none, pem, rsaNumbers, spki } from '../support/keys/intake.ts'
 
 const LIMIT = 16_384

@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { intakeCodes } from '../../src/intake/codes.ts'
-import type { Verdict } from '../../src/intake/types.ts'
+import { intakeCodes } from '../../packages/intake/src/codes.ts'
+import type { Verdict } from '../../packages/intake/src/types.ts'
 import { derOf, examine, fixture, pem } from '../support/keys/intake.ts'
 
 const goodFiles = [

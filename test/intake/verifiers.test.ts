@@ -8,8 +8,8 @@ import {
 } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, importJWK, importSPKI, jwtVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
-import type { JwsAlgorithm } from '../../src/contract/algorithms.ts'
-import type { Accepted } from '../../src/intake/types.ts'
+import type { JwsAlgorithm } from '../../packages/intake/src/algorithms.ts'
+import type { Accepted } from '../../packages/intake/src/types.ts'
 import { accepted, fixture } from '../support/keys/intake.ts'
 
 const pss = (bits: number) => ({ padding: 6, saltLength: bits / 8 })

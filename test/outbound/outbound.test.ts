@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fetchJson, OutboundError } from '../../src/outbound/outbound.ts'
+import { fetchJson, OutboundError } from '../../packages/server/src/outbound/outbound.ts'
 import { startConnectProxy } from '../support/network/connect-proxy.ts'
 import { loopback, startHttpsServer } from '../support/network/https-server.ts'
 

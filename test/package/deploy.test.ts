@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { rejectUnknownVariables } from '../../src/config/server-settings.ts'
+import { rejectUnknownVariables } from '../../packages/server/src/config/server-settings.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 const run = promisify(execFile)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { expect, test } from 'vitest'
-import { packCheckout, plainEnvironment } from '../support/package.ts'
+import { packCheckout, packClient, plainEnvironment } from '../support/package.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { freePort, temporaryFolder } from '../support/server/process.ts'
 
@@ -48,15 +48,14 @@ test('publint has no complaint about the tarball', async () => {
 test('@pubring/client packs, passes publint and works when installed as its README says, including its types', async () => {
   const where = join(folder, 'client')
   mkdirSync(where)
-  const packed = await packCheckout(where, 'client')
+  const packed = await packClient(where)
   expect(await complaints(packed)).toEqual([])
   symlinkSync('checkout', join(where, 'pubring'))
-  const page = readFileSync(new URL('../../client/README.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../packages/client/README.md', import.meta.url), 'utf8')
   const [, install = ''] = /^```sh\n([\s\S]*?)^```$/m.exec(page) ?? []
   const env = { ...plainEnvironment, npm_config_prefer_offline: 'true' }
   await run('sh', ['-euc', install], { cwd: where, env })
-  const module = 'node_modules/@pubring/client/dist'
-  expect(existsSync(join(where, module, 'index.d.ts'))).toBe(true)
+  expect(existsSync(join(where, 'node_modules/@pubring/client/index.d.ts'))).toBe(true)
   const program = `
     import { createClient, PubringError } from '@pubring/client'
     import { verifyLedgerProof } from '@pubring/client/log'
@@ -75,11 +74,11 @@ test('it contains the compiled files, the license and the pages, and no developm
   expect(contents).toContain('package/LICENSE')
   expect(contents).toContain('package/README.md')
   expect(contents).toContain('package/docs/quick-start.md')
-  expect(contents).toContain('package/dist/src/main.js')
-  expect(contents).toContain('package/dist/src/intake/blocklists/published-keys.bin')
-  expect(contents).toContain('package/dist/src/intake/blocklists/trivial-keys.bin')
-  expect(contents).toContain('package/dist/src/intake/blocklists/factored-primes.bin')
-  expect(contents).toContain('package/dist/src/intake/blocklists/factored-primes.LICENSE')
+  expect(contents).toContain('package/dist/packages/cli/src/main.js')
+  expect(contents).toContain('package/dist/packages/intake/src/blocklists/published-keys.bin')
+  expect(contents).toContain('package/dist/packages/intake/src/blocklists/trivial-keys.bin')
+  expect(contents).toContain('package/dist/packages/intake/src/blocklists/factored-primes.bin')
+  expect(contents).toContain('package/dist/packages/intake/src/blocklists/factored-primes.LICENSE')
   expect(contents).toContain('package/dist/console/dist/index.html')
   for (const name of ['pubring.service', 'pubring-backup.timer', 'prometheus-rules.yaml']) {
     expect(contents).toContain(`package/deploy/${name}`)

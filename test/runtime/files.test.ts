@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { readBounded } from '../../src/runtime/files.ts'
+import { readBounded } from '../../packages/server/src/runtime/files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
 afterAll(() => rmSync(folder, { recursive: true }))

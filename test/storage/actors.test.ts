@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
-import { genesisHash } from '../../client/src/log/chain.ts'
-import { newId } from '../../src/core/ids.ts'
-import { type Actor, type EventContent, eventHash } from '../../src/core/ledger/chain.ts'
+import { genesisHash } from '../../packages/client/src/log/chain.ts'
+import { newId } from '../../packages/server/src/core/ids.ts'
+import {
+  type Actor,
+  type EventContent,
+  eventHash,
+} from '../../packages/server/src/core/ledger/chain.ts'
 import { openTestStore, origin } from '../support/store/store.ts'
 
 const opened = await openTestStore()

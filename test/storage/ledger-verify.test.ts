@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { verifyLedgers } from '../../src/core/ledger/all-ledgers.ts'
-import { systemLedgerId } from '../../src/core/ledger/chain.ts'
-import { type LedgerVerdict, verifyLedger } from '../../src/core/ledger/verification.ts'
-import { openLedgerReader } from '../../src/storage/open.ts'
+import { verifyLedgers } from '../../packages/server/src/core/ledger/all-ledgers.ts'
+import { systemLedgerId } from '../../packages/server/src/core/ledger/chain.ts'
+import {
+  type LedgerVerdict,
+  verifyLedger,
+} from '../../packages/server/src/core/ledger/verification.ts'
+import { openLedgerReader } from '../../packages/server/src/storage/open.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import {

@@ -1,10 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Store } from '../../src/core/context.ts'
-import { verifyLedgers } from '../../src/core/ledger/all-ledgers.ts'
-import { isWhole } from '../../src/core/ledger/verification.ts'
-import { copyRegistry } from '../../src/storage/copy/copy.ts'
-import { ownMigrations } from '../../src/storage/migrations/index.ts'
-import { openExistingStore, openLedgerReader, openStore } from '../../src/storage/open.ts'
+import type { Store } from '../../packages/server/src/core/context.ts'
+import { verifyLedgers } from '../../packages/server/src/core/ledger/all-ledgers.ts'
+import { isWhole } from '../../packages/server/src/core/ledger/verification.ts'
+import { copyRegistry } from '../../packages/server/src/storage/copy/copy.ts'
+import { ownMigrations } from '../../packages/server/src/storage/migrations/index.ts'
+import {
+  openExistingStore,
+  openLedgerReader,
+  openStore,
+} from '../../packages/server/src/storage/open.ts'
 import {
   createBlankDatabase,
   createDatabase,

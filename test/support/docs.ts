@@ -14,7 +14,7 @@ export interface CommandBlock {
 }
 
 /** The pages that people read, relative to the checkout. */
-export const pages = globSync(['{.,client,docs,docs/workloads}/*.md', 'examples/**/*.md'], {
+export const pages = globSync(['{.,packages/*,docs,docs/workloads}/*.md', 'examples/**/*.md'], {
   cwd: root,
   exclude: (name) => name === 'node_modules',
 }).sort()
@@ -45,7 +45,7 @@ function typedIn(session: string): string {
 /** The tests that run all blocks of a page in some languages, beside commands.long.test.ts. */
 const testsOfPages: Record<string, { languages: string[]; test: string }> = {
   'README.md': { languages: ['console'], test: 'test/docs/readme.test.ts' },
-  'client/README.md': { languages: ['sh'], test: 'test/package/package.long.test.ts' },
+  'packages/client/README.md': { languages: ['sh'], test: 'test/package/package.long.test.ts' },
   'docs/api.md': { languages: ['sh'], test: 'test/docs/api.test.ts' },
   'docs/operating.md': { languages: ['sh'], test: 'test/e2e/operating.test.ts' },
   'docs/quick-start.md': { languages: ['sh'], test: 'test/docs/quick-start.long.test.ts' },

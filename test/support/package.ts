@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
+import { linkInstalled } from './installed.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
@@ -20,18 +21,33 @@ export const plainEnvironment = Object.fromEntries([
   ['PATH', `${join(checkout, 'node_modules/.bin')}:${process.env.PATH}`],
 ])
 
-/** Runs `npm pack` in a copy of the checkout, or of a package in it; returns the tarball. */
-export async function packCheckout(where: string, part = '.'): Promise<string> {
+/** Runs `npm pack` in a copy of the checkout; returns the tarball. */
+export async function packCheckout(where: string): Promise<string> {
+  return pack(copyCheckout(where), where)
+}
+
+/** Builds the client in a copy of the checkout, `where/checkout`; returns its tarball. */
+export async function packClient(where: string): Promise<string> {
+  const client = join(copyCheckout(where), 'packages/client')
+  await run('npm', ['run', 'build'], { cwd: client, env: plainEnvironment })
+  return pack(join(client, 'dist'), where)
+}
+
+function copyCheckout(where: string): string {
   const copy = join(where, 'checkout')
   cpSync(checkout, copy, {
     recursive: true,
     filter: (file) => !excluded.includes(relative(checkout, file)),
   })
-  symlinkSync(join(checkout, 'node_modules'), join(copy, 'node_modules'))
+  linkInstalled(checkout, copy)
+  return copy
+}
+
+async function pack(folder: string, where: string): Promise<string> {
   const target = join(where, 'packed')
   mkdirSync(target)
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', target], {
-    cwd: join(copy, part),
+    cwd: folder,
     env: plainEnvironment,
   })
   return join(target, fileNameIn(stdout))

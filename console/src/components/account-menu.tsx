@@ -1,7 +1,7 @@
 import { Badge, Group, Menu, Text, UnstyledButton, VisuallyHidden } from '@mantine/core'
+import type { Self } from '@pubring/client'
 import { IconLogout } from '@tabler/icons-react'
 import { useState } from 'react'
-import type { Self } from '../../../client/src/index.ts'
 import { useSession } from '../session/context.tsx'
 import { strongestRole } from '../session/rights.ts'
 import { Dialog } from './dialog.tsx'

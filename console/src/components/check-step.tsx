@@ -1,6 +1,6 @@
 import { Group, Stack, Text, ThemeIcon } from '@mantine/core'
+import type { TokenCheckOutcome } from '@pubring/client'
 import { IconAlertTriangle, IconCheck, IconEqualNot, IconMinus, IconX } from '@tabler/icons-react'
-import type { TokenCheckOutcome } from '../../../client/src/index.ts'
 import { UserText } from './user-text.tsx'
 
 /** How each outcome is shown; a step after the failed one has none. */

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, List, Text } from '@mantine/core'
+import { PubringError } from '@pubring/client'
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react'
-import { PubringError } from '../../../client/src/index.ts'
 
 /** An error with the explanation, the code and the request id of the service. */
 export function ErrorNotice(props: { error: unknown; retry?: () => void }) {

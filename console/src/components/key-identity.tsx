@@ -1,4 +1,4 @@
-import type { JwtKey } from '../../../client/src/index.ts'
+import type { JwtKey } from '@pubring/client'
 import { sentenceOf } from '../events/sentences.ts'
 import { useKeyEvents } from '../keys/events.ts'
 import { describeMaterial } from '../keys/material.ts'

@@ -1,4 +1,4 @@
-import { PubringError } from '../../../client/src/index.ts'
+import { PubringError } from '@pubring/client'
 
 /** Whether another attempt may succeed: the error is no answer of the service to the request itself. */
 export function isOutage(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { Badge, Tooltip } from '@mantine/core'
-import type { Event } from '../../../client/src/index.ts'
+import type { Event } from '@pubring/client'
 import { CopyField } from '../components/copy.tsx'
 import { UserText, withVisibleControls } from '../components/user-text.tsx'
 

@@ -10,6 +10,7 @@ import {
   UnstyledButton,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import type { Event, Expiry } from '@pubring/client'
 import {
   IconAlarm,
   IconAlertTriangle,
@@ -19,7 +20,6 @@ import {
   IconPlus,
 } from '@tabler/icons-react'
 import { type ReactNode, useId } from 'react'
-import type { Event, Expiry } from '../../../client/src/index.ts'
 import { CopyField } from '../components/copy.tsx'
 import { exactTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'

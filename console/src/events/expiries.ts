@@ -1,4 +1,4 @@
-import { type Event, type Expiry, expiriesOf, type JwtKey } from '../../../client/src/index.ts'
+import { type Event, type Expiry, expiriesOf, type JwtKey } from '@pubring/client'
 import { expiredType, type Filter, typesOf } from './filter.ts'
 
 /** What a history shows: an event, or an expiry. */

@@ -1,7 +1,7 @@
 import { Button, Text } from '@mantine/core'
+import type { Project } from '@pubring/client'
 import { IconDownload } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
-import type { Project } from '../../../client/src/index.ts'
 import { download } from '../components/download.ts'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { useSession } from '../session/context.tsx'

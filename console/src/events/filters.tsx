@@ -1,5 +1,5 @@
 import { Button, Group, MultiSelect, SimpleGrid, Text } from '@mantine/core'
-import type { Event, JwtKey } from '../../../client/src/index.ts'
+import type { Event, JwtKey } from '@pubring/client'
 import { withVisibleControls } from '../components/user-text.tsx'
 import { SuggestField } from '../forms/suggest-field.tsx'
 import { fromExpiryInput, TimeField, toExpiryInput } from '../forms/time-field.tsx'

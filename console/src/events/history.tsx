@@ -1,7 +1,7 @@
 import { Button, Card, Group, Stack, Text } from '@mantine/core'
+import type { Project } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
-import type { Project } from '../../../client/src/index.ts'
 import { CurlHint } from '../components/curl.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { EmptyState, LoadingRows } from '../components/states.tsx'

@@ -1,4 +1,4 @@
-import type { Client, Event, Project } from '../../../client/src/index.ts'
+import type { Client, Event, Project } from '@pubring/client'
 import {
   type ChainPosition,
   type ExportedEvent,
@@ -9,7 +9,7 @@ import {
   type VerifiedCheckpoint,
   verifyChain,
   verifyLedgerProof,
-} from '../../../client/src/log/index.ts'
+} from '@pubring/client/log'
 
 /** Events per request. */
 const pageSize = 200

@@ -1,13 +1,7 @@
+import type { Client, Event, EventPosition, EventQuery, Project } from '@pubring/client'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
-import type {
-  Client,
-  Event,
-  EventPosition,
-  EventQuery,
-  Project,
-} from '../../../client/src/index.ts'
 import { useKeys } from '../keys/queries.ts'
 import { useApi } from '../session/api.ts'
 import { useSession } from '../session/context.tsx'

@@ -1,4 +1,4 @@
-import type { Event } from '../../../client/src/index.ts'
+import type { Event } from '@pubring/client'
 import { localTime } from '../components/times.tsx'
 
 type Changes = NonNullable<Event['changes']>

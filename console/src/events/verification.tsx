@@ -1,6 +1,6 @@
 import { Alert, Text } from '@mantine/core'
+import { LogError } from '@pubring/client/log'
 import { IconShieldCheck, IconShieldX } from '@tabler/icons-react'
-import { LogError } from '../../../client/src/log/index.ts'
 import { localTime } from '../components/times.tsx'
 import type { VerifiedLedger } from './proof.ts'
 

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Group, Select, Stack, Text } from '@mantine/core'
+import type { AccessRule } from '@pubring/client'
 import { IconPlus, IconX } from '@tabler/icons-react'
-import type { AccessRule } from '../../../client/src/index.ts'
 import { TextField } from './text-fields.tsx'
 
 /** Claims and the value that each must have. */

@@ -1,6 +1,6 @@
 import { SegmentedControl, Text } from '@mantine/core'
+import type { Role } from '@pubring/client'
 import { useId } from 'react'
-import type { Role } from '../../../client/src/index.ts'
 import { roles } from '../session/rights.ts'
 
 const descriptions: Record<Role, string> = {

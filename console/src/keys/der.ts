@@ -1,4 +1,4 @@
-import { decodeLatin1, encodeLatin1 } from '../../../src/intake/secrets/bytes.ts'
+import { decodeLatin1, encodeLatin1 } from '@pubring/intake/secrets'
 
 /** A DER element (X.690): its tag, its start, and the range of its contents. */
 export type Element = { tag: number; start: number; from: number; to: number }

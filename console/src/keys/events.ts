@@ -1,5 +1,5 @@
+import type { EventPosition } from '@pubring/client'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import type { EventPosition } from '../../../client/src/index.ts'
 import { useApi } from '../session/api.ts'
 import { useSession } from '../session/context.tsx'
 

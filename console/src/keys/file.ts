@@ -1,4 +1,4 @@
-import { isPrivateKeyAt } from '../../../src/intake/secrets/shapes.ts'
+import { isPrivateKeyAt } from '@pubring/intake/secrets'
 import { readChildren, readElement, toPem } from './der.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { useDocumentVisibility } from '@mantine/hooks'
+import { PubringError } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { PubringError } from '../../../client/src/index.ts'
 import { isOutage } from '../components/outage.ts'
 import { useSession } from '../session/context.tsx'
 

@@ -1,4 +1,4 @@
-import type { JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type { JwtKeyWithDetails } from '@pubring/client'
 import { base64OfPem, decodeBase64, encodeBase64, keyOfPem, rsaNumbers } from './der.ts'
 
 /** A public key in one of the forms that programs read. */

@@ -1,4 +1,4 @@
-import type { JwtKey } from '../../../client/src/index.ts'
+import type { JwtKey } from '@pubring/client'
 import { keyOfPem, rsaNumbers } from './der.ts'
 
 const curves: Partial<Record<JwtKey['algorithm'], string>> = {

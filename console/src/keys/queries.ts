@@ -1,6 +1,6 @@
+import type { JwtKey, JwtKeyUpdate, Project } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
-import type { JwtKey, JwtKeyUpdate, Project } from '../../../client/src/index.ts'
 import type { ApiRequest } from '../components/curl.tsx'
 import { useApi, useChange } from '../session/api.ts'
 import { useLedgerEvents } from './follow.ts'

@@ -1,5 +1,5 @@
+import type { JwtKey, KeyRole, KeyRoleEntry } from '@pubring/client'
 import { useMemo } from 'react'
-import type { JwtKey, KeyRole, KeyRoleEntry } from '../../../client/src/index.ts'
 import { stateOf } from '../components/state-badge.tsx'
 import { useApi } from '../session/api.ts'
 

@@ -1,4 +1,4 @@
-import type { Client, Project, Rotation, RotationCreate } from '../../../client/src/index.ts'
+import type { Client, Project, Rotation, RotationCreate } from '@pubring/client'
 import type { ApiRequest } from '../components/curl.tsx'
 import { useApi, useChange } from '../session/api.ts'
 import { useRefreshAt } from './refresh.ts'

@@ -1,5 +1,4 @@
-import { containsSecret } from '../../../src/intake/secrets/detector.ts'
-import { publicHalfCommand } from '../../../src/intake/secrets/public-half.ts'
+import { containsSecret, publicHalfCommand } from '@pubring/intake/secrets'
 
 /** Longest text that is searched in every encoding, in characters: the service reads no more. */
 const maxSearchedLength = 65_536

@@ -1,4 +1,4 @@
-import { decodeHex } from '../../../src/intake/secrets/bytes.ts'
+import { decodeHex } from '@pubring/intake/secrets'
 import { decodeBase64, encodeElement, toPem } from './der.ts'
 
 /** The object identifiers of algorithms and curves (RFC 3279, 5480, 8410, 9881), as DER contents. */

@@ -1,5 +1,5 @@
+import { type Project, PubringError } from '@pubring/client'
 import type { ReactNode } from 'react'
-import { type Project, PubringError } from '../../../client/src/index.ts'
 import { MessagePage, QueryResult } from '../components/states.tsx'
 import { useLiveProject, useProject } from '../keys/queries.ts'
 

@@ -1,5 +1,5 @@
+import type { CallOptions, Client } from '@pubring/client'
 import type { ReactNode } from 'react'
-import type { CallOptions, Client } from '../../../client/src/index.ts'
 import type { State } from '../components/state-badge.tsx'
 import { quoted } from '../components/user-text.tsx'
 import { ActionDialog } from '../forms/action-form.tsx'

@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core'
+import type { Search } from '@pubring/client'
 import { IconKey, IconStack2 } from '@tabler/icons-react'
-import type { Search } from '../../../client/src/index.ts'
 import { StateBadge } from '../components/state-badge.tsx'
 import { UserText } from '../components/user-text.tsx'
 

@@ -1,10 +1,10 @@
+import type { Client } from '@pubring/client'
 import {
   type QueryKey,
   type UseQueryOptions,
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import type { Client } from '../../../client/src/index.ts'
 import { useSession } from './context.tsx'
 
 /** What the service answers, under a key by which it is read again. */

@@ -1,5 +1,5 @@
-import { type Client, createClient, PubringError } from '../../../client/src/index.ts'
-import { findPastedApiKey } from '../../../client/src/pasted-api-key.ts'
+import { type Client, createClient, PubringError } from '@pubring/client'
+import { findPastedApiKey } from '@pubring/client/internal/pasted-api-key'
 
 /** The service that served this page: `/console/` is beside `/v1`. */
 const url = new URL('..', document.baseURI.replace(/#.*$/, '')).href

@@ -1,3 +1,4 @@
+import type { Client, Self } from '@pubring/client'
 import {
   createContext,
   type ReactNode,
@@ -8,7 +9,6 @@ import {
   useRef,
   useState,
 } from 'react'
-import type { Client, Self } from '../../../client/src/index.ts'
 import { clearDrafts } from '../forms/drafts.ts'
 import { announceSession, onSessionChange } from './channel.ts'
 import { createSessionClient, exchangeApiKey, type SignInReason, signInReason } from './client.ts'

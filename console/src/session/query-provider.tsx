@@ -1,6 +1,6 @@
+import type { Client } from '@pubring/client'
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import type { Client } from '../../../client/src/index.ts'
 
 /** A query cache for one user. When `client` changes, after signing in again, all data is loaded again. */
 export function QueryProvider(props: {

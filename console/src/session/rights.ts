@@ -1,4 +1,4 @@
-import type { Role, Self } from '../../../client/src/index.ts'
+import type { Role, Self } from '@pubring/client'
 import { useSession } from './context.tsx'
 
 /** From weak to strong; an auditor only reads, but everything. */

@@ -1,7 +1,7 @@
 import { Anchor, Button, Collapse, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import type { SignInOptions } from '@pubring/client'
 import { type FormEvent, useEffect, useId, useState } from 'react'
-import type { SignInOptions } from '../../../client/src/index.ts'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { isOutage } from '../components/outage.ts'
 import { ApiKeyField } from '../forms/text-fields.tsx'

@@ -8,6 +8,7 @@ import {
   Text,
   Tooltip,
 } from '@mantine/core'
+import type { JwtKey, Project } from '@pubring/client'
 import {
   IconArrowsHorizontal,
   IconChevronLeft,
@@ -18,7 +19,6 @@ import {
 } from '@tabler/icons-react'
 import { type KeyboardEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import type { JwtKey, Project } from '../../../client/src/index.ts'
 import { EmptyState, LoadingRows, QueryResult } from '../components/states.tsx'
 import { exactTime } from '../components/times.tsx'
 import { TextField } from '../forms/text-fields.tsx'

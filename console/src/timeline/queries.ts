@@ -1,5 +1,5 @@
+import type { Event, JwtKey, Project } from '@pubring/client'
 import { useMemo } from 'react'
-import type { Event, JwtKey, Project } from '../../../client/src/index.ts'
 import { useNow } from '../components/times.tsx'
 import { useKey } from '../keys/queries.ts'
 import { useApi } from '../session/api.ts'

@@ -1,6 +1,6 @@
 import { Anchor, Table, Text } from '@mantine/core'
+import type { Event } from '@pubring/client'
 import { Link } from 'wouter'
-import type { Event } from '../../../client/src/index.ts'
 import { exactTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { sentenceText } from '../events/sentences.ts'

@@ -1,4 +1,4 @@
-import type { Event, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type { Event, JwtKeyWithDetails } from '@pubring/client'
 import { type Life, type ListedKey, toTime, type Version, versionsOf } from './versions.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Event, JwtKey } from '../../../client/src/index.ts'
+import type { Event, JwtKey } from '@pubring/client'
 
 /** A key as a list has it. */
 export type ListedKey = Pick<

@@ -1,4 +1,4 @@
-import type { Warning } from '../../../client/src/index.ts'
+import type { Warning } from '@pubring/client'
 
 /** The page on which a warning is mended. */
 export function placeOf({ projectId, kid }: Warning): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { KeySetError } from '../../../client/src/key-set/errors.ts'
-import { follow } from '../../../client/src/key-set/follow.ts'
+import { KeySetError } from '../../../packages/client/src/key-set/errors.ts'
+import { follow } from '../../../packages/client/src/key-set/follow.ts'
 
 test('an unexpected error is reported, and the key set is followed further', async () => {
   const lifetime = new AbortController()

@@ -19,7 +19,7 @@ test('closing a key set ends its long poll', async () => {
   await expect.poll(() => heldRequests(server)).toBe(0)
 })
 
-const sources = new URL('../../../client/src/', import.meta.url).href
+const sources = new URL('../../../packages/client/src/', import.meta.url).href
 
 /** Runs a program and returns its output; rejects if it fails or does not end by itself. */
 async function run(program: string): Promise<string> {

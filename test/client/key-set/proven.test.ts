@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
-import type { LoggedHead } from '../../../client/src/log/index.ts'
-import { entryKey } from '../../../client/src/log/leaf.ts'
-import { formatLedgerProof, parseLedgerProof } from '../../../client/src/log/ledger-proof.ts'
-import { formatVerifierKey } from '../../../client/src/log/note.ts'
+import type { LoggedHead } from '../../../packages/client/src/log/index.ts'
+import { entryKey } from '../../../packages/client/src/log/leaf.ts'
+import {
+  formatLedgerProof,
+  parseLedgerProof,
+} from '../../../packages/client/src/log/ledger-proof.ts'
+import { formatVerifierKey } from '../../../packages/client/src/log/note.ts'
 import { startApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign } from '../../support/app/key-set.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { utf8 } from '../../../client/src/log/encoding.ts'
+import { utf8 } from '../../../packages/client/src/log/encoding.ts'
 import {
   blindedLedgerId,
   entryKey,
   formatEntry,
   type LogEntry,
   parseEntry,
-} from '../../../client/src/log/leaf.ts'
+} from '../../../packages/client/src/log/leaf.ts'
 
 const entry: LogEntry = {
   ledger: 'a'.repeat(64),

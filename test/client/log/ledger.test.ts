@@ -3,19 +3,19 @@ import {
   formatConsistency,
   parseCheckpoint,
   parseConsistency,
-} from '../../../client/src/log/checkpoint.ts'
-import { utf8 } from '../../../client/src/log/encoding.ts'
-import { entryKey } from '../../../client/src/log/leaf.ts'
-import { type ExportedEvent, verifyChain } from '../../../client/src/log/ledger.ts'
+} from '../../../packages/client/src/log/checkpoint.ts'
+import { utf8 } from '../../../packages/client/src/log/encoding.ts'
+import { entryKey } from '../../../packages/client/src/log/leaf.ts'
+import { type ExportedEvent, verifyChain } from '../../../packages/client/src/log/ledger.ts'
 import {
   formatLedgerProof,
   parseLedgerProof,
   verifyCheckpoint,
   verifyLedgerProof,
-} from '../../../client/src/log/ledger-proof.ts'
-import { parseNote } from '../../../client/src/log/note.ts'
-import { scanLog } from '../../../client/src/log/scan.ts'
-import { eventHash } from '../../../src/core/ledger/chain.ts'
+} from '../../../packages/client/src/log/ledger-proof.ts'
+import { parseNote } from '../../../packages/client/src/log/note.ts'
+import { scanLog } from '../../../packages/client/src/log/scan.ts'
+import { eventHash } from '../../../packages/server/src/core/ledger/chain.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { createMemoryLog } from '../../support/log/memory-log.ts'
 import { createSigner, signedNote } from '../../support/log/signers.ts'

@@ -5,7 +5,7 @@ import {
   formatProof,
   parseCheckpoint,
   parseProof,
-} from '../../../client/src/log/checkpoint.ts'
+} from '../../../packages/client/src/log/checkpoint.ts'
 import {
   createVerifierKey,
   formatNote,
@@ -15,7 +15,7 @@ import {
   signatureTypes,
   signNote,
   verifyNote,
-} from '../../../client/src/log/note.ts'
+} from '../../../packages/client/src/log/note.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
 type Vector = { seed: string; vkey: string; witness?: string; text: string; note: string }

@@ -1,8 +1,17 @@
 import { createHash, hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Bytes, concatBytes, toBase64, utf8 } from '../../../client/src/log/encoding.ts'
-import { consistencyProof, inclusionProof, treeRoot } from '../../../client/src/log/proofs.ts'
+import {
+  type Bytes,
+  concatBytes,
+  toBase64,
+  utf8,
+} from '../../../packages/client/src/log/encoding.ts'
+import {
+  consistencyProof,
+  inclusionProof,
+  treeRoot,
+} from '../../../packages/client/src/log/proofs.ts'
 import {
   completeHash,
   createTileReader,
@@ -11,14 +20,14 @@ import {
   parseTilePath,
   splitHashes,
   tileWidthIn,
-} from '../../../client/src/log/tiles.ts'
+} from '../../../packages/client/src/log/tiles.ts'
 import {
   emptyRoot,
   leafHash,
   nodeHash,
   verifyConsistency,
   verifyInclusion,
-} from '../../../client/src/log/tree.ts'
+} from '../../../packages/client/src/log/tree.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
 /** Trees of 1 to 300 leaves, by golang.org/x/mod/sumdb/tlog: test/support/go/proofs. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { sharedPrimes } from '../../../packages/intake/src/rsa/index.ts'
 import {
   findReusedModuli,
   findWeakModuli,
   type StoredModulus,
-} from '../../../src/core/audit/moduli.ts'
-import { sharedPrimes } from '../../../src/intake/rsa/index.ts'
+} from '../../../packages/server/src/core/audit/moduli.ts'
 import { seeded } from '../../intake/rsa/seeded.ts'
 
 const random = seeded('moduli of an audit')

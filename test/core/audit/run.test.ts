@@ -1,11 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createAuditPool } from '../../../src/core/audit/pool.ts'
-import type { AuditFinding, AuditOptions, AuditStore } from '../../../src/core/audit/records.ts'
-import { runAudit } from '../../../src/core/audit/run.ts'
-import { verifyLedgers } from '../../../src/core/ledger/all-ledgers.ts'
-import type { KeyRecord } from '../../../src/core/records.ts'
-import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
-import { openAuditStore, openLedgerReader } from '../../../src/storage/open.ts'
+import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
+import { createAuditPool } from '../../../packages/server/src/core/audit/pool.ts'
+import type {
+  AuditFinding,
+  AuditOptions,
+  AuditStore,
+} from '../../../packages/server/src/core/audit/records.ts'
+import { runAudit } from '../../../packages/server/src/core/audit/run.ts'
+import { verifyLedgers } from '../../../packages/server/src/core/ledger/all-ledgers.ts'
+import type { KeyRecord } from '../../../packages/server/src/core/records.ts'
+import { openAuditStore, openLedgerReader } from '../../../packages/server/src/storage/open.ts'
 import { closeModulus, prime, rsaRecord } from '../../support/keys/weak-keys.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest'
-import type { Store } from '../../../src/core/context.ts'
-import { createRevisionWatch } from '../../../src/core/ledger/revision-watch.ts'
-import type { LedgerHead } from '../../../src/core/records.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
+import type { Store } from '../../../packages/server/src/core/context.ts'
+import { createRevisionWatch } from '../../../packages/server/src/core/ledger/revision-watch.ts'
+import type { LedgerHead } from '../../../packages/server/src/core/records.ts'
+import { systemClock } from '../../../packages/server/src/runtime/clock.ts'
 import { createProject, openTestStore } from '../../support/store/store.ts'
 
 /** Long enough that the only reads are the one at the start and those of `checkNow`. */

@@ -1,22 +1,26 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Bytes, fromBase64, toBase64 } from '../../../client/src/log/encoding.ts'
-import { parseEntry } from '../../../client/src/log/leaf.ts'
+import { type Bytes, fromBase64, toBase64 } from '../../../packages/client/src/log/encoding.ts'
+import { parseEntry } from '../../../packages/client/src/log/leaf.ts'
 import {
   parseLedgerProof,
   verifyCheckpoint,
   verifyLedgerProof,
-} from '../../../client/src/log/ledger-proof.ts'
-import { formatVerifierKey, parseVerifierKey } from '../../../client/src/log/note.ts'
-import { consistencyProof, treeRoot } from '../../../client/src/log/proofs.ts'
-import { scanLog } from '../../../client/src/log/scan.ts'
-import { createTileReader, formatTilePath, parseEntries } from '../../../client/src/log/tiles.ts'
-import { verifyConsistency } from '../../../client/src/log/tree.ts'
-import type { Store } from '../../../src/core/context.ts'
-import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
-import { createLog, type LogState } from '../../../src/core/log/log.ts'
-import { proveLedger } from '../../../src/core/log/proofs.ts'
-import type { LogSigner, LogTree } from '../../../src/core/log/records.ts'
+} from '../../../packages/client/src/log/ledger-proof.ts'
+import { formatVerifierKey, parseVerifierKey } from '../../../packages/client/src/log/note.ts'
+import { consistencyProof, treeRoot } from '../../../packages/client/src/log/proofs.ts'
+import { scanLog } from '../../../packages/client/src/log/scan.ts'
+import {
+  createTileReader,
+  formatTilePath,
+  parseEntries,
+} from '../../../packages/client/src/log/tiles.ts'
+import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
+import type { Store } from '../../../packages/server/src/core/context.ts'
+import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import { createLog, type LogState } from '../../../packages/server/src/core/log/log.ts'
+import { proveLedger } from '../../../packages/server/src/core/log/proofs.ts'
+import type { LogSigner, LogTree } from '../../../packages/server/src/core/log/records.ts'
 import {
   logId,
   logOrigin,
@@ -24,8 +28,8 @@ import {
   readCheckpoint,
   restartLog,
   signCheckpoint,
-} from '../../../src/core/log/signing.ts'
-import { readLogFile } from '../../../src/core/log/tiles.ts'
+} from '../../../packages/server/src/core/log/signing.ts'
+import { readLogFile } from '../../../packages/server/src/core/log/tiles.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 import { createDatabase, type TestDatabase } from '../../support/store/database.ts'

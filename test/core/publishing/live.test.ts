@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { jwsAlgorithmNames } from '../../../src/contract/algorithms.ts'
-import type { Context, Store } from '../../../src/core/context.ts'
-import { createLiveServices, type LiveServices } from '../../../src/core/publishing/live.ts'
-import type { PublishedProject } from '../../../src/core/publishing/publisher.ts'
+import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
+import type { Context, Store } from '../../../packages/server/src/core/context.ts'
+import {
+  createLiveServices,
+  type LiveServices,
+} from '../../../packages/server/src/core/publishing/live.ts'
+import type { PublishedProject } from '../../../packages/server/src/core/publishing/publisher.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'

@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Context } from '../../../src/core/context.ts'
-import { createIssuerKeys, type IssuerKeys } from '../../../src/core/token-exchange/issuer-keys.ts'
+import type { Context } from '../../../packages/server/src/core/context.ts'
+import {
+  createIssuerKeys,
+  type IssuerKeys,
+} from '../../../packages/server/src/core/token-exchange/issuer-keys.ts'
 import { startApp } from '../../support/app/app.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { ecKey, edKey, rsaKey } from '../../support/keys/pem.ts'

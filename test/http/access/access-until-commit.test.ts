@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/core/ids.ts'
-import { examineKey } from '../../../src/intake/index.ts'
+import { examineKey } from '../../../packages/intake/src/examine.ts'
+import { newId } from '../../../packages/server/src/core/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { keysUrl } from '../../support/app/keys.ts'
 import { emptyBlocklist } from '../../support/keys/intake.ts'

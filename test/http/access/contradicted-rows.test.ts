@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../../src/core/api-keys/secrets.ts'
-import { newId } from '../../../src/core/ids.ts'
-import { keyToRow } from '../../../src/storage/row-mapping.ts'
+import {
+  apiKeyDigest,
+  newApiKeySecret,
+  secretPrefix,
+} from '../../../packages/server/src/core/api-keys/secrets.ts'
+import { newId } from '../../../packages/server/src/core/ids.ts'
+import { keyToRow } from '../../../packages/server/src/storage/row-mapping.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fetchJwks, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
 import { rememberSecret } from '../../support/secrets.ts'

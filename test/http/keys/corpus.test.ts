@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { newId } from '../../../src/core/ids.ts'
-import { intakeCodes } from '../../../src/intake/codes.ts'
-import { slowCodes } from '../../../src/intake/rsa/index.ts'
+import { intakeCodes } from '../../../packages/intake/src/codes.ts'
+import { slowCodes } from '../../../packages/intake/src/rsa/index.ts'
+import { newId } from '../../../packages/server/src/core/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 

@@ -1,9 +1,9 @@
 import { createPublicKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createAuditPool } from '../../../src/core/audit/pool.ts'
-import { runAudit } from '../../../src/core/audit/run.ts'
-import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
-import { openAuditStore } from '../../../src/storage/open.ts'
+import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
+import { createAuditPool } from '../../../packages/server/src/core/audit/pool.ts'
+import { runAudit } from '../../../packages/server/src/core/audit/run.ts'
+import { openAuditStore } from '../../../packages/server/src/storage/open.ts'
 import { startApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type Bytes, toBase64 } from '../../../client/src/log/encoding.ts'
+import { type Bytes, toBase64 } from '../../../packages/client/src/log/encoding.ts'
 import {
   parseLedgerProof,
   verifyCheckpoint,
   verifyLedgerProof,
-} from '../../../client/src/log/ledger-proof.ts'
-import { parseVerifierKey } from '../../../client/src/log/note.ts'
-import { treeRoot } from '../../../client/src/log/proofs.ts'
-import { scanLog } from '../../../client/src/log/scan.ts'
-import { createTileReader, formatTilePath } from '../../../client/src/log/tiles.ts'
-import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
-import { logId } from '../../../src/core/log/signing.ts'
+} from '../../../packages/client/src/log/ledger-proof.ts'
+import { parseVerifierKey } from '../../../packages/client/src/log/note.ts'
+import { treeRoot } from '../../../packages/client/src/log/proofs.ts'
+import { scanLog } from '../../../packages/client/src/log/scan.ts'
+import { createTileReader, formatTilePath } from '../../../packages/client/src/log/tiles.ts'
+import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import { logId } from '../../../packages/server/src/core/log/signing.ts'
 import { startApp } from '../../support/app/app.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 

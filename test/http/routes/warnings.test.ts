@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { ProjectHealth, Warning } from '../../../src/contract/finding/warnings.ts'
+import type {
+  ProjectHealth,
+  Warning,
+} from '../../../packages/server/src/contract/finding/warnings.ts'
 import { publicUrl, startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { type ErrorCode, errorTable, PubringError } from '../../../src/errors.ts'
+import { type ErrorCode, errorTable, PubringError } from '../../../packages/server/src/errors.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, privatePem, rsaKey } from '../../support/keys/pem.ts'
 import { expectWithin } from '../../support/timing.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { PubringError } from '../../../src/errors.ts'
+import { PubringError } from '../../../packages/server/src/errors.ts'
 import { startApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
+import { errorTable } from '../../../packages/server/src/errors.ts'
 import { openApiDocument } from '../../../scripts/openapi/document.ts'
-import { errorTable } from '../../../src/errors.ts'
 import { startApp } from '../../support/app/app.ts'
 
 const server = await startApp()

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { errorTable } from '../../../src/errors.ts'
+import { errorTable } from '../../../packages/server/src/errors.ts'
 import { publicUrl, startApp } from '../../support/app/app.ts'
 import { rawExchange, requestHead } from '../../support/network/raw-connection.ts'
 

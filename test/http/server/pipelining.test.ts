@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { examineKey } from '../../../src/intake/index.ts'
+import { examineKey } from '../../../packages/intake/src/examine.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fetchJwks, jwksUrl, keysUrl } from '../../support/app/keys.ts'
 import { emptyBlocklist } from '../../support/keys/intake.ts'

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { apiKeyDigest, newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
-import { newId } from '../../../src/core/ids.ts'
-import { exchangeLedgerId, systemLedgerId } from '../../../src/core/ledger/chain.ts'
-import { columnsOf } from '../../../src/storage/schema.ts'
+import {
+  apiKeyDigest,
+  newApiKeySecret,
+} from '../../../packages/server/src/core/api-keys/secrets.ts'
+import { newId } from '../../../packages/server/src/core/ids.ts'
+import { exchangeLedgerId, systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import { columnsOf } from '../../../packages/server/src/storage/schema.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import {
   accessRulesUrl,

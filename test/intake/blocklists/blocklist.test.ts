@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
 import { publishedRecords } from '../../../scripts/generate-blocklist.ts'
-import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { expectWithin } from '../../support/timing.ts'
 
 const sha256 = (material: Uint8Array | string) =>
@@ -10,7 +10,7 @@ const sha256 = (material: Uint8Array | string) =>
 const fromBase64url = (text: string) => Buffer.from(text, 'base64url')
 
 const publishedKeys = readFileSync(
-  new URL('../../../src/intake/blocklists/published-keys.bin', import.meta.url),
+  new URL('../../../packages/intake/src/blocklists/published-keys.bin', import.meta.url),
 )
 const publishedHashes = (publishedKeys.toString('hex').match(/.{32}/g) ?? []).map((record) =>
   record.slice(0, 30),

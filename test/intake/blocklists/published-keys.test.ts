@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
+import { examineKey } from '../../../packages/intake/src/examine.ts'
 import { publishedKeysIn, readPublishedKeys } from '../../../scripts/generate-blocklist.ts'
-import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
-import { examineKey } from '../../../src/intake/index.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
 const published = readPublishedKeys()

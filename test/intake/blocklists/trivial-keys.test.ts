@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { isTrivialKey } from '../../../packages/intake/src/blocklists/trivial-keys.ts'
+import { sha256Hex } from '../../../packages/intake/src/encoding/jwk.ts'
 import {
   recordOf,
   trivialEcMaterials,
   trivialEd25519Materials,
   trivialMlDsaMaterials,
 } from '../../../scripts/generate-trivial-keys.ts'
-import { isTrivialKey } from '../../../src/intake/blocklists/trivial-keys.ts'
-import { sha256Hex } from '../../../src/intake/encoding/jwk.ts'
 
 const table = readFileSync(
-  new URL('../../../src/intake/blocklists/trivial-keys.bin', import.meta.url),
+  new URL('../../../packages/intake/src/blocklists/trivial-keys.bin', import.meta.url),
 )
 const records = table.toString('hex').match(/.{16}/g) ?? []
 

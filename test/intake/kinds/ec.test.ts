@@ -1,9 +1,9 @@
 import { createECDH } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { fixedBytes, toBigInt } from '../../../src/intake/encoding/bytes.ts'
-import { tag } from '../../../src/intake/encoding/der.ts'
-import { encode, encodeOid } from '../../../src/intake/encoding/der-writer.ts'
-import { type JoseCurve, joseCurves } from '../../../src/intake/kinds/curves.ts'
+import { fixedBytes, toBigInt } from '../../../packages/intake/src/encoding/bytes.ts'
+import { tag } from '../../../packages/intake/src/encoding/der.ts'
+import { encode, encodeOid } from '../../../packages/intake/src/encoding/der-writer.ts'
+import { type JoseCurve, joseCurves } from '../../../packages/intake/src/kinds/curves.ts'
 import { accepted, codeOf, fixture, none, pem, spki } from '../../support/keys/intake.ts'
 
 const ecOid = '1.2.840.10045.2.1'

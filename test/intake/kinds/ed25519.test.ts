@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { fixedBytes } from '../../../packages/intake/src/encoding/bytes.ts'
+import { tag } from '../../../packages/intake/src/encoding/der.ts'
+import { encode } from '../../../packages/intake/src/encoding/der-writer.ts'
+import { add, decodePoint } from '../../../packages/intake/src/kinds/edwards.ts'
 import { basePoint, encodePoint } from '../../../scripts/generate-trivial-keys.ts'
-import { fixedBytes } from '../../../src/intake/encoding/bytes.ts'
-import { tag } from '../../../src/intake/encoding/der.ts'
-import { encode } from '../../../src/intake/encoding/der-writer.ts'
-import { add, decodePoint } from '../../../src/intake/kinds/edwards.ts'
 import { codeOf, none, pem, spki } from '../../support/keys/intake.ts'
 
 describe('Ed25519', () => {

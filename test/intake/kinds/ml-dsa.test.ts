@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { tag } from '../../../src/intake/encoding/der.ts'
-import { encode, encodeOid } from '../../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../../packages/intake/src/encoding/der.ts'
+import { encode, encodeOid } from '../../../packages/intake/src/encoding/der-writer.ts'
 import { codeOf, none, pem, rejected, spki } from '../../support/keys/intake.ts'
 
 describe('ML-DSA', () => {

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { tag } from '../../../src/intake/encoding/der.ts'
-import { encode, encodeInteger, encodeOid } from '../../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../../packages/intake/src/encoding/der.ts'
+import {
+  encode,
+  encodeInteger,
+  encodeOid,
+} from '../../../packages/intake/src/encoding/der-writer.ts'
 import {
   accepted,
   codeOf,

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { base64urlToBigInt } from '../../../src/intake/encoding/bytes.ts'
-import { checkRsa } from '../../../src/intake/rsa/index.ts'
+import { base64urlToBigInt } from '../../../packages/intake/src/encoding/bytes.ts'
+import { checkRsa } from '../../../packages/intake/src/rsa/index.ts'
 import { codes } from './seeded.ts'
 
 const folder = new URL('../../fixtures/keys/', import.meta.url)

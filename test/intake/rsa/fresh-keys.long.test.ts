@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { base64urlToBigInt } from '../../../src/intake/encoding/bytes.ts'
-import { auditRsa, sharedPrimes } from '../../../src/intake/rsa/index.ts'
-import { smoothBitsBelow } from '../../../src/intake/rsa/smooth.ts'
+import { base64urlToBigInt } from '../../../packages/intake/src/encoding/bytes.ts'
+import { auditRsa, sharedPrimes } from '../../../packages/intake/src/rsa/index.ts'
+import { smoothBitsBelow } from '../../../packages/intake/src/rsa/smooth.ts'
 import { seeded } from './seeded.ts'
 
 const minutes = 60_000

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { describe, expect, it } from 'vitest'
-import { checkRsa } from '../../../src/intake/rsa/index.ts'
+import { checkRsa } from '../../../packages/intake/src/rsa/index.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 
 const random = seeded('limits')

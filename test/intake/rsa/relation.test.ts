@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { isqrt } from '../../../src/intake/arithmetic.ts'
-import { fermatFactor } from '../../../src/intake/rsa/fermat.ts'
-import { factorByGuessedGap } from '../../../src/intake/rsa/guessed-gaps.ts'
-import { auditRsa, checkRsa } from '../../../src/intake/rsa/index.ts'
-import { factorWithEqualEnds, squareRootModuloPowerOfTwo } from '../../../src/intake/rsa/related.ts'
+import { isqrt } from '../../../packages/intake/src/arithmetic.ts'
+import { fermatFactor } from '../../../packages/intake/src/rsa/fermat.ts'
+import { factorByGuessedGap } from '../../../packages/intake/src/rsa/guessed-gaps.ts'
+import { auditRsa, checkRsa } from '../../../packages/intake/src/rsa/index.ts'
+import {
+  factorWithEqualEnds,
+  squareRootModuloPowerOfTwo,
+} from '../../../packages/intake/src/rsa/related.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 
 const random = seeded('relation')

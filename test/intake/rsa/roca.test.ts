@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { bitLength, modPow } from '../../../src/intake/arithmetic.ts'
-import { checkRsa } from '../../../src/intake/rsa/index.ts'
-import { product, smallPrimes } from '../../../src/intake/rsa/primes.ts'
-import { hasRocaFingerprint } from '../../../src/intake/rsa/roca.ts'
+import { bitLength, modPow } from '../../../packages/intake/src/arithmetic.ts'
+import { checkRsa } from '../../../packages/intake/src/rsa/index.ts'
+import { product, smallPrimes } from '../../../packages/intake/src/rsa/primes.ts'
+import { hasRocaFingerprint } from '../../../packages/intake/src/rsa/roca.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 
 const random = seeded('roca')

@@ -1,5 +1,5 @@
 import { checkPrimeSync, createHash } from 'node:crypto'
-import type { Fault } from '../../../src/intake/types.ts'
+import type { Fault } from '../../../packages/intake/src/types.ts'
 
 /** The same numbers at every run, so that a test key is the same key at every run. */
 export interface Seeded {

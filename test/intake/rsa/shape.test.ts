@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { bitLength } from '../../../src/intake/arithmetic.ts'
-import { isProbablePrime, smallFactor } from '../../../src/intake/rsa/factors.ts'
-import { checkRsa } from '../../../src/intake/rsa/index.ts'
-import { powerDegree } from '../../../src/intake/rsa/powers.ts'
-import { product, smallPart, smallPrimes } from '../../../src/intake/rsa/primes.ts'
+import { bitLength } from '../../../packages/intake/src/arithmetic.ts'
+import { isProbablePrime, smallFactor } from '../../../packages/intake/src/rsa/factors.ts'
+import { checkRsa } from '../../../packages/intake/src/rsa/index.ts'
+import { powerDegree } from '../../../packages/intake/src/rsa/powers.ts'
+import { product, smallPart, smallPrimes } from '../../../packages/intake/src/rsa/primes.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 
 const random = seeded('shape')

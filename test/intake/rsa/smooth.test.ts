@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { bitLength } from '../../../src/intake/arithmetic.ts'
-import { isProbablePrime } from '../../../src/intake/rsa/factors.ts'
-import { auditRsa, checkRsa } from '../../../src/intake/rsa/index.ts'
-import { smallPrimes } from '../../../src/intake/rsa/primes.ts'
+import { bitLength } from '../../../packages/intake/src/arithmetic.ts'
+import { isProbablePrime } from '../../../packages/intake/src/rsa/factors.ts'
+import { auditRsa, checkRsa } from '../../../packages/intake/src/rsa/index.ts'
+import { smallPrimes } from '../../../packages/intake/src/rsa/primes.ts'
 import {
   describeCommonSmoothPart,
   pollardFactor,
   smoothBitsBelow,
-} from '../../../src/intake/rsa/smooth.ts'
+} from '../../../packages/intake/src/rsa/smooth.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 
 const random = seeded('smooth')

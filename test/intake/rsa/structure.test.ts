@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { bitLength } from '../../../src/intake/arithmetic.ts'
-import { writePem } from '../../../src/intake/encoding/pem.ts'
-import { parsedRsaKey } from '../../../src/intake/kinds/rsa.ts'
-import { checkRsa } from '../../../src/intake/rsa/index.ts'
+import { bitLength } from '../../../packages/intake/src/arithmetic.ts'
+import { writePem } from '../../../packages/intake/src/encoding/pem.ts'
+import { parsedRsaKey } from '../../../packages/intake/src/kinds/rsa.ts'
+import { checkRsa } from '../../../packages/intake/src/rsa/index.ts'
 import {
   describeStructure,
   factorWithDenominator,
@@ -11,7 +11,7 @@ import {
   simpleDenominator,
   warnOfVanity,
   zeroFilledLimbSize,
-} from '../../../src/intake/rsa/structure.ts'
+} from '../../../packages/intake/src/rsa/structure.ts'
 import { examine } from '../../support/keys/intake.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 

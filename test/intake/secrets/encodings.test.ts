@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { examineKey } from '../../../src/intake/index.ts'
+import { examineKey } from '../../../packages/intake/src/examine.ts'
 import { base64, encodings } from '../../support/keys/encodings.ts'
 import {
   accepted,

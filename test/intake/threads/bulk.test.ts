@@ -1,16 +1,16 @@
 import { afterEach, expect, test } from 'vitest'
-import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
+import { createBulkIntake } from '../../../packages/server/src/intake/bulk.ts'
 import {
   createFairQueue,
   type FairQueue,
   type IntakeCaller,
-} from '../../../src/intake/threads/fair-queue.ts'
-import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
+} from '../../../packages/server/src/intake/fair-queue.ts'
+import { createIntakePool, type IntakePool } from '../../../packages/server/src/intake/pool.ts'
 import {
   findSharedPrimes,
   type IntakeTask,
   type PrimesTask,
-} from '../../../src/intake/threads/tasks.ts'
+} from '../../../packages/server/src/intake/tasks.ts'
 import { examine, fixture } from '../../support/keys/intake.ts'
 import { ecKey, rsaKey } from '../../support/keys/pem.ts'
 import { modulusOf } from '../../support/keys/weak-keys.ts'

@@ -3,7 +3,7 @@ import {
   createFairQueue,
   type FairQueue,
   type IntakeCaller,
-} from '../../../src/intake/threads/fair-queue.ts'
+} from '../../../packages/server/src/intake/fair-queue.ts'
 
 /** A queue with one slot, whose tasks record the order in which they run. */
 function recordingQueue(maxWaiting = 100) {

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
-import { examineKey } from '../../../src/intake/index.ts'
-import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
+import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
+import { examineKey } from '../../../packages/intake/src/examine.ts'
+import { createIntakePool, type IntakePool } from '../../../packages/server/src/intake/pool.ts'
 import { accepted, examine, fixture } from '../../support/keys/intake.ts'
 import { waitLimitMs } from '../../support/waiting.ts'
 
@@ -130,7 +130,7 @@ test('a closed pool rejects keys', async () => {
 
 test.each(['await pool.close()', ''])('the process exits by itself: %j', (last) => {
   const script = `
-    import { createIntakePool } from './src/intake/threads/pool.ts'
+    import { createIntakePool } from './packages/server/src/intake/pool.ts'
     const pool = createIntakePool({ threads: 1 })
     const verdict = await pool.for({ callerId: 'a' }).examine(${JSON.stringify(rsa)})
     ${last}

@@ -5,8 +5,8 @@ import {
   type KeySetState,
   type ProjectKeySet,
   projectKeySet,
-} from '../../../client/src/verify.ts'
-import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
+} from '../../../packages/client/src/verify.ts'
+import type { Algorithm, JwsAlgorithm } from '../../../packages/intake/src/algorithms.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import { waitUntil } from '../waiting.ts'
 import type { TestApp } from './app.ts'

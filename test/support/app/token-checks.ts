@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
-import { type Algorithm, algorithmNames } from '../../../src/contract/algorithms.ts'
+import { type Algorithm, algorithmNames } from '../../../packages/intake/src/algorithms.ts'
 import {
   type TokenCheck,
   type TokenCheckStep,
   tokenCheckSteps,
-} from '../../../src/contract/checks/tokens.ts'
-import type { HttpOptions } from '../../../src/http/options.ts'
+} from '../../../packages/server/src/contract/checks/tokens.ts'
+import type { HttpOptions } from '../../../packages/server/src/http/options.ts'
 import type { TestKey } from '../keys/pem.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import { publicUrl, startApp, type TestApp } from './app.ts'

@@ -8,7 +8,7 @@ import {
   type Page,
   chromium as playwright,
 } from 'playwright-core'
-import { type Client, createClient } from '../../../client/src/index.ts'
+import { type Client, createClient } from '../../../packages/client/src/index.ts'
 import { endLater } from '../ending.ts'
 import { rememberSecret } from '../secrets.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../server/process.ts'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { text as textOf } from 'node:stream/consumers'
-import { createClient } from '../../../client/src/index.ts'
+import { createClient } from '../../../packages/client/src/index.ts'
 import { endLater } from '../ending.ts'
 import { keyFor, signToken } from '../keys/tokens.ts'
 

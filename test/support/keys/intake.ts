@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
-import type { Algorithm } from '../../../src/contract/algorithms.ts'
-import type { Blocklist } from '../../../src/intake/blocklists/blocklist.ts'
-import { tag } from '../../../src/intake/encoding/der.ts'
+import type { Algorithm } from '../../../packages/intake/src/algorithms.ts'
+import type { Blocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
+import { tag } from '../../../packages/intake/src/encoding/der.ts'
 import {
   encode,
   encodeBitString,
   encodeInteger,
   encodeOid,
-} from '../../../src/intake/encoding/der-writer.ts'
-import { examineKey } from '../../../src/intake/index.ts'
-import type { Accepted, Rejected, Verdict } from '../../../src/intake/types.ts'
+} from '../../../packages/intake/src/encoding/der-writer.ts'
+import { examineKey } from '../../../packages/intake/src/examine.ts'
+import type { Accepted, Rejected, Verdict } from '../../../packages/intake/src/types.ts'
 
 const fixtures = new URL('../../fixtures/', import.meta.url)
 

@@ -1,5 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { type PublishedKeys, parseKeys } from '../../../src/cli/follow/published-keys.ts'
+import {
+  type PublishedKeys,
+  parseKeys,
+} from '../../../packages/agents/src/follow/published-keys.ts'
 
 const { x, y } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
   format: 'jwk',

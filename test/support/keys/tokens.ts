@@ -1,5 +1,5 @@
 import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
+import type { Algorithm, JwsAlgorithm } from '../../../packages/intake/src/algorithms.ts'
 import { rememberSecret } from '../secrets.ts'
 import { ecKey, edKey, rsaKey, type TestKey } from './pem.ts'
 

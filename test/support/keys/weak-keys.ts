@@ -1,7 +1,11 @@
 import { createHash, createPublicKey } from 'node:crypto'
-import type { KeyRecord } from '../../../src/core/records.ts'
-import { isqrt } from '../../../src/intake/arithmetic.ts'
-import { base64url, base64urlToBigInt, minimalBytes } from '../../../src/intake/encoding/bytes.ts'
+import { isqrt } from '../../../packages/intake/src/arithmetic.ts'
+import {
+  base64url,
+  base64urlToBigInt,
+  minimalBytes,
+} from '../../../packages/intake/src/encoding/bytes.ts'
+import type { KeyRecord } from '../../../packages/server/src/core/records.ts'
 import { nextPrime, seeded } from '../../intake/rsa/seeded.ts'
 import { keyRecord } from '../store/key-records.ts'
 

@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { formatCheckpoint } from '../../../client/src/log/checkpoint.ts'
-import type { Bytes } from '../../../client/src/log/encoding.ts'
-import { blindedLedgerId, entryKey, formatEntry } from '../../../client/src/log/leaf.ts'
-import { formatLedgerProof, type LoggedHead } from '../../../client/src/log/ledger-proof.ts'
+import { formatCheckpoint } from '../../../packages/client/src/log/checkpoint.ts'
+import type { Bytes } from '../../../packages/client/src/log/encoding.ts'
+import { blindedLedgerId, entryKey, formatEntry } from '../../../packages/client/src/log/leaf.ts'
+import {
+  formatLedgerProof,
+  type LoggedHead,
+} from '../../../packages/client/src/log/ledger-proof.ts'
 import {
   consistencyProof,
   inclusionProof,
   type ReadNode,
   treeRoot,
-} from '../../../client/src/log/proofs.ts'
-import { parseTilePath, tileWidth } from '../../../client/src/log/tiles.ts'
-import { leafHash, nodeHash } from '../../../client/src/log/tree.ts'
+} from '../../../packages/client/src/log/proofs.ts'
+import { parseTilePath, tileWidth } from '../../../packages/client/src/log/tiles.ts'
+import { leafHash, nodeHash } from '../../../packages/client/src/log/tree.ts'
 import { createSigner, signedNote, type TestSigner } from './signers.ts'
 
 /** A log in memory, without any check: it can be made to contradict itself. */

@@ -5,7 +5,7 @@ import {
   signatureTypes,
   signNote,
   type VerifierKey,
-} from '../../../client/src/log/note.ts'
+} from '../../../packages/client/src/log/note.ts'
 
 /** A log's or witness's key pair. */
 export interface TestSigner {

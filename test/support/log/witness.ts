@@ -4,11 +4,11 @@ import {
   type Checkpoint,
   parseCheckpoint,
   parseConsistency,
-} from '../../../client/src/log/checkpoint.ts'
-import { LogError } from '../../../client/src/log/errors.ts'
-import { parseNote, type VerifierKey, verifyNote } from '../../../client/src/log/note.ts'
-import { verifyConsistency } from '../../../client/src/log/tree.ts'
-import type { Witness } from '../../../src/core/log/witnesses.ts'
+} from '../../../packages/client/src/log/checkpoint.ts'
+import { LogError } from '../../../packages/client/src/log/errors.ts'
+import { parseNote, type VerifierKey, verifyNote } from '../../../packages/client/src/log/note.ts'
+import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
+import type { Witness } from '../../../packages/server/src/core/log/witnesses.ts'
 import { startHttpsServer } from '../network/https-server.ts'
 import { createSigner } from './signers.ts'
 

@@ -2,7 +2,10 @@ import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
-import { createOutboundFetch, type OutboundOptions } from '../../../src/outbound/outbound.ts'
+import {
+  createOutboundFetch,
+  type OutboundOptions,
+} from '../../../packages/server/src/outbound/outbound.ts'
 import { endLater } from '../ending.ts'
 import { signedCertificate } from './certificates.ts'
 

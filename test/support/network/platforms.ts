@@ -3,8 +3,11 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import type { JwsAlgorithm } from '../../../src/contract/algorithms.ts'
-import { createOutboundFetch, type OutboundFetch } from '../../../src/outbound/outbound.ts'
+import type { JwsAlgorithm } from '../../../packages/intake/src/algorithms.ts'
+import {
+  createOutboundFetch,
+  type OutboundFetch,
+} from '../../../packages/server/src/outbound/outbound.ts'
 import { endLater } from '../ending.ts'
 import { ecKey, rsaKey } from '../keys/pem.ts'
 import { signToken } from '../keys/tokens.ts'

@@ -1,5 +1,5 @@
 import { jwtVerify } from 'jose'
-import { projectKeySet } from '../../../client/src/verify.ts'
+import { projectKeySet } from '../../../packages/client/src/verify.ts'
 
 /** Defined when the page is bundled. */
 declare const issuer: string

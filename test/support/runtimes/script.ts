@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { jwtVerify } from 'jose'
-import { createClient, PubringError } from '../../../client/src/index.ts'
-import { KeySetError, projectKeySet } from '../../../client/src/verify.ts'
+import { createClient, PubringError } from '../../../packages/client/src/index.ts'
+import { KeySetError, projectKeySet } from '../../../packages/client/src/verify.ts'
 
 /**
  * A program for runtimes that have the command line of Node. Prints a line of JSON for each step, and

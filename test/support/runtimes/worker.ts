@@ -1,6 +1,6 @@
 import { jwtVerify } from 'jose'
-import { createClient } from '../../../client/src/index.ts'
-import { projectKeySet } from '../../../client/src/verify.ts'
+import { createClient } from '../../../packages/client/src/index.ts'
+import { projectKeySet } from '../../../packages/client/src/verify.ts'
 
 /** Defined when the worker is bundled: a service, the issuer of its project, and the same behind a proxy. */
 declare const url: string

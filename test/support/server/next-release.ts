@@ -1,5 +1,6 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { linkInstalled } from '../installed.ts'
 
 const project = join(import.meta.dirname, '../../..')
 
@@ -8,14 +9,13 @@ const project = join(import.meta.dirname, '../../..')
  * release can run. Returns its program.
  */
 export function makeNextRelease(folder: string): string {
-  for (const part of ['bin', 'client', 'src', 'package.json']) {
+  for (const part of ['bin', 'packages', 'package.json']) {
     cpSync(join(project, part), join(folder, part), { recursive: true })
   }
-  for (const part of ['node_modules', 'console', 'docs']) {
-    symlinkSync(join(project, part), join(folder, part))
-  }
+  for (const part of ['console', 'docs']) symlinkSync(join(project, part), join(folder, part))
+  linkInstalled(project, folder)
   replaceIn(join(folder, 'package.json'), '"version": "0.1.0"', '"version": "0.2.0"')
-  const migrations = join(folder, 'src/storage/migrations')
+  const migrations = join(folder, 'packages/server/src/storage/migrations')
   writeFileSync(join(migrations, '9999-notes.ts'), migration)
   const index = join(migrations, 'index.ts')
   replaceIn(index, 'import { createFirstTables', `${importNotes}\nimport { createFirstTables`)

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
+import type { Algorithm, JwsAlgorithm } from '../../../packages/intake/src/algorithms.ts'
 import type { TestKey } from '../keys/pem.ts'
 import { jwsAlgorithm, signToken } from '../keys/tokens.ts'
 import { startTlsProxy } from '../network/tls-proxy.ts'

@@ -1,6 +1,10 @@
-import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../../src/core/api-keys/secrets.ts'
-import { newId } from '../../../src/core/ids.ts'
-import type { ApiKeyRecord, WorkloadRule } from '../../../src/core/records.ts'
+import {
+  apiKeyDigest,
+  newApiKeySecret,
+  secretPrefix,
+} from '../../../packages/server/src/core/api-keys/secrets.ts'
+import { newId } from '../../../packages/server/src/core/ids.ts'
+import type { ApiKeyRecord, WorkloadRule } from '../../../packages/server/src/core/records.ts'
 import { origin } from './store.ts'
 
 /** An access rule for workloads and all projects, with these differences. */

@@ -1,11 +1,14 @@
 import { type Kysely, sql } from 'kysely'
-import { dataType, type Migrations } from '../../../src/storage/migrations/building.ts'
-import { ownMigrations } from '../../../src/storage/migrations/index.ts'
-import { parsePostgresAddress } from '../../../src/storage/postgres/address.ts'
-import { openDatabase } from '../../../src/storage/postgres/database.ts'
-import { migratePostgres } from '../../../src/storage/postgres/migrate.ts'
-import type { Tables } from '../../../src/storage/schema.ts'
-import { openMigrated } from '../../../src/storage/sqlite/opening.ts'
+import {
+  dataType,
+  type Migrations,
+} from '../../../packages/server/src/storage/migrations/building.ts'
+import { ownMigrations } from '../../../packages/server/src/storage/migrations/index.ts'
+import { parsePostgresAddress } from '../../../packages/server/src/storage/postgres/address.ts'
+import { openDatabase } from '../../../packages/server/src/storage/postgres/database.ts'
+import { migratePostgres } from '../../../packages/server/src/storage/postgres/migrate.ts'
+import type { Tables } from '../../../packages/server/src/storage/schema.ts'
+import { openMigrated } from '../../../packages/server/src/storage/sqlite/opening.ts'
 import type { TestDatabase } from './database.ts'
 
 const oldestRelease = '0.1.0'

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { newId } from '../../../src/core/ids.ts'
-import type { KeyRecord } from '../../../src/core/records.ts'
+import { newId } from '../../../packages/server/src/core/ids.ts'
+import type { KeyRecord } from '../../../packages/server/src/core/records.ts'
 
 /** A record of a new P-256 key, computed with node:crypto only. */
 export function keyRecord(projectId: string, members: Partial<KeyRecord> = {}): KeyRecord {

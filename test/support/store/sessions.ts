@@ -1,7 +1,14 @@
-import { apiKeyDigest, newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
-import type { Store } from '../../../src/core/context.ts'
-import { newId } from '../../../src/core/ids.ts'
-import type { PeopleRule, PersonRecord, SessionRecord } from '../../../src/core/records.ts'
+import {
+  apiKeyDigest,
+  newApiKeySecret,
+} from '../../../packages/server/src/core/api-keys/secrets.ts'
+import type { Store } from '../../../packages/server/src/core/context.ts'
+import { newId } from '../../../packages/server/src/core/ids.ts'
+import type {
+  PeopleRule,
+  PersonRecord,
+  SessionRecord,
+} from '../../../packages/server/src/core/records.ts'
 import { rememberSecret } from '../secrets.ts'
 import { origin } from './store.ts'
 

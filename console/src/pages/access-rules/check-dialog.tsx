@@ -1,12 +1,8 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import type { AccessRule, AccessRuleCheck, AccessRuleCheckRequest } from '@pubring/client'
 import { IconCircleCheck, IconShieldX } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import type {
-  AccessRule,
-  AccessRuleCheck,
-  AccessRuleCheckRequest,
-} from '../../../../client/src/index.ts'
 import { CheckSteps } from '../../components/check-step.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'

@@ -1,11 +1,6 @@
 import { Checkbox, SegmentedControl, Text } from '@mantine/core'
+import type { AccessRule, AccessRuleCreate, AccessRuleUpdate, Role } from '@pubring/client'
 import { useId } from 'react'
-import type {
-  AccessRule,
-  AccessRuleCreate,
-  AccessRuleUpdate,
-  Role,
-} from '../../../../client/src/index.ts'
 import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import {

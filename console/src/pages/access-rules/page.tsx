@@ -1,4 +1,4 @@
-import type { AccessRule } from '../../../../client/src/index.ts'
+import type { AccessRule } from '@pubring/client'
 import { RowName } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { OptionalTime } from '../../components/times.tsx'

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core'
+import type { AccessRule, Role } from '@pubring/client'
 import { Fragment } from 'react'
-import type { AccessRule, Role } from '../../../../client/src/index.ts'
 import { ProjectName } from '../../components/project-name.tsx'
 import { UserText } from '../../components/user-text.tsx'
 

@@ -1,5 +1,5 @@
 import { Badge, Card, Menu, Text } from '@mantine/core'
-import type { Session } from '../../../../client/src/index.ts'
+import type { Session } from '@pubring/client'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName } from '../../components/data-table.tsx'

@@ -1,4 +1,4 @@
-import type { ApiKey, ApiKeyUpdate } from '../../../../client/src/index.ts'
+import type { ApiKey, ApiKeyUpdate } from '@pubring/client'
 import { Dialog } from '../../components/dialog.tsx'
 import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'

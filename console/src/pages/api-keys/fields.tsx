@@ -1,5 +1,5 @@
 import { Stack } from '@mantine/core'
-import type { ApiKey } from '../../../../client/src/index.ts'
+import type { ApiKey } from '@pubring/client'
 import { localTime } from '../../components/times.tsx'
 import { LabelField } from '../../forms/label-field.tsx'
 import { RoleField, toRole } from '../../forms/role-field.tsx'

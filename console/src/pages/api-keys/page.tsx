@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core'
+import type { ApiKey } from '@pubring/client'
 import { useState } from 'react'
-import type { ApiKey } from '../../../../client/src/index.ts'
 import { RowName } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { ProjectName } from '../../components/project-name.tsx'

@@ -1,6 +1,6 @@
 import { Alert, Card, NativeSelect, SimpleGrid, Stack, Tabs, Text } from '@mantine/core'
+import type { Project } from '@pubring/client'
 import { IconInfoCircle } from '@tabler/icons-react'
-import type { Project } from '../../../../client/src/index.ts'
 import { CopyField } from '../../components/copy.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { useDraft } from '../../forms/drafts.ts'

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core'
+import type { JwtKey, JwtKeyWithDetails } from '@pubring/client'
 import {
   IconAlarm,
   IconPencil,
@@ -9,7 +10,6 @@ import {
 } from '@tabler/icons-react'
 import { lazy } from 'react'
 import { Link } from 'wouter'
-import type { JwtKey, JwtKeyWithDetails } from '../../../../client/src/index.ts'
 import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useRights } from '../../session/rights.ts'

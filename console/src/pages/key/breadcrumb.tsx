@@ -1,7 +1,7 @@
 import { Anchor, Group } from '@mantine/core'
+import type { Project } from '@pubring/client'
 import { IconChevronRight } from '@tabler/icons-react'
 import { Link } from 'wouter'
-import type { Project } from '../../../../client/src/index.ts'
 
 /** Where a key belongs, as links. */
 export function Breadcrumb({ project }: { project: Project }) {

@@ -1,5 +1,5 @@
 import { Stack, Text } from '@mantine/core'
-import type { Event, Project } from '../../../../client/src/index.ts'
+import type { Event, Project } from '@pubring/client'
 import { CopyField } from '../../components/copy.tsx'
 import { Section } from '../../components/section.tsx'
 import { PageHeader, QueryResult } from '../../components/states.tsx'

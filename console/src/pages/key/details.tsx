@@ -1,6 +1,6 @@
 import { Anchor, Stack } from '@mantine/core'
+import type { JwtKeyWithDetails } from '@pubring/client'
 import { Link } from 'wouter'
-import type { JwtKeyWithDetails } from '../../../../client/src/index.ts'
 import { Fact } from '../../components/facts.tsx'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/times.tsx'

@@ -1,6 +1,6 @@
 import { Anchor, Button, Text } from '@mantine/core'
+import type { Project } from '@pubring/client'
 import { Link, useLocation } from 'wouter'
-import type { Project } from '../../../../client/src/index.ts'
 import { Section } from '../../components/section.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { Days } from '../../events/days.tsx'

@@ -1,6 +1,6 @@
 import { Anchor, List, Text } from '@mantine/core'
+import type { JwtKey, JwtKeyWithDetails } from '@pubring/client'
 import { Link } from 'wouter'
-import type { JwtKey, JwtKeyWithDetails } from '../../../../client/src/index.ts'
 import { Section } from '../../components/section.tsx'
 import { exactTime, useNow } from '../../components/times.tsx'
 import { useApi } from '../../session/api.ts'

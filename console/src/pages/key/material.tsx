@@ -1,7 +1,7 @@
 import { ActionIcon, Code, Group, SegmentedControl, Stack, Tooltip } from '@mantine/core'
+import type { JwtKeyWithDetails } from '@pubring/client'
 import { IconDownload } from '@tabler/icons-react'
 import { useState } from 'react'
-import type { JwtKeyWithDetails } from '../../../../client/src/index.ts'
 import { CopyButton, CopyField } from '../../components/copy.tsx'
 import { download } from '../../components/download.ts'
 import { Section } from '../../components/section.tsx'

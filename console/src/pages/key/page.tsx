@@ -1,5 +1,5 @@
 import { Grid, Stack } from '@mantine/core'
-import { type JwtKeyWithDetails, type Project, PubringError } from '../../../../client/src/index.ts'
+import { type JwtKeyWithDetails, type Project, PubringError } from '@pubring/client'
 import { CurlHint } from '../../components/curl.tsx'
 import { KeyStateBadge } from '../../components/key-state-badge.tsx'
 import { LoadingRows, PageHeader, QueryResult } from '../../components/states.tsx'

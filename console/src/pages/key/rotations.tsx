@@ -1,6 +1,6 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core'
+import type { JwtKeyWithDetails, Rotation } from '@pubring/client'
 import { Link } from 'wouter'
-import type { JwtKeyWithDetails, Rotation } from '../../../../client/src/index.ts'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'

@@ -1,5 +1,5 @@
 import { Card, SimpleGrid } from '@mantine/core'
-import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../../client/src/index.ts'
+import type { JwtKey, JwtKeyWithDetails, KeyRole } from '@pubring/client'
 import { Figure } from '../../components/figure.tsx'
 import { exactTime, isSoon, relativeTime, useNow } from '../../components/times.tsx'
 

@@ -1,4 +1,4 @@
-import type { JwtKey } from '../../../../client/src/index.ts'
+import type { JwtKey } from '@pubring/client'
 import { KeyIdentity } from '../../components/key-identity.tsx'
 import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'

@@ -1,5 +1,5 @@
 import { Checkbox, Group, Select } from '@mantine/core'
-import { type Algorithm, algorithms, type KeyCheck } from '../../../../client/src/index.ts'
+import { type Algorithm, algorithms, type KeyCheck } from '@pubring/client'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import type { JwtKey } from '../../../../client/src/index.ts'
+import type { JwtKey } from '@pubring/client'
 
 /** Whether the key is the only active one of its project. */
 export function isLastActive(key: JwtKey, keys: JwtKey[]): boolean {

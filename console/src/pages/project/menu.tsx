@@ -1,7 +1,7 @@
 import { Button, Menu } from '@mantine/core'
+import type { Project } from '@pubring/client'
 import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react'
 import { useLocation } from 'wouter'
-import type { Project } from '../../../../client/src/index.ts'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useKeys } from '../../keys/queries.ts'

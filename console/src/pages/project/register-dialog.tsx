@@ -1,6 +1,6 @@
 import { Button, Group, Stack } from '@mantine/core'
+import type { Project } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
-import type { Project } from '../../../../client/src/index.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { KeyForm } from './key-form.tsx'
 import { NewKeyInstructions } from './new-key.tsx'

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, List, Loader, Stack, Text } from '@mantine/core'
+import type { JwtKey, KeyCheck } from '@pubring/client'
 import { IconAlertTriangle, IconCircleCheck, IconCopy, IconTransform } from '@tabler/icons-react'
-import type { JwtKey, KeyCheck } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import type { Conversion } from '../../keys/conversion.ts'

@@ -1,5 +1,5 @@
 import { useDebouncedValue } from '@mantine/hooks'
-import type { JwtKey, KeyCheck } from '../../../../client/src/index.ts'
+import type { JwtKey, KeyCheck } from '@pubring/client'
 import { type Conversion, convert } from '../../keys/conversion.ts'
 import { useKeys } from '../../keys/queries.ts'
 import { useApi } from '../../session/api.ts'

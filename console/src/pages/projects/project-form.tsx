@@ -1,5 +1,5 @@
+import type { Project } from '@pubring/client'
 import { useLocation } from 'wouter'
-import type { Project } from '../../../../client/src/index.ts'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'

@@ -1,5 +1,5 @@
+import { type Project, type ProjectHealth, PubringError } from '@pubring/client'
 import { useMemo } from 'react'
-import { type Project, type ProjectHealth, PubringError } from '../../../../client/src/index.ts'
 import { useApi } from '../../session/api.ts'
 import type { ProjectRow } from './rows.ts'
 

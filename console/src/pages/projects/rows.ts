@@ -1,4 +1,4 @@
-import type { Project, ProjectHealth } from '../../../../client/src/index.ts'
+import type { Project, ProjectHealth } from '@pubring/client'
 
 /** A project with its health, once that is loaded. */
 export type ProjectRow = Project & { health?: ProjectHealth }

@@ -1,7 +1,7 @@
 import { Select, Stack, Text } from '@mantine/core'
+import type { JwtKey, Project } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { JwtKey, Project } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
+import type { JwtKey, Rotation } from '@pubring/client'
 import { useState } from 'react'
-import type { JwtKey, Rotation } from '../../../../client/src/index.ts'
 import { Countdown } from '../../components/countdown.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'

@@ -1,6 +1,6 @@
 import { Alert, Anchor, Card } from '@mantine/core'
+import type { JwtKey, Project, Rotation } from '@pubring/client'
 import { Link } from 'wouter'
-import type { JwtKey, Project, Rotation } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { LoadingRows, MessagePage, PageHeader } from '../../components/states.tsx'
 import { quoted, UserText } from '../../components/user-text.tsx'

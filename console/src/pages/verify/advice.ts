@@ -1,4 +1,4 @@
-import type { TokenCheckReason, TokenCheckStep } from '../../../../client/src/index.ts'
+import type { TokenCheckReason, TokenCheckStep } from '@pubring/client'
 
 /** What each step of a token check verifies, in order. */
 export const steps: Record<TokenCheckStep, string> = {

@@ -1,6 +1,6 @@
 import { Card, Grid, Stack, Text } from '@mantine/core'
+import type { Project, TokenCheck } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
-import type { Project, TokenCheck } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useDraft } from '../../forms/drafts.ts'

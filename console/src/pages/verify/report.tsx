@@ -1,7 +1,7 @@
 import { Alert, Anchor, Card, Stack, Text } from '@mantine/core'
+import type { TokenCheck, TokenCheckOutcome } from '@pubring/client'
 import { IconAlertTriangle, IconCircleCheck, IconEqualNot, IconShieldX } from '@tabler/icons-react'
 import { Link } from 'wouter'
-import type { TokenCheck, TokenCheckOutcome } from '../../../../client/src/index.ts'
 import { CheckSteps } from '../../components/check-step.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { advice, steps } from './advice.ts'

@@ -1,6 +1,6 @@
+import { type Client, PubringError } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { type Client, PubringError } from '../../../../../client/src/index.ts'
 import type { ApiRequest } from '../../../components/curl.tsx'
 import { isOutage } from '../../../components/outage.ts'
 import type { KeyRow } from '../../../keys/roles.ts'

@@ -12,8 +12,7 @@ import { describeMaterial } from '../../../keys/material.ts'
 import type { KeyRow } from '../../../keys/roles.ts'
 import { useRights } from '../../../session/rights.ts'
 import type { KeyAction } from '../key-actions.ts'
-import type { ListQuery } from './query.ts'
-import { isOrder } from './query.ts'
+import { isOrder, type ListQuery } from './query.ts'
 
 type OnAction = (action: KeyAction, key: KeyRow) => void
 

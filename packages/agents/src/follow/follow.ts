@@ -1,0 +1,164 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '@pubring/server/core/context'
+import { formatCount } from '@pubring/server/runtime/text'
+import { FollowError } from './error.ts'
+import { createHook, runCommand } from './hook.ts'
+import { listen } from './listen.ts'
+import type { PublishedKeys } from './published-keys.ts'
+import {
+  ageMsOf,
+  type Followed,
+  followProjects,
+  newFollowed,
+  readProjects,
+  shownOf,
+} from './source.ts'
+import { type OutputOptions, writeFiles } from './write-files.ts'
+
+/** Pause between two attempts to write the files, and between two looks at the clocks. */
+const tickMs = 1_000
+
+/** Pause between two requests that find out whether a clock was set or the server is gone. */
+const refreshPauseMs = 10_000
+
+/** A message is not repeated for this time. */
+const repeatAfterMs = 60_000
+
+/** What to follow, and what to do after a change. */
+export interface FollowOptions {
+  /** Base URL of the server. */
+  url: string
+  projects: readonly string[]
+  output: OutputOptions | undefined
+  exec: string | undefined
+  /** `--out`, or an empty text. */
+  out: string
+  /** Limit for a run of `exec`. */
+  timeoutMs: number
+  listenAt: { host: string; port: number } | undefined
+  onStale: 'keep' | 'empty'
+  staleAfterMs: number
+}
+
+interface FollowContext {
+  clock: Clock
+  signal: AbortSignal
+  /** Registers what SIGHUP does. */
+  onReload(reload: () => void): void
+  report(message: string): void
+}
+
+/** Fetches, writes and runs `--exec` once. Rejects unless all of it succeeds. */
+export async function followOnce(
+  options: FollowOptions,
+  { signal, report }: FollowContext,
+): Promise<void> {
+  const { url, projects, output, exec } = options
+  const keys = await readProjects(projects, { url, signal })
+  if (output !== undefined) await writeFiles(output, keys)
+  report(summaryOf(keys))
+  const failure = exec && (await runCommand({ ...options, command: exec }, projects))
+  if (failure) throw new FollowError('error', `--exec ${failure}.`)
+}
+
+/** Follows the projects until the signal is aborted. Reports problems, and retries. */
+export async function followUntilAborted(
+  options: FollowOptions,
+  context: FollowContext,
+): Promise<void> {
+  const { url, onStale, listenAt, staleAfterMs } = options
+  const { clock, signal } = context
+  const report = withoutRepeats(context.report, clock)
+  const followed = options.projects.map(newFollowed)
+  const listener = listenAt && (await listen(listenAt, { followed, clock, onStale }))
+  if (listener !== undefined) report(`Serving the key sets at ${listener.url}.`)
+  let wake = new AbortController()
+  const source = followProjects({
+    url,
+    followed,
+    clock,
+    staleAfterMs,
+    signal,
+    report,
+    onChange: () => wake.abort(),
+  })
+  context.onReload(source.refresh)
+  const deliver = createDelivery(options, { signal, report })
+  let refreshedAt = clock.monotonic()
+  while (!signal.aborted) {
+    const isOverdue = updateStale(followed, clock, options)
+    if (isOverdue && clock.monotonic() - refreshedAt > refreshPauseMs) {
+      refreshedAt = clock.monotonic()
+      source.refresh()
+    }
+    await deliver(followed)
+    await delay(tickMs, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(
+      () => {},
+    )
+    if (wake.signal.aborted) wake = new AbortController()
+  }
+  listener?.close()
+  await source.ended
+}
+
+/**
+ * Notes which projects are stale now. Returns whether another one was not confirmed for too long,
+ * although it was not lost: a clock may have been set.
+ */
+function updateStale(
+  followed: readonly Followed[],
+  clock: Clock,
+  { staleAfterMs, onStale }: FollowOptions,
+): boolean {
+  let isOverdue = false
+  for (const one of followed) {
+    const isOld = one.keys !== undefined && ageMsOf(one, clock) > staleAfterMs
+    const isStale = isOld && one.isLost
+    if (isStale !== one.isStale && onStale === 'empty') one.hasChanged = true
+    one.isStale = isStale
+    isOverdue ||= isOld && !isStale
+  }
+  return isOverdue
+}
+
+/** Writes the files and runs `--exec` after changes; what fails is done again with the next call. */
+function createDelivery(
+  options: FollowOptions,
+  { signal, report }: Pick<FollowContext, 'signal' | 'report'>,
+) {
+  const { output, exec, onStale } = options
+  const run = exec && createHook({ ...options, command: exec, signal, onProblem: report })
+  let isFirst = true
+  return async (followed: readonly Followed[]): Promise<void> => {
+    const changed = followed.filter(({ hasChanged }) => hasChanged)
+    if (changed.length === 0) return
+    for (const one of changed) one.hasChanged = false
+    const sets = followed.flatMap((one) => shownOf(one, onStale) ?? [])
+    try {
+      const hasChanged = output === undefined || (await writeFiles(output, sets))
+      if (hasChanged) report(summaryOf(sets))
+      // At the start too: an earlier follower may have ended before it ran the command.
+      if (run && (hasChanged || isFirst)) run(changed.map(({ project }) => project))
+      isFirst = false
+    } catch (error) {
+      for (const one of changed) one.hasChanged = true
+      report(`The keys cannot be written: ${error instanceof Error ? error.message : error}.`)
+    }
+  }
+}
+
+function summaryOf(sets: readonly PublishedKeys[]): string {
+  const count = sets.reduce((sum, { fullJwks }) => sum + fullJwks.length, 0)
+  return `Wrote ${formatCount(count, 'key')} of ${formatCount(sets.length, 'project')}.`
+}
+
+function withoutRepeats(report: (message: string) => void, clock: Clock) {
+  const reportedAt = new Map<string, number>()
+  return (message: string): void => {
+    const time = clock.monotonic()
+    for (const [text, at] of reportedAt) if (time - at > repeatAfterMs) reportedAt.delete(text)
+    if (reportedAt.has(message)) return
+    reportedAt.set(message, time)
+    report(message)
+  }
+}

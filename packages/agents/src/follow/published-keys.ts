@@ -1,0 +1,89 @@
+import { createHash, createPublicKey } from 'node:crypto'
+import { algorithmNames } from '@pubring/intake/algorithms'
+import { placeholderKid } from '@pubring/server/contract/names'
+import { placeholderJwks } from '@pubring/server/core/keys/placeholder'
+import { isObject } from '@pubring/server/runtime/json'
+
+/** A public key of a key set. Its values come from the server and may contain any text. */
+export interface PublishedKey {
+  kid: string
+  alg: string
+  /** As published, without unknown members. */
+  jwk: Record<string, string>
+}
+
+/** The published documents of a project. */
+export interface PublishedKeys {
+  /** Id or name, as on the command line. */
+  project: string
+  projectId: string
+  /** The full key set's. */
+  etag: string | undefined
+  /** The revision of the project that the documents are of; undefined if a proxy removed it. */
+  revision: number | undefined
+  /** The keys of `jwks.json`, which every verifier can read. */
+  jwks: PublishedKey[]
+  /** The keys of `jwks-full.json`. */
+  fullJwks: PublishedKey[]
+  discovery: Record<string, unknown>
+}
+
+const publicMembers = ['kty', 'use', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y', 'pub']
+const asymmetricTypes = ['RSA', 'EC', 'OKP', 'AKP']
+
+/** Without control characters, which could end a line of a configuration file. */
+const kidPattern = /^[\x20-\x7e]{1,255}$/
+
+export function parseKeys(value: unknown): PublishedKey[] | undefined {
+  if (!isObject(value) || !Array.isArray(value.keys)) return undefined
+  return value.keys.flatMap(parseKey)
+}
+
+/** Leaves out what is no public key as Pubring publishes them, and all members but the known ones. */
+function parseKey(value: unknown): PublishedKey[] {
+  if (!isObject(value)) return []
+  const jwk = Object.fromEntries(
+    publicMembers.flatMap((name) => {
+      const member = value[name]
+      return typeof member === 'string' ? [[name, member] as const] : []
+    }),
+  )
+  const { kid = '', kty = '', alg = '' } = jwk
+  const isKnown = asymmetricTypes.includes(kty) && algorithmNames.some((name) => name === alg)
+  return isKnown && kidPattern.test(kid) ? [{ kid, alg, jwk }] : []
+}
+
+/** The keys that verify tokens: without the placeholder of a project that has no active key. */
+export function verifyingKeys(keys: readonly PublishedKey[]): PublishedKey[] {
+  return keys.filter(({ kid }) => kid !== placeholderKid)
+}
+
+/** The documents of a project without an active key. */
+export function emptied(keys: PublishedKeys): PublishedKeys {
+  const jwks = parseKeys(JSON.parse(placeholderJwks)) ?? []
+  return { ...keys, jwks, fullJwks: [] }
+}
+
+/** SPKI in DER; undefined if the key is malformed or this Node does not know its type. */
+export function spkiOf({ jwk }: PublishedKey): Buffer | undefined {
+  try {
+    return createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'der' })
+  } catch {
+    return undefined
+  }
+}
+
+/** Longest encoded name, in characters, which leaves room for a suffix in 255 bytes. */
+const maxNameLength = 200
+
+/**
+ * A file name for the text, which nothing in it can turn into another path: all but letters, digits,
+ * `_` and `-` is percent-encoded, a dot only at the start. A long one is replaced by its digest.
+ */
+export function fileNameOf(text: string): string {
+  const encoded = encodeURIComponent(text.toWellFormed())
+    .replace(/[!'()*~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/^\./, '%2E')
+  if (encoded !== '' && encoded.length <= maxNameLength) return encoded
+  return `sha256-${createHash('sha256').update(text).digest('hex')}`
+}

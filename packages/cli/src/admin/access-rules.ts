@@ -1,0 +1,179 @@
+import type { AccessRule } from '@pubring/client'
+import type { ClaimValue } from '@pubring/server/contract/access-rules/conditions'
+import type { Holders } from '@pubring/server/contract/access-rules/rules'
+import type { Role } from '@pubring/server/contract/roles'
+import { isObject, parseJson } from '@pubring/server/runtime/json'
+import { present } from '@pubring/server/runtime/present'
+import { pickOne } from '../connection/pick.ts'
+import type { Session } from '../connection/session.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
+import { usageError } from '../terminal/failures.ts'
+import { readText } from '../terminal/files.ts'
+import {
+  type Column,
+  formatMembers,
+  formatSteps,
+  formatTable,
+  timeColumn,
+} from '../terminal/table.ts'
+import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import { formatDuration, formatState, parseDurationOption } from '../terminal/times.ts'
+import { readToken } from '../tokens/check.ts'
+import { choosePreset, presetConditions } from './platform-presets.ts'
+
+/** Flags that `create` and `update` share. */
+interface RuleFlags {
+  name?: string
+  jwksUri?: string
+  jwksFile?: string
+  audience?: string
+  condition?: string[]
+  role?: Role
+  maxLifetime?: string
+  singleUse?: boolean
+}
+
+/** Creates an access rule and prints its id. The names of the presets are flags as well. */
+export async function createRule(
+  { client, terminal, project, timeoutMs, notify, print }: Session,
+  flags: RuleFlags & { for: Holders; issuer?: string; allProjects?: true },
+): Promise<void> {
+  const { for: holders, issuer } = flags
+  const chosen = choosePreset({ ...flags })
+  const { conditions = {}, name = chosen?.subject, ...given } = await readFlags(terminal, flags)
+  const role = given.role ?? (holders === 'workloads' ? 'registrar' : undefined)
+  if (name === undefined) throw usageError('Give the rule a --name.')
+  if (role === undefined) throw usageError('Give people a --role.')
+  const rule = await client.accessRules.create({
+    ...given,
+    for: holders,
+    name,
+    role,
+    ...present({ issuer: chosen?.preset.issuer ?? issuer }),
+    conditions: chosen ? await presetConditions(chosen, conditions, timeoutMs) : conditions,
+    ...(flags.allProjects === true ? { allProjects: true } : { project }),
+  })
+  notify(describe(rule, project))
+  print(rule, () => `${rule.id}\n`)
+}
+
+function describe(rule: AccessRule, project: string): string {
+  const { issuer, conditions, role, allProjects, maxLifetime = 0 } = rule
+  const claims = Object.entries(conditions).map(([claim, value]) => `${claim} ${value}`)
+  const where = allProjects ? 'all projects' : `project ${project}`
+  return rule.for === 'people'
+    ? `People of ${issuer} with ${claims.join(', ')} have the role ${role} for ${where}.`
+    : `Tokens of ${issuer} with ${claims.join(', ')} are exchanged for API keys (${role}, ${where}) of ${formatDuration(maxLifetime * 1_000)} at most.`
+}
+
+/** The members of a rule that the flags set. */
+async function readFlags(terminal: Terminal, flags: RuleFlags) {
+  const { name, jwksUri, jwksFile, audience, condition, role, maxLifetime, singleUse } = flags
+  return present({
+    name,
+    jwksUri,
+    jwks: jwksFile === undefined ? undefined : parseJwks(await readText(jwksFile, terminal)),
+    audience,
+    conditions: condition && Object.fromEntries(condition.map(parseCondition)),
+    role,
+    maxLifetime:
+      maxLifetime === undefined ? undefined : parseDurationOption(maxLifetime, '--max-lifetime'),
+    singleUse,
+  })
+}
+
+function parseJwks(text: string): { keys: Record<string, unknown>[] } {
+  const value = parseJson(text)
+  if (isObject(value) && Array.isArray(value.keys)) return { keys: value.keys }
+  throw usageError('The file of --jwks-file must be a JWKS: {"keys":[…]}.')
+}
+
+/** `claim=text`, or `claim:=JSON` for a number or a boolean. */
+function parseCondition(text: string): [string, ClaimValue] {
+  const [, claim = '', colon, written = ''] = /^(.+?)(:)?=(.*)$/s.exec(text) ?? []
+  const value = colon === undefined ? written : parseJson(written)
+  const isClaimValue = ['string', 'number', 'boolean'].includes(typeof value)
+  if (claim !== '' && isClaimValue) return [claim, value as ClaimValue]
+  throw usageError(
+    '--condition must be CLAIM=TEXT, or CLAIM:=VALUE for a number or a boolean, such as ref=refs/heads/main.',
+  )
+}
+
+const columns: readonly Column<AccessRule>[] = [
+  { heading: 'ID', value: ({ id }) => id, id: true },
+  { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'FOR', value: (rule) => rule.for },
+  { heading: 'ISSUER', value: ({ issuer }) => issuer, cut: true },
+  { heading: 'ROLE', value: ({ role }) => role },
+  { heading: 'PROJECT', value: ({ projectId = 'all' }) => projectId, id: true },
+  { heading: 'STATE', value: formatState },
+  timeColumn('USED', ({ lastExchangeTime }) => lastExchangeTime, 'never'),
+]
+
+export async function listRules({ client, terminal, print }: Session): Promise<void> {
+  const rules = await client.accessRules.list()
+  print(rules, () => formatTable(terminal, columns, rules))
+}
+
+/** Shows a rule with the names of the API. */
+export async function showRule(session: Session, ref: string): Promise<void> {
+  const rule = await findRule(session, ref)
+  session.print(rule, () => formatMembers(session.terminal, rule))
+}
+
+async function findRule({ client }: Session, ref: string): Promise<AccessRule> {
+  return pickOne(await client.accessRules.list(), ref, {
+    command: 'access-rule',
+    noun: 'access rule',
+    nameOf: ({ name }) => name,
+    describe: ({ issuer }) => `(${issuer})`,
+  })
+}
+
+export async function updateRule(
+  session: Session,
+  ref: string,
+  flags: RuleFlags & { removeCondition?: string[]; active?: 'true' | 'false' },
+): Promise<void> {
+  const { removeCondition: removed, active } = flags
+  const { conditions, ...given } = await readFlags(session.terminal, flags)
+  const without = removed && Object.fromEntries(removed.map((claim) => [claim, null]))
+  const merged = conditions || without ? { ...without, ...conditions } : undefined
+  const patch = present({ ...given, conditions: merged, active: active && active === 'true' })
+  if (Object.keys(patch).length === 0) throw usageError('Name at least one change.')
+  const { id, name } = await findRule(session, ref)
+  const rule = await session.client.accessRules.update(id, patch)
+  session.print(rule)
+  session.notify(
+    rule.for === 'people'
+      ? `“${name}” is changed, for the next request of each session.`
+      : `“${name}” is changed. Unless only its name changed, API keys exchanged before are no longer valid.`,
+  )
+}
+
+export async function deleteRule(session: Session, ref: string, flags: YesFlag): Promise<void> {
+  const { id, name, issuer, for: holders } = await findRule(session, ref)
+  const ended =
+    holders === 'people' ? 'the role that it gives people' : 'the API keys exchanged under it'
+  await confirm(session.terminal, flags, {
+    statement: `“${name}” (${issuer}) and ${ended} will no longer be valid.`,
+    question: 'Delete it?',
+  })
+  await session.client.accessRules.delete(id)
+  session.print({ deleted: id })
+  session.notify(`“${name}” (${id}) is deleted.`)
+}
+
+/** Explains why the rule gives its role or not; exit code 1 if it does not. JSON holds claims. */
+export async function checkRule(session: Session, ref: string, file: string): Promise<void> {
+  const { client, terminal } = session
+  const text = await readToken(file, terminal)
+  const claims = parseJson(text)
+  const { id } = await findRule(session, ref)
+  const report = await client.accessRules.check(id, isObject(claims) ? { claims } : { token: text })
+  const { green, red } = colorsFor(terminal)
+  const verdict = report.accepted ? green('accepted') : red('not accepted')
+  session.print(report, () => `${verdict}\n${formatSteps(terminal, report.steps, '  ')}`)
+  if (!report.accepted) terminal.exitCode = exitCodes.failed.code
+}

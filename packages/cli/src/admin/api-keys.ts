@@ -1,0 +1,126 @@
+import type { ApiKey } from '@pubring/client'
+import { type Role, roles } from '@pubring/server/contract/roles'
+import { present } from '@pubring/server/runtime/present'
+import type { ConnectionFlags } from '../connection/connection.ts'
+import { pickOne } from '../connection/pick.ts'
+import { type Session, withSession } from '../connection/session.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
+import { usageError } from '../terminal/failures.ts'
+import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { formatState } from '../terminal/times.ts'
+
+export interface ApiKeyCreateFlags extends ConnectionFlags {
+  name?: string
+  role?: Role
+  expires?: string
+  admin?: true
+  databaseUrl?: string
+}
+
+/** Creates an API key; only its secret goes to stdout. */
+export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
+  const { name, role, project, expires: expireTime } = flags
+  if (flags.databaseUrl !== undefined) {
+    throw usageError('--database-url requires --admin: otherwise the server creates the API key.')
+  }
+  if (name === undefined || role === undefined) {
+    throw usageError(
+      `An API key needs a --name and a --role (${roles.join(', ')}).`,
+      'With --admin it is created in the database directly, without a server.',
+    )
+  }
+  await withSession(terminal, flags, async ({ client, print, notify }) => {
+    const created = await client.apiKeys.create({
+      name,
+      role,
+      ...present({ project, expireTime }),
+    })
+    notify(
+      `API key “${created.name}” (${role}, ${project ?? 'all projects'}), id ${created.id}. It is shown only once:`,
+    )
+    print(created, () => `${created.apiKey}\n`)
+  })
+}
+
+const columns: readonly Column<ApiKey>[] = [
+  { heading: 'ID', value: ({ id }) => id, id: true },
+  { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'ROLE', value: ({ role }) => role },
+  {
+    heading: 'PROJECT',
+    value: ({ projectId = '' }) => projectId,
+    display: ({ projectId = 'all' }) => projectId,
+    id: true,
+  },
+  { heading: 'STATE', value: formatState },
+  // A terminal leaves out a column without a text.
+  { heading: 'BEGINS', value: ({ prefix }) => prefix, display: () => '' },
+  timeColumn('USED', ({ lastUseTime }) => lastUseTime, 'never'),
+  timeColumn('EXPIRES', ({ expireTime }) => expireTime),
+]
+
+export async function listApiKeys({ client, terminal, print }: Session): Promise<void> {
+  const apiKeys = await client.apiKeys.list()
+  print(apiKeys, () => formatTable(terminal, columns, apiKeys))
+}
+
+export async function showApiKey(session: Session, ref: string): Promise<void> {
+  const apiKey = await findApiKey(session, ref)
+  session.print(apiKey, () => formatMembers(session.terminal, apiKey))
+}
+
+async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {
+  return pickOne(await client.apiKeys.list(), ref, {
+    command: 'api-key',
+    noun: 'API key',
+    nameOf: ({ name }) => name,
+    describe: ({ prefix }) => `(${prefix}…)`,
+  })
+}
+
+interface UpdateFlags extends YesFlag {
+  name?: string
+  role?: Role
+  active?: 'true' | 'false'
+}
+
+export async function updateApiKey(
+  session: Session,
+  ref: string,
+  flags: UpdateFlags,
+): Promise<void> {
+  const { name, role, active } = flags
+  const patch = present({ name, role, active: active && active === 'true' })
+  if (Object.keys(patch).length === 0) throw usageError('Name at least one change.')
+  const apiKey = await findApiKey(session, ref)
+  if (active === 'false') await confirmRemoval(session, apiKey, 'Deactivate it?', flags)
+  const updated = await session.client.apiKeys.update(apiKey.id, patch)
+  session.print(updated)
+  session.notify(`API key “${updated.name}” (${updated.role}) is ${formatState(updated)}.`)
+}
+
+export async function deleteApiKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
+  const apiKey = await findApiKey(session, ref)
+  await confirmRemoval(session, apiKey, 'Delete it?', flags)
+  await session.client.apiKeys.delete(apiKey.id)
+  session.print({ deleted: apiKey.id })
+  session.notify(`“${apiKey.name}” (${apiKey.id}) is deleted and no longer valid.`)
+}
+
+/** The API key in use always needs a confirmation: without it, the removal cannot be undone. */
+async function confirmRemoval(
+  { client, terminal }: Session,
+  { id, name, role, prefix }: ApiKey,
+  question: string,
+  flags: YesFlag,
+): Promise<void> {
+  const isOwn = (await client.apiKeys.self()).id === id
+  await confirm(terminal, flags, {
+    statement: isOwn
+      ? `“${name}” is the API key that this command uses.`
+      : `“${name}” (${role}, ${prefix}…) will no longer be valid.`,
+    question,
+    needsYes: isOwn,
+  })
+}

@@ -1,0 +1,235 @@
+import {
+  type Client,
+  type Event,
+  type EventQuery,
+  expiriesOf,
+  type HistoryEvent,
+  type HistoryQuery,
+} from '@pubring/client'
+import { parseId } from '@pubring/server/core/ids'
+import { parsePosition } from '@pubring/server/core/ledger/position'
+import { parseTimeMs } from '@pubring/server/core/times'
+import { present } from '@pubring/server/runtime/present'
+import { hasCode, type Session, unless } from '../connection/session.ts'
+import { resolveKids } from '../keys/find.ts'
+import { parseWholeNumber, usageError } from '../terminal/failures.ts'
+import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
+import {
+  colorsFor,
+  escapeControls,
+  type Terminal,
+  tableWidth,
+  writeAll,
+} from '../terminal/terminal.ts'
+import { parseTimeOption } from '../terminal/times.ts'
+
+/** Flags of `events`. */
+interface EventFlags {
+  system?: true
+  all?: true
+  after?: string
+  limit?: string
+  type?: string
+  actor?: string
+  person?: string
+  requestId?: string
+  subject?: string
+  since?: string
+  until?: string
+  newestFirst?: true
+  jsonl?: true
+  follow?: true
+}
+
+/** What a table shows: an event, or an expiry, which has no revision and actor. */
+type Entry = Pick<Event, 'type' | 'time' | 'changes'> & {
+  revision?: number
+  actor: { name: string }
+  subject: { id: string }
+}
+
+/**
+ * Shows the events of a ledger, or with `--all` of all ledgers; with `--follow`, also new ones until
+ * interrupted.
+ */
+export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
+  const { client, terminal } = session
+  const { newestFirst, jsonl } = flags
+  const limit =
+    flags.limit === undefined ? Number.POSITIVE_INFINITY : parseWholeNumber(flags.limit, '--limit')
+  if (flags.all === true) return showHistory(session, flags, limit)
+  if (flags.person !== undefined || flags.requestId !== undefined) {
+    throw usageError('--person and --request-id choose among the events of all ledgers: add --all.')
+  }
+  const scope = flags.system === true ? {} : { project: session.project }
+  const range = { ...scope, after: readPosition(flags.after) }
+  const subject = flags.subject && (await subjectOf(session, flags, flags.subject))
+  const filters = filtersIn({ ...flags, ...(subject && { subject }) })
+  if (flags.follow === true) {
+    if (newestFirst || jsonl || Object.keys(filters).length > 0) {
+      throw usageError('--follow shows all events: leave out filters, --newest-first and --jsonl.')
+    }
+    return follow(session, range, limit)
+  }
+  const query: EventQuery = { ...range, order: newestFirst === true ? 'desc' : 'asc', ...filters }
+  if (jsonl === true) {
+    for await (const text of client.events.export(query)) {
+      await writeAll(terminal, text)
+    }
+    return
+  }
+  const events: Event[] = []
+  const size = Math.min(limit, pageSize)
+  for await (const event of limit === 0 ? [] : client.events.all({ ...query, limit: size })) {
+    if (events.push(event) >= limit) break
+  }
+  // In other stretches it is not known what has expired.
+  const isPart = flags.system ?? flags.limit ?? flags.after ?? flags.type ?? flags.actor
+  const entries = isPart === undefined ? await withExpiries(session, events, query) : events
+  session.print(events, () => formatTable(terminal, columns, entries))
+  if (entries.length === 0) session.notify('No events match.')
+}
+
+/** Shows the events of all ledgers, newest first. */
+async function showHistory(
+  { client, terminal, print, notify }: Session,
+  flags: EventFlags,
+  limit: number,
+): Promise<void> {
+  const { person, requestId } = flags
+  const { type, subject, since: from, until: to } = filtersIn(flags)
+  const found = historyOf(client, present({ person, requestId, type, subject, from, to }), limit)
+  if (flags.jsonl === true) {
+    for await (const event of found) await writeAll(terminal, `${JSON.stringify(event)}\n`)
+    return
+  }
+  const events = await Array.fromAsync(found)
+  print(events, () => formatTable(terminal, [projectColumn, ...columns], events))
+  if (events.length === 0) notify('No events match.')
+}
+
+async function* historyOf(client: Client, query: HistoryQuery, limit: number) {
+  let left = limit
+  let page: HistoryQuery | undefined = left === 0 ? undefined : query
+  while (page !== undefined) {
+    const { items, next } = await client.events.history({
+      ...page,
+      limit: Math.min(left, pageSize),
+    })
+    yield* items
+    left -= items.length
+    page = next === undefined || left === 0 ? undefined : { ...query, after: next }
+  }
+}
+
+/** The kid of the key that is meant, or else the text: of other subjects, and of keys that are gone. */
+async function subjectOf(session: Session, { system }: EventFlags, ref: string): Promise<string> {
+  try {
+    return system ? ref : ((await resolveKids(session, [ref]))[0] ?? ref)
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (code === 'key_not_found' || code === 'project_not_found') return ref
+    throw error
+  }
+}
+
+function filtersIn({ type, actor, subject, since, until }: EventFlags) {
+  const from = since === undefined ? since : parseTimeOption(since, '--since', -1)
+  const to = until === undefined ? until : parseTimeOption(until, '--until', -1)
+  return present({ type, actor, subject, since: from, until: to })
+}
+
+async function withExpiries(
+  { client, project, now }: Session,
+  events: readonly Event[],
+  { subject = '', since = '', until = '', order }: EventQuery,
+): Promise<Entry[]> {
+  const newestFirst = order === 'desc' ? events : events.toReversed()
+  // The ledger of a deleted project can still be read.
+  const keys = (await unless('project_not_found', client.keys.list(project))) ?? []
+  const id = parseId(subject) ?? subject
+  const start = parseTimeMs(since) ?? Number.NEGATIVE_INFINITY
+  const end = parseTimeMs(until) ?? Number.POSITIVE_INFINITY
+  const sign = order === 'desc' ? -1 : 1
+  const expiries = expiriesOf(newestFirst, keys, now())
+    .filter(({ kid }) => id === '' || id === kid)
+    .filter(({ time }) => Date.parse(time) >= start && Date.parse(time) < end)
+    .map(({ kid, time }) => ({
+      type: 'key.expired',
+      time,
+      actor: { name: '' },
+      subject: { id: kid },
+    }))
+    .sort((one, other) => sign * one.time.localeCompare(other.time))
+  // The ledger keeps its order, also after the clock was set back.
+  const entries: Entry[] = events.flatMap((event) => {
+    const later = expiries.findIndex(({ time }) => sign * time.localeCompare(event.time) >= 0)
+    return [...expiries.splice(0, later === -1 ? expiries.length : later), event]
+  })
+  return [...entries, ...expiries]
+}
+
+/** Events per request. */
+const pageSize = 200
+
+async function follow(
+  { client, terminal }: Session,
+  range: Pick<EventQuery, 'project' | 'after'>,
+  limit: number,
+) {
+  const signal = terminal.interruptSignal()
+  let shown = 0
+  try {
+    for await (const event of client.events.follow({ ...range, signal })) {
+      terminal.stdout.write(
+        terminal.json ? `${JSON.stringify(event)}\n` : formatEvent(event, terminal),
+      )
+      shown += 1
+      if (shown >= limit) return
+    }
+  } catch (error) {
+    // Ctrl-C is the normal end.
+    if (!hasCode(error, 'aborted')) throw error
+  }
+}
+
+/** On a terminal, a line without column widths: those of later events are unknown. */
+function formatEvent(event: Event, terminal: Terminal): string {
+  if (tableWidth(terminal) === undefined) return formatTable(terminal, columns, [event])
+  const { dim } = colorsFor(terminal)
+  const { time, type, actor, subject } = event
+  const rest = [type.padEnd(16), subject.id, actor.name, formatChanges(event)]
+  return `${dim(time)}  ${escapeControls(rest.join('  '))}\n`
+}
+
+const projectColumn: Column<HistoryEvent> = {
+  heading: 'PROJECT',
+  value: ({ projectId = '' }) => projectId,
+  id: true,
+}
+
+const columns: readonly Column<Entry>[] = [
+  { heading: 'REVISION', value: ({ revision = '' }) => String(revision) },
+  timeColumn('TIME', ({ time }) => time),
+  { heading: 'TYPE', value: ({ type }) => type },
+  { heading: 'BY', value: ({ actor }) => actor.name, cut: true },
+  { heading: 'SUBJECT', value: ({ subject }) => subject.id, id: true },
+  { heading: 'CHANGES', value: formatChanges, cut: true },
+]
+
+function formatChanges({ changes = {} }: Entry): string {
+  const { state: _digest, ...shown } = changes
+  return Object.entries(shown)
+    .map(([name, { from, to }]) => {
+      if (from === undefined) return `${name} ${to}`
+      return to === undefined ? `${name} ${from} removed` : `${name} ${from} → ${to}`
+    })
+    .join(', ')
+}
+
+function readPosition(text = '0'): string {
+  if (parsePosition(text) !== undefined) return text
+  throw usageError(
+    '--after must be a revision, or REVISION.HASH8 with the first 8 characters of its hash.',
+  )
+}

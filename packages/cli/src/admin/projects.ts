@@ -1,0 +1,58 @@
+import type { Project } from '@pubring/client'
+import { type Session, selectProject } from '../connection/session.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
+import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
+
+const columns: readonly Column<Project>[] = [
+  { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'ID', value: ({ id }) => id, id: true },
+  { heading: 'REVISION', value: ({ revision }) => String(revision) },
+  timeColumn('CREATED', ({ createTime }) => createTime),
+]
+
+export async function listProjects({ client, terminal, print, notify }: Session): Promise<void> {
+  const projects = await Array.fromAsync(client.projects.all())
+  print(projects, () => formatTable(terminal, columns, projects))
+  if (projects.length === 0) notify('There are no projects. pubring project create creates one.')
+}
+
+export async function createProject(session: Session, name: string): Promise<void> {
+  const project = await session.client.projects.create({ name })
+  session.print(project, () => `${project.id}\n`)
+  session.notify(
+    `Created project ${project.name}. Add its first key: pubring key add key.pem --project ${project.name} --label …`,
+  )
+}
+
+/** Shows the project with the issuer and the key set address that verifiers use. */
+export async function showProject(session: Session, ref: string | undefined): Promise<void> {
+  const { client, terminal } = session
+  const project = await findProject(session, ref)
+  const { issuer, jwks_uri: jwksUri } = await client.jwks.discovery(project.id)
+  const shown = { ...project, issuer, jwksUri }
+  session.print(shown, () => formatMembers(terminal, shown))
+}
+
+export async function renameProject(session: Session, ref: string, name: string): Promise<void> {
+  const { id } = await findProject(session, ref)
+  const project = await session.client.projects.rename(id, name)
+  session.print(project)
+  session.notify(`Project ${id} is now called ${project.name}.`)
+}
+
+export async function deleteProject(session: Session, ref: string, flags: YesFlag): Promise<void> {
+  const { id, name } = await findProject(session, ref)
+  await confirm(session.terminal, flags, {
+    statement: `Project ${name} (${id}) will be deleted permanently.`,
+    question: 'Delete it?',
+  })
+  await session.client.projects.delete(id)
+  session.print({ deleted: id })
+  session.notify(`Project ${name} (${id}) is deleted. Its ledger can still be read by id.`)
+}
+
+/** The project in the arguments, or else the one of the settings. */
+function findProject(session: Session, ref: string | undefined): Promise<Project> {
+  if (ref !== undefined) selectProject(session, ref, 'the command line')
+  return session.client.projects.get(session.project)
+}

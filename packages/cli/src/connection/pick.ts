@@ -1,0 +1,52 @@
+import { didYouMean } from '@pubring/server/nearest'
+import { CommandError } from '../terminal/failures.ts'
+
+/** How errors about one kind of item are worded. */
+interface ItemKind<Item> {
+  /** The words of the command that lists them, which name the kind: `api-key`. */
+  command: string
+  /** For a person: `API key`. */
+  noun: string
+  /** What the API calls its id. */
+  idName?: string
+  nameOf(item: Item): string
+  /** What tells it from others of its name, beside its id. */
+  describe(item: Item): string
+  /** Opens the sentence about a missing item. */
+  missing?: string
+}
+
+/** The beginning of an id, long enough not to be given by chance. */
+const shortId = /^[0-9a-f]{4}[0-9a-f-]{0,32}$/i
+
+const maxCandidates = 10
+
+/**
+ * The item with the id, the only one with the name, or the only one whose id begins like that. Throws
+ * if there is none, or several.
+ */
+export function pickOne<Item extends { id: string }>(
+  items: readonly Item[],
+  ref: string,
+  kind: ItemKind<Item>,
+): Item {
+  const { command, noun, idName = 'id', nameOf, describe } = kind
+  const id = ref.toLowerCase()
+  const named = items.filter((item) => item.id === id || nameOf(item) === ref)
+  const isShort = named.length === 0 && shortId.test(ref)
+  const matches = isShort ? items.filter((item) => item.id.startsWith(id)) : named
+  const [first, ...others] = matches
+  if (first === undefined) {
+    const { missing = `There is no ${noun}` } = kind
+    const message = `${missing} “${ref}”${didYouMean(ref, items.map(nameOf))}`
+    const code = `${command.split(' ').at(-1)?.replace('-', '_')}_not_found`
+    const hints = [`pubring ${command} list shows the ${noun}s.`]
+    throw new CommandError('not_found', message, { code, hints })
+  }
+  if (others.length === 0) return first
+  const message = isShort
+    ? `The ids of ${matches.length} ${noun}s begin with ${ref}: pass more of the ${idName}.`
+    : `${matches.length} ${noun}s are called “${ref}”: pass the ${idName} of one.`
+  const hints = matches.slice(0, maxCandidates).map((item) => `${item.id}  ${describe(item)}`)
+  throw new CommandError('usage', message, { code: 'ambiguous_name', hints })
+}

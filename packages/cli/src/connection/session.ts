@@ -1,0 +1,216 @@
+import http from 'node:http'
+import process from 'node:process'
+import { type Client, type ClientOptions, createClient, PubringError } from '@pubring/client'
+import { createTransport } from '@pubring/client/internal/transport'
+import type { Environment } from '@pubring/server/config/setting'
+import type { SessionKey, SessionKeyRequest } from '@pubring/server/contract/sign-in/command-line'
+import { present } from '@pubring/server/runtime/present'
+import { readVersion } from '@pubring/server/runtime/version'
+import { CommandError, usageError } from '../terminal/failures.ts'
+import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
+import { toCommandError } from './client-errors.ts'
+import { type Profile, readConfiguration, writeConfiguration } from './configuration.ts'
+import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
+
+/** The context of a command that calls a server. */
+export interface Session extends Connection {
+  terminal: Terminal
+  client: Client
+  /** Writes the result to stdout: the document with `--json`, else the text. */
+  print(document: unknown, text?: () => string): void
+  /** The server's time in milliseconds; the clock of this machine may be wrong. */
+  now(): number
+  notify(line: string): void
+}
+
+/** Runs the action against the server that the options, environment and profiles select. */
+export async function withSession(
+  terminal: Terminal,
+  flags: ConnectionFlags,
+  action: (session: Session) => Promise<void>,
+): Promise<void> {
+  const connection = resolveConnection(terminal.env, flags)
+  if (connection.apiKeySource === undefined) throw missingApiKey(connection, terminal)
+  await withConnection(terminal, connection, action)
+}
+
+/** Runs the action over the connection; public operations need no API key. */
+export async function withConnection(
+  terminal: Terminal,
+  connection: Connection,
+  action: (session: Session) => Promise<void>,
+): Promise<void> {
+  const restoreProxy = configureProxy(terminal.env)
+  const session = createSession(terminal, connection)
+  try {
+    await action(session)
+  } catch (error) {
+    throw toCommandError(error, session)
+  } finally {
+    restoreProxy()
+  }
+}
+
+function createSession(terminal: Terminal, connection: Connection): Session {
+  const { url, timeoutMs, accessRule, renewedProfile } = connection
+  const credentials = credentialsOf(connection, terminal)
+  const clock = createServerClock()
+  const options: ClientOptions = {
+    url,
+    timeout: timeoutMs,
+    totalTimeout: timeoutMs,
+    // A user at a prompt prefers an early error to more retries.
+    retries: 1,
+    fetch:
+      renewedProfile === undefined
+        ? clock.fetch
+        : renewingFetch(terminal.env, renewedProfile, { url, send: clock.fetch }),
+    userAgent: userAgent(),
+    ...present({ credentials, accessRule }),
+  }
+  return {
+    ...connection,
+    terminal,
+    client: createClient(options),
+    now: clock.now,
+    print: (document, text) => printResult(terminal, document, text),
+    notify: (line) => notify(terminal, line),
+  }
+}
+
+/** The API key, or the function that reads the token to exchange for one. */
+function credentialsOf({ apiKey, idToken }: Connection, terminal: Terminal) {
+  if (apiKey !== undefined || idToken === undefined) return apiKey
+  let isFirst = true
+  return async () => {
+    const token = await idToken.read()
+    if (isFirst) notify(terminal, `No API key is set: ${idToken.source} is exchanged for one.`)
+    isFirst = false
+    return token
+  }
+}
+
+/** Milliseconds. `Date` headers have whole seconds, so a smaller difference is noise. */
+const minSkewMs = 2_000
+
+/** Measures the difference between the server's clock and this machine's from its responses. */
+function createServerClock() {
+  let skewMs = 0
+  return {
+    now: () => Date.now() + skewMs,
+    async fetch(...request: Parameters<typeof fetch>): Promise<Response> {
+      const response = await fetch(...request)
+      const serverTime = Date.parse(response.headers.get('date') ?? '')
+      const difference = serverTime + 500 - Date.now()
+      skewMs = Math.abs(difference) >= minSkewMs ? difference : 0
+      return response
+    },
+  }
+}
+
+/** Makes the session use the project that the source names. */
+export function selectProject(session: Session, project: string, projectSource: string): void {
+  Object.assign(session, { project, projectSource })
+}
+
+function missingApiKey({ url }: Connection, { env }: Terminal): CommandError {
+  const inPipelines = `A pipeline needs none where an access rule accepts its tokens: GitHub Actions gives one to jobs with “permissions: id-token: write”, GitLab CI to those with “id_tokens: PUBRING_ID_TOKEN: aud: ${url}”.`
+  return new CommandError('unauthorized', `No API key for ${url} is set.`, {
+    code: 'missing_api_key',
+    hints: [
+      ...(env.CI === 'true' ? [inPipelines] : []),
+      'Run export PUBRING_API_KEY=…, set PUBRING_API_KEY_FILE to a file, or run pubring login.',
+      'The first start of the server prints one; pubring api-key create --admin creates one in the database.',
+    ],
+  })
+}
+
+const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']
+
+/** Sends requests through the proxy that the environment names. Returns a function that undoes it. */
+export function configureProxy(env: Environment): () => void {
+  if (!proxyVariables.some((name) => (env[name] ?? '') !== '')) return () => {}
+  if (typeof http.setGlobalProxyFromEnv !== 'function') {
+    throw usageError(
+      `Node ${process.version} does not support the proxy that the environment sets.`,
+      'Use Node 26, or unset HTTP_PROXY and HTTPS_PROXY.',
+    )
+  }
+  return http.setGlobalProxyFromEnv({ ...env })
+}
+
+/** Undefined if the server answers with the code, because another run was faster, for example. */
+export async function unless<Result>(
+  code: string,
+  request: Promise<Result>,
+): Promise<Result | undefined> {
+  return request.catch((error: unknown) => {
+    if (!hasCode(error, code)) throw error
+    return undefined
+  })
+}
+
+/** Whether the server or the client failed with the code. */
+export function hasCode(error: unknown, code: string): error is PubringError {
+  return error instanceof PubringError && error.code === code
+}
+
+/** How long before its end an API key is renewed. */
+const marginMs = 60_000
+
+/** The `User-Agent` of the requests of a session. */
+const userAgent = () => `pubring/${readVersion()}`
+
+/** The members of a profile that hold an API key of a session. */
+export function renewedMembers({ apiKey, expiresIn }: SessionKey): Profile {
+  const renewTime = new Date(Date.now() + expiresIn * 1_000 - marginMs).toISOString()
+  return { apiKey, renewTime }
+}
+
+/** An API key of a session, for a code, which is accepted once, or for the secret of the session. */
+export async function requestSessionKey(
+  options: { url: string; fetch: typeof fetch },
+  body: SessionKeyRequest,
+): Promise<SessionKey> {
+  const transport = createTransport({ ...options, retries: 1, userAgent: userAgent() })
+  const retry = body.code === undefined ? 'always' : 'if-not-processed'
+  const operation = { method: 'POST', path: '/session-keys', body, retry } as const
+  return (await transport.send({ ...operation, access: 'public' })).body as SessionKey
+}
+
+/** Sends requests with the API key of the profile, which is renewed in time. */
+function renewingFetch(
+  env: Environment,
+  profileName: string,
+  { url, send }: { url: string; send: typeof fetch },
+): typeof fetch {
+  let pending: Promise<string> | undefined
+
+  async function renew(renewalSecret: string): Promise<string> {
+    const issued = await requestSessionKey({ url, fetch: send }, { renewalSecret })
+    const configuration = readConfiguration(env)
+    const { [profileName]: profile } = configuration.profiles
+    // Unless a logout or another login came in between.
+    if (profile?.renewalSecret === renewalSecret) {
+      const profiles = { [profileName]: { ...profile, ...renewedMembers(issued) } }
+      writeConfiguration({ ...configuration, profiles: { ...configuration.profiles, ...profiles } })
+    }
+    return issued.apiKey
+  }
+  /** Reads the file each time, since another process may have renewed it. */
+  async function currentApiKey(): Promise<string> {
+    const profile = readConfiguration(env).profiles[profileName] ?? {}
+    const { apiKey = '', renewTime = '', renewalSecret } = profile
+    if (renewalSecret === undefined || renewTime > new Date().toISOString()) return apiKey
+    pending ??= renew(renewalSecret).finally(() => {
+      pending = undefined
+    })
+    return pending
+  }
+
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    if (headers.has('x-api-key')) headers.set('x-api-key', await currentApiKey())
+    return send(input, { ...init, headers })
+  }
+}

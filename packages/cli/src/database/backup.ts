@@ -1,0 +1,158 @@
+import { existsSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { inspectDatabase } from '@pubring/server/storage/inspect'
+import { sqliteFileOf } from '@pubring/server/storage/open'
+import {
+  copyDatabase,
+  integrityErrors,
+  makeSingleFile,
+  moveIntoPlace,
+  replaceDatabase,
+} from '@pubring/server/storage/sqlite/backup'
+import { makePrivateFolder } from '@pubring/server/storage/sqlite/file'
+import { openMigrated } from '@pubring/server/storage/sqlite/opening'
+import { exitCodes } from '../terminal/exit-codes.ts'
+import { CommandError, fileError } from '../terminal/failures.ts'
+import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'
+import { type DatabaseFlags, resolveDatabaseUrl } from './database.ts'
+import { acceptLedgers, findLedgerFaults } from './ledger.ts'
+
+/**
+ * Copies the database to a file, with or without a running server. The file appears only once the
+ * copy is complete, checked and on disk. A copy whose ledgers are broken, or contradict its tables,
+ * becomes `FILE.broken` instead, with exit code 1: it may be all there is, and must not replace a good
+ * backup.
+ */
+export async function backUp(
+  terminal: Terminal,
+  target: string,
+  flags: DatabaseFlags & { force?: true },
+): Promise<void> {
+  const { force = false } = flags
+  const source = sqliteFileOf(resolveDatabaseUrl(terminal, flags))
+  if (existsSync(target) && !force) throw alreadyExists(target)
+  if (!existsSync(dirname(target))) throw fileError(`There is no folder ${dirname(target)}.`)
+  const partial = `${target}.partial`
+  rmSync(partial, { force: true })
+  let file = target
+  let faults: string[] = []
+  let isCompared: boolean
+  try {
+    await copyWhole(source, partial, 'The database')
+    const { schema } = await inspectDatabase({ databaseUrl: `sqlite:${partial}` })
+    isCompared = schema !== 'older'
+    if (isCompared) faults = (await findLedgerFaults(terminal, `sqlite:${partial}`)).lines
+    if (faults.length > 0) file = `${target}.broken`
+    moveIntoPlace(partial, file, force || faults.length > 0)
+  } catch (error) {
+    rmSync(partial, { force: true })
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    throw code === 'EEXIST' ? alreadyExists(target) : error
+  }
+  const whole = faults.length === 0
+  printResult(terminal, { file, whole, ...(whole ? {} : { faults }) })
+  for (const fault of faults) notify(terminal, `BROKEN  ${fault}`)
+  const state = whole
+    ? `is ${isCompared ? 'whole' : 'of an older release, so its tables were not compared with its ledgers'}`
+    : `is as broken as the database; ${target} was not written`
+  notify(terminal, `${file} contains every change acknowledged so far, and ${state}.`)
+  if (!whole) terminal.exitCode = exitCodes.failed.code
+}
+
+function alreadyExists(target: string): CommandError {
+  return fileError(`${target} exists. Choose another file, or overwrite it with --force.`)
+}
+
+/** Copies a database. Throws if SQLite itself finds faults in it. */
+async function copyWhole(source: string, target: string, name: string): Promise<void> {
+  await copyDatabase(source, target)
+  const faults = integrityErrors(target)
+  if (faults.length === 0) return
+  throw new CommandError('failed', `${name} is damaged: ${faults.join('; ')}`)
+}
+
+/**
+ * Checks the database or a backup, the hash chains in it, and whether its tables hold what the ledgers
+ * say; exit code 1 if something is broken. A server may be running.
+ */
+export async function check(
+  terminal: Terminal,
+  file: string | undefined,
+  flags: DatabaseFlags,
+): Promise<void> {
+  const url = file === undefined ? resolveDatabaseUrl(terminal, flags) : `sqlite:${file}`
+  const path = sqliteFileOf(url)
+  const { lines } = await findLedgerFaults(terminal, url)
+  const faults = [...integrityErrors(path), ...lines]
+  const whole = faults.length === 0
+  const { green, red } = colorsFor(terminal)
+  printResult(terminal, { file: path, whole, faults }, () =>
+    whole
+      ? `${green('whole')}  ${path}\n`
+      : faults.map((fault) => `${red('BROKEN')}  ${fault}\n`).join(''),
+  )
+  if (!whole) terminal.exitCode = exitCodes.failed.code
+}
+
+/**
+ * Replaces the database by a backup that passes all checks, and keeps the replaced one beside it.
+ * Throws while a server uses the database.
+ */
+export async function restore(
+  terminal: Terminal,
+  source: string,
+  flags: DatabaseFlags & { force?: true; acceptBroken?: true },
+): Promise<void> {
+  const { force = false, acceptBroken = false } = flags
+  const file = sqliteFileOf(resolveDatabaseUrl(terminal, flags))
+  const staged = `${file}.restoring`
+  const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
+  const replaces = existsSync(file)
+  let accepted: string[]
+  makePrivateFolder(dirname(file))
+  removeStaged(staged)
+  try {
+    accepted = await stage(terminal, source, staged, acceptBroken)
+    replaceDatabase(file, staged, replaced, force)
+  } finally {
+    removeStaged(staged)
+  }
+  const document = { file, source, ...(replaces ? { before: replaced } : {}) }
+  printResult(terminal, { ...document, ...(accepted.length > 0 && { accepted }) })
+  for (const fault of accepted) notify(terminal, `Accepted: ${fault}`)
+  notify(terminal, `${file} is restored from ${source}.`)
+  if (replaces) notify(terminal, `The previous database is ${replaced}.`)
+  notify(
+    terminal,
+    `Changes made after the backup are undone:
+keys deactivated since then are published again, and API keys revoked since then are valid again. The log stops if it was signed since then: see pubring doctor.`,
+  )
+}
+
+/**
+ * Copies the backup beside the database, checks it and migrates it to the current schema. Returns the
+ * faults that were accepted.
+ */
+async function stage(
+  terminal: Terminal,
+  source: string,
+  staged: string,
+  acceptBroken: boolean,
+): Promise<string[]> {
+  await copyWhole(source, staged, source)
+  const connection = await openMigrated({ file: staged })
+  connection.close()
+  const { ledgerIds, lines } = await findLedgerFaults(terminal, `sqlite:${staged}`)
+  if (lines.length > 0 && !acceptBroken) {
+    throw new CommandError('failed', `${source} was altered: ${lines.join('; ')}`, {
+      hints: ['To restore it as it is, and record that in its ledgers: --accept-broken'],
+    })
+  }
+  await acceptLedgers(`sqlite:${staged}`, ledgerIds)
+  makeSingleFile(staged)
+  return lines
+}
+
+function removeStaged(staged: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-generation']) rmSync(staged + suffix, { force: true })
+}

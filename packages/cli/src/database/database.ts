@@ -1,0 +1,96 @@
+import { loadConfig } from '@pubring/server/config/server-settings'
+import { createAdminApiKey } from '@pubring/server/core/api-keys/operations'
+import { systemClock } from '@pubring/server/runtime/clock'
+import { type CopyListener, copyRegistry } from '@pubring/server/storage/copy/copy'
+import { openExistingStore, openStore } from '@pubring/server/storage/open'
+import { exitCodes } from '../terminal/exit-codes.ts'
+import { usageError } from '../terminal/failures.ts'
+import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
+
+/** Flags of the commands that open the database directly. */
+export interface DatabaseFlags {
+  databaseUrl?: string
+}
+
+/** The configured database, with the password from the environment. */
+export function resolveDatabaseUrl({ env }: Terminal, { databaseUrl }: DatabaseFlags): string {
+  return loadConfig(env, { databaseUrl }).databaseUrl
+}
+
+/** Migrates the schema and exits, for deployments that do so before replicas start. */
+export async function migrate(terminal: Terminal, flags: DatabaseFlags): Promise<void> {
+  const store = await openStore(resolveDatabaseUrl(terminal, flags))
+  await store.close()
+  printResult(terminal, { migrated: true })
+  notify(terminal, 'The database schema is up to date.')
+}
+
+/**
+ * Copies one database to another, of any engine, and compares them. Exit code 0 means that the copy
+ * lacks no change; 1 if the source has changed since it was read. Progress and result are on stderr.
+ */
+export async function copy(
+  terminal: Terminal,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  const source = resolveUrl(terminal, '--from', from)
+  const target = resolveUrl(terminal, '--to', to)
+  if (source === target) throw usageError('--from and --to are the same database.')
+  const summary = await copyRegistry(source, target, progressListener(terminal))
+  const { repeated, rows, ledgers, systemRevision, newerLedgers } = summary
+  printResult(terminal, summary)
+  if (repeated) notify(terminal, 'Nothing was written: the target already has the same data.')
+  notify(
+    terminal,
+    `The copy has everything up to revision ${systemRevision} of the system ledger, compared with the source: ${rows} rows, ${ledgers} whole ledgers.`,
+  )
+  if (newerLedgers === 0) return
+  notify(
+    terminal,
+    `The source has changed meanwhile: the copy lacks changes of ${newerLedgers} ledgers. To move the registry, stop its servers and copy it again, to an empty database.`,
+  )
+  terminal.exitCode = exitCodes.failed.code
+}
+
+function resolveUrl(terminal: Terminal, flag: string, databaseUrl: string): string {
+  try {
+    return resolveDatabaseUrl(terminal, { databaseUrl })
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw usageError(message.replace('--database-url', flag))
+  }
+}
+
+/** Writes one line per table; on a terminal the line counts up. */
+function progressListener({ stderr, json }: Terminal): CopyListener {
+  const isTerminal = stderr.isTTY === true
+  return (stage, table, done, total) => {
+    const isComplete = done === total
+    if (json || (!isComplete && !isTerminal)) return
+    const line = `${stage.padEnd(9)} ${table.padEnd(20)} ${done}/${total}`
+    stderr.write(`${isTerminal ? '\r' : ''}${line}${isComplete ? '\n' : ''}`)
+  }
+}
+
+/**
+ * Creates an admin API key for all projects directly in the database, with or without a running
+ * server: access for an operator who has no API key. Only the secret is on stdout.
+ */
+export async function createAdmin(
+  terminal: Terminal,
+  flags: DatabaseFlags & { name?: string },
+): Promise<void> {
+  const { name = 'created at the database' } = flags
+  const store = await openExistingStore(resolveDatabaseUrl(terminal, flags))
+  try {
+    const context = { store, clock: systemClock }
+    const apiKey = await createAdminApiKey(context, 'pubring api-key create', name)
+    notify(
+      terminal,
+      `Admin API key for all projects, id ${apiKey.id}. It is valid immediately and shown only once:`,
+    )
+    printResult(terminal, apiKey, () => `${apiKey.apiKey}\n`)
+  } finally {
+    await store.close()
+  }
+}

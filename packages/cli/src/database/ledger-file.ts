@@ -1,0 +1,210 @@
+import { hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import type { Bytes } from '@pubring/client/internal/log/encoding'
+import {
+  type ChainPosition,
+  type ExportedEvent,
+  type LedgerProof,
+  LogError,
+  type LoggedHeads,
+  parseConsistency,
+  parseLedgerProof,
+  parseVerifierKey,
+  scanLog,
+  type TrustedKeys,
+  type VerifiedCheckpoint,
+  verifyChain,
+  verifyCheckpoint,
+  verifyConsistency,
+  verifyLedgerProof,
+} from '@pubring/client/log'
+import { unreadableReason } from '@pubring/server/runtime/files'
+import { isObject, parseJson } from '@pubring/server/runtime/json'
+import { present } from '@pubring/server/runtime/present'
+import { formatCount } from '@pubring/server/runtime/text'
+import { readLogFile } from '../connection/remote.ts'
+import { configureProxy } from '../connection/session.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
+import { fileError, usageError } from '../terminal/failures.ts'
+import { readText } from '../terminal/files.ts'
+import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'
+
+/** Flags of `ledger verify` for an exported ledger. */
+export interface LedgerFileFlags {
+  file: string
+  proof?: string
+  logKey?: string
+  witnessKey?: string[]
+  log?: string
+  since?: string
+  consistency?: string
+}
+
+/** What was verified of an export. */
+interface Verified {
+  proof: LedgerProof
+  checkpoint: VerifiedCheckpoint
+  /** The checkpoint of --since. */
+  older?: VerifiedCheckpoint
+  last: ChainPosition
+  heads?: LoggedHeads
+}
+
+/**
+ * Verifies an exported ledger with its proof, and the log's entries and an earlier checkpoint if they
+ * are named; exit code 1 if something contradicts. Needs no contact to the registry.
+ */
+export async function verifyFile(terminal: Terminal, flags: LedgerFileFlags): Promise<void> {
+  const { green, red } = colorsFor(terminal)
+  try {
+    const verified = await verifyAll(terminal, flags)
+    printResult(terminal, toDocument(verified), () => {
+      const { ledgerId } = verified.proof.head
+      const { revision, hash } = verified.last
+      return `${green('whole ')}  ${ledgerId}  revision ${revision}  ${hash}\n`
+    })
+    for (const line of describe(verified)) notify(terminal, line)
+  } catch (error) {
+    if (!(error instanceof LogError)) throw error
+    const { code, message } = error
+    const document = { whole: false, broken: { code, detail: message } }
+    printResult(terminal, document, () => `${red('BROKEN')}  ${message}\n`)
+    terminal.exitCode = exitCodes.failed.code
+  }
+}
+
+async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Verified> {
+  if (flags.proof === undefined || flags.logKey === undefined) {
+    throw usageError('--file needs --proof and --log-key: what the export is compared with.')
+  }
+  const keys = await readKeys(flags.logKey, flags.witnessKey)
+  const proof = parseLedgerProof(await readText(flags.proof, terminal))
+  const checkpoint = await verifyLedgerProof(proof, keys)
+  const { since, consistency } = flags
+  const older =
+    since === undefined
+      ? undefined
+      : await verifyCheckpoint(await readText(since, terminal), { log: keys.log })
+  let heads: LoggedHeads | undefined
+  if (flags.log !== undefined) {
+    const earlier = [checkpoint, ...(older === undefined ? [] : [older])]
+    heads = await scan(terminal, flags.log, { proof, keys, since: earlier })
+  } else if (older !== undefined) {
+    if (consistency === undefined) {
+      throw usageError('--since needs --log, or the file of a proof: --consistency.')
+    }
+    const { hashes } = parseConsistency(await readText(consistency, terminal))
+    if (!(await verifyConsistency(older, checkpoint, hashes))) {
+      const message = `The proof in ${consistency} does not show that the log extends the tree of ${older.size} entries in ${since}.`
+      throw new LogError('disproved', message)
+    }
+  }
+  const last = await verifyChain(proof.head, readEvents(flags.file), heads)
+  return { proof, checkpoint, last, ...present({ older, heads }) }
+}
+
+async function readKeys(log: string, witnesses: readonly string[] = []): Promise<TrustedKeys> {
+  const parse = (option: string) => (text: string) =>
+    parseVerifierKey(text.trim()).catch((error: unknown) => {
+      throw usageError(`${option}: ${error instanceof Error ? error.message : error}`)
+    })
+  return {
+    log: await parse('--log-key')(log),
+    witnesses: await Promise.all(witnesses.map(parse('--witness-key'))),
+  }
+}
+
+/** The heads of the ledger in the log as it is now. */
+async function scan(
+  terminal: Terminal,
+  url: string,
+  { proof, keys, since }: { proof: LedgerProof; keys: TrustedKeys; since: VerifiedCheckpoint[] },
+): Promise<LoggedHeads> {
+  const restoreProxy = configureProxy(terminal.env)
+  // The files of a tree are below its origin, whose last part is in the name of its key.
+  const id = keys.log.name.split('/').at(-1) ?? ''
+  const tree = url.replace(/\/+$/, '')
+  const read = (path: string) => readLogFile(tree.endsWith(`/${id}`) ? tree : `${tree}/${id}`, path)
+  try {
+    const note = new TextDecoder().decode(await read('checkpoint'))
+    const checkpoint = await verifyCheckpoint(note, keys)
+    return await scanLog(proof, { checkpoint, since, read, hash: sha256 })
+  } finally {
+    restoreProxy()
+  }
+}
+
+const sha256 = (data: Bytes): Bytes => new Uint8Array(hash('sha256', data, 'buffer'))
+
+async function* readEvents(file: string): AsyncGenerator<ExportedEvent> {
+  for await (const line of readLines(file)) {
+    const event = parseJson(line)
+    if (!isObject(event)) {
+      throw new LogError('malformed', `${file} has a line that is not an event.`)
+    }
+    yield event as ExportedEvent
+  }
+}
+
+/** More than any event has: its names and labels are limited. */
+const maxLineLength = 1_048_576
+
+/** Not with node:readline, for which U+2028 ends a line, too, and which reads a line without end. */
+async function* readLines(file: string): AsyncGenerator<string> {
+  let rest = ''
+  try {
+    for await (const part of createReadStream(file, 'utf8')) {
+      const lines = `${rest}${part}`.split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+      if (rest.length > maxLineLength) {
+        throw new LogError(
+          'malformed',
+          `${file} has a line of more than 1 MiB: no event is so long.`,
+        )
+      }
+    }
+  } catch (error) {
+    if (error instanceof LogError) throw error
+    throw fileError(`${file} ${unreadableReason(error)}.`)
+  }
+  if (rest !== '') yield rest
+}
+
+function toDocument({ proof, checkpoint, older, last, heads }: Verified): object {
+  const { ledgerId: ledger, revision, time } = proof.head
+  const { origin, size, cosignatures } = checkpoint
+  return {
+    ledger,
+    whole: true,
+    revision: last.revision,
+    hash: last.hash,
+    logged: { revision, time, index: proof.index },
+    checkpoint: { origin, size, cosignatures },
+    ...present({ since: older?.size, heads: heads?.size }),
+  }
+}
+
+function describe({ proof, checkpoint, older, last, heads }: Verified): string[] {
+  const { revision, time } = proof.head
+  const { origin, size, cosignatures } = checkpoint
+  const cosigned = cosignatures.map(
+    ({ name, time }) => `, cosigned by ${name} at ${new Date(time * 1_000).toISOString()}`,
+  )
+  const lines = [
+    `The log ${origin} has event ${revision} since ${time}: entry ${proof.index} of ${size}${cosigned.join('')}.`,
+  ]
+  if (last.revision > revision) {
+    lines.push(`The events after ${revision} are chained to it, but this proof is older.`)
+  }
+  if (older !== undefined) {
+    lines.push(`The log extends the ${older.size} entries of the earlier checkpoint.`)
+  }
+  if (heads === undefined) return lines
+  const newest = Math.max(...heads.keys())
+  lines.push(`It has ${formatCount(heads.size, 'head')} of this ledger, and none contradicts.`)
+  if (newest > last.revision) {
+    lines.push(`Its newest is event ${newest}: export the ledger again to verify the events since.`)
+  }
+  return lines
+}

@@ -1,0 +1,95 @@
+import { resolve } from 'node:path'
+import type { FollowOptions } from '@pubring/agents/follow/follow'
+import { formats, templateProblem } from '@pubring/agents/follow/formats'
+import { hookTimeoutMs } from '@pubring/agents/follow/hook'
+import type { OutputOptions } from '@pubring/agents/follow/write-files'
+import { jwsAlgorithmNames } from '@pubring/intake/algorithms'
+import { fileError, parseChoice, usageError } from '../terminal/failures.ts'
+import { readText } from '../terminal/files.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { parseDurationOption } from '../terminal/times.ts'
+
+/** The flags of `jwks follow`. */
+export interface FollowFlags {
+  out?: string
+  format: string
+  template?: string
+  algorithm?: string[]
+  exec?: string
+  listen?: string
+  onStale: string
+  staleAfter: string
+  once?: true
+}
+
+/** Throws a usage error if an option is invalid. */
+export async function readFollowOptions(
+  url: string,
+  projects: readonly string[],
+  flags: FollowFlags,
+  terminal: Terminal,
+): Promise<FollowOptions> {
+  if (new Set(projects).size < projects.length) throw usageError('A project is named twice.')
+  if (flags.out === undefined && flags.listen === undefined) {
+    throw usageError('Name a file with --out, or an address with --listen HOST:PORT.')
+  }
+  if (flags.once === true && flags.listen !== undefined) {
+    throw usageError('--once and --listen exclude each other.')
+  }
+  return {
+    url,
+    projects,
+    output: await readOutput(projects, flags, terminal),
+    exec: flags.exec,
+    out: flags.out === undefined ? '' : resolve(flags.out),
+    timeoutMs: hookTimeoutMs,
+    listenAt: flags.listen === undefined ? undefined : parseAddress(flags.listen),
+    onStale: parseChoice(flags.onStale, ['keep', 'empty'], '--on-stale'),
+    staleAfterMs: parseDurationOption(flags.staleAfter, '--stale-after') * 1_000,
+  }
+}
+
+async function readOutput(
+  projects: readonly string[],
+  { out, format: name, template: file, algorithm = [] }: FollowFlags,
+  terminal: Terminal,
+): Promise<OutputOptions | undefined> {
+  const format = formats[name]
+  if (format === undefined) {
+    throw usageError(`--format must be one of ${Object.keys(formats).join(', ')}.`)
+  }
+  const algorithms = algorithm.map((one) => parseChoice(one, jwsAlgorithmNames, '--algorithm'))
+  if (out === undefined) return undefined
+  const needsTemplate = name === 'envoy-lds'
+  if (needsTemplate !== (file !== undefined)) {
+    throw usageError('--format envoy-lds needs --template FILE, and no other format takes one.')
+  }
+  const template = file === undefined ? '' : await readTemplate(file, projects, terminal)
+  return {
+    format,
+    out: resolve(out),
+    projectCount: projects.length,
+    template,
+    algorithms,
+  }
+}
+
+async function readTemplate(
+  file: string,
+  projects: readonly string[],
+  terminal: Terminal,
+): Promise<string> {
+  const text = await readText(file, terminal)
+  const problem = templateProblem(text, projects)
+  if (problem !== undefined) throw fileError(`${file} ${problem}.`)
+  return text
+}
+
+function parseAddress(text: string): { host: string; port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
+  const host = bracketed ?? plain
+  if (host === undefined || Number(port) > 65_535) {
+    throw usageError('--listen must be HOST:PORT, such as 127.0.0.1:8081.')
+  }
+  return { host, port: Number(port) }
+}

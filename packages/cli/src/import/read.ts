@@ -1,0 +1,224 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { normalizeText } from '@pubring/intake/encoding'
+import { parseJson } from '@pubring/server/runtime/json'
+import { isLoopback } from '../connection/connection.ts'
+import { fetchRemote } from '../connection/remote.ts'
+import { isDer } from '../keys/files.ts'
+import { type CommandError, fileError, usageError } from '../terminal/failures.ts'
+import { readBytes, sourceName } from '../terminal/files.ts'
+import { notify, type Terminal } from '../terminal/terminal.ts'
+import {
+  convert,
+  type EntryContent,
+  extensions,
+  publishedKidOf,
+  readEntry,
+  type Source,
+  type SourceEntry,
+  stem,
+} from './entry.ts'
+import { isExport, readExport, readKeys } from './export.ts'
+import { readJwks } from './jwks.ts'
+
+/** The longest text that Node can hold: half a million keys. */
+const maxFileBytes = 512 * 1024 * 1024 - 1024
+
+/**
+ * The keys of a source: a file, a folder (its files with known extensions, by name, without
+ * subfolders), the https address of a key set, or `-` for standard input. The content of a file
+ * decides its format. Throws if it cannot be read; a fault of one key is in its entry.
+ */
+export async function readSource(
+  source: string,
+  terminal: Terminal,
+  options: FetchOptions,
+): Promise<Source> {
+  if (/^https?:\/\//i.test(source)) {
+    return readContent(await fetchKeySet(source, options), new URL(source).hostname)
+  }
+  const entry = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
+  return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
+}
+
+async function readFolder(folder: string, terminal: Terminal): Promise<Source> {
+  const names = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+    .map(({ name }) => name)
+    .sort()
+  const read = names.filter((name) => extensions.test(name))
+  if (read.length === 0) throw fileError(`The folder ${folder} has no files with keys.`)
+  const skipped = names.length - read.length
+  if (skipped > 0) notify(terminal, `Skipped files in ${folder} with other extensions: ${skipped}.`)
+  const sources = await Array.fromAsync(read, (name) => readFile(join(folder, name), terminal))
+  return {
+    entries: sources.flatMap(({ entries }) => entries),
+    projects: sources.flatMap(({ projects }) => projects),
+  }
+}
+
+async function readFile(file: string, terminal: Terminal): Promise<Source> {
+  return readContent(await readBytes(file, terminal, maxFileBytes), sourceName(file))
+}
+
+/** Reads content of any supported format; `name` is what messages call it. */
+export function readContent(bytes: Buffer, name: string): Source {
+  const text = bytes.toString('utf8')
+  const isBinary = isDer(bytes)
+  if (!isBinary) {
+    if (/^\s*[{[]/.test(text)) return readJson(text, name)
+    const entries = readPemBlocks(text, name)
+    if (entries.length > 0) return withoutProjects(entries)
+  }
+  const label = stem(name)
+  const searched = isBinary ? bytes.toString('base64') : text
+  const entry = { place: name, label, text: searched, safeLabel: label }
+  return withoutProjects([
+    readEntry(entry, () => {
+      const converted = convert(bytes, name)
+      if (converted === undefined) throw unknownContent(name)
+      return converted
+    }),
+  ])
+}
+
+function withoutProjects(entries: SourceEntry[]): Source {
+  return { entries, projects: [] }
+}
+
+function readJson(text: string, name: string): Source {
+  const document = parseJson(text.trim())
+  if (!(document instanceof Object)) throw fileError(`${name} is not valid JSON.`)
+  if (isExport(document)) return readExport(document, name)
+  return withoutProjects(readJsonEntries(document, name))
+}
+
+function readJsonEntries(document: object, name: string): SourceEntry[] {
+  if (Array.isArray(document)) return readKeys(document, name)
+  const { keys, kty } = Object(document)
+  if (Array.isArray(keys)) return readJwks(keys, name)
+  if (kty !== undefined) return readJwks([document], name)
+  const members = Object.entries(document)
+  const hasPem = ([, text]: [string, unknown]) => String(text).includes('-----BEGIN ')
+  if (members.length > 0 && members.every(hasPem)) return readPemMap(members, name)
+  throw unknownContent(name)
+}
+
+/** Certificates or keys in PEM by their kid, as Google publishes those of its service accounts. */
+function readPemMap(members: [kid: string, pem: unknown][], name: string): SourceEntry[] {
+  return members.map(([kid, pem], index) => {
+    const place = `${name}, entry ${index + 1}`
+    const text = String(pem)
+    const safeLabel = `${stem(name)} ${index + 1}`
+    return readEntry({ place, label: kid, text: `${kid}\n${text}`, safeLabel }, () => {
+      const content = convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
+      if ('rejection' in content) return content
+      const { fields, ...note } = publishedKidOf(kid)
+      return { key: { ...content.key, ...fields }, ...note }
+    })
+  })
+}
+
+function unknownContent(name: string): CommandError {
+  return fileError(
+    `${name} holds no keys that can be imported.`,
+    'Supported: PEM blocks, a JWKS, certificates by kid, and an export of pubring.',
+  )
+}
+
+interface FetchOptions {
+  timeoutMs: number
+  /** Allows plain http from other machines. */
+  allowHttp: boolean
+  signal: AbortSignal
+}
+
+/** Fetches a key set, from this machine and without an API key. Plain http must be allowed. */
+async function fetchKeySet(address: string, options: FetchOptions): Promise<Buffer> {
+  const url = URL.parse(address)
+  if (url === null) throw usageError('The source is not a valid address.')
+  if (url.username !== '' || url.password !== '') {
+    throw usageError('The address of a key set must not have a user or a password.')
+  }
+  if (url.protocol !== 'https:' && !isLoopback(url) && !options.allowHttp) {
+    throw usageError(
+      'Over plain http, anyone on the network can add their own keys to the set.',
+      'Use https, or --allow-http if the network is trusted.',
+    )
+  }
+  const headers = { accept: 'application/jwk-set+json, application/json' }
+  return fetchRemote(url, { ...options, what: 'a key set', headers })
+}
+
+interface Block {
+  /** The label of the block: `PUBLIC KEY`. */
+  kind: string
+  text: string
+  /** The lines before it that belong to no block. */
+  comments: string[]
+  complete: boolean
+}
+
+const begin = /^[\t ]*-----BEGIN ([^-\r\n]+)-----/
+const end = /-----END [^-\r\n]+-----[\t ]*$/
+
+/**
+ * The keys of a text, one per PEM block. The label of a key is the last comment line before its
+ * block, without `#`, `//` or `;`, or else the name of the file.
+ */
+function readPemBlocks(text: string, name: string): SourceEntry[] {
+  const blocks = parseBlocks(text)
+  const count = blocks.length
+  return blocks.map((block, index) => {
+    const place = count === 1 ? name : `${name}, block ${index + 1}`
+    const fallback = count === 1 ? stem(name) : `${stem(name)} ${index + 1}`
+    const label = commentOf(block) ?? fallback
+    const entry = { place, label, text: `${label}\n${block.text}`, safeLabel: fallback }
+    return readEntry(entry, () => readBlock(block, place, count === 1))
+  })
+}
+
+function parseBlocks(text: string): Block[] {
+  const blocks: Block[] = []
+  let comments: string[] = []
+  let open: Block | undefined
+  for (const line of normalizeText(text).text.split('\n')) {
+    const [, kind] = begin.exec(line) ?? []
+    if (kind !== undefined) {
+      open = { kind, text: '', comments, complete: false }
+      blocks.push(open)
+      comments = []
+    }
+    if (open === undefined) {
+      if (line.trim() !== '') comments.push(line.trim())
+      continue
+    }
+    open.text += `${line}\n`
+    if (end.test(line)) {
+      open.complete = true
+      open = undefined
+    }
+  }
+  return blocks
+}
+
+function readBlock({ kind, text, complete }: Block, place: string, isOnly: boolean): EntryContent {
+  if (!complete) {
+    const detail = 'The block has no END line: the file is truncated. Copy it again.'
+    return { rejection: { code: 'pem_incomplete', detail } }
+  }
+  if (!kind.includes('CERTIFICATE')) return { key: { publicKeyPem: text } }
+  if (!isOnly) {
+    const detail =
+      'This is a certificate among other blocks. It may belong to an authority, whose key must not be registered. Provide the public key itself: openssl x509 -in cert.pem -noout -pubkey'
+    return { rejection: { code: 'certificate_submitted', detail } }
+  }
+  return convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
+}
+
+function commentOf({ comments }: Block): string | undefined {
+  const last = comments.at(-1) ?? ''
+  // openssl pkcs12 writes friendlyName without a comment marker.
+  const label = last.replace(/^(?:(?:#+|\/\/+|;+|--+)\s?|friendlyName:\s*)/, '').trim()
+  return label === '' ? undefined : label
+}

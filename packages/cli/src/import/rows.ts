@@ -1,0 +1,146 @@
+import { createPublicKey, hash } from 'node:crypto'
+import type { KeyImportItem } from '@pubring/client'
+import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
+import { normalizeText } from '@pubring/intake/encoding'
+import { present } from '@pubring/server/runtime/present'
+import { algorithmsOf, isAlgorithm } from '../keys/kinds.ts'
+import { CommandError } from '../terminal/failures.ts'
+import { privateKeyCode, type Rejection, type SourceEntry, type SourceKey } from './entry.ts'
+
+export interface ImportRow {
+  /** From 1, over the whole source. */
+  number: number
+  project: string
+  place: string
+  label: string
+  outcome: 'created' | 'present' | 'refused' | 'not_sent'
+  kid?: string
+  errors: Rejection[]
+  note?: string
+  /** The request for this key; absent if it is rejected before sending. */
+  item?: KeyImportItem
+  /** Equal for equal keys; absent if this machine cannot read the key. */
+  spkiSha256?: string | undefined
+}
+
+export type SendableRow = ImportRow & { item: KeyImportItem }
+
+export function isSendable(row: ImportRow): row is SendableRow {
+  return row.item !== undefined && row.errors.length === 0 && row.outcome !== 'present'
+}
+
+interface RowOptions {
+  /** Absent: the keys go to the projects that the entries name. */
+  project?: string | undefined
+  /** For the keys that it fits and for which the source names none. */
+  algorithm?: Algorithm | undefined
+  /** Whether keys of an export keep their ids and times; without it, their ids become published kids. */
+  keepsIds?: boolean
+}
+
+/** The rows for the entries of a source, with what can be rejected before sending anything. */
+export function toRows(entries: readonly SourceEntry[], options: RowOptions): ImportRow[] {
+  const places = new Map<string, string>()
+  return entries.map((entry, index) => {
+    const { place, label } = entry
+    const project = options.project ?? entry.project ?? ''
+    const source = { number: index + 1, project, place, label }
+    if ('rejection' in entry) return { ...source, outcome: 'refused', errors: [entry.rejection] }
+    const { key, note } = entry
+    const row = { ...source, ...present({ note }) }
+    const material = readMaterial(key.publicKeyPem)
+    const identity = material && `${project} ${material.spkiSha256}`
+    const rejection = rejectionOf(key, identity && places.get(identity))
+    if (rejection !== undefined) return { ...row, outcome: 'refused', errors: [rejection] }
+    if (identity !== undefined) places.set(identity, place)
+    return {
+      ...row,
+      outcome: 'not_sent',
+      errors: [],
+      item: toItem(key, label, material, options),
+      spkiSha256: material?.spkiSha256,
+    }
+  })
+}
+
+/** `twin`: the place of the same key earlier in the source. */
+function rejectionOf({ algorithm }: SourceKey, twin: string | undefined): Rejection | undefined {
+  if (algorithm !== undefined && !isAlgorithm(algorithm)) {
+    const detail = `The algorithm must be one of ${algorithmNames.join(', ')}.`
+    return { code: 'unsupported_algorithm', detail }
+  }
+  if (twin === undefined) return undefined
+  const detail = `The source has this key twice: here and at ${twin}. Remove one of them.`
+  return { code: 'duplicate_key', detail }
+}
+
+function toItem(
+  { id, publishedKid, createTime, updateTime, algorithm: named, ...others }: SourceKey,
+  name: string,
+  material: KeyMaterial | undefined,
+  { algorithm, keepsIds = false }: RowOptions,
+): KeyImportItem {
+  const kids = keepsIds
+    ? { kid: id, createTime, updateTime, publishedKid }
+    : { publishedKid: publishedKid ?? id }
+  return {
+    ...others,
+    ...present(kids),
+    name,
+    algorithm: isAlgorithm(named) ? named : chooseAlgorithm(material, algorithm),
+  }
+}
+
+/** The preferred algorithm for the keys that it fits, for others their usual one. */
+function chooseAlgorithm(
+  material: KeyMaterial | undefined,
+  preferred: Algorithm | undefined,
+): Algorithm {
+  const fitting = material?.algorithms ?? []
+  const fits = preferred !== undefined && (fitting.length === 0 || fitting.includes(preferred))
+  return fits ? preferred : (fitting[0] ?? 'RSA')
+}
+
+/** The error for a source with a private key, which keeps every other key from being sent. */
+export function privateKeyError(entries: readonly SourceEntry[]): CommandError | undefined {
+  const found = entries.filter(
+    (entry) => 'rejection' in entry && entry.rejection.code === privateKeyCode,
+  )
+  const [first] = found
+  if (first === undefined) return undefined
+  const others = found.length === 1 ? '' : `, and ${found.length - 1} more`
+  const message = `${first.place} is a private key${others}. Nothing was sent.`
+  return new CommandError('refused', message, {
+    code: privateKeyCode,
+    hints: [
+      'Replace it with its public half. For the command that prints it: pubring key add FILE',
+    ],
+  })
+}
+
+/** A public key as far as this machine can examine it; the server decides whether to accept it. */
+interface KeyMaterial {
+  /** Equal for equal keys in any encoding. */
+  spkiSha256: string
+  /** The algorithms that fit, the usual one first. */
+  algorithms: readonly Algorithm[]
+}
+
+/** Undefined if the platform reads no public key in the text. */
+export function readMaterial(publicKeyPem: string): KeyMaterial | undefined {
+  try {
+    const key = createPublicKey(withLines(publicKeyPem))
+    const spki = key.export({ type: 'spki', format: 'der' })
+    return { spkiSha256: hash('sha256', spki), algorithms: algorithmsOf(key) }
+  } catch {
+    return undefined
+  }
+}
+
+/** The text with the lines that OpenSSL requires of PEM: YAML may have folded them into one. */
+function withLines(publicKeyPem: string): string {
+  return normalizeText(publicKeyPem).text.replace(
+    /(-----BEGIN [^-]+-----) | (-----END )/g,
+    '$1\n$2',
+  )
+}

@@ -1,0 +1,216 @@
+import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { describeUnusable, detectWrongKind } from '@pubring/intake'
+import type { Algorithm } from '@pubring/intake/algorithms'
+import { normalizeText } from '@pubring/intake/encoding'
+import { isSignatureUse, type Jwk, publicKeyOf } from '@pubring/intake/jwk'
+import { findSecret, publicHalfCommand as printPublicHalf } from '@pubring/intake/secrets'
+import { present } from '@pubring/server/runtime/present'
+import { CommandError } from '../terminal/failures.ts'
+import { readBytes, sourceName } from '../terminal/files.ts'
+import { quoteForShell, type Terminal } from '../terminal/terminal.ts'
+import { parseAlgorithm } from './kinds.ts'
+
+/**
+ * Reads a public key from a file or, for `-`, from standard input. A certificate, an SSH key, a JWK
+ * and DER become PEM; any other text is left for the intake to judge. Throws for a private key in
+ * any form, so that nothing of it leaves the machine.
+ */
+export async function readPublicKeyFile(file: string, terminal: Terminal): Promise<PublicKeyFile> {
+  const bytes = await readBytes(file, terminal)
+  const text = bytes.toString('utf8')
+  // The detector reads text: it finds private keys in DER by their base64.
+  if (findSecret(isDer(bytes) ? bytes.toString('base64') : text) !== undefined) {
+    throw privateKeyFile(file, bytes)
+  }
+  return convertToPem(bytes, sourceName(file)) ?? { publicKeyPem: text }
+}
+
+function privateKeyFile(file: string, bytes: Buffer): CommandError {
+  const message = `${sourceName(file)} holds a private key. It was not sent: it has not left this machine.`
+  return new CommandError('refused', message, {
+    code: 'private_key',
+    hints: [`Use its public half: ${publicHalfCommand(file, bytes)}`],
+  })
+}
+
+/** The command that writes the public half of the private key, or how to get it without one. */
+function publicHalfCommand(file: string, bytes: Buffer): string {
+  const quoted = file === '-' ? 'private.pem' : quoteForShell(file)
+  const command = isDer(bytes)
+    ? `openssl pkey -in ${quoted} -pubout`
+    : printPublicHalf(bytes.toString('utf8'), quoted)
+  if (command === undefined) return 'export it with the tool that made the key.'
+  return `${command} > ${command.startsWith('ssh-keygen') ? 'key.pub' : 'public.pem'}`
+}
+
+/** A public key from a file, as the server takes it. */
+export interface PublicKeyFile {
+  /** PEM; unchanged if no conversion was needed. */
+  publicKeyPem: string
+  /** For stderr: what it was converted from. */
+  converted?: string
+  /** The `alg` of a JWK. */
+  algorithm?: string
+  /** The comment of an SSH key. */
+  comment?: string
+}
+
+/** The algorithm that a JWK states. Throws a usage error for one that is not known. */
+export function algorithmIn({ algorithm }: PublicKeyFile): Algorithm | undefined {
+  return algorithm === undefined ? undefined : parseAlgorithm(algorithm)
+}
+
+/** Whether the bytes are DER (or BER) rather than text. */
+export function isDer(bytes: Buffer): boolean {
+  return bytes[0] === 0x30 && (bytes.includes(0) || bytes.toString('utf8').includes('\uFFFD'))
+}
+
+/**
+ * Converts a certificate, an SSH key, a JWK or DER to PEM; undefined for any other text. Throws
+ * if no public key can be read. The content holds no private key.
+ */
+export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undefined {
+  if (isDer(bytes)) return convertDer(bytes, name)
+  const text = bytes.toString('utf8')
+  const found = detectWrongKind(text)
+  switch (found?.code) {
+    case 'certificate_submitted':
+      return convertCertificate(normalizeText(text).text, name)
+    case 'ssh_key_submitted': {
+      const publicKeyPem = readPem(name, 'an SSH key', () => readSshKey(text))
+      const comment = sshComment(text)
+      const converted = `${name} is an SSH key; converted to PEM.`
+      return { publicKeyPem, converted, ...present({ comment }) }
+    }
+    case 'jwk_submitted': {
+      const value: object = Object(JSON.parse(text.replace(/^\uFEFF/, '')))
+      if (!Object.hasOwn(value, 'kty') && !Object.hasOwn(value, 'keys'))
+        throw unreadable(`${name}: ${found.detail}`)
+      return convertJwk(value, name)
+    }
+    default:
+      return undefined
+  }
+}
+
+function convertCertificate(content: Buffer | string, name: string): PublicKeyFile {
+  const publicKeyPem = readPem(name, 'a certificate', () => new X509Certificate(content).publicKey)
+  const count = String(content).match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/g)?.length ?? 1
+  const taken =
+    count > 1 ? ` chain of ${count}; took the first public key` : '; took its public key'
+  return { publicKeyPem, converted: `${name} is a certificate${taken}.` }
+}
+
+/** SPKI, PKCS#1 or a certificate. */
+function convertDer(der: Buffer, name: string): PublicKeyFile {
+  for (const type of ['spki', 'pkcs1'] as const) {
+    try {
+      const publicKeyPem = toPem(createPublicKey({ key: der, format: 'der', type }))
+      return { publicKeyPem, converted: `${name} is DER; converted to PEM.` }
+    } catch {
+      // Try the next form.
+    }
+  }
+  return convertCertificate(der, name)
+}
+
+function convertJwk(value: object, name: string): PublicKeyFile {
+  const jwk = onlyKey(value, name)
+  if (!isSignatureUse(jwk.use)) {
+    throw unreadable(`${name} is a JWK that does not verify tokens: its “use” is not “sig”.`)
+  }
+  const publicKeyPem = readPem(name, 'a JWK', () => publicKeyOf(jwk))
+  const algorithm = typeof jwk.alg === 'string' ? { algorithm: jwk.alg } : {}
+  return { publicKeyPem, converted: `${name} is a JWK; converted to PEM.`, ...algorithm }
+}
+
+/** The JWK itself, or the only one of a set. */
+function onlyKey(value: unknown, name: string): Jwk {
+  const { keys } = Object(value)
+  if (!Array.isArray(keys)) return Object(value)
+  if (keys.length === 1) return Object(keys[0])
+  throw new CommandError('file', `${name} is a set of ${keys.length} keys; expected one key.`, {
+    hints: ['To register a whole set, use pubring import.'],
+  })
+}
+
+function readPem(name: string, kind: string, read: () => KeyObject): string {
+  try {
+    return toPem(read())
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw unreadable(`${name} looks like ${kind}, but no public key can be read from it.`)
+  }
+}
+
+function unreadable(message: string): CommandError {
+  return new CommandError('refused', message, {
+    code: 'invalid_key_file',
+    hints: ['Provide the public key as PEM: openssl pkey -in private.pem -pubout'],
+  })
+}
+
+export function toPem(key: KeyObject): string {
+  return key.export({ type: 'spki', format: 'pem' }).toString()
+}
+
+/**
+ * Reads one SSH public key: a line as in `id_rsa.pub`, or a block (RFC 4716). Throws if it is
+ * damaged or of a type that signs no tokens.
+ */
+function readSshKey(text: string): KeyObject {
+  const [name, ...fields] = readStrings(Buffer.from(blobOf(text), 'base64'))
+  const type = name?.toString('latin1') ?? ''
+  if (type === '') throw new Error('not an SSH key')
+  const reason = describeUnusable(type)
+  if (reason !== undefined) throw new CommandError('refused', reason, { code: 'unsupported_key' })
+  return publicKeyOf(toJwk(type, fields))
+}
+
+function blobOf(text: string): string {
+  const lines = text
+    .split(/\r\n?|\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  if (!lines[0]?.startsWith('----')) {
+    if (lines.length !== 1) {
+      const message = `The file has ${lines.length} SSH keys; expected one.`
+      throw new CommandError('file', message, { code: 'ssh_key_submitted' })
+    }
+    return /(?:^|[\s"'])(AAAA[A-Za-z0-9+/]+=*)(?:["'\s]|$)/.exec(lines[0] ?? '')?.[1] ?? ''
+  }
+  return lines.filter((line) => !line.startsWith('----') && !/^[\w-]+:/.test(line)).join('')
+}
+
+/** What stands behind the key in its line, or the header Comment of a block. */
+function sshComment(text: string): string | undefined {
+  const [, behind, header] = /AAAA[\w+/]+=*[\t ]+(\S.*)|^Comment:\s*"?(.*?)"?\s*$/m.exec(text) ?? []
+  return (behind ?? header)?.trim() || undefined
+}
+
+/** The strings that make up the blob (RFC 4251 section 5). Throws if it is cut off. */
+function readStrings(blob: Buffer): Buffer[] {
+  const strings: Buffer[] = []
+  for (let at = 0; at < blob.length; ) {
+    const end = at + 4 + blob.readUInt32BE(at)
+    if (end > blob.length) throw new Error('cut off')
+    strings.push(blob.subarray(at + 4, end))
+    at = end
+  }
+  return strings
+}
+
+/** By RFC 4253 section 6.6, RFC 8709 section 4 and RFC 5656 section 3.1. */
+function toJwk(type: string, fields: readonly Buffer[]): Jwk {
+  if (fields.length !== (type === 'ssh-ed25519' ? 1 : 2)) throw new Error('damaged')
+  const [first, second] = fields.map((field) => field.toString('base64url'))
+  if (type === 'ssh-rsa') return { kty: 'RSA', e: first, n: second }
+  if (type === 'ssh-ed25519') return { kty: 'OKP', crv: 'Ed25519', x: first }
+  const [curve = '', point = ''] = fields.map((field) => field.toString('latin1'))
+  const size = (point.length - 1) / 2
+  if (!point.startsWith('\x04')) throw new Error('damaged')
+  const [x, y] = [point.slice(1, 1 + size), point.slice(1 + size)].map((coordinate) =>
+    Buffer.from(coordinate, 'latin1').toString('base64url'),
+  )
+  return { kty: 'EC', crv: curve.replace('nistp', 'P-'), x, y }
+}

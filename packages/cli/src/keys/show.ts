@@ -1,0 +1,65 @@
+import type { JwtKey, JwtKeyWithDetails, KeyRole } from '@pubring/client'
+import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
+import { type Session, withConnection } from '../connection/session.ts'
+import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { formatState } from '../terminal/times.ts'
+import { getKeys, withKid } from './find.ts'
+
+export async function listKeys(
+  { client, project, terminal, print, notify }: Session,
+  { active }: { active?: true },
+): Promise<void> {
+  const [all, entries] = await Promise.all([client.keys.list(project), client.keys.roles(project)])
+  const roles = new Map(entries.map(({ kid, role }) => [kid, role]))
+  const listed = active ? all.filter((key) => key.active) : all
+  const keys = listed.map((key) => ({ ...key, role: roles.get(key.id) }))
+  const kids = all.map(({ id }) => id)
+  print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
+  if (all.length === 0) {
+    notify(`Project ${project} has no keys. To register one, use pubring key add.`)
+  } else if (keys.length === 0) {
+    notify(`None of the ${all.length} keys of project ${project} is active.`)
+  }
+}
+
+/** On a terminal, the role says more than the state. */
+const columns: readonly Column<JwtKey & { role?: KeyRole | undefined }>[] = [
+  { heading: 'KID', value: ({ id }) => id, id: true },
+  { heading: 'LABEL', value: ({ label }) => label, cut: true },
+  { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
+  { heading: 'STATE', value: formatState, display: (key) => key.role ?? formatState(key) },
+  timeColumn('CREATED', ({ createTime }) => createTime),
+  timeColumn('EXPIRES', ({ expireTime }) => expireTime),
+]
+
+/** Shows keys with their details, or with `--pem` the keys alone. */
+export async function showKeys(
+  session: Session,
+  refs: readonly string[],
+  { pem }: { pem?: true },
+): Promise<void> {
+  const { terminal, print } = session
+  const keys = await getKeys(session, refs)
+  const documents = keys.map((key) => (pem ? { publicKeyPem: key.publicKeyPem } : withKid(key)))
+  print(documents.length === 1 ? documents[0] : documents, () =>
+    pem
+      ? keys.map(({ publicKeyPem }) => publicKeyPem).join('')
+      : keys.map((key) => detailsOf(terminal, key)).join('\n'),
+  )
+}
+
+function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
+  const { id: kid, publicKeyPem: _pem, details, ...members } = key
+  return formatMembers(terminal, { kid, ...members, ...details })
+}
+
+/** Prints the project's key set: JSON with `--json` and without. */
+export async function showJwks(terminal: Terminal, flags: ConnectionFlags): Promise<void> {
+  const connection = resolveConnection(terminal.env, flags)
+  await withConnection(terminal, connection, async ({ client, project, print, notify }) => {
+    const jwks = await client.jwks.get(project)
+    print(jwks, () => `${JSON.stringify(jwks, null, 2)}\n`)
+    if (jwks.keys.length === 0) notify(`Project ${project} has no active keys: no token verifies.`)
+  })
+}

@@ -1,0 +1,135 @@
+import { createHmac, createPrivateKey, generateKeyPairSync, hkdfSync, sign } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type { Config } from '@pubring/server/config/server-settings'
+import type { LogSigner } from '@pubring/server/core/log/records'
+import { readCheckpoint } from '@pubring/server/core/log/signing'
+import { syncToDisk } from '@pubring/server/runtime/files'
+import { isObject, parseJson } from '@pubring/server/runtime/json'
+import { isPostgres, sqliteFileOf } from '@pubring/server/storage/open'
+import { makePrivateFolder } from '@pubring/server/storage/sqlite/file'
+import { readNamed } from './blocklist.ts'
+
+/** A process that holds the file for longer was killed. */
+const maxWriteMs = 10_000
+
+type KeyConfig = Pick<Config, 'databaseUrl' | 'logKeyFile'>
+
+/** The configured file, or the one beside the SQLite database; undefined if there is none. */
+function logKeyFile({ databaseUrl, logKeyFile }: KeyConfig): string | undefined {
+  if (logKeyFile !== undefined || isPostgres(databaseUrl)) return logKeyFile
+  return `${sqliteFileOf(databaseUrl)}.log-key`
+}
+
+/**
+ * The signer of the log, if this process has a key. `create`: makes the key of an SQLite database, if
+ * there is none. Throws one line for a person if the key cannot be used.
+ */
+export function openLogSigner(
+  config: KeyConfig,
+  { create }: { create: boolean },
+): LogSigner | undefined {
+  const file = logKeyFile(config)
+  if (file === undefined) return undefined
+  if (config.logKeyFile === undefined && !existsSync(file)) {
+    if (!create || !createKeyFile(file)) return undefined
+  }
+  const key = parseKey(readNamed('PUBRING_LOG_KEY_FILE', file))
+  const { x = '', d = '' } = key.export({ format: 'jwk' })
+  const secret = hkdfSync('sha256', Buffer.from(d, 'base64url'), '', 'pubring ledgers', 32)
+  return {
+    publicKey: Uint8Array.from(Buffer.from(x, 'base64url')),
+    blindingOf: (ledgerId) =>
+      Uint8Array.from(createHmac('sha256', new Uint8Array(secret)).update(ledgerId).digest()),
+    sign: (message) => Uint8Array.from(sign(null, message, key)),
+    ...createSignedCheckpoints(`${file}.checkpoints`),
+  }
+}
+
+/** For its owner only. False if the folder cannot be written: opening the database says so, too. */
+function createKeyFile(file: string): boolean {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' })
+  try {
+    makePrivateFolder(dirname(file))
+    writeFileSync(file, pem, { flag: 'wx', mode: 0o600, flush: true })
+    return true
+  } catch {
+    // Another process may have created it.
+    return existsSync(file)
+  }
+}
+
+function parseKey(pem: Uint8Array) {
+  try {
+    const key = createPrivateKey(Buffer.from(pem))
+    if (key.asymmetricKeyType === 'ed25519') return key
+  } catch {
+    // The error below says the same.
+  }
+  throw new Error(
+    'PUBRING_LOG_KEY_FILE names a file without an Ed25519 private key in PEM: make one with openssl genpkey -algorithm ed25519 -out log.key',
+  )
+}
+
+/** The last signed checkpoint of each origin: JSON, replaced durably by one process at a time. */
+function createSignedCheckpoints(
+  file: string,
+): Pick<LogSigner, 'lastSigned' | 'newest' | 'record'> {
+  const next = `${file}.new`
+  function read(): Record<string, string> {
+    if (!existsSync(file)) return {}
+    const content = parseJson(readFileSync(file, 'utf8'))
+    if (isObject(content)) return content as Record<string, string>
+    throw new Error(
+      `${file} is damaged. Restore it, or remove it and restart the log with a new key.`,
+    )
+  }
+  return {
+    lastSigned: (origin) => read()[origin],
+    newest: () => Object.values(read()).at(-1),
+    record(origin, checkpoint) {
+      const descriptor = openExclusively(next)
+      if (descriptor === undefined) return false
+      let isReplaced = false
+      try {
+        const all = read()
+        const last = all[origin]
+        const isNewer =
+          last === undefined || readCheckpoint(last).size < readCheckpoint(checkpoint).size
+        if (!isNewer) return false
+        writeFileSync(descriptor, `${JSON.stringify({ ...all, [origin]: checkpoint }, null, 2)}\n`)
+        fsyncSync(descriptor)
+        renameSync(next, file)
+        isReplaced = true
+        syncToDisk(dirname(file))
+        return true
+      } finally {
+        closeSync(descriptor)
+        if (!isReplaced) rmSync(next, { force: true })
+      }
+    },
+  }
+}
+
+/** A new file; undefined if another process has just created it. */
+function openExclusively(file: string): number | undefined {
+  const since = statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  if (since !== undefined && Date.now() - since > maxWriteMs) rmSync(file, { force: true })
+  try {
+    return openSync(file, 'wx', 0o600)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,65 @@
+import type { KeyObject } from 'node:crypto'
+import { type Algorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
+import { parseId } from '@pubring/server/core/ids'
+import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
+import { type Session, withConnection } from '../connection/session.ts'
+import { algorithmsOf } from '../keys/kinds.ts'
+import { findPublished, readPrivateKey, sign } from '../keys/private-keys.ts'
+import { usageError } from '../terminal/failures.ts'
+import { printResult, type Terminal } from '../terminal/terminal.ts'
+import { parseDurationOption } from '../terminal/times.ts'
+
+interface TokenSampleFlags extends ConnectionFlags {
+  kid?: string
+  algorithm?: Algorithm
+  issuer?: string
+  audience?: string
+  subject: string
+  lifetime: string
+}
+
+/** Signs a token and prints it. The private key does not leave the machine. */
+export async function sampleToken(
+  terminal: Terminal,
+  file: string,
+  flags: TokenSampleFlags,
+): Promise<void> {
+  const lifetimeSeconds = parseDurationOption(flags.lifetime, '--lifetime')
+  const chosen = flags.algorithm && jwsAlgorithmOf(flags.algorithm)
+  const key = await readPrivateKey(file, terminal)
+  const printToken = async (kid: string, alg: string, issuer = flags.issuer) => {
+    const iat = Math.floor(Date.now() / 1_000)
+    const claims = { sub: flags.subject, iat, exp: iat + lifetimeSeconds, iss: issuer }
+    const token = await sign(key, { alg, typ: 'JWT', kid }, { ...claims, aud: flags.audience })
+    printResult(terminal, { token }, () => `${token}\n`)
+  }
+  if (flags.kid !== undefined) {
+    await printToken(flags.kid, chosen ?? usualAlgorithm(key))
+    return
+  }
+  const connection = resolveConnection(terminal.env, flags)
+  await withConnection(terminal, connection, async (session) => {
+    const { kid, alg } = await findPublished(session, key)
+    await printToken(kid, chosen ?? alg, flags.issuer ?? (await findIssuer(session)))
+  })
+}
+
+/** The issuer of the project, read by its id; finding the id by its name needs an API key. */
+async function findIssuer({ client, project, apiKeySource, notify }: Session) {
+  const known = parseId(project)
+  if (known === undefined && apiKeySource === undefined) {
+    notify('The token has no iss: set it with --issuer, or name the project by its id.')
+    return undefined
+  }
+  const id = known ?? (await client.projects.get(project)).id
+  return (await client.jwks.discovery(id)).issuer
+}
+
+/** EdDSA rather than Ed25519 (RFC 9864), which fewer verifiers know. */
+function usualAlgorithm(key: KeyObject): string {
+  const usual = algorithmsOf(key).find((name) => name !== 'Ed25519')
+  if (usual === undefined) {
+    throw usageError(`Keys of type ${key.asymmetricKeyType} cannot sign tokens.`)
+  }
+  return jwsAlgorithmOf(usual)
+}

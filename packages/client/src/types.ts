@@ -1,0 +1,1003 @@
+// Generated from packages/server/src/contract by npm run generate.
+
+/** All values of `Algorithm`. */
+export const algorithms = [
+  'RSA',
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'ML-DSA-44',
+  'ML-DSA-65',
+  'ML-DSA-87',
+] as const
+
+/** The `algorithm` of a key. `RSA` means RS256; every other value is a JWS `alg`. */
+export type Algorithm =
+  | 'RSA'
+  | 'RS256'
+  | 'RS384'
+  | 'RS512'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'EdDSA'
+  | 'Ed25519'
+  | 'ML-DSA-44'
+  | 'ML-DSA-65'
+  | 'ML-DSA-87'
+
+/** A JWS `alg`, as in the JWKS and in the header of a token. */
+export type JwsAlgorithm =
+  | 'RS256'
+  | 'RS384'
+  | 'RS512'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'EdDSA'
+  | 'Ed25519'
+  | 'ML-DSA-44'
+  | 'ML-DSA-65'
+  | 'ML-DSA-87'
+
+/** A role, from weak to strong; `auditor` is beside the others: it reads everything and changes nothing. */
+export type Role = 'reader' | 'registrar' | 'writer' | 'admin' | 'auditor'
+
+/** A project: a named set of JWT keys. */
+export type Project = {
+  id: string
+  name: string
+  /** Increases by one with every change to the project or one of its keys. */
+  revision: number
+  createTime: string
+  updateTime: string
+}
+
+/** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+export type KeyRole = 'spreading' | 'current' | 'previous' | 'off' | 'expired'
+
+/** The role of a key in its project. */
+export type KeyRoleEntry = {
+  kid: string
+  /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+  role: KeyRole
+  /** `spreading`: the time at which the key ceases to be that. */
+  convergedTime?: string
+  /** Id of the rotation under way in which the key is replaced or replaces another. */
+  rotationId?: string
+}
+
+/** A registered JWT public key. */
+export type JwtKey = {
+  id: string
+  projectId: string
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
+  label: string
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
+  algorithm: Algorithm
+  /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
+  publicKeyPem: string
+  /** Whether verifiers trust the key: it is activated and not expired. */
+  active: boolean
+  createTime: string
+  updateTime: string
+  expireTime?: string
+}
+
+/** A JWT key with details of its key material. */
+export type JwtKeyWithDetails = {
+  id: string
+  projectId: string
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
+  label: string
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
+  algorithm: Algorithm
+  /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
+  publicKeyPem: string
+  /** Whether verifiers trust the key: it is activated and not expired. */
+  active: boolean
+  createTime: string
+  updateTime: string
+  expireTime?: string
+  details: {
+    /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+    role: KeyRole
+    kty: string
+    /** RSA: length of the modulus in bits. */
+    bits?: number
+    /** EC and OKP: the curve, such as `P-256`. */
+    crv?: string
+    jwsAlgorithm: string
+    /** RFC 7638, SHA-256, base64url. */
+    thumbprint: string
+    /** SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`. */
+    spkiSha256: string
+    /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
+    convergedTime: string
+    /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+    publishedKid?: string
+    /** Id of the key that vouched for it. */
+    introducedBy?: string
+  }
+}
+
+/** A key to register. */
+export type JwtKeyCreate = {
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
+  name: string
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
+  algorithm: Algorithm
+  /** One public key as PEM (`-----BEGIN PUBLIC KEY-----`). */
+  publicKeyPem: string
+  /** Default: `true`. */
+  active?: boolean
+  expireTime?: string
+  /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+  publishedKid?: string
+  /** Only with an API key that was exchanged for a rotation token, and required then: another rotation token, signed with the private key of the new key and with its thumbprint in `cnf.jkt`. */
+  proof?: string
+}
+
+/** A merge patch (RFC 7396). */
+export type JwtKeyUpdate = {
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
+  label?: string
+  active?: boolean
+  /** `null` clears it. */
+  expireTime?: string | null
+}
+
+/** A JWT key after a change. */
+export type JwtKeyUpdated = {
+  id: string
+  projectId: string
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
+  label: string
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
+  algorithm: Algorithm
+  /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
+  publicKeyPem: string
+  /** Whether verifiers trust the key: it is activated and not expired. */
+  active: boolean
+  createTime: string
+  updateTime: string
+  expireTime?: string
+  details: {
+    /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+    role: KeyRole
+    kty: string
+    /** RSA: length of the modulus in bits. */
+    bits?: number
+    /** EC and OKP: the curve, such as `P-256`. */
+    crv?: string
+    jwsAlgorithm: string
+    /** RFC 7638, SHA-256, base64url. */
+    thumbprint: string
+    /** SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`. */
+    spkiSha256: string
+    /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
+    convergedTime: string
+    /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+    publishedKid?: string
+    /** Id of the key that vouched for it. */
+    introducedBy?: string
+  }
+  /** What the change entails; absent if nothing. */
+  warnings?: {
+    /** `last_active_key`: the change leaves the project without an active key. `vouched_keys_active`: keys that the key vouched for, directly or through others, are still active. */
+    code: 'last_active_key' | 'vouched_keys_active'
+    /** What happens and what to do. */
+    detail: string
+  }[]
+}
+
+/** The replacement of one key by another. */
+export type Rotation = {
+  id: string
+  projectId: string
+  /** Id of the old key. */
+  from: string
+  /** Id of the new key. */
+  to: string
+  /** Seconds that tokens are valid: the most that `exp` minus `iat` is. The old key stays active for as long after the rotation is finished. */
+  tokenLifetime: number
+  /** `spreading`: not every verifier knows the new key yet, or it is inactive. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the end of the old key is set, or it is off or deleted. `abandoned`: given up, without any change of the keys. */
+  state: 'spreading' | 'overlapping' | 'finished' | 'abandoned'
+  createTime: string
+  updateTime: string
+  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
+  startedBy: {
+    name: string
+    apiKeyId?: string
+    /** A person who signed in. The hash of the event covers this and not `name`. */
+    user?: {
+      issuer: string
+      subject: string
+      sessionId: string
+    }
+    /** The workload that exchanged a token for the API key. */
+    workload?: {
+      ruleId: string
+      issuer: string
+      subject: string
+    }
+  }
+  /** From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive. */
+  convergedTime?: string
+  /** When the old key expires. */
+  expireTime?: string
+  /** When it was finished or abandoned. */
+  endTime?: string
+}
+
+/** A rotation to start. */
+export type RotationCreate = {
+  /** Id or `publishedKid` of the old key, which must be active. */
+  from: string
+  /** Id or `publishedKid` of the new key, which must be active. */
+  to: string
+  /** Seconds that tokens are valid: the most that `exp` minus `iat` is. The old key stays active for as long after the rotation is finished. */
+  tokenLifetime: number
+}
+
+/** A merge patch (RFC 7396). */
+export type RotationUpdate = {
+  /** Seconds that tokens are valid: the most that `exp` minus `iat` is. The old key stays active for as long after the rotation is finished. */
+  tokenLifetime?: number
+}
+
+/** An API key. */
+export type ApiKey = {
+  id: string
+  /** 1 to 255 code points. */
+  name: string
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
+  role: Role
+  /** The project that it is bound to; if absent, it is valid for all projects. */
+  projectId?: string
+  /** The first characters of the secret. */
+  prefix: string
+  active: boolean
+  createTime: string
+  expireTime?: string
+  lastUseTime?: string
+  /** Set if a token was exchanged for it: the access rule, and who the token was for. It ends by itself, and can only be revoked. */
+  exchanged?: {
+    ruleId: string
+    /** `sub` of the token. */
+    subject: string
+  }
+}
+
+/** A new API key with its secret. */
+export type ApiKeyCreated = {
+  id: string
+  /** 1 to 255 code points. */
+  name: string
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
+  role: Role
+  /** The project that it is bound to; if absent, it is valid for all projects. */
+  projectId?: string
+  /** The first characters of the secret. */
+  prefix: string
+  active: boolean
+  createTime: string
+  expireTime?: string
+  lastUseTime?: string
+  /** The secret for the `X-Api-Key` header. It is returned only once. */
+  apiKey: string
+}
+
+/** An API key to create. */
+export type ApiKeyCreate = {
+  /** 1 to 255 code points. */
+  name: string
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
+  role: Role
+  /** Id or name of the project to bind the API key to; if absent, it is valid for all projects. */
+  project?: string
+  expireTime?: string
+}
+
+/** A merge patch (RFC 7396). */
+export type ApiKeyUpdate = {
+  /** 1 to 255 code points. */
+  name?: string
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
+  role?: Role
+  active?: boolean
+  /** `null` clears it. */
+  expireTime?: string | null
+}
+
+/** A rule that gives a role to people whose claims, or to workloads whose tokens, meet all conditions. A person has the roles of all rules that they meet. */
+export type AccessRule = {
+  id: string
+  /** `people` sign in through the OpenID provider; `workloads` exchange tokens of their platform for API keys of minutes. It never changes. */
+  for: 'people' | 'workloads'
+  /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. For people it is `PUBRING_OIDC_ISSUER`. */
+  issuer: string
+  /** 1 to 255 code points. */
+  name: string
+  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
+  conditions: Record<string, string | number | boolean>
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`, `auditor`. */
+  role: Role
+  /** The project that the role is for. */
+  projectId?: string
+  /** Whether the role is for all projects. */
+  allProjects: boolean
+  /** For workloads. `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors. */
+  keySource?: 'discovery' | 'jwksUri' | 'jwks' | 'project'
+  /** For workloads. Address of the JWKS. */
+  jwksUri?: string
+  /** For workloads. A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  jwks?: {
+    keys: Record<string, unknown>[]
+  }
+  /** For workloads. An `aud` that the tokens must have. Default: the public URL of this service. */
+  audience?: string
+  /** For workloads. Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  singleUse?: boolean
+  /** For workloads. Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  maxLifetime?: number
+  active: boolean
+  createTime: string
+  updateTime: string
+  lastExchangeTime?: string
+}
+
+/** An access rule to create. */
+export type AccessRuleCreate = {
+  /** `people` sign in through the OpenID provider; `workloads` exchange tokens of their platform for API keys of minutes. It never changes. */
+  for: 'people' | 'workloads'
+  /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. For people it is `PUBRING_OIDC_ISSUER`. */
+  issuer?: string
+  /** 1 to 255 code points. */
+  name: string
+  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
+  conditions: Record<string, string | number | boolean>
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`, `auditor`. */
+  role: Role
+  /** Id or name of the project that the role is for. Either this or `allProjects` is required. */
+  project?: string
+  /** `true`: the role is for all projects. Excludes a project. */
+  allProjects?: boolean
+  /** For workloads. `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors. */
+  keySource?: 'discovery' | 'jwksUri' | 'jwks' | 'project'
+  /** For workloads. Address of the JWKS. */
+  jwksUri?: string
+  /** For workloads. A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  jwks?: {
+    keys: Record<string, unknown>[]
+  }
+  /** For workloads. An `aud` that the tokens must have. Default: the public URL of this service. */
+  audience?: string
+  /** For workloads. Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  singleUse?: boolean
+  /** For workloads. Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  maxLifetime?: number
+  active?: boolean
+}
+
+/** A merge patch (RFC 7396). */
+export type AccessRuleUpdate = {
+  /** 1 to 255 code points. */
+  name?: string
+  /** Merged with the present ones; `null` removes a condition. */
+  conditions?: Record<string, string | number | boolean | null>
+  /** The role that the rule gives. For workloads: `reader`, `registrar`, `writer`, `auditor`. */
+  role?: Role
+  /** For workloads. Address of the JWKS. */
+  jwksUri?: string
+  /** For workloads. A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  jwks?: {
+    keys: Record<string, unknown>[]
+  }
+  /** For workloads. An `aud` that the tokens must have. Default: the public URL of this service. */
+  audience?: string
+  /** For workloads. Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  singleUse?: boolean
+  /** For workloads. Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  maxLifetime?: number
+  active?: boolean
+}
+
+/** A token, or the claims of a person, for the check of an access rule. */
+export type AccessRuleCheckRequest = {
+  /** The token that a workload would send, or an ID token of a person. It is neither stored nor logged. */
+  token?: string
+  /** In place of a token, for people: their claims, as a sign-in without a role shows them. */
+  claims?: Record<string, unknown>
+}
+
+/** Why an access rule does or does not give its role. */
+export type AccessRuleCheck = {
+  /** Whether the rule would exchange the token now, if it was not used before, or gives its role to a person with these claims. */
+  accepted: boolean
+  /** The steps in order, up to the first that failed. */
+  steps: {
+    step:
+      | 'well_formed'
+      | 'iss'
+      | 'rule_active'
+      | 'type'
+      | 'signature'
+      | 'exp'
+      | 'nbf'
+      | 'aud'
+      | 'sub'
+      | 'cnf'
+      | 'conditions'
+      | 'jti'
+    outcome: TokenCheckOutcome
+    detail: string
+  }[]
+  /** The header, if it could be decoded. */
+  header?: Record<string, unknown>
+  /** The claims, if they could be decoded. They are verified only if `signature` passed. */
+  claims?: Record<string, unknown>
+  /** The end of the API key, if a token of a workload is accepted. */
+  expireTime?: string
+}
+
+/** RFC 8693 section 2.2.1. */
+export type TokenExchangeResponse = {
+  /** An API key for the `X-Api-Key` header. */
+  access_token: string
+  issued_token_type: 'urn:pubring:token-type:api-key'
+  /** It is not for the `Authorization` header (RFC 8693 section 2.2.1). */
+  token_type: 'N_A'
+  /** Seconds. */
+  expires_in: number
+}
+
+/** How people can sign in. */
+export type SignInOptions = {
+  /** Whether one can sign in with an API key. */
+  apiKey: boolean
+  oidc?: {
+    /** Address to send the browser to, with `return`: the page of the console to come back to, below `/console/`; and with `recent=true` for a new proof of identity. */
+    url: string
+  }
+}
+
+/** A signed-in browser or command line. */
+export type Session = {
+  id: string
+  /** Of the person or API key that signed in. */
+  name: string
+  personId?: string
+  apiKeyId?: string
+  /** Whether it is the session of this request. */
+  current: boolean
+  /** When the person proved who they are; absent if the OpenID provider does not say. */
+  signInTime?: string
+  createTime: string
+  expireTime: string
+  lastUseTime: string
+}
+
+/** A person who has signed in. */
+export type Person = {
+  id: string
+  issuer: string
+  /** The `sub` claim, which identifies the person at the issuer. */
+  subject: string
+  name?: string
+  email?: string
+  firstSignInTime: string
+  lastSignInTime: string
+}
+
+/** The caller. */
+export type Self = {
+  type: 'api_key' | 'person'
+  name: string
+  apiKeyId?: string
+  person?: Person
+  /** Roles; without `projectId` for all projects. */
+  grants: {
+    /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing. */
+    role: Role
+    projectId?: string
+  }[]
+  session?: Session
+  /** Until then, the session may do what needs a recent sign-in. Absent without a session, and if the sign-in is not recent. */
+  recentSignInUntil?: string
+}
+
+/** The end of a session. */
+export type SignedOut = {
+  /** Address to send the browser to, if the person is to be signed out at the OpenID provider as well. It leads back to the console. */
+  signOutUrl?: string
+}
+
+/** A ledger event: a change, who made it and when. */
+export type Event = {
+  /** Number of the event in its ledger. */
+  revision: number
+  type: string
+  time: string
+  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
+  actor: {
+    name: string
+    apiKeyId?: string
+    /** A person who signed in. The hash of the event covers this and not `name`. */
+    user?: {
+      issuer: string
+      subject: string
+      sessionId: string
+    }
+    /** The workload that exchanged a token for the API key. */
+    workload?: {
+      ruleId: string
+      issuer: string
+      subject: string
+    }
+  }
+  subject: {
+    type:
+      | 'project'
+      | 'key'
+      | 'rotation'
+      | 'api_key'
+      | 'access_rule'
+      | 'session'
+      | 'person'
+      | 'registry'
+      | 'ledger'
+    id: string
+  }
+  /** Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
+  label?: string
+  /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
+  changes?: Record<
+    string,
+    {
+      from?: string | number | boolean
+      to?: string | number | boolean
+    }
+  >
+  requestId: string
+  /** SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain. */
+  hash: string
+}
+
+/** An event, with its ledger. */
+export type HistoryEvent = {
+  /** Number of the event in its ledger. */
+  revision: number
+  type: string
+  time: string
+  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
+  actor: {
+    name: string
+    apiKeyId?: string
+    /** A person who signed in. The hash of the event covers this and not `name`. */
+    user?: {
+      issuer: string
+      subject: string
+      sessionId: string
+    }
+    /** The workload that exchanged a token for the API key. */
+    workload?: {
+      ruleId: string
+      issuer: string
+      subject: string
+    }
+  }
+  subject: {
+    type:
+      | 'project'
+      | 'key'
+      | 'rotation'
+      | 'api_key'
+      | 'access_rule'
+      | 'session'
+      | 'person'
+      | 'registry'
+      | 'ledger'
+    id: string
+  }
+  /** Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
+  label?: string
+  /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
+  changes?: Record<
+    string,
+    {
+      from?: string | number | boolean
+      to?: string | number | boolean
+    }
+  >
+  requestId: string
+  /** SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain. */
+  hash: string
+  /** The project whose ledger has the event; absent for that of the registry. */
+  projectId?: string
+}
+
+/** The keys and projects that were found. */
+export type Search = {
+  results: (
+    | {
+        type: 'key'
+        /** The member that the text was found in. */
+        matched: 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'label'
+        projectId: string
+        /** Absent if the project contradicts its ledger. */
+        projectName?: string
+        kid: string
+        publishedKid?: string
+        label: string
+        algorithm: string
+        active: boolean
+      }
+    | {
+        type: 'project'
+        /** The member that the text was found in. */
+        matched: 'id' | 'name'
+        id: string
+        name: string
+      }
+  )[]
+  /** Whether there are more keys or projects than were asked for, or may be, as more ids begin with `q` than are looked through. */
+  hasMore: boolean
+}
+
+/** What needs attention before it breaks. */
+export type Warning = {
+  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
+  code:
+    | 'key_expires'
+    | 'no_active_key'
+    | 'vouched_keys_active'
+    | 'api_key_expires'
+    | 'api_key_unused'
+  /** Of what expires: `critical` within a day, `warning` within 7 days, else `info`. */
+  severity: 'info' | 'warning' | 'critical'
+  projectId?: string
+  projectName?: string
+  kid?: string
+  apiKeyId?: string
+  /** Label or name of the key or API key. */
+  label?: string
+  /** When it expires, or was last used. */
+  time?: string
+  /** What it means and what to do. */
+  detail: string
+}
+
+/** The state of a project at a glance. */
+export type ProjectHealth = {
+  projectId: string
+  keys: {
+    active: number
+    off: number
+    expired: number
+  }
+  /** When the next active key expires. */
+  nextExpireTime?: string
+  /** Rotations under way. */
+  rotations: number
+  /** Of its keys; the list of warnings has them. */
+  warnings: number
+}
+
+/** Shows that the log has the hash of an event of a ledger, and of all before it. */
+export type LedgerProof = {
+  ledgerId: string
+  /** Of the event that the entry names. */
+  revision: number
+  /** Hash of that event. */
+  head: string
+  time: string
+  /** The secret by which all entries of this ledger can be found, in base64. */
+  blinding: string
+  /** Position of the entry in the tree. */
+  index: number
+  hashes: string[]
+  /** A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses. */
+  checkpoint: string
+  /** All of it as one text (C2SP tlog-proof), for `pubring ledger verify`. */
+  proof: string
+}
+
+/** The tree of the log that grows, with its last checkpoint. */
+export type LogTree = {
+  /** Name of the tree: its public URL without the scheme. */
+  origin: string
+  /** What verifies its checkpoints: a "vkey" of C2SP signed-note. */
+  verifierKey: string
+  /** Number of entries. */
+  size: number
+  /** A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses. */
+  checkpoint: string
+}
+
+/** A reason to reject a key, or a warning about it. */
+export type KeyFinding = {
+  code: string
+  /** What is wrong and what to do. */
+  detail: string
+  /** Slow rules of the key policy that were not checked, because this fault already rejects the key. */
+  skipped?: string[]
+}
+
+/** The result of a key check. Nothing is stored. */
+export type KeyCheck = {
+  /** Whether the key passes the key policy. Limits and the other keys of a project are not checked. */
+  accepted: boolean
+  /** The error `code` of an attempt to register the key. */
+  problem?: string
+  /** All faults; the first determines `problem`. */
+  faults: KeyFinding[]
+  warnings: KeyFinding[]
+  /** Lossless repairs of the submitted text. */
+  normalised: string[]
+  /** The recognized key, if it could be parsed. */
+  key?: {
+    kty: string
+    bits?: number
+    crv?: string
+    thumbprint: string
+    spkiSha256: string
+    /** The values of `algorithm` that match the key, the default one first. */
+    algorithms: string[]
+  }
+  /** The key as it would be stored, if it is accepted. */
+  publicKeyPem?: string
+}
+
+/** The steps of a token check, in order. */
+export type TokenCheckStep =
+  | 'well_formed'
+  | 'kid_present'
+  | 'kid_known'
+  | 'key_active'
+  | 'algorithm'
+  | 'signature'
+  | 'exp'
+  | 'nbf'
+  | 'iss'
+  | 'aud'
+
+/** The outcome of a step. `warned`: some verifiers reject the token for this. `skipped`: nothing was compared. */
+export type TokenCheckOutcome = 'passed' | 'failed' | 'warned' | 'skipped'
+
+/** Why a token does not verify. */
+export type TokenCheckReason =
+  | 'malformed_token'
+  | 'kid_missing'
+  | 'kid_unknown'
+  | 'key_inactive'
+  | 'algorithm_mismatch'
+  | 'signature_invalid'
+  | 'token_expired'
+  | 'token_not_yet_valid'
+  | 'issuer_mismatch'
+  | 'audience_mismatch'
+
+/** Why a token would or would not verify. */
+export type TokenCheck = {
+  /** Whether a verifier that allows no clock skew would accept the token now. */
+  valid: boolean
+  /** Why the token is not valid: the reason for the failed step. */
+  reason?: TokenCheckReason
+  /** The steps in order, up to the first that failed. */
+  steps: {
+    step: TokenCheckStep
+    /** `warned`: some verifiers reject the token for this. `skipped`: nothing was compared. */
+    outcome: TokenCheckOutcome
+    detail: string
+  }[]
+  /** The header, if it could be decoded. It is not verified. */
+  header?: Record<string, unknown>
+  /** The claims, if they could be decoded. They are verified only if `signature` passed. */
+  claims?: Record<string, unknown>
+  /** The key of the project with this `kid`. */
+  key?: {
+    id: string
+    publishedKid?: string
+    label: string
+    jwsAlgorithm: string
+    active: boolean
+  }
+}
+
+/** A key of a JWKS (RFC 7517). */
+export type Jwk = {
+  kty: 'RSA' | 'EC' | 'OKP' | 'AKP'
+  use: 'sig'
+  /** The id of the key, or its `publishedKid` where it has one. */
+  kid: string
+  /** RSA: the modulus, without leading zero bytes. */
+  n?: string
+  /** RSA: the public exponent. */
+  e?: string
+  crv?: 'P-256' | 'P-384' | 'P-521' | 'Ed25519'
+  /** EC: the coordinate at full length. OKP: the public key. */
+  x?: string
+  /** EC: the coordinate at full length. */
+  y?: string
+  /** AKP (ML-DSA): the public key. */
+  pub?: string
+  /** The only algorithm of the key. */
+  alg: JwsAlgorithm
+}
+
+/** A key set (RFC 7517): active keys, oldest first. */
+export type Jwks = {
+  keys: Jwk[]
+}
+
+/** The discovery document for verifiers (OpenID Connect Discovery 1.0). */
+export type Discovery = {
+  /** The `iss` of the tokens: the URL of the project, with its id. */
+  issuer: string
+  jwks_uri: string
+  response_types_supported: string[]
+  subject_types_supported: string[]
+  /** The algorithms that keys in `jwks_uri` may have, with or without such a key, because some verifiers read the list only once; and RS256, which the standard requires. */
+  id_token_signing_alg_values_supported: JwsAlgorithm[]
+}
+
+/** An error (RFC 9457). */
+export type Problem = {
+  /** URL of the documentation of this code. */
+  type: string
+  title: string
+  status: number
+  /** What is wrong and what to do. */
+  detail: string
+  /** Stable code for programs. */
+  code: string
+  /** Also in the `X-Request-Id` header and in the log. */
+  requestId: string
+  errors?: {
+    /** JSON pointer (RFC 6901) to the invalid member of the body. */
+    pointer?: string
+    /** Name of the invalid query parameter. */
+    parameter?: string
+    code: string
+    detail: string
+    /** Slow rules of the key policy that were not checked, because this fault already rejects the key. */
+    skipped?: string[]
+  }[]
+  /** `duplicate_key`: the registered key. */
+  kid?: string
+  /** The exceeded limit. */
+  limit?: number
+  /** `log_ended`: when the next log was started. */
+  ended?: string
+  /** `log_ended`: the address of the next log. */
+  next?: string
+}
+
+/** The `code` of every error of the service (RFC 9457), explained in docs/errors.md. */
+export type ServiceErrorCode =
+  | 'invalid_json'
+  | 'invalid_request'
+  | 'invalid_key_pem'
+  | 'private_key_submitted'
+  | 'unsupported_key'
+  | 'weak_key'
+  | 'algorithm_mismatch'
+  | 'compromised_key'
+  | 'import_refused'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'invalid_session'
+  | 'sign_in_failed'
+  | 'sign_in_unavailable'
+  | 'insufficient_role'
+  | 'recent_sign_in_required'
+  | 'cross_site_request'
+  | 'insufficient_lifetime'
+  | 'key_not_vouched'
+  | 'project_not_found'
+  | 'key_not_found'
+  | 'rotation_not_found'
+  | 'api_key_not_found'
+  | 'not_logged'
+  | 'session_not_found'
+  | 'person_not_found'
+  | 'access_rule_not_found'
+  | 'route_not_found'
+  | 'method_not_allowed'
+  | 'history_changed'
+  | 'duplicate_key'
+  | 'key_active'
+  | 'key_inactive'
+  | 'rotation_exists'
+  | 'rotation_not_ready'
+  | 'rotation_ended'
+  | 'key_limit_reached'
+  | 'jwks_too_large'
+  | 'project_id_taken'
+  | 'project_name_taken'
+  | 'project_not_empty'
+  | 'last_admin_api_key'
+  | 'precondition_failed'
+  | 'request_timeout'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+  | 'log_ended'
+  | 'log_stopped'
+  | 'headers_too_large'
+  | 'internal'
+  | 'unsupported_transfer_encoding'
+  | 'storage_unavailable'
+  | 'overloaded'
+
+/** A key to import. */
+export type KeyImportItem = {
+  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
+  name: string
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
+  algorithm: Algorithm
+  /** One public key as PEM (`-----BEGIN PUBLIC KEY-----`). */
+  publicKeyPem: string
+  /** Default: `true`. */
+  active?: boolean
+  /** Must be in the future. With `createTime`, it must only be after `createTime`, because a restored key may have expired. */
+  expireTime?: string
+  /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+  publishedKid?: string
+  /** Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key. */
+  kid?: string
+  /** Only for admins of all projects: the time to restore, not in the future. */
+  createTime?: string
+  /** Only for admins of all projects: the time to restore, not before `createTime`, which it requires, and not in the future. */
+  updateTime?: string
+}
+
+/** Keys to import into one project: all or none. */
+export type KeyImport = {
+  /** The keys. The report has the same order. */
+  keys: KeyImportItem[]
+  /** `true`: return the same response without storing anything. Default: `false`. */
+  dryRun?: boolean
+}
+
+/** A quantity before and after an import, and its limit. */
+export type Room = {
+  before: number
+  after: number
+  limit: number
+}
+
+/** All keys are registered. */
+export type KeyImportReport = {
+  /** Number of registered keys. */
+  created: number
+  /** Number of keys that the project already had. */
+  present: number
+  /** The outcome of each key, in the order of the request. */
+  items: {
+    outcome: 'created' | 'present'
+    kid: string
+  }[]
+  /** Usage of the limits of the project before and after the import. */
+  room: {
+    /** Number of keys in the project, active or not. */
+    keys: Room
+    /** Size of its key set in bytes. */
+    jwksBytes: Room
+  }
+}

@@ -1,0 +1,5 @@
+export { bitLength } from '../arithmetic.ts'
+export { base64urlToBigInt, minimalBytes } from './bytes.ts'
+export { sha256Hex } from './jwk.ts'
+export { writePem } from './pem.ts'
+export { normalizeText } from './text.ts'

@@ -1,0 +1,157 @@
+import {
+  alteration,
+  type ChainPosition,
+  gapBefore,
+  genesisHash,
+} from '@pubring/client/internal/log/chain'
+import { present } from '../../runtime/present.ts'
+import { type EventContent, eventHash } from './chain.ts'
+import { createReplay, type Difference, type LedgerRows, type SubjectIds } from './replay.ts'
+
+export const pageSize = 500
+
+/** A stored event, which may have been altered. */
+export interface LedgerEntry {
+  revision: unknown
+  hash: string
+  /** Absent if the row is not a valid event. */
+  content?: EventContent
+}
+
+/** The stored head of a ledger and the number of its events, from one snapshot. */
+export interface StoredHead {
+  revision: number
+  hash: string
+  events: number
+  /** The head at which an operator last accepted the ledger as it was, broken or not. */
+  accepted?: ChainPosition
+}
+
+/** The reads of the verification. Each sees at least what earlier ones saw. */
+export interface LedgerReads {
+  /** Ledgers with a head, by id; `after` is the last id of the previous page. */
+  ledgerIds(page: { after: string; limit: number }): Promise<string[]>
+  /** Ledgers with events, or a project or keys, but no head. */
+  headlessLedgerIds(): Promise<string[]>
+  ledgerHead(ledgerId: string): Promise<StoredHead | undefined>
+  /** According to the heads of all ledgers. */
+  countEvents(): Promise<number>
+  /** Entries after a revision, in order. */
+  ledgerEntries(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEntry[]>
+  /** The rows that the ledger accounts for; of blocked fingerprints and published kids only these. */
+  ledgerRows(ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows>
+}
+
+/** The first revision at which a ledger differs from what was written. */
+interface LedgerBreak {
+  revision: number
+  detail: string
+}
+
+export interface LedgerVerdict {
+  ledgerId: string
+  differences: Difference[]
+  /** Number of intact events, and the hash of the last of them. */
+  events: number
+  hash: string
+  /** Absent if the chain is intact. */
+  broken?: LedgerBreak
+  /** Number of first events that are not verified, because the ledger was accepted after them. */
+  accepted?: number
+}
+
+/** Whether the chain and the tables are as they were written. */
+export function isWhole({ broken, differences }: LedgerVerdict): boolean {
+  return broken === undefined && differences.length === 0
+}
+
+/** Whether the ledger has a head or an event. */
+export async function hasLedger(reads: LedgerReads, ledgerId: string): Promise<boolean> {
+  const events = await reads.ledgerEntries(ledgerId, { after: Number.MIN_SAFE_INTEGER, limit: 1 })
+  return events.length > 0 || (await reads.ledgerHead(ledgerId)) !== undefined
+}
+
+/**
+ * Recomputes the hash chain of a ledger from its first event, or from where it was last accepted,
+ * compares it with the head, and what its intact events say with the tables. Events appended meanwhile
+ * are verified too.
+ */
+export async function verifyLedger(
+  reads: LedgerReads,
+  ledgerId: string,
+  visit: (event: EventContent) => void = () => {},
+): Promise<LedgerVerdict> {
+  let head = await reads.ledgerHead(ledgerId)
+  const accepted = head?.accepted
+  const verified: ChainPosition = { ...(accepted ?? { revision: 0, hash: genesisHash }) }
+  const replay = createReplay(ledgerId)
+  const readRows = () => reads.ledgerRows(ledgerId, replay.idsOf)
+  const verdict = (rows: LedgerRows, broken?: LedgerBreak): LedgerVerdict => ({
+    ledgerId,
+    events: verified.revision,
+    hash: verified.hash,
+    differences: replay.compare(rows),
+    ...present({ accepted: accepted?.revision, broken }),
+  })
+  for (;;) {
+    const entries = await reads.ledgerEntries(ledgerId, {
+      after: verified.revision,
+      limit: pageSize,
+    })
+    for (const entry of entries) {
+      const broken = entryBreak(verified, entry)
+      if (broken !== undefined) return verdict(await readRows(), broken)
+      verified.revision += 1
+      verified.hash = entry.hash
+      if (entry.content === undefined) continue
+      replay.apply(entry.content)
+      visit(entry.content)
+    }
+    if (entries.length === pageSize) continue
+    // Every change moves the head: if it is the same afterwards, the rows are of this revision.
+    const rows = await readRows()
+    const before = head
+    head = await reads.ledgerHead(ledgerId)
+    const hasGrown = head !== undefined && head.revision > verified.revision
+    if (hasGrown && head?.revision !== before?.revision) continue
+    return verdict(rows, headBreak(verified, head))
+  }
+}
+
+/** Why the entry is not the next link of the chain. */
+function entryBreak(
+  verified: ChainPosition,
+  { revision, hash, content }: LedgerEntry,
+): LedgerBreak | undefined {
+  const next = verified.revision + 1
+  const gap = gapBefore(revision, verified)
+  if (gap !== undefined) return { revision: next, detail: gap }
+  if (content === undefined) {
+    return { revision: next, detail: `event ${next} was altered: it cannot be read` }
+  }
+  const detail = alteration(content, hash, eventHash(verified.hash, content))
+  return detail === undefined ? undefined : { revision: next, detail }
+}
+
+/** Why the head is not the end of the chain. */
+function headBreak({ revision: last, hash }: ChainPosition, head: StoredHead | undefined) {
+  const broken = (revision: number, detail: string): LedgerBreak => ({ revision, detail })
+  if (head === undefined) {
+    return broken(last, `the ${last === 0 ? 'whole ledger' : 'head of the ledger'} is missing`)
+  }
+  if (head.revision > last) {
+    const missing = head.revision === last + 1 ? `event ${last + 1} is` : 'the last events are'
+    const detail = `${missing} missing: the head says ${head.revision}, the last event is ${last}`
+    return broken(last + 1, detail)
+  }
+  if (head.revision < last) {
+    const detail = `the head was altered: it says revision ${head.revision}, the last event is ${last}`
+    return broken(head.revision, detail)
+  }
+  if (head.hash !== hash) {
+    const detail = `the head was altered: its hash is ${head.hash}, that of the last event ${hash}`
+    return broken(last, detail)
+  }
+  if (head.events === last || head.accepted !== undefined) return undefined
+  return broken(last, `there are ${head.events} events for ${last} revisions`)
+}

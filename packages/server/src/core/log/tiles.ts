@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto'
+import { type Bytes, concatBytes, utf8 } from '@pubring/client/internal/log/encoding'
+import type { ReadNode } from '@pubring/client/internal/log/proofs'
+import {
+  completeHash,
+  createTileReader,
+  parseTilePath,
+  splitHashes,
+  tileWidth,
+  tileWidthIn,
+} from '@pubring/client/internal/log/tiles'
+import { logError } from './faults.ts'
+import type { LogReads, LogTile, LogTree } from './records.ts'
+
+const hashLength = 32
+
+/** Without a promise, unlike that of WebCrypto. */
+export function sha256(data: Bytes): Bytes {
+  return Uint8Array.from(hash('sha256', data, 'buffer'))
+}
+
+/** The beginning of a stored tile. Throws `log_stopped` if the tile is missing or too short. */
+export async function readTile(
+  log: LogReads,
+  { level, index, width }: { level: number; index: number; width: number },
+): Promise<Bytes> {
+  const stored = await log.tile(level, index)
+  const bytes = Uint8Array.from(Buffer.from(stored ?? '', 'base64'))
+  if (bytes.length < width * hashLength) throw logError('damaged')
+  return bytes.slice(0, width * hashLength)
+}
+
+/** Reads nodes of the tree with the first `size` entries. */
+export function createNodeReader(log: LogReads, size: number): ReadNode {
+  return createTileReader(size, (tile) => readTile(log, tile), sha256)
+}
+
+/** The tiles that change when a tree with `size` leaves gets these, which are hashes. */
+export async function extendTiles(
+  size: number,
+  leaves: readonly Bytes[],
+  read: (tile: { level: number; index: number; width: number }) => Promise<Bytes>,
+): Promise<LogTile[]> {
+  const tiles: LogTile[] = []
+  let hashes = leaves
+  for (let level = 0; hashes.length > 0; level += 1) {
+    const count = Math.floor(size / tileWidth ** level)
+    const [first, width] = [Math.floor(count / tileWidth), count % tileWidth]
+    const before = width === 0 ? [] : splitHashes(await read({ level, index: first, width }))
+    const all = [...before, ...hashes]
+    const parents: Bytes[] = []
+    for (let start = 0; start < all.length; start += tileWidth) {
+      const some = all.slice(start, start + tileWidth)
+      const position = first + start / tileWidth
+      tiles.push({ level, position, hashes: Buffer.concat(some).toString('base64') })
+      if (some.length === tileWidth) parents.push(await completeHash(some, sha256))
+    }
+    hashes = parents
+  }
+  return tiles
+}
+
+/**
+ * The tile or bundle of entries at a path below the prefix of a tree (C2SP tlog-tiles), as far as its
+ * checkpoint covers it; undefined if there is none.
+ */
+export async function readLogFile(
+  log: LogReads,
+  { checkpointSize }: Pick<LogTree, 'checkpointSize'>,
+  path: string,
+): Promise<Uint8Array | undefined> {
+  const tile = parseTilePath(path)
+  if (tile === undefined || tile.width > tileWidthIn(checkpointSize, tile)) return undefined
+  const { level, index, width } = tile
+  if (level !== 'entries') return readTile(log, { level, index, width })
+  const start = index * tileWidth
+  const entries = await log.entries({ start, end: start + width })
+  if (entries.length !== width) throw logError('damaged')
+  return concatBytes(...entries.map(withLength))
+}
+
+/** The entry after its length in two bytes. */
+function withLength(content: string): Uint8Array {
+  const bytes = utf8(content)
+  return concatBytes(Uint8Array.of(bytes.length >> 8, bytes.length & 255), bytes)
+}

@@ -1,0 +1,160 @@
+import { getCompileCacheDir } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { type Blocklist, createBlocklist, examineCheaply, type Verdict } from '@pubring/intake'
+import type { Algorithm } from '@pubring/intake/algorithms'
+import { Piscina } from 'piscina'
+import { PubringError } from '../errors.ts'
+import { siblingModule } from '../runtime/modules.ts'
+import { present } from '../runtime/present.ts'
+import { type BulkIntake, createBulkIntake } from './bulk.ts'
+import { createFairQueue, type FairQueue, type IntakeCaller, type Measured } from './fair-queue.ts'
+import type { IntakeSettings, IntakeTask, PrimesTask } from './tasks.ts'
+import type { IntakeResult, WorkerTask } from './worker.ts'
+
+interface IntakePoolOptions {
+  /** Maximum number of worker threads; by default one less than the processors, at least one. */
+  threads?: number
+  /** Keys that may wait for a worker; see `createFairQueue`. */
+  maxQueue?: number
+  /** The operator's block list file: sorted records of 16 bytes. */
+  blocklist?: Uint8Array
+  /** The module that the workers run; tests replace it. */
+  worker?: URL
+}
+
+/** The intake of one caller. */
+export interface Intake {
+  /**
+   * The verdict of `examineKey`, off the event loop where it costs more than 2 ms. Rejects as
+   * `FairQueue.run` does, with a PubringError `overloaded` if the pool is closed or the worker died,
+   * and with an Error that quotes nothing of the text if the intake itself failed.
+   */
+  examine(text: string, algorithm?: Algorithm): Promise<Verdict>
+  /** Intake for imports; the caller's single keys overtake it. */
+  bulk: BulkIntake
+}
+
+export type IntakePool = ReturnType<typeof createIntakePool>
+
+/** Keys that may wait for a worker: some 3 seconds of RSA-4096 keys on one thread. */
+const defaultMaxQueue = 128
+const idleTimeoutMs = 60_000
+const closeTimeoutMs = 5_000
+
+/** Creates the pool. Threads start with the first key that needs one. */
+export function createIntakePool(options: IntakePoolOptions = {}) {
+  const workers = startWorkers(options)
+  const { maxThreads } = workers.options
+  const queue = createFairQueue(maxThreads, options.maxQueue ?? defaultMaxQueue)
+  let blocklist = shareBlocklist(options.blocklist)
+  const threads = createThreads(workers, queue, () => ({ records: blocklist.records }))
+  const bulkFor = createBulkIntake(
+    { examine: threads.examineAll, sharedPrimes: threads.sharedPrimes },
+    Math.max(1, maxThreads - 1),
+  )
+  return {
+    /** Callers share the threads fairly. */
+    for: (caller: IntakeCaller): Intake => ({
+      async examine(text, algorithm) {
+        const verdict = examineCheaply(text, algorithm, blocklist)
+        return verdict ?? threads.examine({ text, algorithm }, caller)
+      },
+      bulk: bulkFor(caller),
+    }),
+    /** Starts a worker, so that the first key does not have to wait for it (about 0.2 s). */
+    async warmUp(): Promise<void> {
+      await threads.examine({ text: '' }, { callerId: '' })
+    },
+    /**
+     * Replaces the operator's block list. Keys that are being examined finish with the old one. Throws
+     * if the list is not valid; nothing has changed then.
+     */
+    replaceBlocklist(records: Uint8Array | undefined): void {
+      blocklist = shareBlocklist(records)
+    },
+    /** Waits up to 5 seconds for running tasks and stops the workers. */
+    close: threads.close,
+  }
+}
+
+/**
+ * The block list and its records in memory that all threads share: public lists have tens of
+ * megabytes. Throws if the records are not valid.
+ */
+function shareBlocklist(bytes: Uint8Array = new Uint8Array()): Blocklist & { records: Uint8Array } {
+  const records = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  records.set(bytes)
+  return { records, ...createBlocklist(records) }
+}
+
+/**
+ * Calls the functions of the worker module in a thread when it is the caller's turn. `settings` are
+ * those of the moment when a task starts.
+ */
+function createThreads(workers: Piscina, queue: FairQueue, settings: () => IntakeSettings) {
+  let closing = false
+  async function work<Task, Result>(name: string, task: Task): Promise<Measured<Result>> {
+    if (closing) throw overloaded('The service is shutting down')
+    try {
+      return await workers.run(task, { name })
+    } catch (error) {
+      throw overloaded('The examination of the key was interrupted', error)
+    }
+  }
+  return {
+    async examine(task: IntakeTask, caller: IntakeCaller): Promise<Verdict> {
+      const examined = () => work<WorkerTask, IntakeResult>('examine', { ...task, ...settings() })
+      return verdictOf(await queue.run(caller, 'single', examined))
+    },
+    async examineAll(tasks: IntakeTask[], caller: IntakeCaller): Promise<Verdict[]> {
+      const examined = () => {
+        const complete = tasks.map((task) => ({ ...task, ...settings() }))
+        return work<WorkerTask[], IntakeResult[]>('examineAll', complete)
+      }
+      return (await queue.run(caller, 'slice', examined)).map(verdictOf)
+    },
+    sharedPrimes: (task: PrimesTask, caller: IntakeCaller): Promise<(number | undefined)[]> =>
+      queue.run(caller, 'slice', () => work('findSharedPrimes', task)),
+    async close(): Promise<void> {
+      closing = true
+      await workers.close()
+    },
+  }
+}
+
+function verdictOf(result: IntakeResult): Verdict {
+  if ('verdict' in result) return result.verdict
+  throw new Error(result.failure)
+}
+
+function startWorkers(options: IntakePoolOptions): Piscina {
+  const worker = options.worker ?? siblingModule(import.meta.url, 'worker')
+  return new Piscina({
+    filename: worker.href,
+    minThreads: 0,
+    maxThreads: options.threads ?? Math.max(1, availableParallelism() - 1),
+    idleTimeout: idleTimeoutMs,
+    closeTimeout: closeTimeoutMs,
+    resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+    env: compileCacheEnvironment(),
+    execArgv: [],
+  })
+}
+
+/** The whole environment of a thread. Without the cache, each thread would compile every module. */
+function compileCacheEnvironment(): { NODE_COMPILE_CACHE?: string } {
+  const directory = getCompileCacheDir()
+  return present({ NODE_COMPILE_CACHE: directory })
+}
+
+/** The cause keeps the code of the failure and drops its message, which may quote input. */
+function overloaded(reason: string, error?: unknown): PubringError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'worker failed'
+  const cause = error === undefined ? undefined : new Error(`intake pool: ${code}`)
+  return new PubringError(
+    'overloaded',
+    `${reason}. Try again in a few seconds.`,
+    { retryAfter: 1 },
+    cause,
+  )
+}
