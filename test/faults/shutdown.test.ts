@@ -104,8 +104,9 @@ test('SIGTERM with creates in flight, idle connections and busy clients complete
   expectWithin(10_000, elapsed)
   await Promise.all(idle.map(({ closed }) => closed))
   await Promise.all(clients)
-  // Only a new connection at the moment when listening ends can be refused.
-  expect(outcome.broken).toBeLessThanOrEqual(clients.length)
+  // A request on a connection that is closed as idle can be reset, and then a new connection at the
+  // moment when listening ends.
+  expect(outcome.broken).toBeLessThanOrEqual(2 * clients.length)
 
   const again = await spawnServer(where, highLimits)
   await whenReady(again)

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import { createServer } from 'node:https'
+import { createServer, type Server } from 'node:https'
 import {
   createOutboundFetch,
   type OutboundOptions,
@@ -36,11 +36,7 @@ export async function startHttpsServer(
     requests.push(`${request.headers.host?.replace(/:.*/, '')}${request.url}`)
     listener(request, response)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no TCP address')
-  const { port } = address
+  const port = await listenOnUnusedPort(server)
   return {
     port,
     ca,
@@ -54,6 +50,22 @@ export async function startHttpsServer(
       await once(server, 'close')
     }),
   }
+}
+
+/** Ports of earlier servers. Rules that a test stored for one of them do not apply to another. */
+const usedPorts = new Set<number>()
+
+async function listenOnUnusedPort(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = Object(server.address())
+  if (!usedPorts.has(port)) {
+    usedPorts.add(port)
+    return port
+  }
+  server.close()
+  await once(server, 'close')
+  return listenOnUnusedPort(server)
 }
 
 export const loopback: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }]
