@@ -4,12 +4,15 @@ import { useEffect } from 'react'
 /** How long after a time what depends on it is read again, in milliseconds. */
 const afterTimeMs = 300
 
+/** How long before it is shown an answer may have been made, in milliseconds. */
+const longestTripMs = 30_000
+
 /** No timer runs for longer: it would keep an unattended session alive. */
 export const longestWaitMs = 600_000
 
 /**
  * Reads the keys or rotations of a project again when the next of these times has passed: roles and
- * states depend on them.
+ * states depend on them. A time may have passed between the answer and its display.
  */
 export function useRefreshAt(
   subject: 'keys' | 'rotations',
@@ -18,17 +21,19 @@ export function useRefreshAt(
 ): void {
   const queries = useQueryClient()
   const now = new Date().toISOString()
-  const next = times.reduce<string | undefined>(
-    (first, time) => (time !== undefined && time > now && !(first && first < time) ? time : first),
-    undefined,
-  )
+  const since = new Date(Date.now() - longestTripMs).toISOString()
+  const sorted = times
+    .filter((time) => time !== undefined)
+    .filter((time) => time > since)
+    .sort()
+  const recent = sorted.findLast((time) => time <= now)
+  const next = sorted.find((time) => time > now)
   useEffect(() => {
-    const wait = Date.parse(next ?? '') - Date.now() + afterTimeMs
-    if (!(wait <= longestWaitMs)) return
-    const timer = setTimeout(
-      () => void queries.invalidateQueries({ queryKey: [subject, projectId] }),
-      wait,
-    )
-    return () => clearTimeout(timer)
-  }, [queries, subject, projectId, next])
+    const refresh = () => void queries.invalidateQueries({ queryKey: [subject, projectId] })
+    const timers = [recent, next].flatMap((time) => {
+      const wait = Date.parse(time ?? '') - Date.now() + afterTimeMs
+      return wait <= longestWaitMs ? [setTimeout(refresh, wait)] : []
+    })
+    return () => timers.forEach(clearTimeout)
+  }, [queries, subject, projectId, recent, next])
 }
