@@ -1,3 +1,4 @@
+import { Server } from 'node:net'
 import process from 'node:process'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { HttpApp } from '@pubring/server/http/app'
@@ -10,6 +11,9 @@ const drainDelayMs = 500
 
 /** Node's `backlog`: clients that connect without a pause do not delay the shutdown any longer. */
 const maxWaiting = 511
+
+/** Milliseconds for the first request of a connection that was accepted as listening ended. */
+const firstRequestMs = 200
 
 /**
  * Keeps the signals without a meaning from ending the process and, in the case of SIGUSR1, from
@@ -49,6 +53,9 @@ export async function shutDown(app: HttpApp, graceSeconds: number, by: string): 
   app.readiness.shuttingDown = true
   await delay(Math.min(drainDelayMs, graceMs / 10))
   await acceptWaiting(app)
+  // `app.close()` closes idle connections, and a new one is idle until its request has arrived.
+  Server.prototype.close.call(app.server)
+  await delay(Math.min(firstRequestMs, graceMs / 10))
   await app.close()
   exit(app, 'stopped')
 }
