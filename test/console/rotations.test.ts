@@ -3,6 +3,7 @@ import { createClient } from '../../packages/client/src/index.ts'
 import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 let project: string
 let old: string
@@ -83,4 +84,22 @@ test('a colleague and another tab see the same step, and can take it', async () 
   await go(`/projects/${project}/history?type=rotation.abandoned,rotation.started`)
   await page.getByText('Abandoned rotation of key “old”').waitFor()
   await page.getByText('Started rotation of key “old” to “new”').first().waitFor()
+})
+
+test('a step that is reached while the answer is on its way is shown', async () => {
+  const rotation = { from: old, to: await registered('new'), tokenLifetime: 60 }
+  const { id } = await console_.client.rotations.start(project, rotation)
+  const state = async () => (await console_.client.rotations.get(project, id)).state
+  const answers = /\/rotations(?:$|\?)/
+  await page.route(
+    answers,
+    async (route) => {
+      const response = await route.fetch()
+      await waitUntil(async () => (await state()) === 'overlapping')
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  await go(rotateRoute())
+  await page.getByText('Verifiers know “new”').waitFor()
 })
