@@ -12,6 +12,7 @@ let project: string
 let projects = 0
 
 const shell = await startShell({ config: { maxKeysPerProject: 300, maxJwksBytes: 16_777_216 } })
+const narrow = await startShell({ config: { maxKeysPerProject: 50 } })
 
 beforeEach(async () => {
   projects += 1
@@ -60,6 +61,24 @@ describe('all or none', () => {
     expect(documentOf(ran)).toMatchObject({ created: 2, refused: 1 })
     expect(causes(ran)).toEqual(['2 rsa_modulus_too_small'])
     expect(await keys()).toHaveLength(2)
+  })
+
+  test('--skip-refused sends each key once, also if a later project needs smaller requests', async () => {
+    const project = (id: string, name: string, keys: string[]) => {
+      return { id, name, keys: keys.map((publicKeyPem) => ({ label: 'k', publicKeyPem })) }
+    }
+    const projects = [
+      project('019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'few', pems(2)),
+      project('019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b72', 'many', pems(60)),
+    ]
+    const text = JSON.stringify({ format: 'pubring-export', version: 1, projects })
+    const file = narrow.file('two.json', text)
+    const ran = await narrow.pubring(['import', file, '--all', '--skip-refused', '--json'])
+    expect(documentOf(ran)).toMatchObject({ created: 52, present: 0, refused: 10 })
+    expect(itemsOf(ran).slice(0, 2)).toMatchObject([
+      { outcome: 'created', kid: expect.any(String) },
+      { outcome: 'created', kid: expect.any(String) },
+    ])
   })
 
   test('a dry run reports the outcome and registers nothing', async () => {

@@ -50,8 +50,10 @@ function smallerSize(size: number, error: unknown): number {
   throw error
 }
 
+/** Leaves out rows that have a kid, whose keys an earlier request registered. */
 function toBatches(rows: readonly ImportRow[], size: number): Batch[] {
-  const byProject = Map.groupBy(rows.filter(isSendable), ({ project }) => project)
+  const remaining = rows.filter(isSendable).filter(({ kid }) => kid === undefined)
+  const byProject = Map.groupBy(remaining, ({ project }) => project)
   return [...byProject].flatMap(([project, all]) => {
     const starts = [...all.keys()].filter((index) => index % size === 0)
     return starts.map((start) => ({ project, rows: all.slice(start, start + size) }))
