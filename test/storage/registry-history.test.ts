@@ -81,9 +81,9 @@ function expectNewestFirst(events: readonly LedgerEvent[]) {
 }
 
 test.each<[string, () => RegistryFilter, number]>([
-  ['a person', () => ({ person: 'ada' }), 4],
-  ['a person in a project', () => ({ person: 'ada', projectId: otherId }), 2],
-  ['a person in a time', () => ({ person: 'ada', from: day(2), to: day(4) }), 2],
+  ['a person', () => ({ people: ['ada'] }), 4],
+  ['a person in a project', () => ({ people: ['ada'], projectId: otherId }), 2],
+  ['a person in a time', () => ({ people: ['ada'], from: day(2), to: day(4) }), 2],
   ['types', () => ({ types: ['project.renamed', 'key.deleted'] }), 4],
   ['a type that is rare in a project', () => ({ types: ['key.created'], projectId: otherId }), 0],
   ['a request', () => ({ requestId }), 2_500],
@@ -91,7 +91,8 @@ test.each<[string, () => RegistryFilter, number]>([
   ['a subject', () => ({ subject: otherId }), 6],
   ['a project', () => ({ projectId: otherId }), 3],
   ['a time', () => ({ from: day(2), to: day(3) }), 2_500],
-  ['what nobody is', () => ({ person: 'grace' }), 0],
+  ['several people', () => ({ people: ['grace', 'ada'] }), 4],
+  ['an unknown person', () => ({ people: ['grace'] }), 0],
 ])('the events of %s', async (_name, filter, count) => {
   const { events } = await allOf(filter())
   expect(events.length).toBe(count)
@@ -108,7 +109,7 @@ test('one call examines a bounded number of events, and the pages lead on', asyn
 const indexed: [RegistryFilter, string][] = [
   [{}, 'event_by_time'],
   [{ from: day(1), to: day(2) }, 'event_by_time'],
-  [{ person: 'ada', from: day(1) }, 'event_by_person'],
+  [{ people: ['ada'], from: day(1) }, 'event_by_person'],
   [{ types: ['key.created'], to: day(4) }, 'event_by_type'],
   [{ requestId, types: ['key.created'] }, 'event_by_request'],
   [{ subject: newId(), from: day(1) }, 'event_by_subject'],

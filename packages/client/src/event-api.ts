@@ -53,7 +53,7 @@ export type EventPosition = {
 export type HistoryQuery = {
   /** Id or name; of a deleted project its id. */
   project?: string
-  /** Id of a person, or the subject that their provider asserts. */
+  /** Id, name or email address of a person, or the subject that their provider asserts. */
   person?: string
   /** Types, separated by commas. */
   type?: string

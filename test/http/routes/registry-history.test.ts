@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { newId } from '../../../packages/server/src/core/ids.ts'
 import { startApp } from '../../support/app/app.ts'
 import { newProject, registerKey } from '../../support/app/keys.ts'
 
@@ -43,6 +44,37 @@ test('a project is named by its name or id, and once it is deleted by its id', a
     'project.created',
   ])
   expect((await history(`project=${name}`)).json().code).toBe('project_not_found')
+})
+
+test('a person is named by id, name, email address or subject, and namesakes are all found', async () => {
+  const rename = async (subject: string, name: string) => {
+    const id = newId()
+    const user = { issuer: 'https://id.example', subject, sessionId: newId() }
+    const time = new Date().toISOString()
+    await server.database.execute(
+      'insert into person (id, issuer, subject, name, email, first_sign_in_time, last_sign_in_time) values (?, ?, ?, ?, ?, ?, ?)',
+      ...[id, user.issuer, subject, 'Ada', `${subject}@example.com`, time, time],
+    )
+    const origin = { actor: { name: '', user }, requestId: newId(), time }
+    await server.context.store.commit({
+      type: 'project.rename',
+      origin,
+      projectId: orders.id,
+      name,
+    })
+    return id
+  }
+  const id = await rename('u-1', 'first')
+  await rename('u-2', 'second')
+  const subjects = async (person: string) => {
+    const events = await found(`person=${encodeURIComponent(person)}&type=project.renamed`)
+    return [...new Set(events.map((event) => Object(event).actor.user.subject))]
+  }
+  for (const person of [id.toUpperCase(), 'u-1', 'u-1@example.com']) {
+    expect(await subjects(person)).toEqual(['u-1'])
+  }
+  expect(await subjects('Ada')).toEqual(['u-2', 'u-1'])
+  expect(await subjects('ada')).toEqual([])
 })
 
 test('the pages are those of the links', async () => {

@@ -40,7 +40,7 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     .option('--actor <actor>', 'Only events by this API key, person or workload: id, name or email')
     .option(
       '--person <person>',
-      'With --all: only events by this person: their id, or the subject of their provider',
+      'With --all: only events by this person: id, name, email or subject',
     )
     .option('--request-id <id>', 'With --all: only events of the request with this id')
     .option('--subject <id>', 'Only events about the key, API key … with this id')

@@ -44,6 +44,8 @@ export interface StoreReads {
   history(ledgerId: string, page: HistoryPage): Promise<HistoryResult>
   /** Events of all ledgers that match a filter. One call examines a bounded number. */
   registryHistory(page: RegistryPage): Promise<RegistryResult>
+  /** The subjects of people with this id, name or email address; at most 20. */
+  findSubjects(person: string): Promise<string[]>
   /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
   /** The project's rotations: those under way first, and the newest first; at most 200. */

@@ -4,9 +4,12 @@ import { notFound } from '../faults.ts'
 import { parseId } from '../ids.ts'
 import type { EventPlace, RegistryFilter, RegistryPage, RegistryResult } from '../ledger/history.ts'
 
-/** A filter as it is asked for: a project by id or name, a person by id or subject. */
-interface RegistryQuery extends Omit<RegistryFilter, 'projectId'> {
+/** A filter as a caller sends it. */
+interface RegistryQuery extends Omit<RegistryFilter, 'projectId' | 'people'> {
+  /** Id or name. */
   project?: string
+  /** Id, name, email address or subject. */
+  person?: string
 }
 
 /** Throws `project_not_found` for a name that no project has. A deleted project is named by its id. */
@@ -16,13 +19,13 @@ export async function readRegistryHistory(
   page: Omit<RegistryPage, 'filter'>,
 ): Promise<RegistryResult> {
   const projectId = project === undefined ? undefined : await projectIdOf(store, project)
-  const subject = person === undefined ? undefined : await subjectOf(store, person)
+  const people = person === undefined ? undefined : await subjectsOf(store, person)
   return store.registryHistory({
     ...page,
     filter: {
       ...filter,
       ...(projectId === undefined ? {} : { projectId }),
-      ...(subject === undefined ? {} : { person: subject }),
+      ...(people === undefined ? {} : { people }),
     },
   })
 }
@@ -35,11 +38,10 @@ async function projectIdOf(store: Context['store'], project: string): Promise<st
   return found.id
 }
 
-/** The subject of the person with this id; any other text is a subject, as that of an erased person. */
-async function subjectOf(store: Context['store'], person: string): Promise<string> {
-  const id = parseId(person)
-  const [found] = id === undefined ? [] : await store.listPeople([id])
-  return found?.subject ?? person
+/** The text itself may be a subject too: of an erased person, the registry knows nothing else. */
+async function subjectsOf(store: Context['store'], person: string): Promise<string[]> {
+  const found = await store.findSubjects(parseId(person) ?? person)
+  return [...new Set([person, ...found])]
 }
 
 export function formatPlace({ time, ledgerId, revision }: EventPlace): string {

@@ -35,8 +35,8 @@ export interface HistoryResult {
 /** Which events of all ledgers; every member that is set must match. */
 export interface RegistryFilter {
   projectId?: string
-  /** The subject of a person, as their provider names them. */
-  person?: string
+  /** The subjects of people, as their providers name them. */
+  people?: readonly string[]
   types?: readonly EventType[]
   /** Id. */
   subject?: string

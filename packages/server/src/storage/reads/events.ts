@@ -24,6 +24,7 @@ export function createEventReads(db: Db) {
       return toEvents(db, await labelled(inRange(eventsOf(db, ledgerId), range)).execute())
     },
     history: (ledgerId, page) => readHistory(db, ledgerId, page),
+    findSubjects: (person) => namesakesOf(db, { actor: person, byEmail: true }),
   } satisfies Partial<Store>
 }
 

@@ -30,9 +30,8 @@ async function readRegistryHistory(
 ): Promise<RegistryResult> {
   const compare = isByRevision(filter) ? compareRevisions : comparePlaces
   const size = isExact(filter) ? limit + 1 : maxExamined
-  const types = isByType(filter) ? (filter.types ?? []) : [undefined]
   const lists = await Promise.all(
-    types.map((type) => readEntries(db, { filter, type, before, size })),
+    lookupsOf(filter).map((lookup) => readEntries(db, { filter, before, size, ...lookup })),
   )
   // Beyond the end of a list that was cut, other events may come first.
   const ends = lists.flatMap((list) => (list.length < size ? [] : list.slice(-1)))
@@ -50,15 +49,21 @@ async function readRegistryHistory(
 }
 
 /** Whether no filter has an index of its own: events are looked up by their ledger, type or time. */
-const isGeneral = ({ requestId, subject, person }: RegistryFilter): boolean =>
-  [requestId, subject, person].every((one) => one === undefined)
+const isGeneral = ({ requestId, subject, people }: RegistryFilter): boolean =>
+  [requestId, subject, people].every((one) => one === undefined)
 
 /** Whether the events are looked up by the primary key, in the order of a ledger. */
 const isByRevision = (filter: RegistryFilter): boolean =>
   isGeneral(filter) && filter.projectId !== undefined
 
-const isByType = (filter: RegistryFilter): boolean =>
-  isGeneral(filter) && filter.projectId === undefined && filter.types !== undefined
+/** The queries that together find the events: an index gives the order for one type or one person. */
+function lookupsOf(filter: RegistryFilter): Pick<EntryPage, 'type' | 'person'>[] {
+  const { projectId, people, types, subject, requestId } = filter
+  if ((requestId ?? subject) !== undefined) return [{}]
+  if (people !== undefined) return people.map((person) => ({ person }))
+  if (projectId !== undefined || types === undefined) return [{}]
+  return types.map((type) => ({ type }))
+}
 
 /** Whether all events that the index finds match. */
 function isExact(filter: RegistryFilter): boolean {
@@ -85,10 +90,10 @@ function order(one: string, other: string): number {
 }
 
 function matches(entry: Entry, filter: RegistryFilter): boolean {
-  const { projectId, person, types, subject, requestId, from = '', to } = filter
+  const { projectId, people, types, subject, requestId, from = '', to } = filter
   return (
     (projectId === undefined || entry.ledgerId === projectId) &&
-    (person === undefined || entry.person === person) &&
+    (people === undefined || people.some((person) => person === entry.person)) &&
     (types === undefined || types.some((type) => type === entry.type)) &&
     (subject === undefined || entry.subjectId === subject) &&
     (requestId === undefined || entry.requestId === requestId) &&
@@ -99,15 +104,20 @@ function matches(entry: Entry, filter: RegistryFilter): boolean {
 
 interface EntryPage {
   filter: RegistryFilter
-  /** One of those of the filter, if it is looked up by its types. */
-  type: string | undefined
+  /** A type of the filter, if events are looked up by type. */
+  type?: string
+  /** A subject of the filter, if events are looked up by person. */
+  person?: string
   before: EventPlace | undefined
   size: number
 }
 
 /** The next entries in the order of the index by which the filter finds the fewest. */
-async function readEntries(db: Db, { filter, type, before, size }: EntryPage): Promise<Entry[]> {
-  const { projectId, person, subject, requestId, from, to } = filter
+async function readEntries(
+  db: Db,
+  { filter, type, person, before, size }: EntryPage,
+): Promise<Entry[]> {
+  const { projectId, subject, requestId, from, to } = filter
   const byRevision = isByRevision(filter)
   let query = db
     .selectFrom('event')

@@ -18,7 +18,7 @@ const HistoryQuery = Query({
     'payments',
   ),
   person: Text(
-    'Only events by this person: their id, or the subject that their provider asserts.',
+    'Only events by this person: their id, name or email address, or the subject that their provider asserts.',
     'ada@example.com',
   ),
   type: Text(
