@@ -78,19 +78,22 @@ const unknownServer: ServerInfo = {
   encoding: '',
 }
 
-/**
- * Opens the first connection to a host. `accepts` checks the server on this and every further
- * connection, since an address can move to another server. Rejects if the host does not respond or
- * is not accepted.
- */
+interface HostChecks {
+  /** Checks the server on every connection, since an address can move to another server. */
+  accepts(info: ServerInfo): boolean
+  /** Called when the host takes a connection, before the server responds. */
+  onReached(): void
+}
+
+/** Opens the first connection to a host. Rejects if it does not respond or is not accepted. */
 export async function openHostPool(
   address: PostgresAddress,
   host: PostgresHost,
-  accepts: (info: ServerInfo) => boolean,
+  checks: HostChecks,
 ): Promise<HostPool> {
   const options = { tls: address.tls(host.host) !== undefined, startupTimeouts: true }
   for (;;) {
-    const pool = createPool(address, host, options, accepts)
+    const pool = createPool(address, host, options, checks)
     try {
       const client = await pool.connect()
       const serverInfo = pool.serverInfoOf(client)
@@ -123,7 +126,7 @@ function createPool(
   address: PostgresAddress,
   { host, port }: PostgresHost,
   options: ConnectOptions,
-  accepts: (info: ServerInfo) => boolean,
+  { accepts, onReached }: HostChecks,
 ) {
   const sockets = new Set<Socket>()
   const reported = new WeakMap<pg.ClientBase, ServerInfo>()
@@ -138,7 +141,7 @@ function createPool(
           idle_in_transaction_session_timeout: idleInTransactionMs(address.statementTimeoutMs),
         }
       : {}),
-    stream: () => createTrackedSocket(sockets),
+    stream: () => createTrackedSocket(sockets).once('connect', onReached),
     async onConnect(client) {
       const info = await withConnectionTimeout(
         readServerInfo(client, address.statementTimeoutMs),

@@ -14,8 +14,9 @@ import { type HostPool, openHostPool, type ServerInfo, type Timeline } from './p
 export type Target = 'primary' | 'any'
 
 /**
- * How long callers wait for a search, from its start, once a probe has failed; after that they are
- * rejected immediately. A server that is slow, or has no free connection, may take their whole timeout.
+ * How long callers wait for a search, from its start; after that they are rejected immediately. While
+ * the first probe of a host that takes connections goes on, or the primary has no free connection,
+ * they wait for their whole timeout: it is slow or full, but there.
  */
 const searchWaitMs = 600
 
@@ -35,6 +36,14 @@ const otherHostsWaitMs = 250
 /** How often to look for a newer primary among the other hosts. */
 const watchPauseMs = 2_000
 
+interface Search {
+  result: Promise<HostPool>
+  /** The result, or the rejection of those who have waited long enough. */
+  outcome: Promise<HostPool>
+  /** Whether callers are rejected immediately. */
+  isAway: boolean
+}
+
 export type PrimaryFinder = ReturnType<typeof createPrimaryFinder>
 
 /**
@@ -46,7 +55,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
   const closing = new AbortController()
   const ending = new Set<Promise<void>>()
   let current: HostPool | undefined
-  let search: { result: Promise<HostPool>; away: Promise<never> } | undefined
+  let search: Search | undefined
   let newest: Timeline | undefined
   let lastError: unknown
 
@@ -54,9 +63,9 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
     const ended = pool.end().finally(() => ending.delete(ended))
     ending.add(ended)
   }
-  async function probe(): Promise<HostPool> {
+  async function probe(onReached: () => void): Promise<HostPool> {
     try {
-      const pool = await probeHosts(address, target, endPool)
+      const pool = await probeHosts(address, target, { discard: endPool, onReached })
       if (!isNewer(newest, pool.timeline)) return pool
       endPool(pool)
       throw unavailable('The only primary that answers has been replaced by another.')
@@ -65,15 +74,23 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
       throw error
     }
   }
-  function startSearch() {
+  function startSearch(): Search {
+    lastError = undefined
+    let isReached = false
+    const onReached = () => {
+      isReached = true
+    }
     const failure = Promise.withResolvers<void>()
-    const result = retry(probe, closing.signal, failure.resolve)
-    const away = Promise.all([
-      failure.promise,
-      delay(searchWaitMs, undefined, { ref: false }),
-    ]).then(() => Promise.reject(noServer(lastError)))
-    away.catch(() => undefined)
-    const started = { result, away }
+    const isAway = delay(searchWaitMs, undefined, { ref: false })
+      .then(() => (isReached ? failure.promise : undefined))
+      .then(() => {
+        started.isAway = true
+        throw noServer(lastError)
+      })
+    const result = retry(() => probe(onReached), closing.signal, failure.resolve)
+    const outcome = Promise.race([result, isAway])
+    outcome.catch(() => undefined)
+    const started: Search = { result, outcome, isAway: false }
     search = started
     const clear = () => {
       if (search === started) search = undefined
@@ -102,7 +119,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
     const others = { ...address, hosts: address.hosts.filter((host) => host !== pool.host) }
     while (current === pool) {
       await delay(watchPauseMs, undefined, { signal: closing.signal, ref: false })
-      const other = await probeHosts(others, target, endPool).catch(() => undefined)
+      const other = await probeHosts(others, target, { discard: endPool }).catch(() => undefined)
       if (other === undefined) continue
       if (current === pool && isNewer(other.timeline, pool.timeline)) {
         use(other)
@@ -124,9 +141,10 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
     /** The pool of the server in use. Rejects with `storage_unavailable` if none is found in time. */
     async current(timeoutMs: number): Promise<HostPool> {
       if (current !== undefined) return current
-      const { result, away } = search ?? startSearch()
+      const { outcome, isAway } = search ?? startSearch()
+      if (isAway) throw noServer(lastError)
       try {
-        return await withConnectionTimeout(Promise.race([result, away]), timeoutMs)
+        return await withConnectionTimeout(outcome, timeoutMs)
       } catch (error) {
         throw noServer(lastError ?? error)
       }
@@ -161,14 +179,20 @@ async function retry(
   }
 }
 
-/** Connects to all hosts at once and picks one; `discard` gets the other pools. */
+interface ProbeHooks {
+  /** Gets the pools of the hosts that are not picked. */
+  discard(pool: HostPool): void
+  onReached?(): void
+}
+
+/** Connects to all hosts at once and picks one. */
 async function probeHosts(
   address: PostgresAddress,
   target: Target,
-  discard: (pool: HostPool) => void,
+  { discard, onReached = () => {} }: ProbeHooks,
 ): Promise<HostPool> {
   const accepts = (info: ServerInfo) => target === 'any' || !info.isStandby
-  const opening = address.hosts.map((host) => openHostPool(address, host, accepts))
+  const opening = address.hosts.map((host) => openHostPool(address, host, { accepts, onReached }))
   const picked = await pickServer(opening, target)
   for (const one of opening) {
     one.then(
@@ -196,7 +220,8 @@ async function pickServer(opening: Promise<HostPool>[], target: Target): Promise
     const all = await Promise.allSettled(opening)
     const readable = all.find((one) => one.status === 'fulfilled')
     if (readable !== undefined) return readable.value
-    throw all.find((one) => one.status === 'rejected')?.reason
+    const reasons = all.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    throw reasons.find(hasNoFreeConnection) ?? reasons[0]
   }
   const others = Promise.allSettled(acceptable)
   await Promise.race([others, delay(otherHostsWaitMs, undefined, { ref: false })])
