@@ -59,7 +59,7 @@ describe.each([80, 200])('with a database %i ms away', (roundTripMs) => {
   })
 })
 
-test('a database that answers after seconds is waited for', async () => {
+test('a database that is slow to connect is waited for', async () => {
   const database = await createDatabase('postgres')
   const { port } = new URL(database.url)
   const proxy = await startTcpProxy(Number(port))

@@ -168,7 +168,7 @@ test.each(['before', 'after'] as const)(
     })
     const creating = store.commit({ type: 'key.create', origin: origin(), key, limits })
     const before = await blocked.promise
-    // The store has tried in vain to connect again.
+    // The store is connecting again, which the blocked proxy never answers.
     await expect.poll(proxy.connections).toBeGreaterThan(before)
     proxy.restore()
     expect(await creating).toEqual(key)

@@ -206,6 +206,17 @@ describe('invalid bytes after a request', () => {
   })
 })
 
+test('requests sent ahead of a response that waits are read for two buffers of 64 KiB', async () => {
+  let read = 0
+  server.app.server.on('request', () => {
+    read += 1
+  })
+  await sent(hold().repeat(50_000))
+  await expect.poll(() => read).toBeGreaterThan(1)
+  expect(await isHeld()).toBe(true)
+  expect(read).toBeLessThan((2 * 65_536) / hold().length + 2)
+})
+
 test('a body of a thousand chunks of one byte closes its connection', async () => {
   const head = [`POST /v1/key-checks HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
   const form = ['Content-Type: application/json', 'Transfer-Encoding: chunked']

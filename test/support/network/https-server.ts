@@ -58,7 +58,9 @@ const usedPorts = new Set<number>()
 async function listenOnUnusedPort(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = Object(server.address())
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no TCP address')
+  const { port } = address
   if (!usedPorts.has(port)) {
     usedPorts.add(port)
     return port
