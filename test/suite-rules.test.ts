@@ -27,7 +27,7 @@ const bounds =
   /expect\(([^\n]*?)\)\s*\.toBeLessThan(?:OrEqual)?\(\s*([\d_]+)|(\S*\b(?:ms|Ms|elapsed)) <=? ([\d_]+)/g
 
 const durations =
-  /performance\.now|Date\.now\(\) - |\belapsed|\btook\b|(?<!\.)\bslowest\b|\.ms\b|[a-z]Ms\b|\btimes\b/
+  /performance\.now|cpuUsage|\bcost\(|Date\.now\(\) - |\belapsed|\btook\b|(?<!\.)\bslowest\b|\.ms\b|[a-z]Ms\b|\btimes\b/
 
 const rules: Rule[] = [
   {
@@ -90,6 +90,7 @@ test.each([
   ['await new Promise((resolve) => setTimeout(resolve, 4_000))', 0],
   ['await page.waitForTimeout(600)', 0],
   ['expect(performance.now() - began).toBeLessThan(1_000)', 1],
+  ['expect(cost(text)).toBeLessThan(10)', 1],
   ['expect(slowest).toBeLessThan(1_000)', 1],
   ['expect(Math.max(...times)).toBeLessThan(1_000)', 1],
   ['expect(live.ms).toBeLessThanOrEqual(1_000)', 1],
