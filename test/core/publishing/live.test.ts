@@ -122,15 +122,9 @@ const looks = (count: number) =>
     })
   })
 const from = (revision: number) => ({ ledgerId: projectId, after: { revision }, callerId: 'x' })
+const change = () => ({ type: 'key.update', origin: origin(), projectId, kid, limits }) as const
 const toggle = (active: boolean, store = live.context.store) =>
-  store.commit({
-    type: 'key.update',
-    origin: origin(),
-    projectId,
-    kid,
-    patch: { active },
-    limits,
-  })
+  store.commit({ ...change(), patch: { active } })
 
 describe('an unresponsive database', () => {
   test('the last good documents are served within half a second, and without delay after that', async () => {
@@ -161,6 +155,18 @@ describe('an unresponsive database', () => {
     const answer = await place?.result
     expect(answer?.jwks.etag).toBe(present.jwks.etag)
     expect(live.keySets.count()).toBe(0)
+  })
+
+  test('held requests are answered when a key expires', async () => {
+    const expireTime = new Date(clock.now() + 10_000).toISOString()
+    await live.context.store.commit({ ...change(), patch: { expireTime } })
+    const present = await live.publisher.published(projectId)
+    delayed.hold()
+    const place = hold(present, 600_000)
+    await looks(1)
+    clock.advance(10_000)
+    const answer = await place?.result
+    expect(answer?.jwks.body.toString()).not.toContain(kid)
   })
 
   test('event streams still send heartbeats', async () => {

@@ -1,7 +1,7 @@
 import type { Places, Refusal } from '../../async/places.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
-import { type LedgerEvent, systemLedgerId } from './chain.ts'
+import type { LedgerEvent } from './chain.ts'
 import { formatPosition, type LedgerPosition, readEventsAfter } from './position.ts'
 import type { RevisionWatch } from './revision-watch.ts'
 import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
@@ -48,7 +48,6 @@ export function createEventFeed(store: Store, watch: RevisionWatch, clock: Clock
         ledgerId,
         sink,
         after,
-        endsWithProject: ledgerId !== systemLedgerId,
         isProjectDeleted: async () => (await store.identifyProject({ id: ledgerId })) === undefined,
         read: (last) =>
           reads.run(`${ledgerId} ${formatPosition(last)}`, () =>

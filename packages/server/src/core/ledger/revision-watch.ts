@@ -5,10 +5,11 @@ import { systemLedgerId } from './chain.ts'
 /** Something that a ledger keeps up to date. */
 interface Follower {
   /**
-   * Whether it has everything up to the head. Must not throw. Heads can arrive late: one may be older
-   * than the last, and is followed by a newer one.
+   * Whether it has everything up to the head, which is undefined until one was read, and up to the
+   * present time. Must not throw. Heads can arrive late: one may be older than the last, and is
+   * followed by a newer one.
    */
-  isCurrent(head: LedgerHead): boolean
+  isCurrent(head: LedgerHead | undefined): boolean
   /**
    * Brings it up to date, by the latest known head; one update runs at a time. Must not reject: an
    * update that fails leaves it as it is, and is repeated.
@@ -54,7 +55,7 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
   }
   function updateIfBehind(following: Following): void {
     const { follower, head } = following
-    if (head !== undefined && !follower.isCurrent(head)) update(following)
+    if (!follower.isCurrent(head)) update(following)
   }
   function notify(heads: ReadonlyMap<string, LedgerHead>): void {
     for (const [id, head] of heads) {

@@ -35,6 +35,8 @@ export interface EventSink {
   end(how: 'complete' | 'cut', error?: unknown): void
 }
 
+const isDeletion = ({ type }: LedgerEvent) => type === 'project.deleted'
+
 export type EventStream = ReturnType<typeof createEventStream>
 
 interface StreamSource {
@@ -43,8 +45,6 @@ interface StreamSource {
   ledgerId: string
   sink: EventSink
   after: LedgerPosition
-  /** Whether the ledger ends with `project.deleted`. */
-  endsWithProject: boolean
   isProjectDeleted(): Promise<boolean>
   read(after: LedgerPosition): Promise<LedgerEvent[] | 'history_changed'>
   onEnd(): void
@@ -104,7 +104,7 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
   let expiresAt = Number.POSITIVE_INFINITY
   return {
     isExpired: () => clock.now() >= expiresAt,
-    isCurrent: ({ hash }: LedgerHead) => hash === checkedAt,
+    isCurrent: (head: LedgerHead | undefined) => head === undefined || head.hash === checkedAt,
     async update(head: LedgerHead | undefined): Promise<void> {
       try {
         const permission = await sink.permission()
@@ -123,12 +123,12 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
  * depends on what was sent last and on whether the sink is full.
  */
 function createDelivery(source: StreamSource, state: StreamState) {
-  const { clock, sink } = source
+  const { clock, ledgerId, sink } = source
   let last = source.after
   let sentAt = clock.monotonic()
   let blockedSince: number | undefined
   /** From then on, the deletion of the project arrives as an event. */
-  let projectExisted = !source.endsWithProject
+  let projectExisted = ledgerId === systemLedgerId
 
   function write(send: () => boolean): void {
     sentAt = clock.monotonic()
@@ -139,7 +139,7 @@ function createDelivery(source: StreamSource, state: StreamState) {
   function send(events: LedgerEvent[]): void {
     last = events.map(positionOf).at(-1) ?? last
     write(() => sink.send(events))
-    if (source.endsWithProject && events.some(({ type }) => type === 'project.deleted')) {
+    if (ledgerId !== systemLedgerId && events.some(isDeletion)) {
       state.end('complete')
     }
   }
@@ -165,7 +165,8 @@ function createDelivery(source: StreamSource, state: StreamState) {
     }
   }
   return {
-    isCurrent: (head: LedgerHead) => isAt(last, head) && projectExisted,
+    isCurrent: (head: LedgerHead | undefined) =>
+      head === undefined || (isAt(last, head) && projectExisted),
     update,
     isBlocked: () => blockedSince !== undefined,
     isTooSlow: () => blockedSince !== undefined && clock.monotonic() - blockedSince >= maxBlockedMs,

@@ -124,8 +124,9 @@ export function createLiveKeySets(
       requests: new Set(),
       latest,
       following: watch.follow(projectId, {
-        isCurrent: ({ hash }) =>
-          headOf(group.latest) === hash && includes(group.latest.span, clock.now()),
+        isCurrent: (head) =>
+          (head === undefined || headOf(group.latest) === head.hash) &&
+          includes(group.latest.span, clock.now()),
         update: () => refresh(group),
       }),
     }
