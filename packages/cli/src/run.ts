@@ -6,7 +6,7 @@ import type { Terminal } from './terminal/terminal.ts'
 /** Runs `pubring` with the arguments and reports errors on stderr. Returns the exit code. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   const end = argv.indexOf('--')
-  // Before the arguments are parsed, so that errors in them are documents, too.
+  // Set before the arguments are parsed, so that errors in them are documents, too.
   terminal.json = argv.slice(0, end < 0 ? undefined : end).includes('--json')
   const program = createProgram(terminal)
   if (argv.length === 0) {

@@ -188,7 +188,7 @@ export type ApiKeyOperations = {
  * await client.accessRules.create({ ...rule, role: 'admin', allProjects: true })
  */
 export type AccessRuleOperations = {
-  /** All of them, oldest first. */
+  /** All access rules, oldest first. */
   list(options?: CallOptions): Promise<AccessRule[]>
   get(id: string, options?: CallOptions): Promise<AccessRule>
   /** Not retried if it may have succeeded. */

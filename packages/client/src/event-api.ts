@@ -78,8 +78,8 @@ export type EventQuery = EventPosition & {
   actor?: string
   /** Id of the subject. */
   subject?: string
-  /** From this time on (RFC 3339). */
+  /** Only events from this time on (RFC 3339). */
   since?: string
-  /** Before this time (RFC 3339). */
+  /** Only events before this time (RFC 3339). */
   until?: string
 }

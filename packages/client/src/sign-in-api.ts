@@ -32,7 +32,7 @@ export type SessionOperations = {
  * const people = await client.people.list()
  */
 export type PersonOperations = {
-  /** All of them, by first sign-in. */
+  /** All people, by first sign-in. */
   list(options?: CallOptions): Promise<Person[]>
   /** Erases name and email, and ends all sessions of the person. */
   delete(id: string, options?: CallOptions): Promise<void>

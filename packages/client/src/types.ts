@@ -479,7 +479,7 @@ export type SignInOptions = {
 /** A signed-in browser or command line. */
 export type Session = {
   id: string
-  /** Of the person or API key that signed in. */
+  /** Name of the person or API key that signed in. */
   name: string
   personId?: string
   apiKeyId?: string
@@ -668,7 +668,7 @@ export type Warning = {
     | 'vouched_keys_active'
     | 'api_key_expires'
     | 'api_key_unused'
-  /** Of what expires: `critical` within a day, `warning` within 7 days, else `info`. */
+  /** Urgency of an expiry: `critical` within a day, `warning` within 7 days, else `info`. */
   severity: 'info' | 'warning' | 'critical'
   projectId?: string
   projectName?: string
@@ -694,14 +694,14 @@ export type ProjectHealth = {
   nextExpireTime?: string
   /** Rotations under way. */
   rotations: number
-  /** Of its keys; the list of warnings has them. */
+  /** Number of warnings about its keys; the list of warnings has them. */
   warnings: number
 }
 
 /** Shows that the log has the hash of an event of a ledger, and of all before it. */
 export type LedgerProof = {
   ledgerId: string
-  /** Of the event that the entry names. */
+  /** Revision of the event that the entry names. */
   revision: number
   /** Hash of that event. */
   head: string

@@ -19,7 +19,10 @@ test('a read of one ledger does not report heads of others, which may be outdate
   const update = vi.fn(async () => {})
   watch.follow(other, { isCurrent: (head) => head === undefined, update })
   const { promise: reported, resolve } = Promise.withResolvers<LedgerHead | undefined>()
-  watch.follow(one, { isCurrent: (head) => head === undefined, update: async (head) => resolve(head) })
+  watch.follow(one, {
+    isCurrent: (head) => head === undefined,
+    update: async (head) => resolve(head),
+  })
   watch.checkNow(one)
   expect(await reported).toMatchObject({ revision: 1 })
   expect(update).not.toHaveBeenCalled()

@@ -17,7 +17,7 @@ export interface PublishedKeys {
   /** Id or name, as on the command line. */
   project: string
   projectId: string
-  /** The full key set's. */
+  /** The entity tag of the full key set. */
   etag: string | undefined
   /** The revision of the project that the documents are of; undefined if a proxy removed it. */
   revision: number | undefined
@@ -31,7 +31,7 @@ export interface PublishedKeys {
 const publicMembers = ['kty', 'use', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y', 'pub']
 const asymmetricTypes = ['RSA', 'EC', 'OKP', 'AKP']
 
-/** Without control characters, which could end a line of a configuration file. */
+/** A kid without control characters, which could end a line of a configuration file. */
 const kidPattern = /^[\x20-\x7e]{1,255}$/
 
 export function parseKeys(value: unknown): PublishedKey[] | undefined {

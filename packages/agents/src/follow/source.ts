@@ -56,7 +56,7 @@ export function ageMsOf({ confirmedAt: { monotonic, wall } }: Followed, clock: C
   return Math.max(clock.monotonic() - monotonic, clock.now() - wall)
 }
 
-/** What is written and served of the project: with `--on-stale empty`, no key once it is stale. */
+/** The keys that are written and served: with `--on-stale empty`, none once the project is stale. */
 export function shownOf(
   { keys, isStale }: Followed,
   onStale: 'keep' | 'empty',
@@ -76,7 +76,7 @@ const graceMs = 5_000
 interface SourceOptions {
   /** Base URL of the server. */
   url: string
-  /** What is received is stored in them. */
+  /** The projects to follow. The source stores the documents that it receives in them. */
   followed: readonly Followed[]
   clock: Clock
   staleAfterMs: number

@@ -83,7 +83,7 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   for await (const event of limit === 0 ? [] : client.events.all({ ...query, limit: size })) {
     if (events.push(event) >= limit) break
   }
-  // In other stretches it is not known what has expired.
+  // Expiries are derived from all events of a project, so a part of them does not show what expired.
   const isPart = flags.system ?? flags.limit ?? flags.after ?? flags.type ?? flags.actor
   const entries = isPart === undefined ? await withExpiries(session, events, query) : events
   session.print(events, () => formatTable(terminal, columns, entries))
@@ -122,7 +122,7 @@ async function* historyOf(client: Client, query: HistoryQuery, limit: number) {
   }
 }
 
-/** The kid of the key that is meant, or else the text: of other subjects, and of keys that are gone. */
+/** The kid of the key that is meant, or else the text, as for other subjects and for deleted keys. */
 async function subjectOf(session: Session, { system }: EventFlags, ref: string): Promise<string> {
   try {
     return system ? ref : ((await resolveKids(session, [ref]))[0] ?? ref)
@@ -193,7 +193,7 @@ async function follow(
   }
 }
 
-/** On a terminal, a line without column widths: those of later events are unknown. */
+/** A line for one event. On a terminal its columns have no width: later events are unknown. */
 function formatEvent(event: Event, terminal: Terminal): string {
   if (tableWidth(terminal) === undefined) return formatTable(terminal, columns, [event])
   const { dim } = colorsFor(terminal)

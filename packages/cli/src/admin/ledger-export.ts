@@ -61,7 +61,10 @@ async function writeEvents(
   return last
 }
 
-/** From the tiles of the log that the checkpoint names, at the address of the session. */
+/**
+ * Proves that the log of `checkpoint` continues that of `since`. Reads the tiles of the log from the
+ * server of the session.
+ */
 async function proveConsistency({ client }: Session, since: string, checkpoint: string) {
   const [older, newer] = [since, checkpoint].map((note) => parseCheckpoint(parseNote(note).text))
   if (older === undefined || newer === undefined || older.origin !== newer.origin) {

@@ -61,7 +61,7 @@ export function describeCommand(
 export function addHelpNotes(command: Command, write: (help: Help) => string): Command {
   return command.addHelpText('after', () => {
     const help = command.createHelp()
-    // At most a readable line.
+    // Longer lines are hard to read.
     help.prepareContext({
       helpWidth: Math.min(command.configureOutput().getOutHelpWidth?.() ?? 100, 100),
     })

@@ -31,7 +31,7 @@ interface Expected {
   words: Value[]
   /** The name of the values to look up, such as `<key>`; a file if it is `file`. */
   kind?: string
-  /** In front of each value: `--project=`. */
+  /** Stands in front of each value, such as `--project=`. */
   prefix: string
   text: string
   /** Options of the line that choose the server and the project. */
@@ -120,7 +120,7 @@ const timeoutMs = 1_000
 
 type LookUp = (client: Client, project: string) => Promise<Value[]>
 
-/** By name of an argument, an option or its placeholder. */
+/** The look-ups by name of an argument, an option or its placeholder. */
 const lookUps: Readonly<Record<string, LookUp>> = {
   project: async (client) => (await Array.fromAsync(client.projects.all())).map(named),
   key: async (client, project) => {
@@ -145,7 +145,7 @@ const lists: Readonly<Record<string, readonly string[]>> = {
   types: eventTypes,
 }
 
-/** Where the shell offers files. */
+/** The kinds of values for which the shell offers files. */
 const fileKinds = ['file', 'path', 'source']
 
 /** The values of a kind; none if the server cannot be asked at once. */
@@ -176,7 +176,7 @@ async function valuesOf(
   }
 }
 
-/** In one line. */
+/** Puts a text on one line. */
 function formatDescription(text: string): string {
   return text.replace(/\s+/g, ' ')
 }

@@ -76,7 +76,10 @@ function rolesOf({ grants }: Self): string {
   return grants.map(({ role, projectId: id }) => (id ? `${role} of ${id}` : role)).join(', ')
 }
 
-/** In the browser if the server lets people sign in there and a person is at the terminal. */
+/**
+ * Has a person sign in with the browser, if the server offers it and one is at the terminal. Otherwise
+ * reads an API key.
+ */
 async function obtainSecrets(
   terminal: Terminal,
   connection: Connection,

@@ -149,7 +149,7 @@ async function* readEvents(file: string): AsyncGenerator<ExportedEvent> {
 /** More than any event has: its names and labels are limited. */
 const maxLineLength = 1_048_576
 
-/** Not with node:readline, for which U+2028 ends a line, too, and which reads a line without end. */
+/** Does without node:readline, for which U+2028 ends a line, too, and which reads a line without end. */
 async function* readLines(file: string): AsyncGenerator<string> {
   let rest = ''
   try {

@@ -263,7 +263,7 @@ function statesAfter(plan: Plan, existing: readonly JwtKey[]): KeyState[] {
   return [...withPatches(kept, patches), ...added]
 }
 
-/** For a person: the lines of a unified diff from the project to the file. */
+/** The plan for a person: the lines of a unified diff from the project to the file. */
 function planText(terminal: Terminal, plan: Plan, names: { from: string; to: string }) {
   const { red, green } = colorsFor(terminal)
   const show = (value: unknown) => escapeControls(String(value ?? 'none'))
@@ -286,7 +286,7 @@ function planText(terminal: Terminal, plan: Plan, names: { from: string; to: str
   return isEmpty(plan) ? '' : lines.map((line) => `${color(line)}\n`).join('')
 }
 
-/** For programs. */
+/** The plan for programs, as JSON. */
 function planDocument({ add, change, delete: removed, undeclared, withheld }: Plan) {
   const reference = ({ id, label }: JwtKey) => ({ kid: id, label })
   return {

@@ -35,7 +35,7 @@ export async function readDeclaration(file: string, terminal: Terminal) {
   return { project, keys: await Array.fromAsync(keys, read) }
 }
 
-/** Without quoting the text in an error: it may hold a private key. */
+/** Parses a declaration. Its errors do not quote the text, which may hold a private key. */
 async function parseDeclaration(text: string, name: string): Promise<Record<string, unknown>> {
   const { parseDocument } = await import('yaml')
   const document = parseDocument(text)

@@ -10,7 +10,7 @@ export async function renameKey(session: Session, ref: string, label: string): P
   await updateKeys(session, [ref], { label }, (key) => `Renamed key ${key.id} to “${key.label}”.`)
 }
 
-/** With `--expires`, also an expired key. */
+/** Activates keys; with `--expires`, also expired ones. */
 export async function activateKeys(
   session: Session,
   refs: readonly string[],

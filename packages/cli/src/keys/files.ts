@@ -200,7 +200,7 @@ function readStrings(blob: Buffer): Buffer[] {
   return strings
 }
 
-/** By RFC 4253 section 6.6, RFC 8709 section 4 and RFC 5656 section 3.1. */
+/** Converts an SSH key (RFC 4253 section 6.6, RFC 8709 section 4 and RFC 5656 section 3.1). */
 function toJwk(type: string, fields: readonly Buffer[]): Jwk {
   if (fields.length !== (type === 'ssh-ed25519' ? 1 : 2)) throw new Error('damaged')
   const [first, second] = fields.map((field) => field.toString('base64url'))

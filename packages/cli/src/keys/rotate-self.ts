@@ -87,7 +87,7 @@ async function prepareNext(
   return pairOf(file, privateKey)
 }
 
-/** With the parameters of the other key, but for the exponent of RSA, where the usual one is best. */
+/** Generates a key with the parameters of the other, except that RSA gets its usual exponent. */
 function generateLike(other: KeyObject): KeyObject {
   const { publicExponent: _usual, ...parameters } = other.asymmetricKeyDetails ?? {}
   // The options of RSA are named like its parameters, and those of the other types too.

@@ -145,7 +145,7 @@ async function proceed(
   return client.rotations.finish(project, id)
 }
 
-/** Step 3. */
+/** Step 3: asks whether the signer uses the new key. */
 async function isSignerSwitched(
   { client, project, terminal, notify }: Session,
   { to }: Rotation,
@@ -172,7 +172,7 @@ function report(session: Session, rotation: Rotation): void {
   }
 }
 
-/** Without `--switched`: only who has switched the signer can say so. */
+/** The command that goes on. It leaves `--switched` to the person who has switched the signer. */
 function resumeCommand({ project, flags }: Session, { id }: Rotation): string {
   const { url, profile, apiKeyFile }: ConnectionFlags = flags ?? {}
   const words = Object.entries({ project, url, profile, apiKeyFile }).flatMap(([name, value]) =>

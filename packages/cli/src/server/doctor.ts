@@ -20,10 +20,10 @@ const healthTimeoutMs = 5_000
 const maxLagBytes = 16 * 1024 * 1024
 const maxClockSkewMs = 1_000
 
-/** What may be intended, and does not keep the server from starting. */
+/** A finding that may be intended, and does not keep the server from starting. */
 class Warning extends Error {}
 
-/** Each returns what is right, or throws what to do. */
+/** The checks by name. Each returns what is right, or throws an error that says what to do. */
 const checks: Record<string, (config: Config) => string | Promise<string>> = {
   blocklist: (config) =>
     readBlocklist(config).blocklist === undefined ? 'none configured' : 'readable',

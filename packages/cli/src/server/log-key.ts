@@ -56,7 +56,7 @@ export function openLogSigner(
   }
 }
 
-/** For its owner only. False if the folder cannot be written: opening the database says so, too. */
+/** Creates a file that only its owner can read. False if there is none: opening the database says why. */
 function createKeyFile(file: string): boolean {
   const { privateKey } = generateKeyPairSync('ed25519')
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' })

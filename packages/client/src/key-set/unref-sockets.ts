@@ -6,10 +6,10 @@ type DiagnosticsChannel = {
   unsubscribe(name: string, listener: (message: unknown) => void): void
 }
 
-/** Where undici, Node's `fetch`, publishes each request with its socket. */
+/** The channel where undici, Node's `fetch`, publishes each request with its socket. */
 const channel = 'undici:client:sendHeaders'
 
-/** Not a documented guarantee: every member is checked. */
+/** The message of undici. Its form is not documented, so every member is checked. */
 type SendHeadersMessage = {
   request?: { origin?: unknown; path?: unknown }
   headers?: unknown

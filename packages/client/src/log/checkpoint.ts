@@ -9,7 +9,7 @@ export type InclusionProof = {
   /** What the format leaves to applications; not covered by the proof. */
   extra?: Bytes
   index: number
-  /** From the entry's sibling up to the child of the root. */
+  /** The hashes beside the path from the entry to the root, beginning at the entry. */
   hashes: Bytes[]
   /** A signed note, whose text is a checkpoint. */
   checkpoint: string
@@ -78,7 +78,7 @@ export function parseConsistency(text: string): ConsistencyProof {
   }
 }
 
-/** Without leading zeros, as the specifications require. */
+/** Parses a number without leading zeros, as the specifications require. */
 export function parseWholeNumber(text: string): number {
   const number = Number(text)
   if (/^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(number)) return number

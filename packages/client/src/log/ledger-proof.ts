@@ -11,7 +11,7 @@ import { blindedLedgerId, entryKey, formatEntry } from './leaf.ts'
 import { parseNote, type VerifierKey, verifyNote } from './note.ts'
 import { leafHash, verifyInclusion } from './tree.ts'
 
-/** What shows that an entry is of the ledger: its blinding value, or the key of this entry alone. */
+/** Shows that an entry is of the ledger: by its blinding value, or by the key of this entry alone. */
 type Opening = { blinding: Bytes } | { key: Bytes }
 
 /** The head of a ledger at a time, as the log has it. */

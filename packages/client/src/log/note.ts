@@ -37,7 +37,7 @@ function isText(text: string): boolean {
 
 const isName = (name: string) => namePattern.test(name) && isText(name)
 
-/** What the key id is the beginning of the SHA-256 of. */
+/** The bytes whose SHA-256 begins with the key id. */
 export function keyIdInput({ name, type, publicKey }: Omit<VerifierKey, 'id'>): Bytes {
   return concatBytes(utf8(`${name}\n`), Uint8Array.of(type), publicKey)
 }

@@ -63,7 +63,7 @@ export function consistencyProof(
     if (older <= middle) end = middle
     else start = middle
   }
-  // Its verifier knows the root of the older tree.
+  // A verifier knows the root of the older tree, so the proof leaves it out if that is a subtree.
   if (start > 0) ranges.unshift([start, end])
   return Promise.all(ranges.map((range) => rangeHash(range, read, hash)))
 }

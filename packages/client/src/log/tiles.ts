@@ -14,7 +14,7 @@ const hashLength = 32
 /** A resource of C2SP tlog-tiles: a tile of hashes at a level, or a bundle of entries. */
 export type TileName = {
   level: number | 'entries'
-  /** From the left, from 0. */
+  /** The place from the left, from 0. */
   index: number
   /** From 1 to 256, which is a full tile. */
   width: number

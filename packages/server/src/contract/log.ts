@@ -29,7 +29,10 @@ export const LedgerProof = component(
   'Shows that the log has the hash of an event of a ledger, and of all before it.',
   {
     ledgerId: Uuid,
-    revision: Type.Integer({ minimum: 1, description: 'Of the event that the entry names.' }),
+    revision: Type.Integer({
+      minimum: 1,
+      description: 'Revision of the event that the entry names.',
+    }),
     head: text('Hash of that event.'),
     time: Time,
     blinding: base64('The secret by which all entries of this ledger can be found'),

@@ -71,7 +71,7 @@ export interface StoreReads {
     projects: 'all' | readonly string[],
     options?: { exchanged?: boolean },
   ): Promise<ApiKeyRecord[]>
-  /** Without those that tokens were exchanged for. */
+  /** The number of API keys, without those that tokens were exchanged for. */
   countApiKeys(): Promise<number>
   /** Access rules by creation: all, those for people, or those for workloads. */
   accessRules(): Promise<AccessRuleRecord[]>
@@ -192,6 +192,6 @@ export interface Context {
   logSigner?: LogSigner
   /** Examines submitted keys outside the event loop. */
   intakeFor(caller: IntakeCaller): Intake
-  /** For every request to another server. */
+  /** Sends every request to another server. */
   fetch: OutboundFetch
 }

@@ -32,7 +32,7 @@ export function notFound(code: NotFoundCode): PubringError {
 export interface Submitted<Fields> {
   /** The fields that match the schema. */
   fields: Partial<Fields>
-  /** If not all do: the faults of the others, and the JSON of all. */
+  /** Set if some fields do not match: their faults, and the JSON of the whole body. */
   malformed?: { faults: FieldError[]; text: string }
 }
 

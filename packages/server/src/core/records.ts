@@ -11,7 +11,7 @@ import type { Actor } from './ledger/chain.ts'
 /** A stored project. All times in records are ISO 8601 in UTC with milliseconds. */
 export type ProjectRecord = Project
 
-/** What changes with an event of the system ledger only. */
+/** The members of a project that change only with an event of the system ledger. */
 export type ProjectIdentity = Pick<ProjectRecord, 'id' | 'name'>
 
 /** The last event of a ledger. */
@@ -192,7 +192,7 @@ export type KeyState = Pick<
   'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime' | 'introducedBy'
 >
 
-/** What counts the rotations that have not ended. */
+/** The members of a rotation by which those that have not ended are counted. */
 export type OpenRotation = Pick<RotationRecord, 'projectId' | 'fromKid'>
 
 /** Counts of the whole registry. */

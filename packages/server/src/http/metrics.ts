@@ -188,7 +188,7 @@ function gaugesOf(app: FastifyInstance, live: LiveServices): GaugeOptions[] {
       help: '0 from a failed write until the next successful one, else 1.',
       read: () => Number(store.isWritable()),
     },
-    // Without values for SQLite.
+    // The next gauge has no values for SQLite.
     {
       name: 'pubring_database_connections',
       help: 'Connections to PostgreSQL by state (used, idle), and the callers that wait for one.',

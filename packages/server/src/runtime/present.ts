@@ -1,4 +1,4 @@
-/** Without the members that are undefined. */
+/** The members of an object that are not undefined. */
 export function present<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {

@@ -16,7 +16,8 @@ export const Warning = component('Warning', 'What needs attention before it brea
       '`key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days.',
   }),
   severity: Type.Enum(['info', 'warning', 'critical'], {
-    description: 'Of what expires: `critical` within a day, `warning` within 7 days, else `info`.',
+    description:
+      'Urgency of an expiry: `critical` within a day, `warning` within 7 days, else `info`.',
   }),
   projectId: Type.Optional(Uuid),
   projectName: Type.Optional(Type.String()),
@@ -37,6 +38,8 @@ export const ProjectHealth = component('ProjectHealth', 'The state of a project 
   }),
   nextExpireTime: optionalTime('When the next active key expires.'),
   rotations: Type.Integer({ description: 'Rotations under way.' }),
-  warnings: Type.Integer({ description: 'Of its keys; the list of warnings has them.' }),
+  warnings: Type.Integer({
+    description: 'Number of warnings about its keys; the list of warnings has them.',
+  }),
 })
 export type ProjectHealth = Static<typeof ProjectHealth>

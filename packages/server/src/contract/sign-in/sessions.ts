@@ -18,7 +18,7 @@ export type Person = Static<typeof Person>
 
 const sessionMembers = {
   id: Uuid,
-  name: text('Of the person or API key that signed in.', 'Ada Lovelace'),
+  name: text('Name of the person or API key that signed in.', 'Ada Lovelace'),
   personId: Type.Optional(Uuid),
   apiKeyId: Type.Optional(Uuid),
   current: flag('Whether it is the session of this request.'),

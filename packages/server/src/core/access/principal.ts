@@ -13,19 +13,19 @@ export interface Principal {
   holder: SessionOwner
   /** Shares and rate limits count by it. */
   callerId: string
-  /** For the events of its changes. */
+  /** The actor in the events of its changes. */
   actor: Actor
   grants: readonly Grant[]
   /** Set if the credential is an API key for the successor of a key. */
   voucher?: Voucher
-  /** Until the credential changes or expires. */
+  /** Lasts until the credential changes or expires. */
   validity: Validity
 }
 
 /** The context of one request. */
 export interface RequestContext extends Context {
   principal: Principal
-  /** For the event of the change that the request makes. */
+  /** Where a change of this request comes from, for its event. */
   origin: Origin
   /** Checks keys in the caller's turn, and stops when the caller disconnects. */
   intake: Intake

@@ -23,6 +23,6 @@ export interface SearchReads {
   /** Whether more ids begin like this than `keys` looks through. */
   hasMoreKids(needle: Needle): Promise<boolean>
   projects(needle: Needle, limit: number): Promise<ProjectRecord[]>
-  /** Those that exist, in no order, without those that contradict their ledgers. */
+  /** The projects with these ids that exist and do not contradict their ledgers, in no order. */
   projectsById(ids: readonly string[]): Promise<ProjectRecord[]>
 }

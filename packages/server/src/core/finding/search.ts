@@ -93,7 +93,7 @@ function matching<Candidate extends { id: string; projectId?: string }, Member e
   return [...found.values()]
 }
 
-/** By id of the project, for those that exist. */
+/** The names of the projects that exist, by id. */
 export async function projectNames(
   { store }: Pick<Context, 'store'>,
   found: readonly { projectId?: string }[],

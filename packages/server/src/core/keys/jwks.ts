@@ -18,7 +18,7 @@ export function convergedTime(key: KeyRecord, time: string, jwksMaxAge: number):
   return convergence(changed, jwksMaxAge)
 }
 
-/** From when on every verifier knows of a change at that time (ISO 8601). */
+/** The time from which every verifier knows of a change at `changeTime` (ISO 8601). */
 export function convergence(changeTime: string, jwksMaxAge: number): string {
   return isoTime(Date.parse(changeTime) + (propagationSeconds + jwksMaxAge) * 1000)
 }

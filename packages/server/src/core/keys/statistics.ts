@@ -43,7 +43,7 @@ export function createKeyStatistics({ store, clock }: Pick<Context, 'store' | 'c
       return last
     } catch (error) {
       hasFailed = true
-      // What failed early has cost little, such as a count before the database was first reached.
+      // A count that failed early has cost little, as before the database was first reached.
       recountAt = startTime + Math.min(recountMs, 10 * (clock.monotonic() - startTime))
       throw error
     } finally {

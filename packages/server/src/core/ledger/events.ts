@@ -46,7 +46,7 @@ export async function readPermission(
   try {
     const { grants, expireTime, voucher } = await readCaller(store, credential, now(clock))
     requireAccess(grants, access, ledgerId)
-    // It ends with a key of the project, of which a stream learns too late.
+    // Such an API key ends with a key of the project, of which a stream learns too late.
     if (voucher !== undefined) return 'refused'
     return present({ until: expireTime })
   } catch (error) {

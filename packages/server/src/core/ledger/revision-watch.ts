@@ -68,7 +68,7 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
   function report(outcome: WatchRead['outcome'], startTime: number, error?: unknown): void {
     const read = { outcome, ms: clock.monotonic() - startTime, error }
     for (const listener of listeners) listener(read)
-    // Also those whose last update has failed.
+    // Updates also the followers whose last update has failed.
     for (const group of followed.values()) group.forEach(updateIfBehind)
   }
   async function checkAll(startTime: number): Promise<void> {
@@ -117,7 +117,7 @@ export function createRevisionWatch(store: Store, clock: Clock, intervalMs: numb
       const group = followed.get(ledgerId) ?? new Set()
       const following: Following = { follower, isUpdating: false }
       followed.set(ledgerId, group.add(following))
-      // Also if it is followed already: the new follower has to get its head.
+      // Asks for the head even of a ledger that is followed already: the new follower needs it.
       reader.follow(ledgerId)
       return {
         /** Updates it now, whatever its head is, unless an update is running. */

@@ -74,7 +74,7 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
         await restartLog(context, one, origin)
         return signCheckpoint(context, one)
       }),
-    /** After the last run. */
+    /** The state after the last run. */
     state: () => state,
     /** What became of the last checkpoint at each witness. */
     witnesses: (): readonly WitnessResult[] => context.witnesses?.results() ?? [],

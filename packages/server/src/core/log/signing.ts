@@ -30,7 +30,7 @@ const retryMs = 20
 /** What the log needs of the context. */
 export interface LogContext extends Pick<Context, 'store' | 'clock'> {
   config: Pick<CoreConfig, 'publicUrl'>
-  /** They cosign the checkpoints. */
+  /** The witnesses that cosign the checkpoints. */
   witnesses?: Witnesses
 }
 
@@ -83,7 +83,7 @@ export async function restartLog(
   return startTree(context, signer, origin, { ...present({ id: running?.id }), ...last })
 }
 
-/** Only with its event, in one transaction. Another process with the key may have started the tree. */
+/** Starts a tree, in one transaction with its event, unless another process with the key has done so. */
 async function startTree(
   { store, config }: LogContext,
   signer: LogSigner,
@@ -99,14 +99,14 @@ async function startTree(
   return started
 }
 
-/** What the event of the next tree says of this one. */
+/** The description of this tree in the event of the next one. */
 function lastTree(checkpoint: string | undefined) {
   if (checkpoint === undefined) return {}
   try {
     const { origin, size, root } = readCheckpoint(checkpoint)
     return { origin, size, hash: Buffer.from(root).toString('hex') }
   } catch {
-    // It was altered in the database.
+    // The checkpoint was altered in the database.
     return {}
   }
 }

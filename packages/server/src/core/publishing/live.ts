@@ -46,7 +46,7 @@ export function createLiveServices(
   const witnesses = createWitnesses(config.logWitnesses, context.fetch)
   const log = createLog({ ...noticed, witnesses }, context.logSigner)
   return {
-    /** Its store invalidates the copies of this process before a commit resolves. */
+    /** A context whose store invalidates the copies of this process before a commit resolves. */
     context: noticed,
     publisher,
     names,

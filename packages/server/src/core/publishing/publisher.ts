@@ -30,7 +30,7 @@ export type KeySetName = 'jwks' | 'fullJwks'
 
 /** An active key as PEM. */
 interface PemKey {
-  /** The one in the JWKS. */
+  /** The kid in the JWKS. */
   kid: string
   alg: string
   publicKeyPem: string
@@ -66,7 +66,7 @@ interface ProjectCopy {
   documents: Documents
   /** Whether a key of the project was ever in `jwks.json`. */
   hadKeys: boolean
-  /** To render the documents again after an expiry; absent if no key expires. */
+  /** Serves to render the documents again after an expiry; absent if no key expires. */
   keySet?: KeySet
 }
 

@@ -27,7 +27,7 @@ export interface Copy<Value> {
   readAt: number
   /** When the last read began, whether or not it has succeeded. */
   attemptedAt: number
-  /** From then on it must be read again before it is served. */
+  /** From this time on, the copy must be read again before it is served. */
   recheckAt: number
 }
 

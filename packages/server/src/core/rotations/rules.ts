@@ -22,7 +22,7 @@ export function hasEnded(
   return outcome !== undefined || from === undefined || !isActive(from, time)
 }
 
-/** From when on every verifier knows the new key; undefined if it is not active. */
+/** The time from which every verifier knows the new key; undefined if it is not active. */
 export function takeoverTime(
   { toKid }: Pick<RotationRecord, 'toKid'>,
   { keys, time, jwksMaxAge }: RotationSituation,

@@ -14,15 +14,15 @@ import type { SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { idleSince, newSession } from './sessions.ts'
 
-/** For which a code can be redeemed. */
+/** How long a code can be redeemed. */
 const codeSeconds = 60
 
-/** For which an API key of a session is valid. */
+/** How long an API key of a session is valid. */
 const keySeconds = 900
 
 /** What `pubring login` asks a person to approve in the browser (RFC 8252, RFC 7636). */
 interface LoginRequest {
-  /** On 127.0.0.1, where it waits for the code. */
+  /** The port of 127.0.0.1 where `pubring login` waits for the code. */
   port: number
   codeChallenge: string
   state: string
@@ -159,7 +159,7 @@ function codeDigest(code: string, codeChallenge: string, port: number): string {
   return apiKeyDigest(JSON.stringify([code, codeChallenge, port]))
 }
 
-/** Other than that of a cookie, so that the renewal secret is no cookie, and approves no other login. */
+/** Differs from the digest of a cookie, so that a renewal secret is no cookie and approves no login. */
 function renewalDigest(secret: string): string {
   return apiKeyDigest(`renewal ${secret}`)
 }

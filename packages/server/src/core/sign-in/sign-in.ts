@@ -21,7 +21,7 @@ const logoutLeewayMs = 60_000
 
 /** What the browser sent to the address that the provider redirects to. */
 interface Callback {
-  /** With `?`. */
+  /** The query, with `?`. */
   search: string
   cookie: string | undefined
   /** The secret of the session that the new one takes the place of. */
@@ -41,7 +41,7 @@ export async function createSignIn(context: Context) {
   const { config, store, clock, fetch } = context
   const { oidc, publicUrl } = config
   if (oidc === undefined) return undefined
-  // With its libraries, which other servers do without.
+  // Loads libraries that servers without sign-in do not need.
   const { createProvider } = await import('./provider.ts')
   const provider = createProvider(oidc, fetch, clock)
   const redirectUri = `${publicUrl}/sign-in/callback`

@@ -44,7 +44,7 @@ type IssuerKeyLookup = { key: IssuerKey } | { fault: string }
 export type IssuerKeys = ReturnType<typeof createIssuerKeys>
 
 interface KeySet {
-  /** By the text of the JWK, so that each is examined once. */
+  /** The keys by the text of their JWK, so that each is examined once. */
   keys: Map<string, FetchedKey>
   leftOut: { kid: string; reason: string }[]
   /** Monotonic milliseconds. */
@@ -182,7 +182,7 @@ async function discover(fetch: Context['fetch'], issuer: string): Promise<string
   throw new OutboundError(`${url} has no jwks_uri.`)
 }
 
-/** From `Cache-Control` and `Age` (RFC 9111 section 4.2), within our bounds. */
+/** How long a response is fresh by `Cache-Control` and `Age` (RFC 9111 section 4.2), within our bounds. */
 function freshMsOf(headers: Headers): number {
   const control = headers.get('cache-control') ?? ''
   const [, maxAge] = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(control) ?? []

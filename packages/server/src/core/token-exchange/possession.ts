@@ -38,7 +38,7 @@ export async function requireProof(
   throw invalidProof(`Its cnf.jkt is not the thumbprint of the new key, ${key.thumbprint}.`)
 }
 
-/** By the algorithm that the key is registered for. */
+/** Verifies the proof by the algorithm that the key is registered for. */
 async function checkPossession(
   text: string,
   { publicKeyPem, jwsAlgorithm }: KeyRecord,

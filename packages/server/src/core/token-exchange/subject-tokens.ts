@@ -42,7 +42,7 @@ export interface Grant {
 }
 
 interface SubjectReport extends StepReport<AccessRuleCheckStep> {
-  /** If no step failed. */
+  /** Set if no step failed. */
   grant?: Grant
 }
 

@@ -77,9 +77,9 @@ function issuedAtWarning(iat: unknown, nowMs: number): string | undefined {
 
 /** What `iss` is compared with. */
 interface ExpectedIssuer {
-  /** The project's own. */
+  /** The issuer of the project. */
   own: string
-  /** Named in the request. */
+  /** The issuer that the request names. */
   requested: string | undefined
 }
 

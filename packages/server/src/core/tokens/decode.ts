@@ -41,7 +41,7 @@ export function decodeToken(token: string): DecodedToken | { fault: string } {
   }
 }
 
-/** What is not a token, or not only one, by the first pattern that matches. */
+/** Texts that are no token, or more than one, by the first pattern that matches. */
 const confusions: readonly [pattern: RegExp, fault: string][] = [
   [/^$/, 'The token is empty.'],
   [/^authorization\s*:/i, 'Remove “Authorization: Bearer”: send only the token after it.'],

@@ -36,7 +36,7 @@ export function reusePublished(
 ): void {
   const dataAgeMs = () => publisher.ageMs(projectId)
   request.dataAgeMs = dataAgeMs()
-  // Its Age differs with every request.
+  // The Age of a stale response differs with every request.
   if (staleMs !== undefined) return
   request.reuse = {
     validity,

@@ -65,7 +65,7 @@ interface Budget {
 
 /** A limit with a budget for each caller. */
 interface Limit {
-  /** As it appears in the `RateLimit` headers. */
+  /** The name in the `RateLimit` headers. */
   name: string
   rate: Rate
   callerOf(request: FastifyRequest): string

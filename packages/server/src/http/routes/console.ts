@@ -126,7 +126,7 @@ async function sendFile(
     .send(file.stream)
 }
 
-/** Not the page, which addPage serves, nor compressed files, which are sent instead of others. */
+/** Excludes the page, which addPage serves, and compressed files, which are sent instead of others. */
 function isServed(name: string): boolean {
   return /\.\w+$/.test(name) && !/^index\.html|\.(?:br|gz)$/.test(name)
 }

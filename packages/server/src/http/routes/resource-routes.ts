@@ -18,13 +18,13 @@ type Operation = 'create' | 'list' | 'read' | 'update' | 'delete'
 export interface Resource {
   /** Path of the collection. */
   collection: `/v1/${string}`
-  /** Path of one. */
+  /** Path of one resource. */
   member: `/v1/${string}`
   /** Parameters of that path besides the project. */
   params?: TObject
-  /** In the ids of operations. */
+  /** The words in the ids of operations. */
   type: { one: string; many: string }
-  /** In sentences, `one` with its article. */
+  /** The words in sentences, `one` with its article. */
   noun: { bare: string; one: string; many: string }
   /** The verb of a creation; `Create` if absent. */
   creation?: string

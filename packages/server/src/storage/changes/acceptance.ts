@@ -50,7 +50,7 @@ export async function acceptLedger(
     ])
     return { result: undefined, changed: true }
   }
-  // They live for minutes: who has a right to one exchanges a token again.
+  // These API keys are valid for minutes: a workload with a right to one exchanges a token again.
   for (const { id } of rows.api_key) await db.deleteFrom('api_key').where('id', '=', id).execute()
   const [project = projectDeleted(ledgerId)] = recordedEvents('project', rows.project)
   const keys = recordedEvents('key', rows.key)

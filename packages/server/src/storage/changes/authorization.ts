@@ -8,7 +8,7 @@ import { readKeySet } from '../reads/store.ts'
 import type { Db } from '../schema.ts'
 import { locked, statement } from '../statements.ts'
 
-/** Not those for workloads, whose exchanges would wait for it. */
+/** Leaves the rules for workloads unlocked: their exchanges would wait. */
 const lockPeopleRules = statement((db) => locked(db, peopleRuleRows(db)))
 
 const lockedReads = (db: Db): CallerReads => ({

@@ -113,7 +113,7 @@ async function appendToBoth(
   await appendEvents(await lockSystemLedger(db, origin), [event])
 }
 
-/** Its ledger would continue that of another project, or of the system. */
+/** The error for an id whose ledger exists: the new project would continue it. */
 function idTaken(): PubringError {
   return new PubringError(
     'project_id_taken',

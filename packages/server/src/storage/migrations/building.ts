@@ -14,7 +14,7 @@ export interface SchemaMigration extends Migration {
   index?: string
 }
 
-/** In the order of their names. */
+/** Migrations run in the order of their names. */
 export type Migrations = Readonly<Record<string, SchemaMigration>>
 
 /**

@@ -14,10 +14,10 @@ export const firstTables = {
     revision: 'key bigint',
     type: 'text',
     time: 'text',
-    /** Of the API key, or of a person's session. */
+    /** The id of the API key, or of the person's session. */
     actor_id: 'nullable text',
     actor_name: 'text',
-    /** A person or workload. */
+    /** The person or workload that acted. */
     actor: 'nullable json',
     /** The subject of the person, by which their events are found. */
     person: 'nullable text',
@@ -49,7 +49,7 @@ export const firstTables = {
     published_kid: 'nullable text',
     /** The id of the key that vouched for it. */
     introduced_by: 'nullable text',
-    /** Of the last activation, if `publish_time` is later: that of a new `expire_time`. */
+    /** When the key was last activated, if a new `expire_time` has made `publish_time` later. */
     activate_time: 'nullable text',
   },
   /** All `publishedKid`s that a project has had, and the key that each names. */
@@ -110,7 +110,7 @@ export const firstTables = {
     first_sign_in_time: 'text',
     last_sign_in_time: 'text',
   },
-  /** Of a person, or of an API key that signed in. */
+  /** Sessions of people, and of API keys that signed in. */
   session: {
     id: 'key text',
     /** SHA-256 of the secret in the cookie. */
@@ -127,7 +127,7 @@ export const firstTables = {
   /** Rules that give roles; without a project: for all projects. */
   access_rule: {
     id: 'key text',
-    /** People or workloads. */
+    /** Whom the rule is for: people or workloads. */
     for: 'text',
     name: 'text',
     issuer: 'text',
@@ -147,8 +147,8 @@ export const firstTables = {
     last_exchange_time: 'nullable text',
   },
   /**
-   * What is accepted once, until it expires: tokens, by SHA-256 of issuer and `jti`; and API keys that
-   * have registered the one key that they may, by their digest.
+   * Credentials that are accepted once, until they expire: tokens, by SHA-256 of issuer and `jti`; and
+   * API keys that have registered the one key that they may, by their digest.
    */
   used_token: { digest: 'key text', expire_time: 'text' },
   /**
@@ -173,7 +173,7 @@ export const firstTables = {
     next_origin: 'nullable text',
   },
   log_entry: {
-    /** From 0. */
+    /** The place in the tree, from 0. */
     position: 'key bigint',
     ledger_id: 'text',
     revision: 'bigint',

@@ -42,7 +42,7 @@ export function createCommit(
   database: PostgresDatabase,
   { poolSize, connectTimeoutMs }: PostgresAddress,
 ): Pick<Store, 'commit' | 'isWritable'> {
-  // For its ledger, and then for a connection; longer than a read.
+  // A change waits this long for its ledger, and again for a connection; longer than a read.
   const acquireTimeoutMs = 1.5 * connectTimeoutMs
   const queue = { maxWaiting, fullError: queueFull, timeoutError: databaseBusy }
   const connections = createSemaphore({ permits: Math.ceil(poolSize / 2), ...queue })

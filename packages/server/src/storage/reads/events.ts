@@ -196,7 +196,7 @@ export async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEv
   })
 }
 
-/** After the changes, or before them if they end with it, as a deletion does. */
+/** The label after the changes, or before them if they remove it, as a deletion does. */
 function labelIn({ label, name }: EventChanges = {}): string | undefined {
   const { from, to = from } = label ?? name ?? {}
   return to === undefined ? undefined : String(to)

@@ -130,7 +130,7 @@ function checkedTable<Name extends SubjectName, Table extends TableName>(
       const [row] = await lockById(db, { id })
       return row && check(row)
     },
-    /** Without the comparison. */
+    /** Reads rows without comparing them with their last events. */
     async readUnchecked(db: Db, refine: Refine<Table, Row<Table>> = (all) => all) {
       const found = await refine(select(db)).execute()
       return (found as Row<Table>[]).map(fromRow)

@@ -84,7 +84,7 @@ function compareRevisions(one: EventPlace, other: EventPlace): number {
   return other.revision - one.revision
 }
 
-/** By code units, as the engines compare ids and times. */
+/** Compares by code units, as the engines compare ids and times. */
 function order(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1
 }

@@ -23,14 +23,14 @@ const oneRotation = statement((db, values: { projectId: string; id: string }) =>
   rotations.rows(db).where('project_id', '=', values.projectId).where('id', '=', values.id),
 )
 
-/** For an event that the ledger no longer has. */
+/** The actor of an event that the ledger no longer has. */
 const unknown: Actor = { name: '' }
 
 export function createRotationReads(db: Db, { rotations: { check } }: CheckedTables) {
   return {
     async rotations(projectId) {
       const found = await withActors(db, check, await rotationsOfProject(db, { projectId }))
-      // One that contradicts its ledger changes no role.
+      // A rotation that contradicts its ledger changes no role.
       return found.filter(({ contradicted }) => !contradicted)
     },
     async findRotation(projectId, id) {
@@ -72,7 +72,7 @@ async function readStarts(db: Db, rows: readonly { id: string }[]): Promise<Ledg
     .where('subject_id', 'in', ids)
     .where('type', '=', 'rotation.started')
     .execute()
-  // Their changes may have been damaged, and are not needed.
+  // The changes of the events may have been damaged, and are not needed.
   return withNames(
     db,
     events.map((row) => eventFromRow({ ...row, changes: null })),

@@ -33,7 +33,7 @@ export function createSearchReads(db: Db): SearchReads {
 
 const lowerLabel = sql<string>`lower(jwt_key.label)`
 
-/** As a range of an index: whether LIKE uses one depends on the engine, and it has wildcards. */
+/** Compares with a range of an index: LIKE uses one on some engines only, and it has wildcards. */
 function begins(column: string | typeof lowerLabel, beginning: string) {
   const value = typeof column === 'string' ? sql.ref(column) : column
   // The last code point: every longer text with this beginning sorts before it.
@@ -86,7 +86,7 @@ function kidsOf(db: Db, id: string, limit: number) {
     db
       .selectFrom(subjectEntries(db, id).limit(maxSubjectEntries).as('entry'))
       .select(['subject_id', 'project_id'])
-      // Of an EXISTS, PostgreSQL may make a join that reads all keys.
+      // PostgreSQL may turn an EXISTS into a join that reads all keys.
       .where(
         ({ selectFrom }) =>
           selectFrom('jwt_key')

@@ -29,7 +29,7 @@ export function createHeadFollower(
   { heads }: Pick<LedgerHeads, 'heads'>,
 ): HeadFollower {
   const followed = new Set<string>()
-  /** To be read next. */
+  /** The ledgers whose heads are read next. */
   const due = new Set<string>()
   let seen = { version: Number.NaN, schema: Number.NaN }
   let last: RecordedEvent | undefined

@@ -1,10 +1,10 @@
 import type { Change, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
 import { type ErrorCode, type ErrorExtras, PubringError } from '../../errors.ts'
 
-/** To the writing thread. */
+/** A message to the writing thread. */
 export type WriterMessage = { type: 'commit'; changes: Change[] } | { type: 'close' }
 
-/** From the writing thread. */
+/** A message from the writing thread. */
 export type WriterReply =
   | { type: 'ready' }
   | { type: 'start_failed'; error: PackedError }

@@ -44,7 +44,7 @@ export function signInRoutes(app: App, context: Context, spendFailure: Spend | u
         const sessionSecret = session.read(request)
         const callback = { search, cookie, sessionSecret, requestId: request.id }
         const result = await signIn.finish(callback)
-        // Not before: after a failure it may be that of another tab, or serve again.
+        // Cleared only now: after a failure the cookie may belong to another tab, or serve again.
         attempt.clear(reply)
         if ('refusedClaims' in result) {
           const claims = Object.entries(result.refusedClaims)
