@@ -15,8 +15,8 @@ export function EndSessionsOfPerson(props: { id: string; name: string; onClose()
       run={() => change((client) => client.sessions.endAll(id))}
       onClose={onClose}
     >
-      Every browser of this person must sign in again. To keep a person out, change the sign-in
-      rules or the account at the OpenID provider.
+      Every browser of this person must sign in again. To keep a person out, change the access rules
+      or the account at the OpenID provider.
     </ActionDialog>
   )
 }
