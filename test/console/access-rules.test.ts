@@ -74,7 +74,8 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
     await dialog.getByLabel('Token', { exact: true }).fill(token)
     await dialog.getByRole('button', { name: 'Check' }).click()
   }
-  await check(tokenWith({ environment: 'staging' }))
+  // It is copied with its quotes.
+  await check(JSON.stringify(tokenWith({ environment: 'staging' })))
   await dialog.getByText('The rule refuses this token').waitFor()
   const failed = dialog.locator('[data-step=failed]')
   expect(await failed.textContent()).toMatch(/conditions.*environment/)

@@ -23,6 +23,6 @@ export function decodePart(part = ''): JsonObject | undefined {
   }
 }
 
-function isObject(value: unknown): value is JsonObject {
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -9,6 +9,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { localTime } from '../../components/times.tsx'
 import { quoted } from '../../components/user-text.tsx'
 import { TextArea } from '../../forms/text-fields.tsx'
+import { isObject } from '../../keys/tokens.ts'
 import { useSession } from '../../session/context.tsx'
 import { JsonView } from '../verify/json-view.tsx'
 
@@ -83,10 +84,12 @@ export function CheckRule({ rule, onClose }: { rule: AccessRule; onClose(): void
   )
 }
 
-/** JSON is the claims of a person, everything else a token. */
+/** A JSON object is the claims of a person, everything else a token, which may be in quotes. */
 function subjectOf(text: string): AccessRuleCheckRequest {
   try {
-    return { claims: JSON.parse(text) }
+    const value: unknown = JSON.parse(text)
+    if (isObject(value)) return { claims: value }
+    return { token: typeof value === 'string' ? value : text }
   } catch {
     return { token: text }
   }
