@@ -1,13 +1,19 @@
 import { createPublicKey } from 'node:crypto'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openConsole, readableTexts, type TestConsole } from '../support/console/console.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
+import { rememberSecret } from '../support/secrets.ts'
 
 const issuer = 'https://issuer.example.com'
+const provider = 'https://id.example.com'
 const signer = keyFor('ES256')
 let console_: TestConsole
 beforeAll(async () => {
-  console_ = await openConsole()
+  console_ = await openConsole({
+    PUBRING_OIDC_ISSUER: provider,
+    PUBRING_OIDC_CLIENT_ID: 'pubring',
+  })
 })
 afterAll(() => console_.close())
 
@@ -16,6 +22,18 @@ function tokenWith(claims: object): string {
   const audience = console_.client.url.replace('/v1', '')
   const standard = { iss: issuer, sub: 'deploy', aud: audience, iat: seconds, exp: seconds + 300 }
   return signToken(signer.privateKey, { alg: 'ES256', kid: 'k' }, { ...standard, ...claims })
+}
+
+/** Opens the check of a rule; the function checks a text and waits for the verdict. */
+async function openCheck(page: Page, rule: string) {
+  await page.getByRole('button', { name: `Actions for ${rule}` }).click()
+  await page.getByRole('menuitem', { name: 'Check' }).click()
+  const dialog = page.getByRole('dialog')
+  return async (text: string, verdict: string) => {
+    await dialog.getByRole('textbox').fill(text)
+    await dialog.getByRole('button', { name: 'Check' }).click()
+    await dialog.getByText(verdict).waitFor()
+  }
 }
 
 test('a rule is made from “owner/repo”, says what it allows, and is refused while too wide', async () => {
@@ -67,21 +85,14 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
     project: 'default',
   })
   const page = await console_.open('/access-rules')
-  await page.getByRole('button', { name: 'Actions for deploy' }).click()
-  await page.getByRole('menuitem', { name: 'Check' }).click()
+  const check = await openCheck(page, 'deploy')
   const dialog = page.getByRole('dialog')
-  const check = async (token: string) => {
-    await dialog.getByLabel('Token', { exact: true }).fill(token)
-    await dialog.getByRole('button', { name: 'Check' }).click()
-  }
-  // It is copied with its quotes.
-  await check(JSON.stringify(tokenWith({ environment: 'staging' })))
-  await dialog.getByText('The rule refuses this token').waitFor()
+  const quoted = JSON.stringify(tokenWith({ environment: 'staging' }))
+  await check(quoted, 'The rule refuses this token')
   const failed = dialog.locator('[data-step=failed]')
   expect(await failed.textContent()).toMatch(/conditions.*environment/)
   const token = tokenWith({ environment: 'production' })
-  await check(token)
-  await dialog.getByText('The rule would exchange this token').waitFor()
+  await check(token, 'The rule would exchange this token')
   expect(await dialog.locator('[data-step=failed]').count()).toBe(0)
   await dialog.getByRole('button', { name: 'Close' }).last().click()
   await dialog.waitFor({ state: 'detached' })
@@ -93,4 +104,51 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
     .getByRole('row', { name: /deploy/ })
     .getByRole('time')
     .waitFor()
+})
+
+test('a rule for people is made, changed, and checked by claims', async () => {
+  const page = await console_.open('/access-rules')
+  await page.getByRole('button', { name: 'New rule' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('People', { exact: true }).click()
+  await dialog.getByLabel('Name').fill('payments')
+  await dialog.getByLabel('Claim 1').fill('groups')
+  await dialog.getByLabel('Value 1').fill('platform')
+  await dialog.getByLabel('For all projects').check()
+  await dialog.getByRole('button', { name: 'Create rule' }).click()
+  const row = page.getByRole('row', { name: /payments/ })
+  const person = `A person of ${provider} whose groups is`
+  await row.getByText(`${person} platform may read keys in all projects.`).waitFor()
+  await row.getByRole('button', { name: 'Edit payments' }).click()
+  await dialog.getByLabel('Value 1').fill('payments')
+  await dialog.getByText('Admin', { exact: true }).click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await row.getByText(`${person} payments may manage everything in all projects.`).waitFor()
+  const check = await openCheck(page, 'payments')
+  await check('{"groups": ["platform"]}', 'The rule does not apply to this person')
+  const failed = dialog.locator('[data-step=failed]')
+  expect(await failed.textContent()).toMatch(/conditions.*groups/)
+  await check('{"groups": ["payments"]}', 'They have the role admin while they are signed in.')
+})
+
+test('an auditor checks rules and sees sessions, and changes neither', async () => {
+  const { client } = console_
+  const rule = { name: 'visitors', conditions: { groups: 'visitors' }, role: 'reader' } as const
+  await client.accessRules.create({ ...rule, for: 'people', allProjects: true })
+  await client.sessions.create()
+  const { apiKey } = await client.apiKeys.create({ name: 'review', role: 'auditor' })
+  rememberSecret('an API key', apiKey)
+  const page = await console_.open('/access-rules', { apiKey })
+  const visitors = page.getByRole('row', { name: /visitors/ })
+  await visitors.waitFor()
+  expect(await visitors.getByRole('button').allTextContents()).toEqual(['Check'])
+  expect(await page.getByRole('button', { name: 'New rule' }).count()).toBe(0)
+  await visitors.getByRole('button').click()
+  await page.getByRole('dialog', { name: 'Check “visitors”' }).waitFor()
+  await page.goto(`${console_.server.url}/console/#/sessions`)
+  const sessions = page.getByRole('row', { name: /API key/ })
+  await sessions.filter({ hasText: 'first admin' }).first().waitFor()
+  expect(await sessions.filter({ has: page.getByRole('button') }).allTextContents()).toEqual([
+    expect.stringMatching(/review.*this browser/),
+  ])
 })

@@ -45,6 +45,14 @@ const places: Place[] = [
     open: press('New rule'),
     fields: ['Owner/repo', 'Name', 'Claim 1', 'Value 1', 'Project', 'Audience'],
   },
+  {
+    at: '/access-rules',
+    open: async (page) => {
+      await press('New rule')(page)
+      await page.getByRole('dialog').getByText('People', { exact: true }).click()
+    },
+    fields: ['Name', 'Claim 1', 'Value 1', 'Project'],
+  },
   { at: '/ledger', fields: ['Actor', 'Subject'] },
   { at: 'keys', fields: ['Filter keys'] },
   { at: 'keys', open: (page) => choose(page, 'Actions for winter', 'Rename'), fields: ['Label'] },
