@@ -12,12 +12,15 @@ import { dirname, join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import process from 'node:process'
 import { openLogSigner } from '../packages/cli/src/server/log-key.ts'
-import { newId } from '../packages/server/src/core/ids.ts'
-import { maxHeadsPerRun } from '../packages/server/src/core/log/log.ts'
-import { signCheckpoint } from '../packages/server/src/core/log/signing.ts'
+import { maxHeadsPerRun } from '../packages/server/src/features/log/log.ts'
+import { signCheckpoint } from '../packages/server/src/features/log/signing.ts'
+import {
+  insertRows,
+  openCopyEndpoint,
+} from '../packages/server/src/kernel/storage/copy/endpoints.ts'
+import { openStore } from '../packages/server/src/kernel/storage/open.ts'
+import { newId } from '../packages/server/src/kernel/values/ids.ts'
 import { systemClock } from '../packages/server/src/runtime/clock.ts'
-import { insertRows, openCopyEndpoint } from '../packages/server/src/storage/copy/endpoints.ts'
-import { openStore } from '../packages/server/src/storage/open.ts'
 import { createDatabases } from './server/databases.ts'
 
 const [ledgers, eventsPerLedger, ledgersPerStatement] = [100_000, 10, 50]

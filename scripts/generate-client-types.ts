@@ -3,34 +3,26 @@ import { writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { algorithmNames } from '../packages/intake/src/algorithms.ts'
+import { errorTable } from '../packages/server/src/errors.ts'
 import {
   AccessRule,
   AccessRuleCheck,
   AccessRuleCheckRequest,
   AccessRuleCreate,
   AccessRuleUpdate,
-} from '../packages/server/src/contract/access-rules/rules.ts'
+} from '../packages/server/src/features/access-rules/contract.ts'
 import {
   ApiKey,
   ApiKeyCreate,
   ApiKeyCreated,
   ApiKeyUpdate,
-} from '../packages/server/src/contract/api-keys.ts'
-import { KeyCheck } from '../packages/server/src/contract/checks/keys.ts'
-import {
-  TokenCheck,
-  tokenCheckOutcomes,
-  tokenCheckReasons,
-  tokenCheckSteps,
-} from '../packages/server/src/contract/checks/tokens.ts'
-import { Event, HistoryEvent } from '../packages/server/src/contract/events.ts'
-import { Search } from '../packages/server/src/contract/finding/search.ts'
-import { ProjectHealth, Warning } from '../packages/server/src/contract/finding/warnings.ts'
+} from '../packages/server/src/features/api-keys/contract.ts'
+import { Event, HistoryEvent } from '../packages/server/src/features/events/contract.ts'
 import {
   KeyImport,
   KeyImportItem,
   KeyImportReport,
-} from '../packages/server/src/contract/key-imports.ts'
+} from '../packages/server/src/features/imports/contract.ts'
 import {
   JwtKey,
   JwtKeyCreate,
@@ -39,26 +31,34 @@ import {
   JwtKeyWithDetails,
   KeyRole,
   KeyRoleEntry,
-} from '../packages/server/src/contract/keys.ts'
-import { LedgerProof, LogTree } from '../packages/server/src/contract/log.ts'
-import { Problem } from '../packages/server/src/contract/problem.ts'
-import { Project } from '../packages/server/src/contract/projects.ts'
-import { Discovery, Jwks } from '../packages/server/src/contract/published.ts'
-import { roles } from '../packages/server/src/contract/roles.ts'
+} from '../packages/server/src/features/keys/contract.ts'
+import { LedgerProof, LogTree } from '../packages/server/src/features/log/contract.ts'
+import { Project } from '../packages/server/src/features/projects/contract.ts'
+import { Discovery, Jwks } from '../packages/server/src/features/publishing/contract.ts'
 import {
   Rotation,
   RotationCreate,
   RotationUpdate,
-} from '../packages/server/src/contract/rotations.ts'
+} from '../packages/server/src/features/rotations/contract.ts'
+import { Search } from '../packages/server/src/features/search/contract.ts'
 import {
   Person,
   Self,
   Session,
   SignedOut,
   SignInOptions,
-} from '../packages/server/src/contract/sign-in/sessions.ts'
-import { TokenExchangeResponse } from '../packages/server/src/contract/token-exchange.ts'
-import { errorTable } from '../packages/server/src/errors.ts'
+} from '../packages/server/src/features/sign-in/contract.ts'
+import {
+  TokenCheck,
+  tokenCheckOutcomes,
+  tokenCheckReasons,
+  tokenCheckSteps,
+} from '../packages/server/src/features/token-checks/contract.ts'
+import { KeyCheck } from '../packages/server/src/features/token-checks/key-contract.ts'
+import { TokenExchangeResponse } from '../packages/server/src/features/token-exchange/contract.ts'
+import { ProjectHealth, Warning } from '../packages/server/src/features/warnings/contract.ts'
+import { Problem } from '../packages/server/src/kernel/contract/problem.ts'
+import { roles } from '../packages/server/src/kernel/contract/roles.ts'
 
 /** The parts of JSON Schema that the contract uses. */
 type Schema = {
@@ -170,7 +170,7 @@ export function clientTypes(): string {
   )
   const names = algorithmNames.map((name) => `'${name}'`).join()
   const source = [
-    '// Generated from packages/server/src/contract by npm run generate.\n',
+    '// Generated from the contracts of packages/server by npm run generate.\n',
     `/** All values of \`Algorithm\`. */\nexport const algorithms = [${names}] as const\n`,
     ...declarations,
   ]

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../packages/server/src/config/server-settings.ts'
-import { openSqliteStore } from '../packages/server/src/storage/sqlite/store.ts'
+import { openSqliteStore } from '../packages/server/src/kernel/storage/sqlite/store.ts'
 import { openApiDocument } from './openapi/document.ts'
 
 const unused = () => Promise.reject(new Error('not used here'))

@@ -5,14 +5,14 @@
  */
 import process from 'node:process'
 import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
-import type { Change } from '../../packages/server/src/core/ledger/changes.ts'
-import { applyChange } from '../../packages/server/src/storage/changes/apply.ts'
+import type { Change } from '../../packages/server/src/kernel/ledger/changes.ts'
+import { applyChange } from '../../packages/server/src/kernel/storage/apply.ts'
 import {
   release,
   type SqliteConnection,
   savepoint,
-} from '../../packages/server/src/storage/sqlite/connection.ts'
-import { openMigrated } from '../../packages/server/src/storage/sqlite/opening.ts'
+} from '../../packages/server/src/kernel/storage/sqlite/connection.ts'
+import { openMigrated } from '../../packages/server/src/kernel/storage/sqlite/opening.ts'
 
 interface Statement {
   text: string

@@ -1,14 +1,14 @@
 import type { Insertable } from 'kysely'
 import { genesisHash } from '../../packages/client/src/log/chain.ts'
 import type { Accepted } from '../../packages/intake/src/types.ts'
-import { newId } from '../../packages/server/src/core/ids.ts'
-import { type EventContent, eventHash } from '../../packages/server/src/core/ledger/chain.ts'
-import type { Origin } from '../../packages/server/src/core/ledger/changes.ts'
-import { recordedChanges } from '../../packages/server/src/core/ledger/subjects.ts'
-import type { KeyRecord } from '../../packages/server/src/core/records.ts'
-import type { Row } from '../../packages/server/src/storage/copy/endpoints.ts'
-import { eventToRow, keyToRow } from '../../packages/server/src/storage/row-mapping.ts'
-import type { TableName, Tables } from '../../packages/server/src/storage/schema.ts'
+import { type EventContent, eventHash } from '../../packages/server/src/kernel/ledger/chain.ts'
+import type { Origin } from '../../packages/server/src/kernel/ledger/changes.ts'
+import { recordedChanges } from '../../packages/server/src/kernel/ledger/subjects.ts'
+import type { KeyRecord } from '../../packages/server/src/kernel/records.ts'
+import type { Row } from '../../packages/server/src/kernel/storage/copy/endpoints.ts'
+import { eventToRow, keyToRow } from '../../packages/server/src/kernel/storage/row-mapping.ts'
+import type { TableName, Tables } from '../../packages/server/src/kernel/storage/schema.ts'
+import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 
 /** The last event of a ledger, which the next one is chained to. */
 export interface LedgerHead {
@@ -74,7 +74,7 @@ function append(
   rows.event.push(asRow(eventToRow({ ...event, hash: head.hash })))
 }
 
-/** The record of an accepted key, as `core/keys/operations.ts` makes it. */
+/** The record of an accepted key, as `features/keys/operations.ts` makes it. */
 export function recordOf(
   projectId: string,
   label: string,

@@ -1,12 +1,12 @@
-import { newId } from '../../packages/server/src/core/ids.ts'
-import { systemLedgerId } from '../../packages/server/src/core/ledger/chain.ts'
+import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import {
   type CopyEndpoint,
   countRows,
   insertRows,
   openCopyEndpoint,
-} from '../../packages/server/src/storage/copy/endpoints.ts'
-import { openStore } from '../../packages/server/src/storage/open.ts'
+} from '../../packages/server/src/kernel/storage/copy/endpoints.ts'
+import { openStore } from '../../packages/server/src/kernel/storage/open.ts'
+import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { createFreshKeys } from './fresh-keys.ts'
 import { addProject, type LedgerHead, noRows, type RegistryRows } from './registry-rows.ts'
 

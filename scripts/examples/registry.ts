@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
+import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { freePort } from './ports.ts'
 import type { Signer } from './tokens.ts'
 

@@ -1,6 +1,6 @@
-import type { Context } from '../../packages/server/src/core/context.ts'
-import { buildApp } from '../../packages/server/src/http/app.ts'
-import { generatedFor } from '../../packages/server/src/http/routes/docs.ts'
+import { buildApp } from '../../packages/server/src/app.ts'
+import type { Context } from '../../packages/server/src/kernel/context.ts'
+import { generatedFor } from '../../packages/server/src/kernel/http/routes/docs.ts'
 import { addOpenApi } from './description.ts'
 
 /** The content of docs/openapi.json, for a server with default settings. */

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Change, Origin } from '../../packages/server/src/core/ledger/changes.ts'
-import { openStore } from '../../packages/server/src/storage/open.ts'
-import { keyFromRow } from '../../packages/server/src/storage/row-mapping.ts'
+import type { Change, Origin } from '../../packages/server/src/kernel/ledger/changes.ts'
+import { openStore } from '../../packages/server/src/kernel/storage/open.ts'
+import { keyFromRow } from '../../packages/server/src/kernel/storage/row-mapping.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 import { limits } from '../support/store/store.ts'
 

@@ -12,7 +12,7 @@ import {
   loadConfig,
   settings,
 } from '../../packages/server/src/config/server-settings.ts'
-import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
+import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { freePort } from '../support/server/process.ts'

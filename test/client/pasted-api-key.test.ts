@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findPastedApiKey } from '../../packages/client/src/pasted-api-key.ts'
-import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
+import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 
 const secret = newApiKeySecret()
 

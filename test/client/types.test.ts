@@ -1,27 +1,27 @@
 import { expectTypeOf, test } from 'vitest'
 import type * as client from '../../packages/client/src/types.ts'
 import type { Algorithm } from '../../packages/intake/src/algorithms.ts'
-import type * as rules from '../../packages/server/src/contract/access-rules/rules.ts'
-import type * as apiKeys from '../../packages/server/src/contract/api-keys.ts'
-import type { KeyCheck } from '../../packages/server/src/contract/checks/keys.ts'
+import type * as rules from '../../packages/server/src/features/access-rules/contract.ts'
+import type * as apiKeys from '../../packages/server/src/features/api-keys/contract.ts'
+import type { Event } from '../../packages/server/src/features/events/contract.ts'
+import type {
+  KeyImportItem,
+  KeyImportReport,
+} from '../../packages/server/src/features/imports/contract.ts'
+import type * as keys from '../../packages/server/src/features/keys/contract.ts'
+import type { Project } from '../../packages/server/src/features/projects/contract.ts'
+import type { Discovery, Jwks } from '../../packages/server/src/features/publishing/contract.ts'
+import type { Search } from '../../packages/server/src/features/search/contract.ts'
+import type * as sessions from '../../packages/server/src/features/sign-in/contract.ts'
 import type {
   TokenCheck,
   TokenCheckOutcome,
   TokenCheckStep,
-} from '../../packages/server/src/contract/checks/tokens.ts'
-import type { Event } from '../../packages/server/src/contract/events.ts'
-import type { Search } from '../../packages/server/src/contract/finding/search.ts'
-import type {
-  KeyImportItem,
-  KeyImportReport,
-} from '../../packages/server/src/contract/key-imports.ts'
-import type * as keys from '../../packages/server/src/contract/keys.ts'
-import type { Problem } from '../../packages/server/src/contract/problem.ts'
-import type { Project } from '../../packages/server/src/contract/projects.ts'
-import type { Discovery, Jwks } from '../../packages/server/src/contract/published.ts'
-import type { Role } from '../../packages/server/src/contract/roles.ts'
-import type * as sessions from '../../packages/server/src/contract/sign-in/sessions.ts'
-import type { TokenExchangeResponse } from '../../packages/server/src/contract/token-exchange.ts'
+} from '../../packages/server/src/features/token-checks/contract.ts'
+import type { KeyCheck } from '../../packages/server/src/features/token-checks/key-contract.ts'
+import type { TokenExchangeResponse } from '../../packages/server/src/features/token-exchange/contract.ts'
+import type { Problem } from '../../packages/server/src/kernel/contract/problem.ts'
+import type { Role } from '../../packages/server/src/kernel/contract/roles.ts'
 
 // Checked by `tsc`: the generated types of the client against the types of the contract.
 

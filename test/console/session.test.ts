@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
+import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import {
   accessibilityViolations,
   openConsole,

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
-import { parseLabel } from '../../packages/server/src/core/labels.ts'
+import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
+import { parseLabel } from '../../packages/server/src/kernel/values/labels.ts'
 
 const code = (value: string) => expect.objectContaining({ code: value })
 

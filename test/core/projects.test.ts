@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listProjects } from '../../packages/server/src/core/projects.ts'
+import { listProjects } from '../../packages/server/src/features/projects/operations.ts'
 import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
 const opened = await openTestStore()

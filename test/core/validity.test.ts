@@ -6,7 +6,7 @@ import {
   intersect,
   isValid,
   spanUntilExpiry,
-} from '../../packages/server/src/core/validity.ts'
+} from '../../packages/server/src/kernel/values/validity.ts'
 
 const clockAt = (time: number) => ({ now: () => time, monotonic: () => 0 })
 const validity = { heads: [{ ledgerId: 'a', hash: '1' }], from: 10, until: 20 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
+import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../packages/server/src/config/server-settings.ts'
-import { parsePostgresAddress } from '../../packages/server/src/storage/postgres/address.ts'
+import { parsePostgresAddress } from '../../packages/server/src/kernel/storage/postgres/address.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()

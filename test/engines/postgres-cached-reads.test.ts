@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
-import { newId } from '../../packages/server/src/core/ids.ts'
-import { openPostgresStore } from '../../packages/server/src/storage/postgres/store.ts'
+import { openPostgresStore } from '../../packages/server/src/kernel/storage/postgres/store.ts'
+import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { createDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'

@@ -1,9 +1,9 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { parsePostgresAddress } from '../../packages/server/src/storage/postgres/address.ts'
+import { parsePostgresAddress } from '../../packages/server/src/kernel/storage/postgres/address.ts'
 import {
   openDatabase,
   type PostgresDatabase,
-} from '../../packages/server/src/storage/postgres/database.ts'
+} from '../../packages/server/src/kernel/storage/postgres/database.ts'
 import { createDatabase } from '../support/store/database.ts'
 
 const database = await createDatabase('postgres')

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { genesisHash } from '../../packages/client/src/log/chain.ts'
-import { newId } from '../../packages/server/src/core/ids.ts'
 import {
   type Actor,
   type EventContent,
   eventHash,
-} from '../../packages/server/src/core/ledger/chain.ts'
+} from '../../packages/server/src/kernel/ledger/chain.ts'
+import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openTestStore, origin } from '../support/store/store.ts'
 
 const opened = await openTestStore()

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { apiKeyRecord } from '../../packages/server/src/core/api-keys/operations.ts'
-import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
-import { newId } from '../../packages/server/src/core/ids.ts'
-import { systemLedgerId } from '../../packages/server/src/core/ledger/chain.ts'
-import type { ChangeOf, ChangeType, Origin } from '../../packages/server/src/core/ledger/changes.ts'
-import type { ApiKeyRecord, WorkloadRule } from '../../packages/server/src/core/records.ts'
+import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
+import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
+import type {
+  ChangeOf,
+  ChangeType,
+  Origin,
+} from '../../packages/server/src/kernel/ledger/changes.ts'
+import type { ApiKeyRecord, WorkloadRule } from '../../packages/server/src/kernel/records.ts'
+import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createPersonSession, ruleRecord, sessionRecord } from '../support/store/sessions.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { keyWarnings, urgency } from '../../packages/server/src/core/finding/rules.ts'
-import { newId } from '../../packages/server/src/core/ids.ts'
+import { keyWarnings, urgency } from '../../packages/server/src/features/warnings/rules.ts'
+import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, openTestStore, origin } from '../support/store/store.ts'
 

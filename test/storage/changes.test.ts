@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { apiKeyRecord } from '../../packages/server/src/core/api-keys/operations.ts'
-import { newApiKeySecret } from '../../packages/server/src/core/api-keys/secrets.ts'
+import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 

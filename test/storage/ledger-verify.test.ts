@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { verifyLedgers } from '../../packages/server/src/core/ledger/all-ledgers.ts'
-import { systemLedgerId } from '../../packages/server/src/core/ledger/chain.ts'
+import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import {
   type LedgerVerdict,
   verifyLedger,
-} from '../../packages/server/src/core/ledger/verification.ts'
-import { openLedgerReader } from '../../packages/server/src/storage/open.ts'
+} from '../../packages/server/src/kernel/ledger/verification.ts'
+import { openLedgerReader } from '../../packages/server/src/kernel/storage/open.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import {

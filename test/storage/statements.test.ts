@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import type { Insertable } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
-import type { Tables } from '../../packages/server/src/storage/schema.ts'
-import { openMigrated } from '../../packages/server/src/storage/sqlite/opening.ts'
+import type { Tables } from '../../packages/server/src/kernel/storage/schema.ts'
+import { openMigrated } from '../../packages/server/src/kernel/storage/sqlite/opening.ts'
 import {
   allSettledInOrder,
   insertion,
   pipeline,
   statement,
-} from '../../packages/server/src/storage/statements.ts'
+} from '../../packages/server/src/kernel/storage/statements.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()

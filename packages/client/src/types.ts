@@ -1,4 +1,4 @@
-// Generated from packages/server/src/contract by npm run generate.
+// Generated from the contracts of packages/server by npm run generate.
 
 /** All values of `Algorithm`. */
 export const algorithms = [

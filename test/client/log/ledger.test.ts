@@ -15,7 +15,7 @@ import {
 } from '../../../packages/client/src/log/ledger-proof.ts'
 import { parseNote } from '../../../packages/client/src/log/note.ts'
 import { scanLog } from '../../../packages/client/src/log/scan.ts'
-import { eventHash } from '../../../packages/server/src/core/ledger/chain.ts'
+import { eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { createMemoryLog } from '../../support/log/memory-log.ts'
 import { createSigner, signedNote } from '../../support/log/signers.ts'

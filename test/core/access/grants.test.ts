@@ -6,7 +6,7 @@ import {
   projectsWith,
   requireAccess,
   soleProject,
-} from '../../../packages/server/src/core/access/grants.ts'
+} from '../../../packages/server/src/kernel/access/grants.ts'
 
 const everywhere: Grant[] = [{ role: 'writer' }]
 const inA: Grant[] = [{ role: 'admin', projectId: 'a' }]

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Role } from '../../../packages/server/src/contract/roles.ts'
 import {
   type Authenticator,
   createAuthenticator,
-} from '../../../packages/server/src/core/api-keys/authentication.ts'
-import { apiKeyRecord } from '../../../packages/server/src/core/api-keys/operations.ts'
+} from '../../../packages/server/src/features/api-keys/authentication.ts'
+import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import {
   isApiKeySecret,
   newApiKeySecret,
-} from '../../../packages/server/src/core/api-keys/secrets.ts'
-import type { Store } from '../../../packages/server/src/core/context.ts'
+} from '../../../packages/server/src/kernel/access/secrets.ts'
+import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import type { Role } from '../../../packages/server/src/kernel/contract/roles.ts'
 import { openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
 let opened: TestStore

@@ -4,7 +4,7 @@ import {
   findReusedModuli,
   findWeakModuli,
   type StoredModulus,
-} from '../../../packages/server/src/core/audit/moduli.ts'
+} from '../../../packages/server/src/features/audit/moduli.ts'
 import { seeded } from '../../intake/rsa/seeded.ts'
 
 const random = seeded('moduli of an audit')

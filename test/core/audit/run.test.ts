@@ -1,15 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
-import { createAuditPool } from '../../../packages/server/src/core/audit/pool.ts'
+import { createAuditPool } from '../../../packages/server/src/features/audit/pool.ts'
 import type {
   AuditFinding,
   AuditOptions,
   AuditStore,
-} from '../../../packages/server/src/core/audit/records.ts'
-import { runAudit } from '../../../packages/server/src/core/audit/run.ts'
-import { verifyLedgers } from '../../../packages/server/src/core/ledger/all-ledgers.ts'
-import type { KeyRecord } from '../../../packages/server/src/core/records.ts'
-import { openAuditStore, openLedgerReader } from '../../../packages/server/src/storage/open.ts'
+} from '../../../packages/server/src/features/audit/records.ts'
+import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
+import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import type { KeyRecord } from '../../../packages/server/src/kernel/records.ts'
+import {
+  openAuditStore,
+  openLedgerReader,
+} from '../../../packages/server/src/kernel/storage/open.ts'
 import { closeModulus, prime, rsaRecord } from '../../support/keys/weak-keys.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'

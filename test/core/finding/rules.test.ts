@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { keyWarnings } from '../../../packages/server/src/core/finding/rules.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
-import type { KeyState } from '../../../packages/server/src/core/records.ts'
+import { keyWarnings } from '../../../packages/server/src/features/warnings/rules.ts'
+import type { KeyState } from '../../../packages/server/src/kernel/records.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 
 test('the keys of a large project are not all compared with each other', () => {

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Event } from '../../../packages/server/src/contract/events.ts'
+import type { Event } from '../../../packages/server/src/features/events/contract.ts'
 import {
   eventHash,
   type LedgerEvent,
   systemLedgerId,
-} from '../../../packages/server/src/core/ledger/chain.ts'
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'

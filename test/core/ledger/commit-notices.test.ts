@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Store } from '../../../packages/server/src/core/context.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
-import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
-import { withCommitNotices } from '../../../packages/server/src/core/ledger/commit-notices.ts'
+import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { withCommitNotices } from '../../../packages/server/src/kernel/ledger/commit-notices.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 

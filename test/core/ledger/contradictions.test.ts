@@ -1,16 +1,16 @@
 import { beforeEach, expect, test } from 'vitest'
-import { apiKeyRecord } from '../../../packages/server/src/core/api-keys/operations.ts'
-import { newApiKeySecret } from '../../../packages/server/src/core/api-keys/secrets.ts'
-import { verifyLedgers } from '../../../packages/server/src/core/ledger/all-ledgers.ts'
+import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import {
   type EventContent,
   eventHash,
   systemLedgerId,
-} from '../../../packages/server/src/core/ledger/chain.ts'
-import type { Contradiction } from '../../../packages/server/src/core/ledger/contradictions.ts'
-import { isWhole } from '../../../packages/server/src/core/ledger/verification.ts'
-import type { ApiKeyRecord, KeyRecord } from '../../../packages/server/src/core/records.ts'
-import { openLedgerReader } from '../../../packages/server/src/storage/open.ts'
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
+import type { Contradiction } from '../../../packages/server/src/kernel/ledger/contradictions.ts'
+import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
+import type { ApiKeyRecord, KeyRecord } from '../../../packages/server/src/kernel/records.ts'
+import { openLedgerReader } from '../../../packages/server/src/kernel/storage/open.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,

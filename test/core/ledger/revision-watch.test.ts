@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
-import type { Store } from '../../../packages/server/src/core/context.ts'
-import { createRevisionWatch } from '../../../packages/server/src/core/ledger/revision-watch.ts'
-import type { LedgerHead } from '../../../packages/server/src/core/records.ts'
+import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import { createRevisionWatch } from '../../../packages/server/src/kernel/ledger/revision-watch.ts'
+import type { LedgerHead } from '../../../packages/server/src/kernel/records.ts'
 import { systemClock } from '../../../packages/server/src/runtime/clock.ts'
 import { createProject, openTestStore } from '../../support/store/store.ts'
 

@@ -1,14 +1,14 @@
 import { copyFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { verifyCheckpoint } from '../../../packages/client/src/log/ledger-proof.ts'
-import type { LogSigner } from '../../../packages/server/src/core/log/records.ts'
+import type { LogSigner } from '../../../packages/server/src/features/log/records.ts'
 import {
   logOrigin,
   logVerifierKey,
   restartLog,
   signCheckpoint,
-} from '../../../packages/server/src/core/log/signing.ts'
-import { createWitnesses } from '../../../packages/server/src/core/log/witnesses.ts'
+} from '../../../packages/server/src/features/log/signing.ts'
+import { createWitnesses } from '../../../packages/server/src/features/log/witnesses.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 import { startWitness } from '../../support/log/witness.ts'

@@ -16,11 +16,9 @@ import {
   parseEntries,
 } from '../../../packages/client/src/log/tiles.ts'
 import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
-import type { Store } from '../../../packages/server/src/core/context.ts'
-import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
-import { createLog, type LogState } from '../../../packages/server/src/core/log/log.ts'
-import { proveLedger } from '../../../packages/server/src/core/log/proofs.ts'
-import type { LogSigner, LogTree } from '../../../packages/server/src/core/log/records.ts'
+import { createLog, type LogState } from '../../../packages/server/src/features/log/log.ts'
+import { proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
+import type { LogSigner, LogTree } from '../../../packages/server/src/features/log/records.ts'
 import {
   logId,
   logOrigin,
@@ -28,8 +26,10 @@ import {
   readCheckpoint,
   restartLog,
   signCheckpoint,
-} from '../../../packages/server/src/core/log/signing.ts'
-import { readLogFile } from '../../../packages/server/src/core/log/tiles.ts'
+} from '../../../packages/server/src/features/log/signing.ts'
+import { readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
+import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 import { createDatabase, type TestDatabase } from '../../support/store/database.ts'

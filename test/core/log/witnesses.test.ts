@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { formatNote, parseNote, verifyNote } from '../../../packages/client/src/log/note.ts'
-import { createWitnesses } from '../../../packages/server/src/core/log/witnesses.ts'
+import { createWitnesses } from '../../../packages/server/src/features/log/witnesses.ts'
 import { createMemoryLog } from '../../support/log/memory-log.ts'
 import { createSigner } from '../../support/log/signers.ts'
 import { startWitness } from '../../support/log/witness.ts'

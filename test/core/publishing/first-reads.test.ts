@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { expect, test } from 'vitest'
-import { createRevalidatedCache } from '../../../packages/server/src/core/publishing/revalidated-cache.ts'
+import { createRevalidatedCache } from '../../../packages/server/src/features/publishing/revalidated-cache.ts'
 import { testClock } from '../../support/app/clock.ts'
 
 function blockedCache() {

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
-import type { Context, Store } from '../../../packages/server/src/core/context.ts'
 import {
   createLiveServices,
   type LiveServices,
-} from '../../../packages/server/src/core/publishing/live.ts'
-import type { PublishedProject } from '../../../packages/server/src/core/publishing/publisher.ts'
+} from '../../../packages/server/src/features/publishing/live.ts'
+import type { PublishedProject } from '../../../packages/server/src/features/publishing/publisher.ts'
+import type { Context, Store } from '../../../packages/server/src/kernel/context.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'

@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Context } from '../../../packages/server/src/core/context.ts'
 import {
   createIssuerKeys,
   type IssuerKeys,
-} from '../../../packages/server/src/core/token-exchange/issuer-keys.ts'
+} from '../../../packages/server/src/features/access-rules/issuer-keys.ts'
+import type { Context } from '../../../packages/server/src/kernel/context.ts'
 import { startApp } from '../../support/app/app.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { ecKey, edKey, rsaKey } from '../../support/keys/pem.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   platformPresets,
   sharedIssuers,
-} from '../../../packages/server/src/contract/access-rules/presets.ts'
+} from '../../../packages/server/src/features/access-rules/presets.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import { accessRulesUrl, startWorkloadApp, type WorkloadApp } from '../../support/app/workloads.ts'
 import { ecKey } from '../../support/keys/pem.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { examineKey } from '../../../packages/intake/src/examine.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { keysUrl } from '../../support/app/keys.ts'
 import { emptyBlocklist } from '../../support/keys/intake.ts'

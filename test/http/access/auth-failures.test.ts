@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newApiKeySecret } from '../../../packages/server/src/core/api-keys/secrets.ts'
+import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 

@@ -1,6 +1,6 @@
 import { type FastifyRequest, fastify } from 'fastify'
 import { expect, test } from 'vitest'
-import { createLimit } from '../../../packages/server/src/http/hooks/rate-limits.ts'
+import { createLimit } from '../../../packages/server/src/kernel/http/hooks/rate-limits.ts'
 
 test('a new window has its full length at any time of the clock', async () => {
   let milliseconds = 0

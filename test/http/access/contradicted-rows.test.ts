@@ -3,9 +3,9 @@ import {
   apiKeyDigest,
   newApiKeySecret,
   secretPrefix,
-} from '../../../packages/server/src/core/api-keys/secrets.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
-import { keyToRow } from '../../../packages/server/src/storage/row-mapping.ts'
+} from '../../../packages/server/src/kernel/access/secrets.ts'
+import { keyToRow } from '../../../packages/server/src/kernel/storage/row-mapping.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fetchJwks, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
 import { rememberSecret } from '../../support/secrets.ts'

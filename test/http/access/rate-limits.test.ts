@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { HttpOptions } from '../../../packages/server/src/http/options.ts'
+import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { openTestStore, type TestStore } from '../../support/store/store.ts'

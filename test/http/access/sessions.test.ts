@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newApiKeySecret } from '../../../packages/server/src/core/api-keys/secrets.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
-import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
-import { accessRuleToRow, sessionToRow } from '../../../packages/server/src/storage/row-mapping.ts'
+import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import {
+  accessRuleToRow,
+  sessionToRow,
+} from '../../../packages/server/src/kernel/storage/row-mapping.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'

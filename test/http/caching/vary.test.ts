@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { always } from '../../../packages/server/src/core/validity.ts'
-import { cacheKeyHeaders } from '../../../packages/server/src/http/caching/response-cache.ts'
+import { cacheKeyHeaders } from '../../../packages/server/src/kernel/http/caching/response-cache.ts'
+import { always } from '../../../packages/server/src/kernel/values/validity.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { registerKey } from '../../support/app/keys.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { intakeCodes } from '../../../packages/intake/src/codes.ts'
 import { slowCodes } from '../../../packages/intake/src/rsa/index.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 

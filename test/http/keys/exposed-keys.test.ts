@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type LedgerEvent, systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import {
+  type LedgerEvent,
+  systemLedgerId,
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, edKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
 

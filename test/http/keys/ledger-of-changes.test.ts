@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
-import { type LedgerEvent, systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
-import type { ChangeType } from '../../../packages/server/src/core/ledger/changes.ts'
+import {
+  type LedgerEvent,
+  systemLedgerId,
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
+import type { ChangeType } from '../../../packages/server/src/kernel/ledger/changes.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'

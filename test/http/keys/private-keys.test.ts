@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type LedgerEvent, systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import {
+  type LedgerEvent,
+  systemLedgerId,
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { startApp } from '../../support/app/app.ts'
 import { encodings } from '../../support/keys/encodings.ts'
 import { accepted, pem } from '../../support/keys/intake.ts'

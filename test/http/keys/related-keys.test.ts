@@ -1,9 +1,9 @@
 import { createPublicKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
-import { createAuditPool } from '../../../packages/server/src/core/audit/pool.ts'
-import { runAudit } from '../../../packages/server/src/core/audit/run.ts'
-import { openAuditStore } from '../../../packages/server/src/storage/open.ts'
+import { createAuditPool } from '../../../packages/server/src/features/audit/pool.ts'
+import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
+import { openAuditStore } from '../../../packages/server/src/kernel/storage/open.ts'
 import { startApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 

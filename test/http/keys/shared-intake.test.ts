@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Context } from '../../../packages/server/src/core/context.ts'
 import { createIntakePool, type IntakePool } from '../../../packages/server/src/intake/pool.ts'
+import type { Context } from '../../../packages/server/src/kernel/context.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject } from '../../support/app/keys.ts'
 import { fixture } from '../../support/keys/intake.ts'

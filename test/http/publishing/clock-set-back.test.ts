@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
-import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { startApp } from '../../support/app/app.ts'
 import {
   fetchJwks,

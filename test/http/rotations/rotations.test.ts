@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { keyUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import {
   convergenceMs,

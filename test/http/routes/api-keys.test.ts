@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl, startApp } from '../../support/app/app.ts'
 import { expectWithin } from '../../support/timing.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Event } from '../../../packages/server/src/contract/events.ts'
+import type { Event } from '../../../packages/server/src/features/events/contract.ts'
 import { publicUrl, startApp } from '../../support/app/app.ts'
 import { patchKey, registerKey } from '../../support/app/keys.ts'
 import { recordFault } from '../../support/faults/results.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp } from '../../support/app/app.ts'
 import { importItem, sendImport } from '../../support/app/imports.ts'
 import { fixture } from '../../support/keys/intake.ts'

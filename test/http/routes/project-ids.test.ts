@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { startApp } from '../../support/app/app.ts'
 
 const id = '018f0000-0000-7000-8000-000000000001'

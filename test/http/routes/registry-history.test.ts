@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp } from '../../support/app/app.ts'
 import { newProject, registerKey } from '../../support/app/keys.ts'
 

@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { TokenCheckStep } from '../../../packages/server/src/contract/checks/tokens.ts'
+import type { TokenCheckStep } from '../../../packages/server/src/features/token-checks/contract.ts'
 import { checksUrl, noon, startTokenChecks } from '../../support/app/token-checks.ts'
 import { base64url } from '../../support/keys/tokens.ts'
 import { rememberSecret } from '../../support/secrets.ts'

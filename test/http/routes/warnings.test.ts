@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type {
   ProjectHealth,
   Warning,
-} from '../../../packages/server/src/contract/finding/warnings.ts'
+} from '../../../packages/server/src/features/warnings/contract.ts'
 import { publicUrl, startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'

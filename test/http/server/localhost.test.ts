@@ -1,7 +1,7 @@
 import dns from 'node:dns/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { afterEach, expect, test, vi } from 'vitest'
-import { listenOn } from '../../../packages/server/src/http/listen.ts'
+import { listenOn } from '../../../packages/server/src/listen.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { rawExchange } from '../../support/network/raw-connection.ts'
 

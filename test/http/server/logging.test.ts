@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { newApiKeySecret } from '../../../packages/server/src/core/api-keys/secrets.ts'
 import { PubringError } from '../../../packages/server/src/errors.ts'
-import type { HttpOptions } from '../../../packages/server/src/http/options.ts'
+import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
 import { startApp } from '../../support/app/app.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
@@ -223,4 +223,7 @@ test('a server goes on if its log cannot be written', () => {
 })
 
 const root = new URL('../..', import.meta.url)
-const logging = new URL('../../../packages/server/src/http/hooks/logging.ts', import.meta.url)
+const logging = new URL(
+  '../../../packages/server/src/kernel/http/hooks/logging.ts',
+  import.meta.url,
+)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { serveMetrics } from '../../../packages/server/src/http/metrics.ts'
+import { serveMetrics } from '../../../packages/server/src/kernel/http/metrics.ts'
 import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { fetchJwks, jwksUrl, keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { exchangeLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import { exchangeLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
 import {

@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey, type KeyObject } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import { exchangeParameters, sendForm, startWorkloadApp } from '../../support/app/workloads.ts'
 import { ecKey, edKey, rsaKey } from '../../support/keys/pem.ts'

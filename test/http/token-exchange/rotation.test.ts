@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Algorithm } from '../../../packages/intake/src/algorithms.ts'
-import type { Warning } from '../../../packages/server/src/contract/finding/warnings.ts'
+import type { Warning } from '../../../packages/server/src/features/warnings/contract.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import { newRotatedKey, type RegisteredKey, startRotationApp } from '../../support/app/rotation.ts'
 import { accessRulesUrl } from '../../support/app/workloads.ts'

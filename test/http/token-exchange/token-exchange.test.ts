@@ -3,10 +3,13 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   apiKeyDigest,
   newApiKeySecret,
-} from '../../../packages/server/src/core/api-keys/secrets.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
-import { exchangeLedgerId, systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
-import { columnsOf } from '../../../packages/server/src/storage/schema.ts'
+} from '../../../packages/server/src/kernel/access/secrets.ts'
+import {
+  exchangeLedgerId,
+  systemLedgerId,
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import {
   accessRulesUrl,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { classify } from '../../../packages/server/src/storage/postgres/errors.ts'
+import { classify } from '../../../packages/server/src/kernel/storage/postgres/errors.ts'
 
 const failure = (code: string) => Object.assign(new Error('failed'), { code })
 

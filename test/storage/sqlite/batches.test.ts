@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
-import { systemLedgerId } from '../../../packages/server/src/core/ledger/chain.ts'
-import { openStore } from '../../../packages/server/src/storage/open.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { openStore } from '../../../packages/server/src/kernel/storage/open.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { createProject } from '../../support/store/store.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makePrivateFolder } from '../../../packages/server/src/storage/sqlite/file.ts'
+import { makePrivateFolder } from '../../../packages/server/src/kernel/storage/sqlite/file.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 
 const { folder } = temporaryFolder()

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
-import { newId } from '../../../packages/server/src/core/ids.ts'
-import { openCopyEndpoint } from '../../../packages/server/src/storage/copy/endpoints.ts'
-import type { Db } from '../../../packages/server/src/storage/schema.ts'
+import { openCopyEndpoint } from '../../../packages/server/src/kernel/storage/copy/endpoints.ts'
+import type { Db } from '../../../packages/server/src/kernel/storage/schema.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,

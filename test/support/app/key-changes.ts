@@ -1,5 +1,5 @@
 import type { Response } from 'light-my-request'
-import type { JwtKeyWithDetails } from '../../../packages/server/src/contract/keys.ts'
+import type { JwtKeyWithDetails } from '../../../packages/server/src/features/keys/contract.ts'
 import { startApp, type TestApp } from './app.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { keyUrl } from './keys.ts'

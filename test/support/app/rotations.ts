@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import type { KeyRole } from '../../../packages/server/src/contract/keys.ts'
-import type { Rotation } from '../../../packages/server/src/contract/rotations.ts'
-import type { LedgerEvent } from '../../../packages/server/src/core/ledger/chain.ts'
+import type { KeyRole } from '../../../packages/server/src/features/keys/contract.ts'
+import type { Rotation } from '../../../packages/server/src/features/rotations/contract.ts'
+import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { type KeyChangesApp, startKeyChanges } from './key-changes.ts'
 import { newProject, registerKey, type TestProject } from './keys.ts'
 

@@ -4,8 +4,8 @@ import {
   type TokenCheck,
   type TokenCheckStep,
   tokenCheckSteps,
-} from '../../../packages/server/src/contract/checks/tokens.ts'
-import type { HttpOptions } from '../../../packages/server/src/http/options.ts'
+} from '../../../packages/server/src/features/token-checks/contract.ts'
+import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
 import type { TestKey } from '../keys/pem.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import { publicUrl, startApp, type TestApp } from './app.ts'

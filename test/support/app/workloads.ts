@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { AccessRule } from '../../../packages/server/src/contract/access-rules/rules.ts'
+import type { AccessRule } from '../../../packages/server/src/features/access-rules/contract.ts'
 import { startIssuer, type TestIssuer } from '../network/issuer.ts'
 import { startApp, type TestApp } from './app.ts'
 import { type TestClock, testClock } from './clock.ts'

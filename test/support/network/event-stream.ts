@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Event } from '../../../packages/server/src/contract/events.ts'
+import type { Event } from '../../../packages/server/src/features/events/contract.ts'
 
 export interface ReceivedEvent {
   id: string

@@ -15,7 +15,7 @@ export function makeNextRelease(folder: string): string {
   for (const part of ['console', 'docs']) symlinkSync(join(project, part), join(folder, part))
   linkInstalled(project, folder)
   replaceIn(join(folder, 'package.json'), '"version": "0.1.0"', '"version": "0.2.0"')
-  const migrations = join(folder, 'packages/server/src/storage/migrations')
+  const migrations = join(folder, 'packages/server/src/kernel/storage/migrations')
   writeFileSync(join(migrations, '9999-notes.ts'), migration)
   const index = join(migrations, 'index.ts')
   replaceIn(index, 'import { createFirstTables', `${importNotes}\nimport { createFirstTables`)

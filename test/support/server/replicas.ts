@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { newApiKeySecret } from '../../../packages/server/src/core/api-keys/secrets.ts'
+import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { endLater } from '../ending.ts'
 import { ecKey } from '../keys/pem.ts'
 import {

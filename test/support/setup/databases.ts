@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { TestProject } from 'vitest/node'
-import { openPostgresStore } from '../../../packages/server/src/storage/postgres/store.ts'
-import { openSqliteStore } from '../../../packages/server/src/storage/sqlite/store.ts'
+import { openPostgresStore } from '../../../packages/server/src/kernel/storage/postgres/store.ts'
+import { openSqliteStore } from '../../../packages/server/src/kernel/storage/sqlite/store.ts'
 import { createPostgres, initializeFolder, type PostgresServer } from '../postgres/server.ts'
 
 declare module 'vitest' {

@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { SignJWT } from 'jose'
 import { Provider, type ProviderContext } from 'oidc-provider'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { type HttpsServer, startHttpsServer } from '../network/https-server.ts'
 import { rememberSecret } from '../secrets.ts'
 

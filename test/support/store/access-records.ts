@@ -2,9 +2,9 @@ import {
   apiKeyDigest,
   newApiKeySecret,
   secretPrefix,
-} from '../../../packages/server/src/core/api-keys/secrets.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
-import type { ApiKeyRecord, WorkloadRule } from '../../../packages/server/src/core/records.ts'
+} from '../../../packages/server/src/kernel/access/secrets.ts'
+import type { ApiKeyRecord, WorkloadRule } from '../../../packages/server/src/kernel/records.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { origin } from './store.ts'
 
 /** An access rule for workloads and all projects, with these differences. */

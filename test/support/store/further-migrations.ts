@@ -2,13 +2,13 @@ import { type Kysely, sql } from 'kysely'
 import {
   dataType,
   type Migrations,
-} from '../../../packages/server/src/storage/migrations/building.ts'
-import { ownMigrations } from '../../../packages/server/src/storage/migrations/index.ts'
-import { parsePostgresAddress } from '../../../packages/server/src/storage/postgres/address.ts'
-import { openDatabase } from '../../../packages/server/src/storage/postgres/database.ts'
-import { migratePostgres } from '../../../packages/server/src/storage/postgres/migrate.ts'
-import type { Tables } from '../../../packages/server/src/storage/schema.ts'
-import { openMigrated } from '../../../packages/server/src/storage/sqlite/opening.ts'
+} from '../../../packages/server/src/kernel/storage/migrations/building.ts'
+import { ownMigrations } from '../../../packages/server/src/kernel/storage/migrations/index.ts'
+import { parsePostgresAddress } from '../../../packages/server/src/kernel/storage/postgres/address.ts'
+import { openDatabase } from '../../../packages/server/src/kernel/storage/postgres/database.ts'
+import { migratePostgres } from '../../../packages/server/src/kernel/storage/postgres/migrate.ts'
+import type { Tables } from '../../../packages/server/src/kernel/storage/schema.ts'
+import { openMigrated } from '../../../packages/server/src/kernel/storage/sqlite/opening.ts'
 import type { TestDatabase } from './database.ts'
 
 const oldestRelease = '0.1.0'

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { newId } from '../../../packages/server/src/core/ids.ts'
-import type { KeyRecord } from '../../../packages/server/src/core/records.ts'
+import type { KeyRecord } from '../../../packages/server/src/kernel/records.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 
 /** A record of a new P-256 key, computed with node:crypto only. */
 export function keyRecord(projectId: string, members: Partial<KeyRecord> = {}): KeyRecord {

@@ -1,14 +1,14 @@
 import {
   apiKeyDigest,
   newApiKeySecret,
-} from '../../../packages/server/src/core/api-keys/secrets.ts'
-import type { Store } from '../../../packages/server/src/core/context.ts'
-import { newId } from '../../../packages/server/src/core/ids.ts'
+} from '../../../packages/server/src/kernel/access/secrets.ts'
+import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import type {
   PeopleRule,
   PersonRecord,
   SessionRecord,
-} from '../../../packages/server/src/core/records.ts'
+} from '../../../packages/server/src/kernel/records.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { rememberSecret } from '../secrets.ts'
 import { origin } from './store.ts'
 

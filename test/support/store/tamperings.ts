@@ -1,14 +1,14 @@
-import type { Store } from '../../../packages/server/src/core/context.ts'
-import { type EventContent, eventHash } from '../../../packages/server/src/core/ledger/chain.ts'
+import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import { type EventContent, eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import type {
   ApiKeyRecord,
   KeyRecord,
   PeopleRule,
   SessionRecord,
   WorkloadRule,
-} from '../../../packages/server/src/core/records.ts'
-import { keyToRow } from '../../../packages/server/src/storage/row-mapping.ts'
-import { columnsOf } from '../../../packages/server/src/storage/schema.ts'
+} from '../../../packages/server/src/kernel/records.ts'
+import { keyToRow } from '../../../packages/server/src/kernel/storage/row-mapping.ts'
+import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
 import { keyRecord } from './key-records.ts'
 
@@ -205,7 +205,7 @@ export const tamperings: Tampering[] = [
     name: 'an event, the row and the whole chain rewritten',
     async tamper(registry) {
       const { key } = registry
-      const { stateChange } = await import('../../../packages/server/src/core/ledger/subjects.ts')
+      const { stateChange } = await import('../../../packages/server/src/kernel/ledger/subjects.ts')
       const renamed = { ...key, label: 'mine' }
       await rewrite(registry, (event) =>
         event.subject.id === key.id
@@ -378,7 +378,7 @@ export const tamperings: Tampering[] = [
   {
     name: 'the row and its event, without the chain',
     async tamper({ database, inactive, projectId, store }) {
-      const { stateChange } = await import('../../../packages/server/src/core/ledger/subjects.ts')
+      const { stateChange } = await import('../../../packages/server/src/kernel/ledger/subjects.ts')
       await database.execute(update('jwt_key', 'enabled = 1'), inactive.id)
       const events = await store.events(projectId, { after: 0, limit: 500 })
       const last = events.filter(({ subject }) => subject.id === inactive.id).at(-1)

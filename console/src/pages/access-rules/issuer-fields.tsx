@@ -1,5 +1,5 @@
 import { Select, Text } from '@mantine/core'
-import { type PlatformPreset, platformPresets } from '@pubring/server/contract/access-rules/presets'
+import { type PlatformPreset, platformPresets } from '@pubring/server/features/access-rules/presets'
 import { CopyBlock } from '../../components/copy.tsx'
 import { shellWord } from '../../components/shell.ts'
 import { conditionsToInput } from '../../forms/conditions-field.tsx'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '@pubring/server/core/context'
+import type { Clock } from '@pubring/server/kernel/context'
 import { formatCount } from '@pubring/server/runtime/text'
 import { FollowError } from './error.ts'
 import { createHook, runCommand } from './hook.ts'

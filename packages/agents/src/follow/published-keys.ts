@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { algorithmNames } from '@pubring/intake/algorithms'
-import { placeholderKid } from '@pubring/server/contract/names'
-import { placeholderJwks } from '@pubring/server/core/keys/placeholder'
+import { placeholderJwks } from '@pubring/server/features/keys/placeholder'
+import { placeholderKid } from '@pubring/server/kernel/contract/names'
 import { isObject } from '@pubring/server/runtime/json'
 
 /** A public key of a key set. Its values come from the server and may contain any text. */

@@ -8,7 +8,7 @@ import {
 import { follow } from '@pubring/client/internal/key-set/follow'
 import { normalizeUrl } from '@pubring/client/internal/validation'
 import { createSemaphore } from '@pubring/server/async/semaphore'
-import type { Clock } from '@pubring/server/core/context'
+import type { Clock } from '@pubring/server/kernel/context'
 import { isObject } from '@pubring/server/runtime/json'
 import { FollowError } from './error.ts'
 import { emptied, type PublishedKeys, parseKeys } from './published-keys.ts'

@@ -1,5 +1,5 @@
 import type { ApiKey } from '@pubring/client'
-import { type Role, roles } from '@pubring/server/contract/roles'
+import { type Role, roles } from '@pubring/server/kernel/contract/roles'
 import { present } from '@pubring/server/runtime/present'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'

@@ -6,9 +6,9 @@ import {
   type HistoryEvent,
   type HistoryQuery,
 } from '@pubring/client'
-import { parseId } from '@pubring/server/core/ids'
-import { parsePosition } from '@pubring/server/core/ledger/position'
-import { parseTimeMs } from '@pubring/server/core/times'
+import { parsePosition } from '@pubring/server/kernel/ledger/position'
+import { parseId } from '@pubring/server/kernel/values/ids'
+import { parseTimeMs } from '@pubring/server/kernel/values/times'
 import { present } from '@pubring/server/runtime/present'
 import { hasCode, type Session, unless } from '../connection/session.ts'
 import { resolveKids } from '../keys/find.ts'

@@ -1,5 +1,5 @@
 import { PubringError } from '@pubring/client'
-import { isoTime } from '@pubring/server/core/times'
+import { isoTime } from '@pubring/server/kernel/values/times'
 import { present } from '@pubring/server/runtime/present'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'

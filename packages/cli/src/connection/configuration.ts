@@ -3,10 +3,10 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Environment } from '@pubring/server/config/setting'
+import { makePrivateFolder } from '@pubring/server/kernel/storage/sqlite/file'
 import { didYouMean } from '@pubring/server/nearest'
 import { readBounded, readOr } from '@pubring/server/runtime/files'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
-import { makePrivateFolder } from '@pubring/server/storage/sqlite/file'
 import { fileError, requireKnown, usageError } from '../terminal/failures.ts'
 
 /** The settings for one server, under a name that the user chooses. */

@@ -7,10 +7,10 @@ import {
   readSetting,
   type Setting,
 } from '@pubring/server/config/setting'
-import { isApiKeySecret } from '@pubring/server/core/api-keys/secrets'
-import { decodeToken } from '@pubring/server/core/tokens/decode'
+import { isApiKeySecret } from '@pubring/server/kernel/access/secrets'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
+import { decodeToken } from '@pubring/server/tokens/decode'
 import { CommandError } from '../terminal/failures.ts'
 import { readNamedFile } from '../terminal/files.ts'
 import {

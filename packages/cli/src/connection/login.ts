@@ -8,7 +8,7 @@ import process from 'node:process'
 import type { Self } from '@pubring/client'
 import { clientSettings } from '@pubring/server/config/client-settings'
 import { readSetting } from '@pubring/server/config/setting'
-import type { SessionKey } from '@pubring/server/contract/sign-in/command-line'
+import type { SessionKey } from '@pubring/server/features/sign-in/command-line-contract'
 import { present } from '@pubring/server/runtime/present'
 import { CommandError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
@@ -146,7 +146,7 @@ async function readSecret(
 /** How long the person may take in the browser. */
 const timeoutMs = 600_000
 
-/** Has the person sign in, and approve it, in the browser; see `core/sign-in/command-line.ts`. */
+/** Has the person sign in, and approve it, in the browser; see `features/sign-in/command-line.ts`. */
 async function signInWithBrowser(
   { terminal, url, notify }: Session,
   signInUrl: string,

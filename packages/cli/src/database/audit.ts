@@ -1,7 +1,6 @@
 import { createBlocklist } from '@pubring/intake'
 import { loadConfig } from '@pubring/server/config/server-settings'
-import { parseProjectRef } from '@pubring/server/core/access/projects'
-import { createAuditPool } from '@pubring/server/core/audit/pool'
+import { createAuditPool } from '@pubring/server/features/audit/pool'
 import type {
   AuditFailure,
   AuditFinding,
@@ -10,12 +9,13 @@ import type {
   AuditStage,
   AuditStore,
   AuditSummary,
-} from '@pubring/server/core/audit/records'
-import { runAudit } from '@pubring/server/core/audit/run'
+} from '@pubring/server/features/audit/records'
+import { runAudit } from '@pubring/server/features/audit/run'
+import { parseProjectRef } from '@pubring/server/kernel/access/projects'
+import { openAuditStore } from '@pubring/server/kernel/storage/open'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { lowerProcessPriority } from '@pubring/server/runtime/priority'
 import { formatCount } from '@pubring/server/runtime/text'
-import { openAuditStore } from '@pubring/server/storage/open'
 import { readBlocklist } from '../server/blocklist.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'

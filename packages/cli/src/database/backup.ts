@@ -1,16 +1,16 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { inspectDatabase } from '@pubring/server/storage/inspect'
-import { sqliteFileOf } from '@pubring/server/storage/open'
+import { inspectDatabase } from '@pubring/server/kernel/storage/inspect'
+import { sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import {
   copyDatabase,
   integrityErrors,
   makeSingleFile,
   moveIntoPlace,
   replaceDatabase,
-} from '@pubring/server/storage/sqlite/backup'
-import { makePrivateFolder } from '@pubring/server/storage/sqlite/file'
-import { openMigrated } from '@pubring/server/storage/sqlite/opening'
+} from '@pubring/server/kernel/storage/sqlite/backup'
+import { makePrivateFolder } from '@pubring/server/kernel/storage/sqlite/file'
+import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
 import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'

@@ -1,19 +1,19 @@
-import { parseProjectRef } from '@pubring/server/core/access/projects'
-import { newId } from '@pubring/server/core/ids'
-import { verifyLedgers } from '@pubring/server/core/ledger/all-ledgers'
-import { systemLedgerId } from '@pubring/server/core/ledger/chain'
+import { parseProjectRef } from '@pubring/server/kernel/access/projects'
+import { verifyLedgers } from '@pubring/server/kernel/ledger/all-ledgers'
+import { systemLedgerId } from '@pubring/server/kernel/ledger/chain'
+import type { LedgerReader } from '@pubring/server/kernel/ledger/reads'
 import {
   hasLedger,
   isWhole,
   type LedgerVerdict,
   verifyLedger,
-} from '@pubring/server/core/ledger/verification'
-import { now } from '@pubring/server/core/times'
+} from '@pubring/server/kernel/ledger/verification'
+import { openLedgerReader, openStore } from '@pubring/server/kernel/storage/open'
+import { newId } from '@pubring/server/kernel/values/ids'
+import { now } from '@pubring/server/kernel/values/times'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
-import { openLedgerReader, openStore } from '@pubring/server/storage/open'
-import type { LedgerReader } from '@pubring/server/storage/reads/ledger'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
-import { isoTime, parseTimeMs } from '@pubring/server/core/times'
+import { isoTime, parseTimeMs } from '@pubring/server/kernel/values/times'
 import { isObject } from '@pubring/server/runtime/json'
 import { fileError, parseChoice, requireKnown } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'

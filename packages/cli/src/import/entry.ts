@@ -1,6 +1,6 @@
 import type { KeyImportItem } from '@pubring/client'
 import { containsSecret } from '@pubring/intake/secrets'
-import { isPublishableKid } from '@pubring/server/core/keys/kids'
+import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { isObject } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
 import { convertToPem } from '../keys/files.ts'

@@ -1,5 +1,5 @@
 import type { JwtKey, JwtKeyWithDetails } from '@pubring/client'
-import { parseId } from '@pubring/server/core/ids'
+import { parseId } from '@pubring/server/kernel/values/ids'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, unless } from '../connection/session.ts'
 

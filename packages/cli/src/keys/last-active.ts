@@ -1,6 +1,6 @@
 import type { JwtKey, JwtKeyUpdate } from '@pubring/client'
-import { activeKeysEnd } from '@pubring/server/core/keys/patches'
-import { isoTime } from '@pubring/server/core/times'
+import { activeKeysEnd } from '@pubring/server/features/keys/patches'
+import { isoTime } from '@pubring/server/kernel/values/times'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Algorithm, JwtKey, Rotation } from '@pubring/client'
-import { isoTime } from '@pubring/server/core/times'
+import { isoTime } from '@pubring/server/kernel/values/times'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import process from 'node:process'
+import type { HttpApp } from '@pubring/server/app'
 import type { Config } from '@pubring/server/config/server-settings'
-import type { Context } from '@pubring/server/core/context'
-import type { HttpApp } from '@pubring/server/http/app'
-import { listenOn } from '@pubring/server/http/listen'
 import { createIntakePool } from '@pubring/server/intake/pool'
+import type { Context } from '@pubring/server/kernel/context'
+import { openServerStore } from '@pubring/server/kernel/storage/open'
+import { listenOn } from '@pubring/server/listen'
 import { createOutboundFetch } from '@pubring/server/outbound/outbound'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { present } from '@pubring/server/runtime/present'
-import { openServerStore } from '@pubring/server/storage/open'
 import { readBlocklist } from './blocklist.ts'
 import { openLogSigner } from './log-key.ts'
 
@@ -49,7 +49,7 @@ export async function openRegistry(config: Config) {
 
 /** The HTTP side of the registry, not yet listening. Closing it closes the registry. */
 export async function createApp(registry: Registry, config: Config): Promise<HttpApp> {
-  const { buildApp } = await import('@pubring/server/http/app')
+  const { buildApp } = await import('@pubring/server/app')
   const app = await buildApp(registry.context, {
     ...config,
     metrics: config.metricsPort !== undefined,
@@ -73,7 +73,7 @@ export async function listenForMetrics(
   metrics: HttpApp['metrics'],
 ): Promise<void> {
   if (address === undefined || metrics === undefined) return
-  const { serveMetrics } = await import('@pubring/server/http/metrics')
+  const { serveMetrics } = await import('@pubring/server/kernel/http/metrics')
   const listening = serveMetrics(address, () => metrics.metrics())
   const server = await listening.catch(explainFor(address, metricsSettings))
   // It must not keep a process alive that has nothing else to do.

@@ -12,12 +12,12 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from '@pubring/server/config/server-settings'
-import type { LogSigner } from '@pubring/server/core/log/records'
-import { readCheckpoint } from '@pubring/server/core/log/signing'
+import type { LogSigner } from '@pubring/server/features/log/records'
+import { readCheckpoint } from '@pubring/server/features/log/signing'
+import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
+import { makePrivateFolder } from '@pubring/server/kernel/storage/sqlite/file'
 import { syncToDisk } from '@pubring/server/runtime/files'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
-import { isPostgres, sqliteFileOf } from '@pubring/server/storage/open'
-import { makePrivateFolder } from '@pubring/server/storage/sqlite/file'
 import { readNamed } from './blocklist.ts'
 
 /** A process that holds the file for longer was killed. */

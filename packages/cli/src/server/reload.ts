@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import process from 'node:process'
+import type { HttpApp } from '@pubring/server/app'
 import type { Config } from '@pubring/server/config/server-settings'
-import { prepareRegistry } from '@pubring/server/core/first-start'
-import type { HttpApp } from '@pubring/server/http/app'
-import { filesOfAddress } from '@pubring/server/storage/postgres/address'
+import { prepareRegistry } from '@pubring/server/first-start'
+import { filesOfAddress } from '@pubring/server/kernel/storage/postgres/address'
 import { readBlocklist, readNamed } from './blocklist.ts'
 import type { Registry } from './instance.ts'
 

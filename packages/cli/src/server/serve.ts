@@ -1,9 +1,9 @@
 import process from 'node:process'
 import { setFlagsFromString } from 'node:v8'
+import type { HttpApp } from '@pubring/server/app'
 import { clientSettings } from '@pubring/server/config/client-settings'
 import type { Config } from '@pubring/server/config/server-settings'
-import { firstProject, prepareRegistry } from '@pubring/server/core/first-start'
-import type { HttpApp } from '@pubring/server/http/app'
+import { firstProject, prepareRegistry } from '@pubring/server/first-start'
 import { collectStartupGarbage } from '@pubring/server/runtime/startup-garbage'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { createApp, listen, listenForMetrics, openRegistry } from './instance.ts'
@@ -48,7 +48,7 @@ async function startServer(config: Config): Promise<Server> {
 async function listenFirst(config: Config): Promise<Server> {
   const opening = openRegistry(config)
   // The store opens on its own thread in the meantime.
-  const [registry] = await Promise.all([opening, import('@pubring/server/http/app')])
+  const [registry] = await Promise.all([opening, import('@pubring/server/app')])
   let app: HttpApp | undefined
   try {
     app = await createApp(registry, config)

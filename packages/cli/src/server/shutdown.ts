@@ -1,7 +1,7 @@
 import { Server } from 'node:net'
 import process from 'node:process'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
-import type { HttpApp } from '@pubring/server/http/app'
+import type { HttpApp } from '@pubring/server/app'
 
 /**
  * Milliseconds between "not ready" and the end of listening: responses say `Connection: close`, and a

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
 import type { Environment } from '@pubring/server/config/setting'
-import { redact } from '@pubring/server/core/redaction'
+import { redact } from '@pubring/server/kernel/exposure/redaction'
 import picocolors from 'picocolors'
 
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }

@@ -1,4 +1,4 @@
-import { isoTime, parseTimeMs, year10000 } from '@pubring/server/core/times'
+import { isoTime, parseTimeMs, year10000 } from '@pubring/server/kernel/values/times'
 import { usageError } from './failures.ts'
 
 const millisecondsPerUnit: Readonly<Record<string, number>> = {

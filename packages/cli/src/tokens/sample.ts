@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { type Algorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
-import { parseId } from '@pubring/server/core/ids'
+import { parseId } from '@pubring/server/kernel/values/ids'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
 import { algorithmsOf } from '../keys/kinds.ts'

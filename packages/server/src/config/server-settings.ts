@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { jwsAlgorithmNames } from '@pubring/intake/algorithms'
-import type { OidcConfig } from '../core/context.ts'
+import type { OidcConfig } from '../kernel/context.ts'
 import { didYouMean } from '../nearest.ts'
 import { present } from '../runtime/present.ts'
 import { clientSettings } from './client-settings.ts'

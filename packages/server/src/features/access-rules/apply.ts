@@ -1,0 +1,130 @@
+import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
+import { notFound } from '../../kernel/faults.ts'
+import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
+import { accessRules, requireUncontradicted } from '../../kernel/ledger/last-events.ts'
+import {
+  appendEvents,
+  eventAbout,
+  eventOfNew,
+  type LockedLedger,
+  lockSystemLedger,
+  type NewEvent,
+  restoreRevision,
+} from '../../kernel/ledger/locked-ledger.ts'
+import { recordedChanges } from '../../kernel/ledger/subjects.ts'
+import type { AccessRuleRecord } from '../../kernel/records.ts'
+import type { Outcome } from '../../kernel/storage/outcome.ts'
+import { accessRuleToRow } from '../../kernel/storage/row-mapping.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { latest } from '../../kernel/values/times.ts'
+import { requireProject } from '../api-keys/apply.ts'
+import { requirePermanent } from '../api-keys/lifetime.ts'
+import { lockExchangeLedger } from '../token-exchange/apply.ts'
+import { isForWorkloads, patchAccessRule, toAccessRule } from './operations.ts'
+
+/** As for API keys, no rule outlives its project. */
+export async function createAccessRule(
+  db: Db,
+  { rule, origin }: ChangeOf<'access_rule.create'>,
+): Promise<Outcome<AccessRuleRecord>> {
+  const ledger = await lockSystemLedger(db, origin)
+  requireGiver(ledger, rule)
+  if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
+  await db.insertInto('access_rule').values(accessRuleToRow(rule)).execute()
+  await appendEvents(ledger, [eventOfNew('access_rule', rule)])
+  return { result: rule, changed: true }
+}
+
+/** Deletes the API keys that were exchanged under the rule, unless only its name changes. */
+export async function updateAccessRule(
+  db: Db,
+  { id, patch, ifMatch, origin }: ChangeOf<'access_rule.update'>,
+): Promise<Outcome<AccessRuleRecord>> {
+  const { exchanges, ledger, rule: before } = await lockRule(db, id, origin)
+  requireIfMatch(ifMatch, recordEntityTag(toAccessRule(before)), 'access rule')
+  requireUncontradicted('access rule', before)
+  const patched = patchAccessRule(before, patch)
+  const after = { ...patched, updateTime: latest(origin.time, before.updateTime) }
+  const changes = recordedChanges('access_rule', before, after)
+  const changed = Object.keys(changes).filter((name) => name !== 'state')
+  if (changed.length === 0) return { result: before, changed: false }
+  const changesRights = changed.some((name) => name !== 'name')
+  const isDeactivation = changed.every((name) => name === 'name' || name === 'active')
+  if (changesRights && !(isDeactivation && !patched.enabled)) requireGiver(ledger, patched)
+  const { last_exchange_time: _lastExchangeTime, ...row } = accessRuleToRow(after)
+  await db.updateTable('access_rule').set(row).where('id', '=', id).execute()
+  if (exchanges !== undefined) {
+    if (changesRights) await endExchangedKeys(exchanges, before)
+    else await restoreRevision(exchanges)
+  }
+  await appendEvents(ledger, [eventAbout('access_rule.updated', id, changes)])
+  return { result: after, changed: true }
+}
+
+export async function deleteAccessRule(
+  db: Db,
+  { id, ifMatch, origin }: ChangeOf<'access_rule.delete'>,
+): Promise<Outcome<undefined>> {
+  const { exchanges, ledger, rule } = await lockRule(db, id, origin)
+  requireIfMatch(ifMatch, recordEntityTag(toAccessRule(rule)), 'access rule')
+  if (exchanges !== undefined) await endExchangedKeys(exchanges, rule)
+  await appendEvents(ledger, [await remove(db, rule)])
+  return { result: undefined, changed: true }
+}
+
+/** Deletes the rules of a deleted project. */
+export async function deleteBoundAccessRules(
+  db: Db,
+  projectId: string,
+  origin: Origin,
+): Promise<void> {
+  const bound = (await accessRules.read(db)).filter((rule) => rule.projectId === projectId)
+  if (bound.length === 0) return
+  const events: NewEvent[] = []
+  for (const rule of bound) events.push(await remove(db, rule))
+  await appendEvents(await lockSystemLedger(db, origin), events)
+}
+
+async function remove(db: Db, { id, name, role }: AccessRuleRecord): Promise<NewEvent> {
+  await db.deleteFrom('access_rule').where('id', '=', id).execute()
+  await deleteExchangedKeys(db, id)
+  return eventAbout('access_rule.deleted', id, { name: { from: name }, role: { from: role } })
+}
+
+async function deleteExchangedKeys(db: Db, ruleId: string): Promise<void> {
+  await db.deleteFrom('api_key').where('rule_id', '=', ruleId).execute()
+}
+
+/** Records it in the ledger of their exchanges, so that a row that is put back contradicts it. */
+async function endExchangedKeys(
+  exchanges: LockedLedger,
+  { id, name }: AccessRuleRecord,
+): Promise<void> {
+  await deleteExchangedKeys(exchanges.db, id)
+  const ended = eventAbout('access_rule.keys_ended', id, { name: { from: name } })
+  await appendEvents(exchanges, [ended])
+}
+
+/**
+ * The rule, under the locks of the system's ledger and, for workloads, of that of its exchanges, which is
+ * locked first, as everywhere. No exchange in progress can then add an API key.
+ */
+async function lockRule(db: Db, id: string, origin: Origin) {
+  const found = await accessRules.find(db, id)
+  const hasExchanges = found !== undefined && isForWorkloads(found)
+  const exchanges = hasExchanges ? await lockExchangeLedger(db, found, origin) : undefined
+  const ledger = await lockSystemLedger(db, origin)
+  const rule = await accessRules.find(db, id)
+  if (found === undefined || rule === undefined) throw notFound('access_rule_not_found')
+  return { exchanges, ledger, rule }
+}
+
+/** Rights without an end, of people or for all projects, take more than a session that was left open. */
+function requireGiver(
+  { caller, origin }: LockedLedger,
+  { for: holders, projectId }: AccessRuleRecord,
+): void {
+  requirePermanent(caller?.apiKey, 'access rule')
+  if (holders === 'people' || projectId === undefined) requireRecentSignIn(caller, origin)
+}

@@ -1,0 +1,84 @@
+import { invalidField } from '../../errors.ts'
+import type { Context } from '../../kernel/context.ts'
+import type { AccessRuleRecord, PeopleRule, WorkloadRule } from '../../kernel/records.ts'
+import { checkIssuer } from '../../tokens/claims.ts'
+import { type DecodedToken, decodeToken } from '../../tokens/decode.ts'
+import { failed, passed, runSteps, type Step, skipped } from '../../tokens/findings.ts'
+import { compareClaims } from './conditions.ts'
+import type { AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
+import { findAccessRule } from './operations.ts'
+import { checkForm, checkRule, checkSignature, examineSubjectToken } from './subject-tokens.ts'
+
+/** Reports whether the rule would give its role now. Nothing of the token or the claims is stored. */
+export async function checkAccessRule(
+  context: Context,
+  keys: IssuerKeys,
+  id: string,
+  { token: text, claims }: AccessRuleCheckRequest,
+): Promise<AccessRuleCheck> {
+  const rule = findAccessRule(await context.store.accessRules(), id)
+  requireOneSubject(rule, text, claims)
+  if (claims !== undefined && rule.for === 'people') return checkClaims(context, rule, claims)
+  const token = decodeToken(text ?? '')
+  if ('fault' in token) {
+    return { accepted: false, steps: [{ step: 'well_formed', ...failed(token.fault) }] }
+  }
+  const { header } = token
+  if (rule.for === 'workloads') return { ...(await checkToken(context, keys, rule, token)), header }
+  return { ...(await checkClaims(context, rule, token.claims, token)), header }
+}
+
+/** Throws `invalid_request` unless there is a token or, for people, their claims. */
+function requireOneSubject(rule: AccessRuleRecord, text?: string, claims?: object): void {
+  const isForPeople = rule.for === 'people'
+  if (claims === undefined ? text !== undefined : isForPeople && text === undefined) return
+  const detail = isForPeople
+    ? 'Send either token, an ID token of a person, or claims.'
+    : 'Send token, as a workload would. claims are for rules for people.'
+  throw invalidField(isForPeople ? '/claims' : '/token', 'required', detail)
+}
+
+async function checkToken(
+  { clock }: Context,
+  keys: IssuerKeys,
+  rule: WorkloadRule,
+  token: DecodedToken,
+): Promise<AccessRuleCheck> {
+  const verify = () => checkSignature(token, rule, keys)
+  const { steps, grant } = await examineSubjectToken(token, rule, { verify, nowMs: clock.now() })
+  const { claims } = token
+  if (grant === undefined) return { accepted: false, steps, claims }
+  return { accepted: true, steps, claims, expireTime: grant.expireTime }
+}
+
+/** Compares claims, as every request of a session does with those of the sign-in. */
+async function checkClaims(
+  { config }: Context,
+  rule: PeopleRule,
+  claims: DecodedToken['claims'],
+  token?: DecodedToken,
+): Promise<AccessRuleCheck> {
+  const ofToken = (step: Step<AccessRuleCheck['steps'][number]['step']>) => (token ? [step] : [])
+  const { failed: fault, steps } = await runSteps([
+    ...ofToken(['well_formed', () => (token ? checkForm(token) : skipped(''))]),
+    ['iss', () => checkProvider(rule, claims, config.oidc?.issuer)],
+    ['rule_active', () => checkRule(rule)],
+    ...ofToken(['signature', () => skipped('A sign-in verifies it; this compares the claims.')]),
+    ['conditions', () => checkConditions(rule, claims)],
+  ])
+  return { accepted: fault === undefined, steps, claims }
+}
+
+function checkProvider({ issuer }: PeopleRule, claims: DecodedToken['claims'], provider?: string) {
+  if (issuer !== provider) {
+    return failed(`The rule is for people of ${issuer}, where nobody signs in any more.`)
+  }
+  if (claims.iss === undefined) return skipped('The claims name no issuer.')
+  return checkIssuer(claims, { own: issuer, requested: issuer })
+}
+
+function checkConditions({ conditions }: PeopleRule, claims: DecodedToken['claims']) {
+  const { unmet } = compareClaims(conditions, claims)
+  return unmet.length > 0 ? failed(unmet.join(' ')) : passed('All conditions are met.')
+}

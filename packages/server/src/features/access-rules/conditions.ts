@@ -1,0 +1,124 @@
+import { invalidField } from '../../errors.ts'
+import { isObject } from '../../runtime/json.ts'
+import { quote } from '../../tokens/findings.ts'
+import type { ClaimValue, Conditions } from './condition-contract.ts'
+
+type Claims = Readonly<Record<string, unknown>>
+
+const maxConditions = 32
+const maxLength = 1_024
+
+/** The result of comparing claims with conditions; all conditions must be met. */
+interface ConditionReport {
+  /** Each claim that meets its condition and its value; of a list, the element that does. */
+  matched: [claim: string, value: ClaimValue][]
+  /** One sentence for each condition that is not met. */
+  unmet: string[]
+}
+
+/** Applies a merge patch (RFC 7396): null removes a condition. */
+export function mergeConditions(
+  before: Conditions,
+  patch: Readonly<Record<string, ClaimValue | null>> | undefined,
+): Conditions {
+  const merged = Object.entries({ ...before, ...patch })
+  return Object.fromEntries(
+    merged.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  )
+}
+
+/**
+ * Compares verified claims with conditions. Nothing is converted: the number 7 is not the text "7".
+ * One element of a list must meet the condition. A condition on `email` also requires
+ * `email_verified`, because providers let people enter the addresses of others.
+ */
+export function compareClaims(conditions: Conditions, claims: Claims): ConditionReport {
+  const report: ConditionReport = { matched: [], unmet: [] }
+  for (const [name, expected] of Object.entries(conditions)) {
+    const value = claimAt(claims, name)
+    const found = [value].flat().find((one) => meets(one, expected))
+    if (found === undefined) report.unmet.push(describeUnmet(name, expected, value))
+    else report.matched.push([name, found as ClaimValue])
+  }
+  if (['email', '/email'].some((name) => name in conditions) && claims.email_verified !== true) {
+    report.unmet.push('email_verified is not true, so the email may belong to another person.')
+  }
+  return report
+}
+
+function meets(value: unknown, expected: ClaimValue): boolean {
+  const prefix = prefixOf(expected)
+  if (prefix === undefined) return value === expected
+  return typeof value === 'string' && value.startsWith(prefix)
+}
+
+/** The text before the `*` at the end of a pattern; undefined for a literal. */
+export function prefixOf(expected: ClaimValue): string | undefined {
+  const isPattern = typeof expected === 'string' && expected.endsWith('*')
+  return isPattern ? expected.slice(0, -1) : undefined
+}
+
+/** The claim with this name or, if it begins with a slash, at this JSON pointer (RFC 6901). */
+export function claimAt(claims: Claims, name: string): unknown {
+  const path = name.startsWith('/') ? name.slice(1).split('/').map(unescapePointer) : [name]
+  let value: unknown = claims
+  for (const step of path) {
+    const isMember = isObject(value) || (Array.isArray(value) && /^(0|[1-9]\d*)$/.test(step))
+    if (!isMember || !Object.hasOwn(Object(value), step)) return undefined
+    value = Reflect.get(Object(value), step)
+  }
+  return value
+}
+
+const unescapePointer = (step: string) => step.replaceAll('~1', '/').replaceAll('~0', '~')
+
+function describeUnmet(name: string, expected: ClaimValue, value: unknown): string {
+  const claim = quote(name, maxLength)
+  if (value === undefined) return `The token has no claim ${claim}.`
+  if (Array.isArray(value)) return `No element of ${claim} is ${describe(expected)}.`
+  const hint =
+    String(value) === String(expected) ? ' Write the condition with the type of the claim.' : ''
+  return `${claim} is ${describe(value)}, not ${describe(expected)}.${hint}`
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return quote(value, 200)
+  if (typeof value === 'number' || typeof value === 'boolean') return `the ${typeof value} ${value}`
+  return value === null ? 'null' : `an ${typeof value}`
+}
+
+/** Throws `invalid_request` for conditions that could not be compared, or not as their author means. */
+export function requireConditions(conditions: Conditions): void {
+  if (Object.keys(conditions).length > maxConditions) {
+    const detail = `conditions may have no more than ${maxConditions} claims.`
+    throw invalidField('/conditions', 'too_long', detail)
+  }
+  const faults = Object.entries(conditions).flatMap(
+    ([name, value]) => nameFault(name) ?? valueFault(name, value) ?? [],
+  )
+  if (faults.length > 0) throw invalidField('/conditions', 'condition_invalid', faults.join(' '))
+}
+
+function nameFault(name: string): string | undefined {
+  if (isPlain(name) && !/~(?![01])/.test(name.startsWith('/') ? name : '')) return undefined
+  return 'A condition names no claim: send the name of a claim, or a JSON pointer such as /kubernetes.io/namespace to one inside another.'
+}
+
+function valueFault(name: string, value: ClaimValue): string | undefined {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
+    return `The condition on ${quote(name)} must be a whole number that JSON keeps exactly.`
+  }
+  if (typeof value !== 'string') return undefined
+  if (!isPlain(value)) {
+    return `The condition on ${quote(name)} must have 1 to ${maxLength} characters, and no control characters.`
+  }
+  if (/\*(?!$)/.test(value)) {
+    return `The condition on ${quote(name)} has a * that is not at its end. A pattern has one, as its last character.`
+  }
+  return undefined
+}
+
+/** Whether a text can be stored and shown as it is. */
+export function isPlain(text: string): boolean {
+  return text !== '' && text.length <= maxLength && text.isWellFormed() && !/\p{Cc}/u.test(text)
+}

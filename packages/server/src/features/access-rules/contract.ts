@@ -1,0 +1,230 @@
+import type { Static } from 'typebox'
+import {
+  component,
+  flag,
+  mergePatch,
+  optionalText,
+  optionalTime,
+  optionalUuid,
+  requestBody,
+  Time,
+  text,
+  Uuid,
+} from '../../kernel/contract/common.ts'
+import { type Role, roles } from '../../kernel/contract/roles.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+import { exampleToken, JsonObject, tokenCheckOutcomes } from '../token-checks/contract.ts'
+import { Conditions, conditionsPatch } from './condition-contract.ts'
+
+/** Whom a rule is for: people who sign in, or workloads that exchange tokens. */
+export const holders = ['people', 'workloads'] as const
+export type Holders = (typeof holders)[number]
+
+/** Roles that a rule for workloads may give. */
+export const workloadRoles: readonly Role[] = ['reader', 'registrar', 'writer', 'auditor']
+
+/** Members that only rules for workloads have. */
+export const workloadMembers = [
+  'keySource',
+  'jwksUri',
+  'jwks',
+  'audience',
+  'singleUse',
+  'maxLifetime',
+] as const
+
+/** Where the keys of an issuer come from. */
+const keySources = ['discovery', 'jwksUri', 'jwks', 'project'] as const
+export type KeySource = (typeof keySources)[number]
+
+/** Seconds that an exchanged API key may be valid. */
+const lifetimeLimits = { minimum: 60, maximum: 900 } as const
+
+export type IssuerJwks = { keys: Record<string, unknown>[] }
+
+const For = Type.Enum([...holders], {
+  description:
+    '`people` sign in through the OpenID provider; `workloads` exchange tokens of their platform for API keys of minutes. It never changes.',
+  examples: ['workloads'],
+})
+const Issuer = text(
+  'The `iss` of the tokens, character by character: with and without a final slash are two issuers. For people it is `PUBRING_OIDC_ISSUER`.',
+  'https://token.actions.githubusercontent.com',
+)
+const Source = Type.Enum([...keySources], {
+  description:
+    "For workloads. `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors.",
+  examples: ['discovery'],
+})
+const JwksUri = text('For workloads. Address of the JWKS.', 'https://issuer.example.com/keys')
+const Jwks = Type.Unsafe<IssuerJwks>({
+  type: 'object',
+  description:
+    'For workloads. A JWKS (RFC 7517) with the public keys of an issuer that serves none.',
+  required: ['keys'],
+  properties: { keys: { type: 'array', items: { type: 'object', additionalProperties: true } } },
+})
+const Audience = text(
+  'For workloads. An `aud` that the tokens must have. Default: the public URL of this service.',
+  'https://keys.example.com',
+)
+const GivenRole = Type.Enum([...roles], {
+  description: `The role that the rule gives. For workloads: ${workloadRoles.map((role) => `\`${role}\``).join(', ')}.`,
+  examples: ['registrar'],
+})
+const SingleUse = flag(
+  'For workloads. Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE.',
+  false,
+)
+const MaxLifetime = Type.Integer({
+  ...lifetimeLimits,
+  description:
+    'For workloads. Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for.',
+  examples: [900],
+})
+const Name = text('1 to 255 code points.', 'orders, deploy')
+
+/** Members that both kinds of rules have, and that change. */
+const common = { name: Name, conditions: Conditions, role: GivenRole }
+
+/** Absent in rules for people. */
+const forWorkloads = {
+  keySource: Type.Optional(Source),
+  jwksUri: Type.Optional(JwksUri),
+  jwks: Type.Optional(Jwks),
+  audience: Type.Optional(Audience),
+  singleUse: Type.Optional(SingleUse),
+  maxLifetime: Type.Optional(MaxLifetime),
+}
+
+export const AccessRule = component(
+  'AccessRule',
+  'A rule that gives a role to people whose claims, or to workloads whose tokens, meet all conditions. A person has the roles of all rules that they meet.',
+  {
+    id: Uuid,
+    for: For,
+    issuer: Issuer,
+    ...common,
+    projectId: optionalUuid('The project that the role is for.'),
+    allProjects: flag('Whether the role is for all projects.', false),
+    ...forWorkloads,
+    active: Type.Boolean({ examples: [true] }),
+    createTime: Time,
+    updateTime: Time,
+    lastExchangeTime: Type.Optional(Time),
+  },
+)
+export type AccessRule = Static<typeof AccessRule>
+
+export const AccessRuleCreate = requestBody(
+  'AccessRuleCreate',
+  {
+    for: For,
+    issuer: Type.Optional(Issuer),
+    ...common,
+    project: optionalText(
+      'Id or name of the project that the role is for. Either this or `allProjects` is required.',
+      'default',
+    ),
+    allProjects: Type.Optional(
+      flag('`true`: the role is for all projects. Excludes a project.', false),
+    ),
+    ...forWorkloads,
+    active: Type.Optional(Type.Boolean({ examples: [true] })),
+  },
+  {
+    examples: [
+      {
+        for: 'workloads',
+        name: 'orders, deploy',
+        issuer: 'https://token.actions.githubusercontent.com',
+        conditions: { repository_id: '74', ref: 'refs/heads/main' },
+        role: 'registrar',
+        project: 'default',
+      },
+      {
+        for: 'people',
+        name: 'platform team',
+        conditions: { groups: 'platform' },
+        role: 'admin',
+        allProjects: true,
+      },
+    ],
+  },
+)
+export type AccessRuleCreate = Static<typeof AccessRuleCreate>
+
+export const AccessRuleUpdate = mergePatch('AccessRuleUpdate', {
+  ...common,
+  conditions: conditionsPatch('Merged with the present ones; `null` removes a condition.', [
+    { ref: 'refs/heads/release' },
+  ]),
+  jwksUri: JwksUri,
+  jwks: Jwks,
+  audience: Audience,
+  singleUse: SingleUse,
+  maxLifetime: MaxLifetime,
+  active: Type.Boolean({ examples: [false] }),
+})
+export type AccessRuleUpdate = Static<typeof AccessRuleUpdate>
+
+/** The steps of a check, in order; none is run after one that fails. */
+const accessRuleCheckSteps = [
+  'well_formed',
+  'iss',
+  'rule_active',
+  'type',
+  'signature',
+  'exp',
+  'nbf',
+  'aud',
+  'sub',
+  'cnf',
+  'conditions',
+  'jti',
+] as const
+export type AccessRuleCheckStep = (typeof accessRuleCheckSteps)[number]
+
+export const AccessRuleCheckRequest = requestBody(
+  'AccessRuleCheckRequest',
+  {
+    token: optionalText(
+      'The token that a workload would send, or an ID token of a person. It is neither stored nor logged.',
+      exampleToken,
+    ),
+    claims: Type.Optional(
+      JsonObject(
+        'In place of a token, for people: their claims, as a sign-in without a role shows them.',
+      ),
+    ),
+  },
+  { examples: [{ token: exampleToken }] },
+)
+export type AccessRuleCheckRequest = Static<typeof AccessRuleCheckRequest>
+
+export const AccessRuleCheck = component(
+  'AccessRuleCheck',
+  'Why an access rule does or does not give its role.',
+  {
+    accepted: flag(
+      'Whether the rule would exchange the token now, if it was not used before, or gives its role to a person with these claims.',
+      false,
+    ),
+    steps: Type.Array(
+      Type.Object({
+        step: Type.Enum([...accessRuleCheckSteps], { examples: ['conditions'] }),
+        outcome: Type.Enum([...tokenCheckOutcomes], { examples: ['failed'] }),
+        detail: Type.String({ examples: ['The token has no claim “repository_id”.'] }),
+      }),
+      { description: 'The steps in order, up to the first that failed.' },
+    ),
+    header: Type.Optional(JsonObject('The header, if it could be decoded.')),
+    claims: Type.Optional(
+      JsonObject(
+        'The claims, if they could be decoded. They are verified only if `signature` passed.',
+      ),
+    ),
+    expireTime: optionalTime('The end of the API key, if a token of a workload is accepted.'),
+  },
+)
+export type AccessRuleCheck = Static<typeof AccessRuleCheck>

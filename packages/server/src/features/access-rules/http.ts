@@ -1,0 +1,74 @@
+import type { Context } from '../../kernel/context.ts'
+import type { App } from '../../kernel/http/options.ts'
+import { recordPath } from '../../kernel/http/request/paths.ts'
+import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
+import { checkAccessRule } from './checks.ts'
+import {
+  AccessRule,
+  AccessRuleCheck,
+  AccessRuleCheckRequest,
+  AccessRuleCreate,
+  AccessRuleUpdate,
+} from './contract.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
+import {
+  createAccessRule,
+  deleteAccessRule,
+  getAccessRule,
+  listAccessRules,
+  updateAccessRule,
+} from './operations.ts'
+
+const accessRules = managedRecords({
+  collection: '/v1/access-rules',
+  type: { one: 'AccessRule', many: 'AccessRules' },
+  noun: { bare: 'access rule', one: 'an access rule', many: 'access rules' },
+  deletion: { verb: 'Delete', done: 'deleted' },
+  access: { role: 'admin', unbound: true, auditor: false },
+  schemas: {
+    shown: AccessRule,
+    created: AccessRule,
+    create: AccessRuleCreate,
+    update: AccessRuleUpdate,
+  },
+  notFound: 'access_rule_not_found',
+  descriptions: {
+    create:
+      'For people, by the claims that the OpenID provider asserts when they sign in: a condition on `email` also requires `email_verified`. For workloads of an issuer whose tokens many customers get, the conditions must pin an id of the owner or the repository that never changes; the error names the claims. An API key that expires cannot create access rules, which have no end.',
+    list: 'Returns all access rules in one array, oldest first.',
+    update:
+      'A merge patch (RFC 7396). It takes effect with the next request of every session, on every replica, and every change but that of the name ends the API keys that were exchanged under the rule. `for`, issuer and project never change. An API key that expires can only rename and deactivate.',
+    delete:
+      'People have the role, and the API keys that were exchanged under the rule are valid, until the next request, on every replica.',
+  },
+  operations: {
+    create: createAccessRule,
+    list: listAccessRules,
+    read: getAccessRule,
+    update: updateAccessRule,
+    delete: deleteAccessRule,
+  },
+})
+
+export function accessRuleRoutes(app: App, context: Context, keys: IssuerKeys): void {
+  recordRoutes(app, context, accessRules)
+  const { collection, access } = accessRules
+  app.route({
+    method: 'POST',
+    url: `${collection}/:id/checks`,
+    config: { access: { ...access, auditor: true }, cost: 5, errors: ['access_rule_not_found'] },
+    schema: {
+      operationId: 'checkAccessRule',
+      summary: 'Explain why an access rule does or does not give its role',
+      description:
+        'Takes a token or, for people, their claims. Nothing is issued, and nothing of the token or the claims is stored.',
+      params: recordPath('access rule'),
+      body: AccessRuleCheckRequest,
+      response: { 200: AccessRuleCheck },
+    },
+    handler: async (request, reply) => {
+      const { params, body } = request
+      return reply.send(await checkAccessRule(context, keys, params.id, body))
+    },
+  })
+}

@@ -1,0 +1,237 @@
+import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import type { ExposedKey } from '@pubring/intake'
+import { isSignatureUse, type Jwk, publicKeyOf } from '@pubring/intake/jwk'
+import { LRUCache } from 'lru-cache'
+import { createSingleFlight } from '../../async/single-flight.ts'
+import { PubringError } from '../../errors.ts'
+import type { Context } from '../../kernel/context.ts'
+import type { IssuerKeySource } from '../../kernel/records.ts'
+import { isActive } from '../../kernel/values/expiry.ts'
+import { isoTime } from '../../kernel/values/times.ts'
+import { fetchJson, OutboundError } from '../../outbound/outbound.ts'
+import { isObject } from '../../runtime/json.ts'
+import { quote } from '../../tokens/findings.ts'
+
+const second = 1_000
+
+/** How long fetched keys are used without asking again: limits of what the headers say. */
+const freshness = { shortest: 60 * second, usual: 300 * second, longest: 3_600 * second }
+
+/** How long they are used after that while the issuer cannot be reached. */
+const graceMs = 3_600 * second
+
+/** Least time between two attempts to fetch the same keys. */
+const pauseMs = 30 * second
+
+/** Key sets in memory, and keys in one of them: far more than issuers have. */
+const maxKeySets = 1_000
+const maxKeys = 100
+
+interface IssuerKey {
+  kid: string
+  /** JWS algorithms that it verifies. */
+  algorithms: string[]
+  publicKey: KeyObject
+}
+
+interface FetchedKey extends IssuerKey {
+  exposed: ExposedKey
+}
+
+/** The key, or a sentence for an administrator that says why there is none. */
+type IssuerKeyLookup = { key: IssuerKey } | { fault: string }
+
+export type IssuerKeys = ReturnType<typeof createIssuerKeys>
+
+interface KeySet {
+  /** The keys by the text of their JWK, so that each is examined once. */
+  keys: Map<string, FetchedKey>
+  leftOut: { kid: string; reason: string }[]
+  /** Monotonic milliseconds. */
+  freshUntil: number
+  triedAt: number
+  /** Why the last attempt failed. */
+  fault?: string
+}
+
+/**
+ * Keeps the keys of issuers by their source, so that keys with the same kid at two issuers never mix.
+ * They are fetched again when their headers say so, and for an unknown kid, at most every 30 seconds;
+ * if that fails, the last ones are used for another hour. Long because its functions share the cache.
+ */
+export function createIssuerKeys(context: Context) {
+  const { clock } = context
+  const keySets = new LRUCache<string, KeySet>({ max: maxKeySets })
+  const flights = createSingleFlight<KeySet>()
+
+  async function load(id: string, source: IssuerKeySource): Promise<KeySet> {
+    const last = keySets.get(id)
+    const triedAt = clock.monotonic()
+    let keySet: KeySet
+    try {
+      const { jwks, freshMs } = await readJwks(context, source)
+      const examined = await examineAll(context, jwks, last?.keys ?? new Map())
+      keySet = { ...examined, triedAt, freshUntil: triedAt + freshMs }
+    } catch (error) {
+      if (!(error instanceof OutboundError || error instanceof PubringError)) throw error
+      const kept = last ?? { keys: new Map(), leftOut: [], freshUntil: 0 }
+      keySet = { ...kept, triedAt, fault: error.message }
+    }
+    keySets.set(id, keySet)
+    return keySet
+  }
+
+  return {
+    /** The key of the issuer for the `kid` and `alg` of a token; fetches the keys if need be. */
+    async find(source: IssuerKeySource, kid: string, alg: string): Promise<IssuerKeyLookup> {
+      if (source.keySource === 'project') {
+        return findProjectKey(context, source.projectId ?? '', { kid, alg })
+      }
+      const id = keySourceId(source)
+      const last = keySets.get(id)
+      const time = clock.monotonic()
+      const isEnough =
+        last !== undefined &&
+        (time - last.triedAt < pauseMs || (time < last.freshUntil && hasKid(last, kid)))
+      const keySet = isEnough ? last : await flights.run(id, () => load(id, source))
+      const isUsable = clock.monotonic() < keySet.freshUntil + graceMs
+      const found = select(keySet, { kid, alg, isUsable })
+      if ('fault' in found || !(await context.store.isBlocked(found.key.exposed))) return found
+      return { fault: "The issuer's key is not used: Its private key was submitted to Pubring." }
+    },
+  }
+}
+
+/** The active key of the project with the `kid` and `alg` of a token. */
+async function findProjectKey(
+  { store, clock }: Context,
+  projectId: string,
+  { kid, alg }: { kid: string; alg: string },
+): Promise<IssuerKeyLookup> {
+  const keySet = await store.keySet(projectId)
+  const key = keySet?.keys.find(({ id, publishedKid }) => id === kid || publishedKid === kid)
+  if (key === undefined) return { fault: 'The project has no key with this kid.' }
+  if (!isActive(key, isoTime(clock.now()))) return { fault: 'The key with this kid is inactive.' }
+  const { jwsAlgorithm, publicKeyPem } = key
+  if (alg !== jwsAlgorithm) {
+    return { fault: `The header says ${quote(alg)}, but the key verifies ${jwsAlgorithm} only.` }
+  }
+  return { key: { kid, algorithms: [alg], publicKey: createPublicKey(publicKeyPem) } }
+}
+
+/** Equal for rules that use the same keys. */
+export function keySourceId({ issuer, keySource, jwksUri, jwks }: IssuerKeySource): string {
+  const content = jwks === undefined ? jwksUri : hash('sha256', JSON.stringify(jwks))
+  return JSON.stringify([issuer, keySource, content])
+}
+
+function hasKid({ keys, leftOut }: KeySet, kid: string): boolean {
+  return [...keys.values(), ...leftOut].some((one) => one.kid === kid)
+}
+
+function select(
+  { keys, leftOut, fault }: KeySet,
+  { kid, alg, isUsable }: { kid: string; alg: string; isUsable: boolean },
+): { key: FetchedKey } | { fault: string } {
+  if (!isUsable) return { fault: `The keys of the issuer could not be fetched. ${fault ?? ''}` }
+  const named = [...keys.values()].filter((key) => key.kid === kid)
+  const key = named.find(({ algorithms }) => algorithms.includes(alg))
+  if (key !== undefined) return { key }
+  const [other] = named
+  if (other !== undefined) {
+    return {
+      fault: `The header says ${quote(alg)}, but the key verifies ${other.algorithms.join(', ')} only.`,
+    }
+  }
+  const left = leftOut.find((one) => one.kid === kid)
+  if (left !== undefined) return { fault: `The issuer's key is not used: ${left.reason}` }
+  const retry = fault === undefined ? '' : ` The last attempt to fetch them failed: ${fault}`
+  return { fault: `The issuer has no key with this kid.${retry}` }
+}
+
+/** The JWKS and the milliseconds for which it is fresh. Rejects with an `OutboundError`. */
+async function readJwks(
+  { fetch }: Context,
+  source: IssuerKeySource,
+): Promise<{ jwks: unknown; freshMs: number }> {
+  if (source.jwks !== undefined) {
+    return { jwks: source.jwks, freshMs: Number.POSITIVE_INFINITY }
+  }
+  const url = source.jwksUri ?? (await discover(fetch, source.issuer))
+  const { value, headers } = await fetchJson(fetch, url)
+  return { jwks: value, freshMs: freshMsOf(headers) }
+}
+
+/** The `jwks_uri` of the issuer (OpenID Connect Discovery 1.0 sections 4.1 and 4.3). */
+async function discover(fetch: Context['fetch'], issuer: string): Promise<string> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const { value } = await fetchJson(fetch, url)
+  const document = isObject(value) ? value : {}
+  if (document.issuer !== issuer) {
+    const named =
+      typeof document.issuer === 'string'
+        ? `the issuer ${quote(document.issuer, 200)}`
+        : 'no issuer'
+    throw new OutboundError(
+      `${url} names ${named}. It must name ${issuer}, with every character the same.`,
+    )
+  }
+  if (typeof document.jwks_uri === 'string' && URL.canParse(document.jwks_uri)) {
+    return document.jwks_uri
+  }
+  throw new OutboundError(`${url} has no jwks_uri.`)
+}
+
+/** How long a response is fresh by `Cache-Control` and `Age` (RFC 9111 section 4.2), within our bounds. */
+function freshMsOf(headers: Headers): number {
+  const control = headers.get('cache-control') ?? ''
+  const [, maxAge] = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(control) ?? []
+  const age = Number(headers.get('age') ?? 0) || 0
+  const stated = /no-(cache|store)/i.test(control) ? 0 : (Number(maxAge) - age) * second
+  const wanted = Number.isNaN(stated) ? freshness.usual : stated
+  return Math.min(freshness.longest, Math.max(freshness.shortest, wanted))
+}
+
+/** Examines the keys that were not examined before, by the same rules as registered keys. */
+async function examineAll(
+  context: Context,
+  jwks: unknown,
+  before: KeySet['keys'],
+): Promise<Pick<KeySet, 'keys' | 'leftOut'>> {
+  const listed = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : undefined
+  if (listed === undefined) throw new OutboundError('The issuer does not serve a JWKS.')
+  const keys: KeySet['keys'] = new Map()
+  const leftOut: KeySet['leftOut'] = []
+  for (const jwk of listed.slice(0, maxKeys)) {
+    if (!isObject(jwk)) continue
+    const text = JSON.stringify(jwk)
+    const result = before.get(text) ?? (await examine(context, jwk))
+    if (typeof result === 'string') leftOut.push({ kid: String(jwk.kid), reason: result })
+    else keys.set(text, result)
+  }
+  return { keys, leftOut }
+}
+
+/** The key, or the reason why it is not used. */
+async function examine(context: Context, jwk: Jwk): Promise<FetchedKey | string> {
+  const { kid, use, alg } = jwk
+  if (typeof kid !== 'string' || kid === '') return 'It has no kid.'
+  if (!isSignatureUse(use)) return 'Its use is not sig.'
+  if ('d' in jwk || 'priv' in jwk) return 'The issuer serves its private key.'
+  const pem = pemOf(jwk)
+  if (pem === undefined) return 'It is not a public key that Pubring knows.'
+  const verdict = await context.intakeFor({ callerId: `issuer key ${kid}` }).examine(pem)
+  if (!verdict.ok) return verdict.faults.map(({ detail }) => detail).join(' ')
+  const fitting = verdict.key.algorithms.filter((name) => name !== 'RSA')
+  const algorithms = alg === undefined ? fitting : fitting.filter((name) => name === alg)
+  if (algorithms.length === 0) return `Its alg must be one of ${fitting.join(', ')}.`
+  return { kid, algorithms, publicKey: createPublicKey(pem), exposed: verdict.key }
+}
+
+function pemOf(jwk: Jwk): string | undefined {
+  try {
+    return publicKeyOf(jwk).export({ type: 'spki', format: 'pem' })
+  } catch {
+    return undefined
+  }
+}

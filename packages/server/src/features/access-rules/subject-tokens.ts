@@ -1,0 +1,206 @@
+import { PubringError } from '../../errors.ts'
+import type { AccessRuleRecord, WorkloadRule } from '../../kernel/records.ts'
+import { requireNoSecrets } from '../../kernel/values/labels.ts'
+import { isoTime } from '../../kernel/values/times.ts'
+import { isObject } from '../../runtime/json.ts'
+import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from '../../tokens/claims.ts'
+import type { DecodedToken } from '../../tokens/decode.ts'
+import {
+  type Finding,
+  failed,
+  passed,
+  quote,
+  runSteps,
+  type StepReport,
+  skipped,
+} from '../../tokens/findings.ts'
+import { isSignedBy } from '../../tokens/signatures.ts'
+import type { ClaimValue } from './condition-contract.ts'
+import { compareClaims, isPlain } from './conditions.ts'
+import type { AccessRuleCheckStep } from './contract.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
+
+/** How far the clock of an issuer may be ahead. One that is behind shortens its tokens. */
+const leewayMs = 60_000
+
+/** The longest that a `jti` is remembered. */
+const maxRememberedMs = 24 * 3_600_000
+
+/** What a token entitles its bearer to under a rule. */
+export interface Grant {
+  subject: string
+  matched: [claim: string, value: ClaimValue][]
+  /** ISO 8601: the end of the token, or of the rule's `maxLifetime` from now. */
+  expireTime: string
+  /**
+   * If the rule accepts each token once: its `jti`, and until when it is remembered (ISO 8601), a
+   * minute longer than the token is valid, for replicas whose clocks differ.
+   */
+  once?: { jti: string; until: string }
+  /** Set for a rotation token: the RFC 7638 thumbprint of the key that its signer vouches for. */
+  successor?: string
+}
+
+interface SubjectReport extends StepReport<AccessRuleCheckStep> {
+  /** Set if no step failed. */
+  grant?: Grant
+}
+
+interface Environment {
+  /** `checkSignature` of the token. */
+  verify(rule: WorkloadRule): Promise<Finding>
+  nowMs: number
+}
+
+/**
+ * Whether the rule accepts the token, step by step (RFC 8725, RFC 7519 section 7.2). Stricter than a
+ * token check: what some verifiers would reject is rejected here.
+ */
+export async function examineSubjectToken(
+  token: DecodedToken,
+  rule: WorkloadRule,
+  { verify, nowMs }: Environment,
+): Promise<SubjectReport> {
+  const { claims } = token
+  const isRotation = rule.keySource === 'project'
+  const grant: Partial<Grant> = {}
+  const report = await runSteps<AccessRuleCheckStep>([
+    ['well_formed', () => checkForm(token)],
+    ['iss', () => checkIssuer(claims, { own: rule.issuer, requested: rule.issuer })],
+    ['rule_active', () => checkRule(rule)],
+    ['type', () => checkType(token.header.typ, isRotation)],
+    ['signature', () => verify(rule)],
+    ['exp', () => checkEnd(claims, nowMs, isRotation)],
+    ['nbf', () => checkStart(claims, nowMs)],
+    ['aud', () => checkAudience(claims, rule.audience)],
+    isRotation
+      ? ['cnf', () => checkConfirmation(token, grant)]
+      : ['sub', () => checkSubject(claims, grant)],
+    ['conditions', () => checkConditions(claims, rule, grant)],
+    ['jti', () => checkTokenId(claims, rule, nowMs, grant)],
+  ])
+  if (report.failed !== undefined) return report
+  const end = Math.min(Number(claims.exp) * 1_000, nowMs + rule.maxLifetime * 1_000)
+  const { subject = '', matched = [] } = grant
+  return { ...report, grant: { ...grant, subject, matched, expireTime: isoTime(end) } }
+}
+
+export function checkForm({ warnings }: DecodedToken): Finding {
+  return warnings.length === 0 ? passed('A JWT of three parts.') : failed(warnings.join(' '))
+}
+
+export function checkRule({ enabled, contradicted }: AccessRuleRecord): Finding {
+  if (contradicted) {
+    return failed('The stored rule contradicts the ledger, so it is not applied. Replace it.')
+  }
+  return enabled ? passed('The rule is active.') : failed('The rule is deactivated.')
+}
+
+/** RFC 8725 section 3.11. Tokens made for other protocols, such as logout tokens, have other types. */
+const acceptedTypes = ['jwt', 'jose', 'at+jwt']
+
+/** The type of tokens with which a key vouches for its successor. */
+export const rotationType = 'pubring-rotation+jwt'
+
+function checkType(typ: unknown, isRotation: boolean): Finding {
+  if (isRotation) {
+    if (typ === rotationType) return passed('The typ is that of a rotation token.')
+    return failed(`The typ in the header is not ${rotationType}.`)
+  }
+  if (typ === undefined) return passed('The header has no typ.')
+  const name = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : ''
+  if (acceptedTypes.includes(name)) return passed('The typ is one of a token for this use.')
+  return failed('The typ in the header is not that of an ID token or access token (JWT, at+jwt).')
+}
+
+export async function checkSignature(
+  token: DecodedToken,
+  rule: WorkloadRule,
+  keys: IssuerKeys,
+): Promise<Finding> {
+  const { kid, alg } = token.header
+  if (typeof kid !== 'string' || kid === '') return failed('The header has no kid.')
+  if (typeof alg !== 'string') return failed('The header has no alg.')
+  const found = await keys.find(rule, kid, alg)
+  if ('fault' in found) return failed(found.fault)
+  return (await isSignedBy(token.text, found.key.publicKey, alg))
+    ? passed(`The issuer's key ${quote(kid)} verifies the signature.`)
+    : failed('The signature does not match the token and the key of the issuer.')
+}
+
+/** The longest that a rotation token may be valid from now on. */
+const maxRotationMs = 5 * 60_000
+
+function checkEnd(claims: DecodedToken['claims'], nowMs: number, isRotation: boolean): Finding {
+  if (isRotation && Number(claims.exp) * 1_000 > nowMs + maxRotationMs) {
+    return failed('exp is more than 5 minutes ahead, too long for a rotation token.')
+  }
+  return strict(checkExpiry(claims, nowMs))
+}
+
+function checkStart(claims: DecodedToken['claims'], nowMs: number): Finding {
+  const lenient = strict(checkNotBefore(claims, nowMs + leewayMs))
+  return lenient.outcome === 'failed' ? strict(checkNotBefore(claims, nowMs)) : lenient
+}
+
+function strict(finding: Finding): Finding {
+  return finding.outcome === 'warned' ? failed(finding.detail) : finding
+}
+
+function checkSubject({ sub }: DecodedToken['claims'], grant: Partial<Grant>): Finding {
+  if (typeof sub !== 'string') return failed('The token has no sub, or it is not a text.')
+  if (!isRecordable(sub)) return failed('sub is empty, too long, or holds what cannot be recorded.')
+  grant.subject = sub
+  return passed(`The subject is ${quote(sub, 200)}.`)
+}
+
+/** RFC 7800 section 3.1 and RFC 9449 section 6.1: the key that the token confirms, by its thumbprint. */
+function checkConfirmation({ header, claims }: DecodedToken, grant: Partial<Grant>): Finding {
+  const { cnf } = claims
+  const jkt = isObject(cnf) ? cnf.jkt : undefined
+  if (typeof jkt !== 'string' || !/^[\w-]{43}$/.test(jkt)) {
+    return failed('cnf.jkt is not the RFC 7638 thumbprint of a key: SHA-256 in base64url.')
+  }
+  grant.successor = jkt
+  if (typeof header.kid === 'string') grant.subject = header.kid
+  return passed(`The successor has the thumbprint ${jkt}.`)
+}
+
+/** Subjects and matched claims are written to the ledger. */
+function isRecordable(text: string): boolean {
+  try {
+    requireNoSecrets(text, '/sub')
+    return isPlain(text)
+  } catch (error) {
+    if (error instanceof PubringError) return false
+    throw error
+  }
+}
+
+function checkConditions(
+  claims: DecodedToken['claims'],
+  { conditions }: WorkloadRule,
+  grant: Partial<Grant>,
+): Finding {
+  const { matched, unmet } = compareClaims(conditions, claims)
+  if (unmet.length > 0) return failed(unmet.join(' '))
+  const unsafe = matched.find(([, value]) => typeof value === 'string' && !isRecordable(value))
+  if (unsafe !== undefined) return failed(`${quote(unsafe[0])} holds what cannot be recorded.`)
+  grant.matched = matched
+  return passed('All conditions are met.')
+}
+
+function checkTokenId(
+  { jti, exp }: DecodedToken['claims'],
+  { singleUse }: WorkloadRule,
+  nowMs: number,
+  grant: Partial<Grant>,
+): Finding {
+  if (!singleUse) return skipped('The rule accepts a token several times.')
+  if (typeof jti !== 'string' || jti === '') return failed('The token has no jti.')
+  if (Number(exp) * 1_000 > nowMs + maxRememberedMs) {
+    return failed('The token is valid for more than a day, too long to remember its jti.')
+  }
+  grant.once = { jti, until: isoTime(Number(exp) * 1_000 + leewayMs) }
+  return passed('The token has a jti. Whether it was used before is decided when it is exchanged.')
+}

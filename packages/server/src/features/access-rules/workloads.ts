@@ -1,0 +1,124 @@
+import { invalidField } from '../../errors.ts'
+import type { IssuerKeySource, WorkloadRule } from '../../kernel/records.ts'
+import { present } from '../../runtime/present.ts'
+import { issuerOf } from '../keys/jwks.ts'
+import type { Conditions } from './condition-contract.ts'
+import { isPlain, prefixOf, requireConditions } from './conditions.ts'
+import type { IssuerJwks, KeySource } from './contract.ts'
+import { sharedIssuers } from './presets.ts'
+
+/**
+ * Throws `invalid_request` unless the conditions select workloads of one owner: an issuer that many
+ * share signs tokens for everyone, so an immutable id of the owner or the repository must be among
+ * the conditions. Of every other issuer, something must be.
+ */
+export function requireSomeWorkloads(issuer: string, conditions: Conditions): void {
+  requireConditions(conditions)
+  const shared = sharedIssuers.find(({ pattern }) => pattern.test(issuer))
+  if (shared === undefined) {
+    if (Object.values(conditions).some((value) => prefixOf(value) !== '')) return
+    throw tooWide(
+      'conditions accept every token of the issuer. Add a condition on sub, or on another claim that only your workload has.',
+    )
+  }
+  const isPinned = (name: string) => {
+    const value = conditions[name]
+    return value !== undefined && prefixOf(value) === undefined
+  }
+  if (shared.pins.some(isPinned)) return
+  throw tooWide(
+    `Everyone who uses ${shared.name} gets tokens of this issuer, and names can change hands. Add a condition on ${shared.pins.join(' or ')} with the id itself, which never changes, not a pattern.`,
+  )
+}
+
+/**
+ * The rules of a rule by which a project's own keys vouch for their successors; throws
+ * `invalid_request`. The `publicUrl` of a rule that exists is its audience.
+ */
+export function requireRotation(
+  rule: Pick<WorkloadRule, 'issuer' | 'audience' | 'role' | 'singleUse' | 'projectId'>,
+  publicUrl = rule.audience,
+): void {
+  const { issuer, audience, role, singleUse, projectId } = rule
+  if (projectId === undefined) {
+    const detail = 'Keys vouch for keys of their own project: name the project.'
+    throw invalidField('/project', 'required', detail)
+  }
+  const own = issuerOf(publicUrl, projectId)
+  if (issuer !== own || audience !== publicUrl) {
+    const detail = `issuer must be ${own} and audience must be ${publicUrl}: the project, and this service.`
+    throw invalidField('/issuer', 'contradictory', detail)
+  }
+  if (role !== 'registrar') {
+    throw invalidField('/role', 'too_wide', 'role must be registrar: a key vouches for one key.')
+  }
+  if (!singleUse) {
+    throw invalidField('/singleUse', 'contradictory', 'singleUse must be true: a key vouches once.')
+  }
+}
+
+function tooWide(detail: string) {
+  return invalidField('/conditions', 'too_wide', detail)
+}
+
+export function requireAudience(audience: string): void {
+  if (isPlain(audience)) return
+  const detail = 'audience must have 1 to 1024 characters, and no control characters.'
+  throw invalidField('/audience', 'text_invalid', detail)
+}
+
+interface SubmittedSource {
+  issuer: string
+  keySource?: KeySource
+  jwksUri?: string | undefined
+  jwks?: IssuerJwks | undefined
+}
+
+/** Where the keys come from: the member that is present says so. Throws `invalid_request`. */
+export function requireSource(submitted: SubmittedSource): IssuerKeySource {
+  const { issuer, jwksUri, jwks } = submitted
+  if (!isPlain(issuer)) {
+    throw invalidField(
+      '/issuer',
+      'text_invalid',
+      'issuer must be the iss of the tokens: 1 to 1024 characters, and no control characters.',
+    )
+  }
+  const { keySource: named } = submitted
+  const unmarked = named === 'project' ? named : 'discovery'
+  const implied = jwksUri !== undefined ? 'jwksUri' : jwks !== undefined ? 'jwks' : unmarked
+  const { keySource = implied } = submitted
+  const excess = jwksUri !== undefined && jwks !== undefined
+  if (keySource !== implied || excess) {
+    throw invalidField(
+      '/keySource',
+      'contradictory',
+      'The keys come from one place: send jwksUri, or jwks, or neither for discovery.',
+    )
+  }
+  if (keySource === 'discovery') requireHttps('/issuer', issuer)
+  if (jwksUri !== undefined) requireHttps('/jwksUri', jwksUri)
+  return {
+    issuer,
+    keySource,
+    ...present({ jwksUri, jwks }),
+  }
+}
+
+/** The source after a patch. Throws `invalid_request` if the patch has a member of another source. */
+export function sourceOf(
+  { issuer, keySource, ...before }: IssuerKeySource,
+  patch: Pick<SubmittedSource, 'jwks' | 'jwksUri'>,
+): IssuerKeySource {
+  const jwksUri = patch.jwksUri ?? before.jwksUri
+  const jwks = patch.jwks ?? before.jwks
+  return requireSource({ issuer, keySource, jwksUri, jwks })
+}
+
+function requireHttps(pointer: string, text: string): void {
+  const { protocol, username, search, hash } = URL.parse(text) ?? {}
+  const isPlainAddress = protocol === 'https:' && !username && !hash
+  if (isPlainAddress && !(pointer === '/issuer' && search)) return
+  const detail = `${pointer.slice(1)} must be an https address without a user name, from which the keys are fetched.`
+  throw invalidField(pointer, 'address_invalid', detail)
+}

@@ -1,0 +1,52 @@
+import type { Credential } from '../../kernel/access/grants.ts'
+import type { Store } from '../../kernel/context.ts'
+import { isoTime } from '../../kernel/values/times.ts'
+
+const flushIntervalMs = 10_000
+
+/**
+ * Records the last uses of API keys and sessions, and writes them with one change every 10 seconds. Best effort:
+ * a failed write is retried with the next one, and lost if the process ends.
+ */
+export function createLastUses(store: Pick<Store, 'commit'>) {
+  const uses = new Map<string, { credential: Credential; time: number }>()
+  const timer = setInterval(() => void flush(), flushIntervalMs)
+  timer.unref()
+  let writing: Promise<void> | undefined
+
+  async function write(): Promise<void> {
+    if (uses.size === 0) return
+    const recorded = [...uses]
+    uses.clear()
+    try {
+      const lastUses = recorded.map(([, { credential, time }]) => ({
+        ...credential,
+        time: isoTime(time),
+      }))
+      await store.commit({ type: 'credential.touch', uses: lastUses })
+    } catch {
+      for (const [id, use] of recorded) if (!uses.has(id)) uses.set(id, use)
+    }
+  }
+  /** Resolves once an attempt to write all uses recorded so far has ended. */
+  async function flush(): Promise<void> {
+    // A write in progress contains only earlier uses; later ones need another write.
+    await writing
+    writing ??= write().finally(() => {
+      writing = undefined
+    })
+    await writing
+  }
+
+  return {
+    /** `time` is in epoch milliseconds. */
+    record(credential: Credential, time: number): void {
+      uses.set(credential.id, { credential, time })
+    },
+    flush,
+    async close(): Promise<void> {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import type { Static } from 'typebox'
+import {
+  component,
+  optionalText,
+  optionalUuid,
+  Time,
+  text,
+  Uuid,
+} from '../../kernel/contract/common.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+
+const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()])
+
+export const Event = component('Event', 'A ledger event: a change, who made it and when.', {
+  revision: Type.Integer({ minimum: 1, description: 'Number of the event in its ledger.' }),
+  type: Type.String({ examples: ['key.updated'] }),
+  time: Time,
+  actor: Type.Object(
+    {
+      name: Type.String({ examples: ['deploy pipeline'] }),
+      apiKeyId: Type.Optional(Uuid),
+      user: Type.Optional(
+        Type.Object(
+          { issuer: Type.String(), subject: Type.String(), sessionId: Uuid },
+          {
+            description:
+              'A person who signed in. The hash of the event covers this and not `name`.',
+          },
+        ),
+      ),
+      workload: Type.Optional(
+        Type.Object(
+          { ruleId: Uuid, issuer: Type.String(), subject: Type.String() },
+          { description: 'The workload that exchanged a token for the API key.' },
+        ),
+      ),
+    },
+    {
+      description:
+        'Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server.',
+    },
+  ),
+  subject: Type.Object({
+    type: Type.Enum([
+      'project',
+      'key',
+      'rotation',
+      'api_key',
+      'access_rule',
+      'session',
+      'person',
+      'registry',
+      'ledger',
+    ]),
+    id: Type.String(),
+  }),
+  label: optionalText(
+    'Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject.',
+  ),
+  changes: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object({ from: Type.Optional(Value), to: Type.Optional(Value) }),
+      {
+        description:
+          'Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change.',
+      },
+    ),
+  ),
+  requestId: Type.String(),
+  hash: text(
+    'SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain.',
+  ),
+})
+export type Event = Static<typeof Event>
+
+export const HistoryEvent = component('HistoryEvent', 'An event, with its ledger.', {
+  ...Event.properties,
+  projectId: optionalUuid(
+    'The project whose ledger has the event; absent for that of the registry.',
+  ),
+})
+export type HistoryEvent = Static<typeof HistoryEvent>

@@ -1,0 +1,108 @@
+import { PubringError } from '../../../errors.ts'
+import type { Context } from '../../../kernel/context.ts'
+import { Type } from '../../../kernel/contract/schema.ts'
+import type { App } from '../../../kernel/http/options.ts'
+import { maxPageSize, Query } from '../../../kernel/http/request/paths.ts'
+import { eventTypes, systemLedgerId } from '../../../kernel/ledger/chain.ts'
+import { present } from '../../../runtime/present.ts'
+import { HistoryEvent } from '../contract.ts'
+import { formatPlace, parsePlace, readRegistryHistory } from '../history.ts'
+import { toEvent } from '../operations.ts'
+import { idOrText, readFilters, Text } from './query.ts'
+
+const pageSize = 50
+
+const HistoryQuery = Query({
+  project: Text(
+    'Only events of this project: its id or name; of a deleted one, its id. They come in the order of its ledger.',
+    'payments',
+  ),
+  person: Text(
+    'Only events by this person: their id, name or email address, or the subject that their provider asserts.',
+    'ada@example.com',
+  ),
+  type: Text(
+    `Only events of these types, separated by commas: ${eventTypes.join(', ')}.`,
+    'key.created,key.deleted',
+  ),
+  subject: Text(
+    'Only events about the key, API key or other record with this id.',
+    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+  ),
+  requestId: Text(
+    'Only events of the request with this id.',
+    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+  ),
+  from: Text('Only events from this time on (RFC 3339).', '2026-05-01T00:00:00Z'),
+  to: Text('Only events before this time (RFC 3339).', '2026-06-01T00:00:00Z'),
+  after: Text(
+    'Where the page begins: from the `Link` of the page before.',
+    'WyIyMDI2LTA1LTAxVDAwOjAwOjAwLjAwMFoiXQ',
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maxPageSize,
+      default: pageSize,
+      description: 'Events per page.',
+    }),
+  ),
+})
+
+export function historyRoute(app: App, context: Context): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/history',
+    config: {
+      access: { role: 'admin', unbound: true, auditor: true },
+      errors: ['project_not_found'],
+      headers: ['Link'],
+    },
+    schema: {
+      operationId: 'listHistory',
+      summary: 'Find events in all ledgers',
+      description:
+        'Returns the events of all projects and of the registry that match, newest first. A request examines a bounded number of events, so a page may be short or empty and still have a `Link` with `rel="next"`: follow it until there is none.',
+      querystring: HistoryQuery,
+      response: { 200: Type.Array(HistoryEvent) },
+    },
+    handler: async (request, reply) => {
+      const { query } = request
+      const { project, person, type, subject, requestId, after, limit = pageSize } = query
+      const texts = { project, person, subject, requestId }
+      const { types, start, end } = readFilters({
+        type,
+        range: { from: query.from, to: query.to },
+        texts,
+      })
+      const before = after === undefined ? undefined : parsePlace(after)
+      if (after !== undefined && before === undefined) throw invalidAfter()
+      const filter = present({
+        ...{ project, person, types, from: start, to: end },
+        subject: idOrText(subject),
+        requestId: idOrText(requestId),
+      })
+      const { events, next } = await readRegistryHistory(context, filter, {
+        limit,
+        ...present({ before }),
+      })
+      if (next !== undefined) {
+        const parameters = Object.entries({ ...query, after: formatPlace(next) })
+        const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]))
+        reply.header('link', `<${context.config.publicUrl}/v1/history?${search}>; rel="next"`)
+      }
+      return reply.header('cache-control', 'no-store').send(
+        events.map((event) => ({
+          ...toEvent(event),
+          ...(event.ledgerId === systemLedgerId ? {} : { projectId: event.ledgerId }),
+        })),
+      )
+    },
+  })
+}
+
+function invalidAfter(): PubringError {
+  const detail = 'after is no place in the history. Send it as the Link of a page has it.'
+  const errors = [{ parameter: 'after', code: 'invalid', detail }]
+  return new PubringError('invalid_request', detail, { errors })
+}

@@ -1,0 +1,129 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../kernel/context.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+import type { App } from '../../kernel/http/options.ts'
+import { withStorageTimeout } from '../../kernel/storage-faults.ts'
+import { isStop } from '../log/faults.ts'
+import type { LiveServices } from '../publishing/live.ts'
+import { staleAfterMs } from '../publishing/publisher.ts'
+
+/** How long a ping of the storage, and a trial change, may take. */
+const pingTimeoutMs = 1_000
+const trialTimeoutMs = 3_000
+
+const Health = Type.Object(
+  {
+    status: Type.Enum(['ok', 'unavailable']),
+    state: Type.Optional(
+      Type.Enum(['fresh', 'stale'], {
+        description:
+          '`stale`: the database is unavailable, and key sets are served from memory. Also in the header `Pubring-State`.',
+      }),
+    ),
+    reason: Type.Optional(Type.Enum(['storage', 'starting', 'shutting_down', 'overloaded'])),
+    writes: Type.Optional(
+      Type.Enum(['failing'], {
+        description: 'Present while the storage accepts no changes; key sets and lists are served.',
+      }),
+    ),
+    log: Type.Optional(
+      Type.Enum(['stopped'], {
+        description:
+          'Present while this process signs no checkpoints because the log would fork. Everything else works.',
+      }),
+    ),
+  },
+  { $id: 'Health', description: 'State of the process.' },
+)
+
+type Reason = 'storage' | 'starting' | 'shutting_down' | 'overloaded'
+
+export function healthRoutes(app: App, live: LiveServices): void {
+  app.addSchema(Health)
+  app.route({
+    method: 'GET',
+    url: '/health/live',
+    config: { unlimited: true },
+    schema: {
+      operationId: 'getLiveness',
+      summary: 'Check that the process is running',
+      description: 'Does not check the storage. Restart the process only if this fails.',
+      response: { 200: Health },
+    },
+    handler: async (_request, reply) =>
+      reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  })
+  app.route({
+    method: 'GET',
+    url: '/health/ready',
+    config: { unlimited: true, headers: ['Pubring-State'] },
+    schema: {
+      operationId: 'getReadiness',
+      summary: 'Check that key sets can be served',
+      description:
+        '200 while key sets can be served: `fresh` ones, or `stale` ones from memory while the database is unavailable. 503 without any to serve, while the process is overloaded, and during shutdown.',
+      response: { 200: Health, 503: Health },
+    },
+    handler: async (request, reply) => {
+      const reason = busyReason(app)
+      const isFresh = reason === undefined && (await isReadable(live))
+      const canServe = reason === undefined && (isFresh || live.publisher.canServe())
+      if (!canServe) return sendUnavailable(request, reply, reason ?? 'storage')
+      const state = isFresh ? 'fresh' : 'stale'
+      const log = isStop(live.log.state().fault) ? ({ log: 'stopped' } as const) : {}
+      const writes = live.context.store.isWritable() ? {} : ({ writes: 'failing' } as const)
+      return reply
+        .header('cache-control', 'no-store')
+        .header('pubring-state', state)
+        .send({ status: 'ok', state, ...writes, ...log })
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: '/health/write',
+    config: { unlimited: true },
+    schema: {
+      operationId: 'getWritability',
+      summary: 'Check that changes can be made',
+      description:
+        '503 while the database is unavailable or has rejected the last change, while the process is overloaded, and during shutdown. After a rejected change it makes a trial change, which leaves no trace.',
+      response: { 200: Health, 503: Health },
+    },
+    handler: async (request, reply) => {
+      const reason = busyReason(app)
+      const canWrite =
+        reason === undefined && (await isReadable(live)) && (await isWritable(live.context))
+      if (!canWrite) return sendUnavailable(request, reply, reason ?? 'storage')
+      return reply.header('cache-control', 'no-store').send({ status: 'ok' })
+    },
+  })
+}
+
+function sendUnavailable(request: FastifyRequest, reply: FastifyReply, reason: Reason) {
+  const { countedLog } = request.server
+  countedLog.write({ level: 'warn', code: 'not_ready', message: 'not ready', cause: reason })
+  return reply.code(503).header('cache-control', 'no-store').send({ status: 'unavailable', reason })
+}
+
+function busyReason(app: App): Reason | undefined {
+  if (app.readiness.shuttingDown) return 'shutting_down'
+  if (app.readiness.starting) return 'starting'
+  return app.isOverloaded() ? 'overloaded' : undefined
+}
+
+/** Does not wait for a store that is known to be unavailable. */
+async function isReadable({ watch, context: { store } }: LiveServices): Promise<boolean> {
+  if (watch.ageMs() > staleAfterMs) return false
+  return succeeds(store.ping(), pingTimeoutMs)
+}
+
+async function isWritable({ store }: Context): Promise<boolean> {
+  return store.isWritable() || succeeds(store.commit({ type: 'storage.try' }), trialTimeoutMs)
+}
+
+function succeeds(operation: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return withStorageTimeout(operation, timeoutMs).then(
+    () => true,
+    () => false,
+  )
+}

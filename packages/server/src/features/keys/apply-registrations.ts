@@ -1,0 +1,198 @@
+import type { JwsAlgorithm } from '@pubring/intake/algorithms'
+import type { Caller } from '../../kernel/access/callers.ts'
+import { lockFingerprints } from '../../kernel/exposure/fingerprints.ts'
+import { faultsOf, itemFaults, notFound } from '../../kernel/faults.ts'
+import type { EventChanges } from '../../kernel/ledger/chain.ts'
+import type { ChangeOf, ImportResult, KeyToImport } from '../../kernel/ledger/changes.ts'
+import { appendEvents, eventOfNew, lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
+import type { KeyRecord } from '../../kernel/records.ts'
+import type { Outcome } from '../../kernel/storage/outcome.ts'
+import { hasKey, keyToRow } from '../../kernel/storage/row-mapping.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { chunked, insertion, pipeline, statement } from '../../kernel/storage/statements.ts'
+import { markUsed } from '../token-exchange/apply.ts'
+import { requireSuccessor } from '../token-exchange/faults.ts'
+import { type Admission, type AdmissionKey, admitKeys } from './admission.ts'
+import type { KidUse } from './kids.ts'
+
+const insertKeys = insertion('jwt_key')
+
+/** Registers one key, as an import of one does; the project must not have it. */
+export async function createKey(
+  db: Db,
+  { key, limits, origin }: ChangeOf<'key.create'>,
+): Promise<Outcome<KeyRecord>> {
+  const keys = [{ index: 0, key, kidProvided: false }]
+  const { projectId } = key
+  const change = { origin, projectId, keys, limits, compared: [], dryRun: false }
+  const { created, refused } = await registerKeys(db, change, { rejectsTwins: true })
+  const [record] = created
+  if (record === undefined) throw refused[0]?.error ?? new Error('a key without an outcome')
+  return { result: record, changed: true }
+}
+
+/**
+ * Registers all keys or none. Rejections are in the result instead of an error, since the caller
+ * adds its own to them. Each created key gets an event, as if it were registered alone.
+ */
+export async function importKeys(
+  db: Db,
+  change: ChangeOf<'key.import'>,
+): Promise<Outcome<ImportResult>> {
+  const { items, created, refused, room } = await registerKeys(db, change, { rejectsTwins: false })
+  const rejected = refused.flatMap(({ index, error }) => itemFaults(index, faultsOf(error)))
+  const changed = !change.dryRun && rejected.length === 0 && created.length > 0
+  return { result: { items, rejected, room }, changed }
+}
+
+/** Admits the keys, and stores them unless one is refused. */
+async function registerKeys(
+  db: Db,
+  change: Omit<ChangeOf<'key.import'>, 'type'>,
+  { rejectsTwins }: { rejectsTwins: boolean },
+): Promise<Admission> {
+  const { origin, projectId, limits, compared, dryRun } = change
+  const submitted = change.keys.map(({ key }) => key)
+  const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
+  const [ledger, existing, lock] = await pipeline(
+    db,
+    () => lockProjectLedger(db, projectId, origin),
+    () => readKeysForAdmission(db, projectId),
+    () => lockFingerprints(db, { keys: submitted, kids }, origin.time),
+  )
+  if (existing === undefined) throw notFound('project_not_found')
+  const keys = await withIntroducer(db, change.keys, ledger.caller)
+  const publishedKids = submitted.flatMap(({ publishedKid }) => publishedKid ?? [])
+  const admission = admitKeys(existing, keys, {
+    limits,
+    now: origin.time,
+    blocked: lock.blocked,
+    kidUse: await readKidUse(db, projectId, [...kids, ...publishedKids]),
+    compared: new Set(compared),
+    rejectsTwins,
+  })
+  const { created, refused } = admission
+  if (dryRun || refused.length > 0 || created.length === 0) {
+    await lock.unlock()
+    return admission
+  }
+  await pipeline(
+    db,
+    () => lock.unlock(),
+    () => insertKeys(db, created.map(keyToRow)),
+    () => reservePublishedKids(db, created),
+    () =>
+      appendEvents(
+        ledger,
+        created.map((key) => eventOfNew('key', key)),
+      ),
+  )
+  return admission
+}
+
+/** A caller that a key vouched for registers that one key, and only once. */
+async function withIntroducer(
+  db: Db,
+  keys: readonly KeyToImport[],
+  caller: Caller | undefined,
+): Promise<readonly KeyToImport[]> {
+  const { voucher, apiKey } = caller ?? {}
+  if (voucher === undefined) return keys
+  if (apiKey?.expireTime === undefined) throw new Error('an API key for a successor has no end')
+  const isFirst = await markUsed(db, { digest: apiKey.digest, until: apiKey.expireTime })
+  return keys.map((item) => {
+    requireSuccessor(voucher, item.key, isFirst)
+    return { ...item, key: { ...item.key, introducedBy: voucher.keyId } }
+  })
+}
+
+const selectKeysForAdmission = statement((db, { projectId }: { projectId: string }) =>
+  db
+    .selectFrom('project')
+    .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
+    .select([
+      'jwt_key.id',
+      'jwt_key.published_kid',
+      'jwt_key.jwk',
+      'jwt_key.jws_algorithm',
+      'jwt_key.enabled',
+      'jwt_key.expire_time',
+      'jwt_key.thumbprint',
+      'jwt_key.material_sha256',
+    ])
+    .where('project.id', '=', projectId)
+    .orderBy('jwt_key.create_time')
+    .orderBy('jwt_key.id'),
+)
+
+/**
+ * The keys that a new key is checked against, oldest first; only the columns which that needs.
+ * Undefined if there is no such project.
+ */
+async function readKeysForAdmission(
+  db: Db,
+  projectId: string,
+): Promise<AdmissionKey[] | undefined> {
+  const rows = await selectKeysForAdmission(db, { projectId })
+  if (rows.length === 0) return undefined
+  return rows.filter(hasKey).map((row) => ({
+    id: row.id,
+    ...(row.published_kid === null ? {} : { publishedKid: row.published_kid }),
+    jwkText: row.jwk,
+    jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
+    enabled: row.enabled === 1,
+    ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),
+    thumbprint: row.thumbprint,
+    materialSha256: row.material_sha256,
+  }))
+}
+
+/**
+ * For each kid the thumbprints of all keys that ever had it, deleted ones included: as an id, by the
+ * ledgers; as a `publishedKid` of the project, by its table.
+ */
+async function readKidUse(db: Db, projectId: string, kids: readonly string[]): Promise<KidUse> {
+  const ids = new Map<string, Set<string>>()
+  const published = new Map<string, Set<string>>()
+  const add = (owners: typeof ids, kid: string, thumbprint: string) =>
+    owners.set(kid, (owners.get(kid) ?? new Set()).add(thumbprint))
+  for (const chunk of chunked([...new Set(kids)])) {
+    const events = await db
+      .selectFrom('event')
+      .select(['project_id', 'subject_id', 'changes'])
+      .where('subject_id', 'in', chunk)
+      .where('type', '=', 'key.created')
+      .execute()
+    for (const { project_id, subject_id, changes } of events) {
+      const { thumbprint }: EventChanges = JSON.parse(changes ?? '{}')
+      add(ids, subject_id, String(thumbprint?.to))
+      if (project_id === projectId) add(published, subject_id, String(thumbprint?.to))
+    }
+    const rows = await db
+      .selectFrom('published_kid')
+      .select(['kid', 'thumbprint'])
+      .where('project_id', '=', projectId)
+      .where('kid', 'in', chunk)
+      .execute()
+    for (const { kid, thumbprint } of rows) {
+      add(ids, kid, thumbprint)
+      add(published, kid, thumbprint)
+    }
+  }
+  return { ids, published }
+}
+
+/** Keeps the published kids of new keys from ever naming other key material. */
+async function reservePublishedKids(db: Db, keys: readonly KeyRecord[]): Promise<void> {
+  const rows = keys.flatMap(({ projectId, publishedKid, thumbprint }) =>
+    publishedKid === undefined ? [] : [{ project_id: projectId, kid: publishedKid, thumbprint }],
+  )
+  for (const chunk of chunked(rows)) {
+    await db
+      .insertInto('published_kid')
+      .values(chunk)
+      // The same key again, after it was deleted.
+      .onConflict((conflict) => conflict.columns(['project_id', 'kid']).doNothing())
+      .execute()
+  }
+}

@@ -1,0 +1,171 @@
+import { algorithmNames } from '@pubring/intake/algorithms'
+import type { Static } from 'typebox'
+import {
+  ClearableTime,
+  component,
+  described,
+  flag,
+  mergePatch,
+  optionalText,
+  optionalTime,
+  optionalUuid,
+  requestBody,
+  Time,
+  TimeInput,
+  text,
+  Uuid,
+} from '../../kernel/contract/common.ts'
+import { keyRoles } from '../../kernel/contract/roles.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+
+export const AlgorithmName = Type.Enum([...algorithmNames], {
+  description:
+    'The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key.',
+  examples: ['RSA'],
+})
+
+/** An example key whose private key was discarded. */
+const examplePem = [
+  '-----BEGIN PUBLIC KEY-----',
+  'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAtN9ZLC5CFn2+WIzJIpMR',
+  'YtpB+1M/81MhwKeJocGir1faPwVsgFfZRVguvZbiwZt61wVq8TzlkgXk7TKAM6nM',
+  'HCfXzUMAVMoW5XFaOfMM34Q+TEqQiP1txtiZYeDfb1rRI6/YDe32Du4AKBRdSywg',
+  'IEtz1P0lvGLJl7/RVbexI/OlP6QO4AaVyk7qDJpZaDeX9hkG8x5dkuok6XrUvckR',
+  'rpeunl7qN0qo0kY+bPJZK9MNmkXFJUHTnSudpTsUfC360I8To7ojl5CsNJt5+N7h',
+  'LGamRm25/e8zpoIonl5DCQhkX9b2671AI4asYmfBqTxtUySuQWh5flMWB/zQ8c+4',
+  'RQIDAQAB',
+  '-----END PUBLIC KEY-----',
+  '',
+].join('\n')
+
+const label = text(
+  'Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed.',
+  'orders service, spring 2026',
+)
+
+const keyMembers = {
+  id: Uuid,
+  projectId: Uuid,
+  label,
+  algorithm: AlgorithmName,
+  publicKeyPem: text('Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF.', examplePem),
+  active: flag('Whether verifiers trust the key: it is activated and not expired.', true),
+  createTime: Time,
+  updateTime: Time,
+  expireTime: Type.Optional(Time),
+}
+
+export const JwtKey = component('JwtKey', 'A registered JWT public key.', keyMembers)
+export type JwtKey = Static<typeof JwtKey>
+
+const PublishedKid = optionalText(
+  'The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted.',
+  'orders-2026-05',
+)
+
+export const KeyRole = Type.Enum([...keyRoles], {
+  description:
+    '`spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`.',
+  examples: ['current'],
+})
+export type KeyRole = Static<typeof KeyRole>
+
+export const KeyRoleEntry = component('KeyRoleEntry', 'The role of a key in its project.', {
+  kid: Uuid,
+  role: KeyRole,
+  convergedTime: optionalTime('`spreading`: the time at which the key ceases to be that.'),
+  rotationId: optionalUuid(
+    'Id of the rotation under way in which the key is replaced or replaces another.',
+  ),
+})
+export type KeyRoleEntry = Static<typeof KeyRoleEntry>
+
+const KeyDetails = Type.Object({
+  role: KeyRole,
+  kty: Type.String({ examples: ['RSA'] }),
+  bits: Type.Optional(
+    Type.Integer({ description: 'RSA: length of the modulus in bits.', examples: [2048] }),
+  ),
+  crv: optionalText('EC and OKP: the curve, such as `P-256`.'),
+  jwsAlgorithm: Type.String({ examples: ['RS256'] }),
+  thumbprint: text('RFC 7638, SHA-256, base64url.'),
+  spkiSha256: text(
+    'SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`.',
+  ),
+  convergedTime: described(
+    Time,
+    'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time.',
+  ),
+  publishedKid: PublishedKid,
+  introducedBy: optionalUuid('Id of the key that vouched for it.'),
+})
+
+export const JwtKeyWithDetails = component(
+  'JwtKeyWithDetails',
+  'A JWT key with details of its key material.',
+  { ...keyMembers, details: KeyDetails },
+)
+export type JwtKeyWithDetails = Static<typeof JwtKeyWithDetails>
+
+export const KeyWarning = Type.Object({
+  code: Type.Enum(['last_active_key', 'vouched_keys_active'], {
+    description:
+      '`last_active_key`: the change leaves the project without an active key. `vouched_keys_active`: keys that the key vouched for, directly or through others, are still active.',
+    examples: ['last_active_key'],
+  }),
+  detail: text('What happens and what to do.'),
+})
+export type KeyWarning = Static<typeof KeyWarning>
+
+export const JwtKeyUpdated = component('JwtKeyUpdated', 'A JWT key after a change.', {
+  ...keyMembers,
+  details: KeyDetails,
+  warnings: Type.Optional(
+    Type.Array(KeyWarning, { description: 'What the change entails; absent if nothing.' }),
+  ),
+})
+export type JwtKeyUpdated = Static<typeof JwtKeyUpdated>
+
+export const PublicKeyPemInput = text(
+  'One public key as PEM (`-----BEGIN PUBLIC KEY-----`).',
+  examplePem,
+)
+
+export const newKeyMembers = {
+  name: Type.Optional(label),
+  label: Type.Optional(described(label, 'An alias of `name`. One of the two is required.')),
+  algorithm: AlgorithmName,
+  publicKeyPem: PublicKeyPemInput,
+  active: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
+  expireTime: Type.Optional(TimeInput),
+  publishedKid: PublishedKid,
+}
+
+export const JwtKeyCreate = requestBody(
+  'JwtKeyCreate',
+  {
+    ...newKeyMembers,
+    proof: optionalText(
+      'Only with an API key that was exchanged for a rotation token, and required then: another rotation token, signed with the private key of the new key and with its thumbprint in `cnf.jkt`.',
+    ),
+  },
+  {
+    anyOf: [{ required: ['name'] }, { required: ['label'] }],
+    examples: [{ name: 'orders service, spring 2026', algorithm: 'RSA', publicKeyPem: examplePem }],
+  },
+)
+export type JwtKeyCreate = Static<typeof JwtKeyCreate>
+
+export const JwtKeyCreated = component(
+  'JwtKeyCreated',
+  'The id of the key. Set it as `kid` in the header of every JWT that you sign with the key, unless the key has a `publishedKid`: then set that.',
+  { kid: Uuid },
+)
+export type JwtKeyCreated = Static<typeof JwtKeyCreated>
+
+export const JwtKeyUpdate = mergePatch('JwtKeyUpdate', {
+  label,
+  active: Type.Boolean({ examples: [false] }),
+  expireTime: ClearableTime,
+})
+export type JwtKeyUpdate = Static<typeof JwtKeyUpdate>

@@ -1,0 +1,140 @@
+import type { Context, CoreConfig } from '../../kernel/context.ts'
+import { entityTag, keyEntityTag } from '../../kernel/entity-tags.ts'
+import { notFound } from '../../kernel/faults.ts'
+import type { KeyUpdate } from '../../kernel/ledger/changes.ts'
+import type { KeyRecord, KeySet } from '../../kernel/records.ts'
+import { isActive } from '../../kernel/values/expiry.ts'
+import { isoTime } from '../../kernel/values/times.ts'
+import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
+import type { KeyRole } from './contract.ts'
+import { activationConvergedTime } from './jwks.ts'
+import { findByKid } from './kids.ts'
+import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
+import { keyRole, type RoleSituation, toKeyRoleEntry } from './roles.ts'
+
+/** Keys as they are sent. */
+export interface KeyDocument {
+  /** Text: Node sends it in one write with the header, but bytes in a second one. */
+  body: string
+  etag: string
+}
+
+export interface CachedDocument extends KeyDocument {
+  validity: Validity
+}
+
+/** Everything that was rendered of one key set: its lists by their names, and each key by its id. */
+interface Documents {
+  validity: Validity
+  rendered: Map<string, CachedDocument>
+}
+
+/**
+ * The store returns the same key set until the project changes, so the documents are evicted with
+ * their key set and share its bound.
+ */
+const documentsByKeySet = new WeakMap<KeySet, Documents>()
+
+/** The project's keys, oldest first, all or only active ones; the tag is a digest of the bytes. */
+export async function listDocument(
+  context: Context,
+  projectId: string,
+  filter: { activeOnly: boolean },
+): Promise<CachedDocument> {
+  const keySet = await requireKeySet(context, projectId)
+  const name = filter.activeOnly ? 'active' : 'all'
+  return cachedDocument(context, { projectId, keySet, name }, (time) =>
+    renderList(keySet.keys, time, filter.activeOnly),
+  )
+}
+
+/**
+ * The key of the project with this id or `publishedKid`. Throws `key_not_found`, also for a key of
+ * another project.
+ */
+export async function keyDocument(
+  context: Context,
+  projectId: string,
+  kid: string,
+): Promise<CachedDocument> {
+  const keySet = await requireKeySet(context, projectId)
+  const key = findByKid(keySet.keys, kid)
+  if (key === undefined) throw notFound('key_not_found')
+  return cachedDocument(context, { projectId, keySet, name: key.id }, async (time) => {
+    const role = keyRole(key, await situationOf(context, projectId, keySet, time))
+    return renderKey(key, role, time, context.config)
+  })
+}
+
+/** The role of each key of the project, oldest first. */
+export async function rolesDocument(context: Context, projectId: string): Promise<CachedDocument> {
+  const keySet = await requireKeySet(context, projectId)
+  return cachedDocument(context, { projectId, keySet, name: 'roles' }, async (time) => {
+    const situation = await situationOf(context, projectId, keySet, time)
+    const body = JSON.stringify(keySet.keys.map((key) => toKeyRoleEntry(key, situation)))
+    return { body, etag: entityTag(body) }
+  })
+}
+
+/** A patched key with the warnings, and the tag of the key alone. */
+export async function renderUpdate(
+  context: Context,
+  { key, warnings }: KeyUpdate,
+): Promise<KeyDocument> {
+  const time = isoTime(context.clock.now())
+  const keySet = await requireKeySet(context, key.projectId)
+  const role = keyRole(key, await situationOf(context, key.projectId, keySet, time))
+  return renderKey(key, role, time, context.config, warnings.length > 0 ? { warnings } : {})
+}
+
+/** One key as it is at the time (ISO 8601), with these members beside its own. */
+function renderKey(
+  key: KeyRecord,
+  role: KeyRole,
+  time: string,
+  config: CoreConfig,
+  others: object = {},
+): KeyDocument {
+  const body = JSON.stringify({ ...toJwtKeyWithDetails(key, role, time, config), ...others })
+  return { body, etag: keyEntityTag(key, role, time, config.jwksMaxAge) }
+}
+
+/** The state that the roles of the keys depend on. */
+async function situationOf(
+  { store, config }: Context,
+  projectId: string,
+  { keys }: KeySet,
+  time: string,
+): Promise<RoleSituation> {
+  const rotations = await store.rotations(projectId)
+  return { keys, rotations, time, jwksMaxAge: config.jwksMaxAge }
+}
+
+/** They change with time when a key expires, and when the last verifier learns of a new one. */
+async function cachedDocument(
+  { clock, config }: Context,
+  { projectId, keySet, name }: { projectId: string; keySet: KeySet; name: string },
+  render: (time: string) => KeyDocument | Promise<KeyDocument>,
+): Promise<CachedDocument> {
+  const time = clock.now()
+  let documents = documentsByKeySet.get(keySet)
+  if (documents === undefined || !includes(documents.validity, time)) {
+    const ends = keySet.keys.flatMap((key) => [
+      key,
+      { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
+    ])
+    const heads = [{ ledgerId: projectId, hash: keySet.head }]
+    documents = { validity: { heads, ...spanUntilExpiry(ends, time) }, rendered: new Map() }
+    documentsByKeySet.set(keySet, documents)
+  }
+  const { validity, rendered } = documents
+  const document = rendered.get(name) ?? { ...(await render(isoTime(time))), validity }
+  rendered.set(name, document)
+  return document
+}
+
+function renderList(keys: readonly KeyRecord[], time: string, activeOnly: boolean): KeyDocument {
+  const listed = activeOnly ? keys.filter((key) => isActive(key, time)) : keys
+  const body = JSON.stringify(listed.map((key) => toJwtKey(key, time)))
+  return { body, etag: entityTag(body) }
+}

@@ -1,0 +1,159 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../kernel/context.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+import { keyEntityTag } from '../../kernel/entity-tags.ts'
+import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
+import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
+import type { App } from '../../kernel/http/options.ts'
+import { KeyPath, Query } from '../../kernel/http/request/paths.ts'
+import { type Resource, resourceRoutes } from '../../kernel/http/routes/resource-routes.ts'
+import { reuseKeyDocument } from '../publishing/http-reuse.ts'
+import {
+  JwtKey,
+  JwtKeyCreate,
+  JwtKeyCreated,
+  JwtKeyUpdate,
+  JwtKeyUpdated,
+  JwtKeyWithDetails,
+  KeyRoleEntry,
+} from './contract.ts'
+import {
+  type KeyDocument,
+  keyDocument,
+  listDocument,
+  renderUpdate,
+  rolesDocument,
+} from './documents.ts'
+import { createKey, deleteKey, type KeyReference, updateKey } from './operations.ts'
+import { keyRole } from './roles.ts'
+
+/** Long because it lists the handlers. */
+export function keyRoutes(app: App, context: Context): void {
+  resourceRoutes(app, keys, {
+    async create(request, reply) {
+      const own = contextOf(request, context)
+      const key = await createKey(own, projectOf(request).id, readKey(request.body))
+      const { publicUrl, jwksMaxAge } = context.config
+      const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
+      const situation = { keys: [key], rotations: [], time: own.origin.time, jwksMaxAge }
+      const etag = keyEntityTag(key, keyRole(key, situation), own.origin.time, jwksMaxAge)
+      return reply.headers({ location, etag }).send({ kid: key.id })
+    },
+    async list(request: FastifyRequest<{ Querystring: { active?: boolean } }>, reply) {
+      const activeOnly = request.query.active === true
+      const document = await listDocument(context, projectOf(request).id, { activeOnly })
+      reuseKeyDocument(request, context, document)
+      return sendDocument(reply, document)
+    },
+    async read(request: KeyRequest, reply) {
+      const document = await keyDocument(context, projectOf(request).id, request.params.kid)
+      reuseKeyDocument(request, context, document)
+      return sendDocument(reply, document)
+    },
+    async update(request: KeyRequest, reply) {
+      const key = referenceOf(request)
+      const update = await updateKey(contextOf(request, context), key, readPatch(request.body))
+      return sendDocument(reply, await renderUpdate(context, update))
+    },
+    delete: (request: KeyRequest) => deleteKey(contextOf(request, context), referenceOf(request)),
+  })
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/projects/:projectIdOrName/key-roles',
+    config: { access: { role: 'reader', auditor: true }, etag: true },
+    schema: {
+      operationId: 'listKeyRoles',
+      summary: 'List the roles of the keys of a project',
+      description: 'Returns one entry for each key, in the order of the list of keys.',
+      response: { 200: Type.Array(KeyRoleEntry) },
+    },
+    handler: async (request, reply) => {
+      const document = await rolesDocument(context, projectOf(request).id)
+      reuseKeyDocument(request, context, document)
+      return sendDocument(reply, document)
+    },
+  })
+}
+
+const readKey = bodyReader(JwtKeyCreate)
+const readPatch = bodyReader(JwtKeyUpdate)
+
+/** Sends the cached text unchanged; the schema of the route describes it. */
+function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
+  return reply.header('content-type', 'application/json').header('etag', etag).send(body)
+}
+
+type KeyRequest = FastifyRequest<{ Params: { kid: string } }>
+
+/** The key that the request changes, with its precondition. */
+function referenceOf(request: KeyRequest): KeyReference {
+  const { kid } = request.params
+  const ifMatch = request.headers['if-match']
+  return { projectId: projectOf(request).id, kid, ifMatch }
+}
+
+const collection = '/v1/projects/:projectIdOrName/jwt-keys'
+
+const keys: Resource = {
+  collection,
+  member: `${collection}/:kid`,
+  params: KeyPath,
+  type: { one: 'JwtKey', many: 'JwtKeys' },
+  noun: { bare: 'key', one: 'a JWT key', many: 'the JWT keys of a project' },
+  creation: 'Register',
+  deletion: { verb: 'Delete', done: 'deleted' },
+  config: {
+    create: {
+      access: { role: 'registrar', auditor: false },
+      cost: 5,
+      errors: [
+        'invalid_key_pem',
+        'unsupported_key',
+        'weak_key',
+        'algorithm_mismatch',
+        'compromised_key',
+        'key_not_vouched',
+        'duplicate_key',
+        'key_limit_reached',
+        'jwks_too_large',
+      ],
+    },
+    list: { access: { role: 'reader', auditor: true }, etag: true },
+    read: { access: { role: 'reader', auditor: true }, errors: ['key_not_found'], etag: true },
+    update: {
+      access: { role: 'writer', auditor: false },
+      errors: ['recent_sign_in_required', 'key_not_found', 'jwks_too_large'],
+    },
+    delete: {
+      access: { role: 'writer', auditor: false },
+      errors: ['key_not_found', 'key_active'],
+    },
+  },
+  schemas: {
+    create: JwtKeyCreate,
+    created: JwtKeyCreated,
+    listed: JwtKey,
+    shown: JwtKeyWithDetails,
+    update: JwtKeyUpdate,
+    updated: JwtKeyUpdated,
+  },
+  validatorCompiler: anyObjectAsBody,
+  queries: {
+    list: Query({
+      active: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: '`true` lists active keys only; `false` or absent lists all keys.',
+        }),
+      ),
+    }),
+  },
+  descriptions: {
+    create:
+      'The `ETag` is the one of the key at the URL in `Location`. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
+    list: 'Returns all keys in one array, oldest first.',
+    update:
+      'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
+    delete: 'Fails while the key is active: deactivate it first.',
+  },
+}

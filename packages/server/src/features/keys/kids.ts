@@ -1,0 +1,65 @@
+import { invalidField } from '../../errors.ts'
+import { placeholderKid } from '../../kernel/contract/names.ts'
+import type { KeyRecord } from '../../kernel/records.ts'
+import { parseId } from '../../kernel/values/ids.ts'
+import { requireNoSecrets } from '../../kernel/values/labels.ts'
+
+type KidNames = Pick<KeyRecord, 'id' | 'publishedKid'>
+
+/** The kid of the key in the JWKS and in the header of tokens. */
+export function kidOf({ id, publishedKid = id }: KidNames): string {
+  return publishedKid
+}
+
+/** The key with this id or `publishedKid`; no two keys of a project share one. */
+export function findByKid<Key extends KidNames>(
+  keys: readonly Key[],
+  kid: string,
+): Key | undefined {
+  const id = parseId(kid)
+  return keys.find((key) => key.id === id || key.publishedKid === kid)
+}
+
+const publishable = /^[A-Za-z0-9._~:/+=@-]{1,255}$/
+
+export function isPublishableKid(text: string): boolean {
+  return publishable.test(text) && text !== placeholderKid
+}
+
+/** Throws `invalid_request`. */
+export function parsePublishedKid(text: string): string {
+  const invalid = (detail: string) => invalidField('/publishedKid', 'kid_invalid', detail)
+  if (!publishable.test(text)) {
+    throw invalid('publishedKid must have 1 to 255 characters of A-Z a-z 0-9 . _ ~ : / + = @ -')
+  }
+  if (text === placeholderKid) {
+    throw invalid(`${placeholderKid} stands for an empty key set. Choose another publishedKid.`)
+  }
+  requireNoSecrets(text, '/publishedKid')
+  return text
+}
+
+/** By kid: the thumbprints of all keys that ever had it. */
+type KidOwners = ReadonlyMap<string, ReadonlySet<string>>
+
+/** Who has or had kids: ids, which are unique in all projects, and published ones, in one project. */
+export interface KidUse {
+  ids: KidOwners
+  published: KidOwners
+}
+
+/** Throws `kid_taken` unless the kid never named other key material. */
+export function requireFreeKid(
+  field: 'kid' | 'publishedKid',
+  kid: string,
+  thumbprint: string,
+  owners: KidOwners,
+): void {
+  const others = new Set(owners.get(kid)).difference(new Set([thumbprint]))
+  if (others.size === 0) return
+  throw invalidField(
+    `/${field}`,
+    'kid_taken',
+    `This ${field} names other key material, or once did. Choose another one, or omit ${field}.`,
+  )
+}

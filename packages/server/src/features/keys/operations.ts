@@ -1,0 +1,139 @@
+import type { RequestContext } from '../../kernel/access/principal.ts'
+import type { Context, CoreConfig } from '../../kernel/context.ts'
+import { collectFaults, notFound, rejection, type Submitted } from '../../kernel/faults.ts'
+import type { KeyLimits, KeyUpdate } from '../../kernel/ledger/changes.ts'
+import type { KeyRecord, KeySet } from '../../kernel/records.ts'
+import { isActive, parseExpiryPatch, requireValidExpiry } from '../../kernel/values/expiry.ts'
+import { parseLabel } from '../../kernel/values/labels.ts'
+import { present } from '../../runtime/present.ts'
+import { requireProof } from '../token-exchange/possession.ts'
+import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyRole } from './contract.ts'
+import { rejectPrivateKeys } from './intake.ts'
+import { convergedTime } from './jwks.ts'
+import { findByKid } from './kids.ts'
+import { examineSubmission, examineText } from './submission.ts'
+
+export function toJwtKey(key: KeyRecord, time: string): JwtKey {
+  return {
+    id: key.id,
+    projectId: key.projectId,
+    label: key.label,
+    algorithm: key.algorithm,
+    publicKeyPem: key.publicKeyPem,
+    active: isActive(key, time),
+    createTime: key.createTime,
+    updateTime: key.updateTime,
+    ...present({ expireTime: key.expireTime }),
+  }
+}
+
+export function toJwtKeyWithDetails(
+  key: KeyRecord,
+  role: KeyRole,
+  time: string,
+  config: CoreConfig,
+): JwtKeyWithDetails {
+  return {
+    ...toJwtKey(key, time),
+    details: {
+      role,
+      kty: key.jwk.kty,
+      ...present({ bits: key.bits, crv: 'crv' in key.jwk ? key.jwk.crv : undefined }),
+      jwsAlgorithm: key.jwsAlgorithm,
+      thumbprint: key.thumbprint,
+      spkiSha256: key.spkiSha256,
+      convergedTime: convergedTime(key, time, config.jwksMaxAge),
+      ...present({ publishedKid: key.publishedKid, introducedBy: key.introducedBy }),
+    },
+  }
+}
+
+/**
+ * Registers a public key. Throws every fault of the key and its fields, `duplicate_key`,
+ * `key_limit_reached`, `jwks_too_large` or `key_not_vouched`. Of a submitted private key it stores only the hashes of the
+ * public half.
+ */
+export async function createKey(
+  context: RequestContext,
+  projectId: string,
+  submission: Submitted<JwtKeyCreate>,
+): Promise<KeyRecord> {
+  const { origin } = context
+  const { proof } = submission.fields
+  await rejectPrivateKeys(context, { '/proof': proof }, projectId)
+  const verdict = await examineText(context, submission)
+  const examined = await examineSubmission(context, projectId, submission, verdict)
+  if (Array.isArray(examined)) throw rejection(examined)
+  const key = { ...examined, projectId }
+  await requireProof(context, key, proof)
+  return context.store.commit({
+    type: 'key.create',
+    origin,
+    limits: keyLimits(context.config),
+    key,
+  })
+}
+
+/** Throws `project_not_found` if the project was deleted after the access check. */
+export async function requireKeySet({ store }: Context, projectId: string): Promise<KeySet> {
+  const keySet = await store.keySet(projectId)
+  if (keySet === undefined) throw notFound('project_not_found')
+  return keySet
+}
+
+/**
+ * Applies a merge patch (RFC 7396). A patch that changes nothing leaves `updateTime` and the revision
+ * as they are. Throws `key_not_found`, `precondition_failed` or `jwks_too_large`.
+ */
+export async function updateKey(
+  context: RequestContext,
+  key: KeyReference,
+  { fields, malformed }: Submitted<JwtKeyUpdate>,
+): Promise<KeyUpdate> {
+  const { label, expireTime, ...rest } = fields
+  const { store, config, origin } = context
+  await rejectPrivateKeys(context, { '/label': label, '': malformed?.text }, key.projectId)
+  const { faults, attempt, throwAny } = collectFaults(malformed?.faults)
+  const patch: JwtKeyUpdate = {
+    ...rest,
+    ...attempt(() => (label === undefined ? {} : { label: parseLabel(label, '/label') })),
+    ...attempt(() => parseExpiryPatch(expireTime)),
+  }
+  if (faults.length > 0 && !faults.some(({ pointer }) => pointer === '/expireTime')) {
+    // Whether the time is a fault too depends on the stored key.
+    const { keys } = await requireKeySet(context, key.projectId)
+    attempt(() => requireValidExpiry(findByKid(keys, key.kid) ?? {}, patch, origin.time))
+  }
+  throwAny()
+  const limits = keyLimits(config)
+  return store.commit({ type: 'key.update', origin, ...target(key, config), patch, limits })
+}
+
+/**
+ * Deletes an inactive key. Throws `key_not_found`, `key_active` or `precondition_failed`.
+ */
+export async function deleteKey(
+  { store, config, origin }: RequestContext,
+  key: KeyReference,
+): Promise<void> {
+  await store.commit({ type: 'key.delete', origin, ...target(key, config) })
+}
+
+/** The key in the path of a request, by its id or `publishedKid`, and the ETag that it must still have. */
+export interface KeyReference {
+  projectId: string
+  kid: string
+  ifMatch?: string | undefined
+}
+
+function target({ projectId, kid, ifMatch }: KeyReference, { jwksMaxAge }: CoreConfig) {
+  return {
+    projectId,
+    kid,
+    ...(ifMatch === undefined ? {} : { precondition: { ifMatch, jwksMaxAge } }),
+  }
+}
+
+export function keyLimits(config: CoreConfig): KeyLimits {
+  return { maxKeys: config.maxKeysPerProject, maxJwksBytes: config.maxJwksBytes }
+}

@@ -1,0 +1,107 @@
+import { invalidField } from '../../errors.ts'
+import type { EventChanges } from '../../kernel/ledger/chain.ts'
+import type { KeyLimits } from '../../kernel/ledger/changes.ts'
+import type { KeyRecord } from '../../kernel/records.ts'
+import { isActive, patchExpireTime } from '../../kernel/values/expiry.ts'
+import { latest } from '../../kernel/values/times.ts'
+import { requireJwksCapacity, submittedBefore } from './admission.ts'
+import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
+import { jwksBytes, withJwkText } from './jwks.ts'
+import { activeVouched, vouchedDetail } from './vouched.ts'
+
+/** Throws `jwks_too_large` if the patched key no longer fits the key set of its project. */
+export function requirePatchCapacity(
+  all: readonly KeyRecord[],
+  patched: KeyRecord,
+  limits: KeyLimits,
+  now: string,
+): void {
+  const keys = all.map((key) => withJwkText(key.id === patched.id ? patched : key))
+  requireJwksCapacity(jwksBytes(keys, now), limits)
+}
+
+/** The patched key; the same record, `updateTime` included, if the patch changes nothing. */
+export function patchKey(key: KeyRecord, patch: JwtKeyUpdate, now: string): KeyRecord {
+  const { expireTime: before, activateTime = key.publishTime, ...rest } = key
+  const expiry = patchExpireTime(key, patch)
+  const label = patch.label ?? key.label
+  const enabled = patch.active ?? key.enabled
+  const isPublishedChange = enabled !== key.enabled || expiry.expireTime !== before
+  if (!isPublishedChange && label === key.label) return key
+  const updateTime = latest(now, key.updateTime)
+  const publishTime = isPublishedChange ? updateTime : key.publishTime
+  const patched = { ...rest, label, enabled, ...expiry, updateTime, publishTime }
+  // A new end does not make an active key unknown to verifiers.
+  const staysActive = enabled && isActive(key, now) && activateTime < publishTime
+  return staysActive ? { ...patched, activateTime } : patched
+}
+
+/** Throws `compromised_key`: a key whose private half was submitted can only be deactivated. */
+export function rejectBlockedActivation(): never {
+  const { code, detail } = submittedBefore
+  throw invalidField('/active', code, detail, 'compromised_key')
+}
+
+/** The time from which none of these active keys is left; undefined if one never expires. */
+function lastExpiry(active: readonly { expireTime?: string }[], now: string): string | undefined {
+  let last = now
+  for (const { expireTime } of active) {
+    if (expireTime === undefined) return undefined
+    last = latest(last, expireTime)
+  }
+  return last
+}
+
+/**
+ * The time from which a change of the active keys leaves a project without one: `now`, or the last
+ * expiry. Undefined if the change does not bring that time forward.
+ */
+export function activeKeysEnd(
+  before: readonly { expireTime?: string }[],
+  after: readonly { expireTime?: string }[],
+  now: string,
+): string | undefined {
+  const end = lastExpiry(after, now)
+  const previous = lastExpiry(before, now)
+  const isEarlier = end !== undefined && (previous === undefined || end < previous)
+  return isEarlier ? end : undefined
+}
+
+/** The warnings about patches of keys, given all keys of their project before them. */
+export function patchWarnings(
+  keys: readonly KeyRecord[],
+  patched: readonly KeyRecord[],
+  now: string,
+): KeyWarning[] {
+  const activeOf = (all: readonly KeyRecord[]) => all.filter((key) => isActive(key, now))
+  const after = keys.map((key) => patched.find(({ id }) => id === key.id) ?? key)
+  const end = activeKeysEnd(activeOf(keys), activeOf(after), now)
+  const ended = patched.filter(({ id }) => {
+    const before = keys.find((key) => key.id === id)
+    return (
+      before !== undefined &&
+      isActive(before, now) &&
+      !after.some((key) => key.id === id && isActive(key, now))
+    )
+  })
+  const warnings = ended.flatMap(({ id }): KeyWarning[] => {
+    const vouched = activeVouched(after, id, now)
+    if (vouched.length === 0) return []
+    return [{ code: 'vouched_keys_active', detail: vouchedDetail(vouched) }]
+  })
+  if (end === undefined) return warnings
+  const detail =
+    end === now
+      ? 'This was the last active key: no token of the project verifies until another key is active.'
+      : `No key of the project is active from ${end} on: no token verifies then, unless another key is registered or activated.`
+  return [{ code: 'last_active_key', detail }, ...warnings]
+}
+
+/** The changes in the event of a deletion. */
+export function deletedKeyChanges({ label, thumbprint, publishedKid }: KeyRecord): EventChanges {
+  return {
+    label: { from: label },
+    thumbprint: { from: thumbprint },
+    ...(publishedKid === undefined ? {} : { publishedKid: { from: publishedKid } }),
+  }
+}

@@ -1,0 +1,114 @@
+import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import type { EventChanges } from '../../kernel/ledger/chain.ts'
+import type { ChangeOf } from '../../kernel/ledger/changes.ts'
+import { appendEvents, lockSystemLedger } from '../../kernel/ledger/locked-ledger.ts'
+import type { Outcome } from '../../kernel/storage/outcome.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { chunked } from '../../kernel/storage/statements.ts'
+import { present } from '../../runtime/present.ts'
+import { createLogReads } from './reads.ts'
+
+/**
+ * Starts a tree in place of the previous one, whose entries are deleted, unless another process has
+ * started one.
+ */
+export async function startLog(
+  db: Db,
+  { tree, previous, origin }: ChangeOf<'log.start'>,
+): Promise<Outcome<undefined>> {
+  const ledger = await lockSystemLedger(db, origin)
+  const running = await createLogReads(db).tree()
+  if (running?.id !== previous?.id) return { result: undefined, changed: false }
+  if (previous !== undefined) {
+    requireRecentSignIn(ledger.caller, origin)
+    for (const table of ['log_entry', 'log_tile', 'log_ledger'] as const) {
+      await db.deleteFrom(table).execute()
+    }
+    await db
+      .updateTable('log_tree')
+      .set({ end_time: origin.time, next_origin: tree.origin })
+      .where('end_time', 'is', null)
+      .execute()
+  }
+  const { id, verifierKey } = tree
+  await db
+    .insertInto('log_tree')
+    .values({ id, origin: tree.origin, verifier_key: verifierKey, size: 0, checkpoint_size: 0 })
+    .execute()
+  const changes: EventChanges = {
+    origin: { ...present({ from: previous?.origin }), to: tree.origin },
+    verifierKey: { to: verifierKey },
+    ...(previous?.size === undefined ? {} : { size: { from: previous.size } }),
+    ...(previous?.hash === undefined ? {} : { hash: { from: previous.hash } }),
+  }
+  const subject = { type: 'registry', id: ledger.ledgerId } as const
+  await appendEvents(ledger, [{ type: 'log.started', subject, changes }])
+  return { result: undefined, changed: true }
+}
+
+/** The update of the size locks the row until the transaction ends: one process appends at a time. */
+export async function appendToLog(
+  db: Db,
+  { id, size, notSince, time, entries, tiles }: ChangeOf<'log.append'>,
+): Promise<Outcome<boolean>> {
+  const locked = await db
+    .updateTable('log_tree')
+    .set({ size: size + entries.length, append_time: time })
+    .where('id', '=', id)
+    .where('end_time', 'is', null)
+    .where('size', '=', size)
+    .where(({ eb, or }) =>
+      or([
+        eb('append_time', 'is', null),
+        eb('append_time', '<=', notSince),
+        // The clock was set back.
+        eb('append_time', '>', time),
+      ]),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  if (locked === undefined) return { result: false, changed: false }
+  const rows = entries.map(({ ledgerId, revision, content }, index) => {
+    return { position: size + index, ledger_id: ledgerId, revision, content }
+  })
+  for (const chunk of chunked(rows)) await db.insertInto('log_entry').values(chunk).execute()
+  const heads = entries.map(({ ledgerId, blinding, hash }) => {
+    return { ledger_id: ledgerId, blinding, hash }
+  })
+  for (const chunk of chunked(heads)) {
+    await db
+      .insertInto('log_ledger')
+      .values(chunk)
+      .onConflict((conflict) =>
+        conflict.column('ledger_id').doUpdateSet(({ ref }) => ({
+          blinding: ref('excluded.blinding'),
+          hash: ref('excluded.hash'),
+        })),
+      )
+      .execute()
+  }
+  for (const { level, position, hashes } of tiles) {
+    await db
+      .insertInto('log_tile')
+      .values({ level, position, hashes })
+      .onConflict((conflict) => conflict.columns(['level', 'position']).doUpdateSet({ hashes }))
+      .execute()
+  }
+  return { result: true, changed: true }
+}
+
+/** Checkpoints are published in the order of their sizes. */
+export async function publishCheckpoint(
+  db: Db,
+  { id, size, checkpoint }: ChangeOf<'log.publish'>,
+): Promise<Outcome<undefined>> {
+  await db
+    .updateTable('log_tree')
+    .set({ checkpoint, checkpoint_size: size })
+    .where('id', '=', id)
+    .where('end_time', 'is', null)
+    .where('size', '>=', size)
+    .where('checkpoint_size', '<=', size)
+    .execute()
+  return { result: undefined, changed: true }
+}

@@ -1,0 +1,216 @@
+import type { FastifyRequest, FastifySchema } from 'fastify'
+import { createSingleFlight } from '../../async/single-flight.ts'
+import { type ErrorCode, PubringError } from '../../errors.ts'
+import { parseProjectRef } from '../../kernel/access/projects.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+import { contextOf, ledgerOf } from '../../kernel/http/hooks/access.ts'
+import { publicRoute } from '../../kernel/http/hooks/cross-origin.ts'
+import type { App } from '../../kernel/http/options.ts'
+import { Query } from '../../kernel/http/request/paths.ts'
+import { systemLedgerId } from '../../kernel/ledger/chain.ts'
+import { publishedFolder } from '../publishing/http.ts'
+import type { LiveServices } from '../publishing/live.ts'
+import { LedgerProof, LogTree } from './contract.ts'
+import { proveHead, proveLedger } from './proofs.ts'
+import type { LogTree as Tree } from './records.ts'
+import { readLogFile } from './tiles.ts'
+
+/** Checkpoints change every minute at most; C2SP tlog-tiles asks for a few seconds. */
+const checkpointMaxAge = 5
+
+/** A year: the content of a tile never changes. */
+const tileMaxAge = 31_536_000
+
+const ProofQuery = Query({
+  revision: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'Revision of the event to prove: the proof is of the first logged head with at least this revision. Default: the last logged head.',
+    }),
+  ),
+})
+
+/**
+ * The log: public files for everyone, proofs for the readers of a ledger, operations for admins. Long
+ * because it lists the routes.
+ */
+export function logRoutes(app: App, live: LiveServices): void {
+  const { log, context } = live
+  const { store } = context
+  publicFiles(app, live)
+  fileRoute(app, '/log/vkey', {
+    schema: {
+      operationId: 'getLogVerifierKey',
+      summary: 'The verifier key of the log',
+      description:
+        'A "vkey" (C2SP signed-note) of the tree that grows. Get it from the operator once: reading it here at each use means trusting the server that answers.',
+    },
+    async read() {
+      const current = await store.log.tree()
+      return current && `${current.verifierKey}\n`
+    },
+  })
+  // For verifiers without an API key: the secret of the ledger stays with its readers.
+  fileRoute(app, `${publishedFolder}/ledger-proof`, {
+    schema: {
+      operationId: 'getPublishedLedgerProof',
+      summary: 'Prove the latest revision of a project that the log has',
+      description:
+        'A C2SP tlog-proof of the last logged head of the ledger: its revision, hash and time. It shows that this entry of the log is of the project, and nothing about others.',
+    },
+    errors: ['project_not_found'],
+    async read({ projectIdOrName = '' }) {
+      const { projectId } = await live.readPublished(parseProjectRef(projectIdOrName))
+      return proveHead(store.log, projectId)
+    },
+  })
+  const errors = ['not_logged', 'log_stopped'] as const
+  const shared = { querystring: ProofQuery, response: { 200: LedgerProof } }
+  app.route({
+    method: 'GET',
+    url: '/v1/projects/:projectIdOrName/ledger-proof',
+    config: { access: { role: 'reader', auditor: true }, ledger: true, errors },
+    schema: {
+      ...shared,
+      operationId: 'getLedgerProof',
+      summary: "Prove that the log has a project's ledger",
+      description:
+        'An entry of the log has the hash of an event, which covers all events before it. The proof contains the secret by which the entries of this ledger are found among all.',
+    },
+    handler: async (request, reply) =>
+      reply.send(await proveLedger(store.log, ledgerOf(request), request.query.revision)),
+  })
+  app.route({
+    method: 'GET',
+    url: '/v1/ledger-proof',
+    config: { access: { role: 'admin', unbound: true, auditor: true }, errors },
+    schema: {
+      ...shared,
+      operationId: 'getSystemLedgerProof',
+      summary: "Prove that the log has the registry's ledger",
+    },
+    handler: async (request, reply) =>
+      reply.send(await proveLedger(store.log, systemLedgerId, request.query.revision)),
+  })
+  adminRoute(app, '/v1/log/checkpoints', () => log.sign(), {
+    operationId: 'createLogCheckpoint',
+    summary: 'Sign a checkpoint of the log now',
+    description:
+      'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
+  })
+  const restart = (request: FastifyRequest) => log.restart(contextOf(request, context).origin)
+  const restartErrors = ['log_stopped', 'recent_sign_in_required'] as const
+  adminRoute(
+    app,
+    '/v1/log/restarts',
+    restart,
+    {
+      operationId: 'restartLog',
+      summary: 'Restart the log with a new key',
+      description:
+        'For a log that has stopped because it no longer extends what was signed, once a new key is in the place of the old one. Verifiers need its verifier key; proofs of the tree before stay valid.',
+    },
+    restartErrors,
+  )
+}
+
+/** A checkpoint of the tree that grows, and the files of each tree below its origin. */
+function publicFiles(app: App, { context }: LiveServices): void {
+  const { store, config } = context
+  const { log } = store
+
+  /** Throws `log_ended` for a tree that another one has followed. */
+  async function treeOf({ id = '' }: FileParams): Promise<Tree | undefined> {
+    const tree = /^[0-9a-f]{8}$/.test(id) ? await log.tree(id) : undefined
+    if (tree?.endTime === undefined) return tree
+    const { endTime: ended, nextOrigin = '' } = tree
+    const next = `${new URL(config.publicUrl).protocol}//${nextOrigin}`
+    const detail = `This log was restarted with another key. It goes on at ${next}: ask the operator why, and for its verifier key.`
+    throw new PubringError('log_ended', detail, { ended, next })
+  }
+  fileRoute(app, '/log/checkpoint', {
+    schema: {
+      operationId: 'getLogCheckpoint',
+      summary: 'The current checkpoint of the log',
+      description:
+        'A signed tree head (C2SP tlog-checkpoint) over the heads of all ledgers. Its origin is the address of the tree, without the scheme: below it are the same checkpoint, the tiles of the tree and the bundles of its entries (C2SP tlog-tiles), `/log/ID/tile/LEVEL/N` and `/log/ID/tile/entries/N`.',
+    },
+    read: async () => (await log.tree())?.checkpoint,
+  })
+  fileRoute(app, '/log/:id/checkpoint', {
+    schema: { hide: true },
+    errors: ['log_ended'],
+    read: async (params) => (await treeOf(params))?.checkpoint,
+  })
+  fileRoute(app, '/log/:id/tile/*', {
+    schema: { hide: true },
+    errors: ['log_ended'],
+    async read(params) {
+      const tree = await treeOf(params)
+      return tree && readLogFile(log, tree, `tile/${params['*'] ?? ''}`)
+    },
+  })
+}
+
+interface FileParams {
+  id?: string
+  '*'?: string
+  projectIdOrName?: string
+}
+
+interface PublicFile {
+  schema: FastifySchema
+  errors?: readonly ErrorCode[]
+  /** Text, which may change, or bytes, which do not; undefined if there is no such file. */
+  read(params: FileParams): Promise<string | Uint8Array | undefined>
+}
+
+function fileRoute(app: App, url: string, { read, schema, errors = [] }: PublicFile): void {
+  // A flood of equal requests costs one read at a time.
+  const reads = createSingleFlight<string | Uint8Array | undefined>()
+  publicRoute<FileParams>(app, {
+    url,
+    config: { errors: ['not_logged', 'log_stopped', 'storage_unavailable', ...errors] },
+    schema: {
+      ...schema,
+      response: {
+        200: { description: 'The file.', content: { 'text/plain': { schema: Type.String() } } },
+      },
+    },
+    handler: async (request, reply) => {
+      const { params } = request
+      const body = await reads.run(JSON.stringify(params), () => read(params))
+      if (body === undefined) {
+        const detail =
+          'The log has no such file. Its checkpoint says how many entries its tiles have.'
+        throw new PubringError('not_logged', detail)
+      }
+      const isText = typeof body === 'string'
+      const reuse = isText ? `max-age=${checkpointMaxAge}` : `max-age=${tileMaxAge}, immutable`
+      return reply
+        .header('content-type', isText ? 'text/plain; charset=utf-8' : 'application/octet-stream')
+        .header('cache-control', `public, ${reuse}`)
+        .send(isText ? body : Buffer.from(body))
+    },
+  })
+}
+
+function adminRoute(
+  app: App,
+  url: string,
+  sign: (request: FastifyRequest) => Promise<Tree>,
+  schema: FastifySchema,
+  errors: readonly ErrorCode[] = ['log_stopped'],
+): void {
+  app.route({
+    method: 'POST',
+    url,
+    config: { access: { role: 'admin', unbound: true, auditor: false }, errors },
+    schema: { ...schema, response: { 201: LogTree } },
+    handler: async (request, reply) => {
+      const { checkpoint = '', checkpointSize: size, origin, verifierKey } = await sign(request)
+      return reply.code(201).send({ origin, verifierKey, size, checkpoint })
+    },
+  })
+}

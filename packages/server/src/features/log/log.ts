@@ -1,0 +1,88 @@
+import type { Origin } from '../../kernel/ledger/changes.ts'
+import { faultIn, type LogFault, logError } from './faults.ts'
+import type { LogSigner, LogTree } from './records.ts'
+import { type LogContext, restartLog, signCheckpoint } from './signing.ts'
+import type { WitnessResult } from './witnesses.ts'
+
+/** `error`: one that no fault of the log has caused, such as of the storage. */
+export interface LogState {
+  fault?: LogFault
+  error?: unknown
+}
+
+/** The part of this process in the log. All but the state throw `log_stopped` if it has none. */
+export type Log = ReturnType<typeof createLog>
+
+/**
+ * Milliseconds between checkpoints, if there are changes: witnesses accept one a minute, and the cost
+ * of a run is noise at that rate.
+ */
+const intervalMs = 60_000
+
+/**
+ * The heads that a run at the interval appends at most, at a cost of under a second of CPU. The next
+ * run follows at once.
+ */
+export const maxHeadsPerRun = 20_000
+
+/**
+ * Signs checkpoints at the interval, if this process has a key, and on request. Runs follow
+ * one another: one that is requested begins after those before it.
+ */
+export function createLog(context: LogContext, signer: LogSigner | undefined) {
+  const observers: ((state: LogState) => void)[] = []
+  let state: LogState = {}
+  let work: Promise<unknown> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  function run<Result>(task: (signer: LogSigner) => Promise<Result>): Promise<Result> {
+    if (signer === undefined) return Promise.reject(logError('no_key'))
+    const running = work.then(() => task(signer))
+    work = running.then(
+      () => report({}),
+      (error: unknown) => {
+        const fault = faultIn(error)
+        // A restart that was refused changes nothing.
+        if (fault === 'key_used') return
+        report(fault === undefined ? { error } : { fault })
+      },
+    )
+    return running
+  }
+  function report(next: LogState): void {
+    state = next
+    for (const observe of observers) observe(next)
+  }
+  /** `minAgeMs`: also the delay. */
+  function schedule(minAgeMs: number): void {
+    if (isClosed || signer === undefined) return
+    timer = setTimeout(async () => {
+      const limits = { minAgeMs, maxHeads: maxHeadsPerRun }
+      // Observers report a failure.
+      const signed = await run((one) => signCheckpoint(context, one, limits)).catch(() => undefined)
+      schedule(signed?.isPartial ? 0 : intervalMs)
+    }, minAgeMs).unref()
+  }
+  schedule(intervalMs)
+  return {
+    /** A checkpoint with everything that was committed before the call. */
+    sign: (): Promise<LogTree> => run((one) => signCheckpoint(context, one)),
+    /** Starts a tree with a new key, where the one before cannot go on, and signs its first checkpoint. */
+    restart: (origin: Origin): Promise<LogTree> =>
+      run(async (one) => {
+        await restartLog(context, one, origin)
+        return signCheckpoint(context, one)
+      }),
+    /** The state after the last run. */
+    state: () => state,
+    /** What became of the last checkpoint at each witness. */
+    witnesses: (): readonly WitnessResult[] => context.witnesses?.results() ?? [],
+    /** Called after each run. */
+    onRun: (observe: (state: LogState) => void) => void observers.push(observe),
+    close(): void {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}

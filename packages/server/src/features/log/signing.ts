@@ -1,0 +1,229 @@
+import { hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { formatCheckpoint, parseCheckpoint } from '@pubring/client/internal/log/checkpoint'
+import {
+  createVerifierKey,
+  formatNote,
+  formatVerifierKey,
+  parseNote,
+  signatureTypes,
+  signNote,
+  type VerifierKey,
+} from '@pubring/client/internal/log/note'
+import { consistencyProof, treeRoot } from '@pubring/client/internal/log/proofs'
+import { type TreeHead, verifyConsistency } from '@pubring/client/internal/log/tree'
+import type { Context, CoreConfig } from '../../kernel/context.ts'
+import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
+import { newId } from '../../kernel/values/ids.ts'
+import { now } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
+import { appendMovedHeads, type RunLimits } from './appending.ts'
+import { logError } from './faults.ts'
+import type { LogSigner, LogTree } from './records.ts'
+import { createNodeReader, sha256 } from './tiles.ts'
+import type { Submission, Witnesses } from './witnesses.ts'
+
+/** How often, and after which pause, publishing is tried if another process does the same. */
+const maxTries = 10
+const retryMs = 20
+
+/** What the log needs of the context. */
+export interface LogContext extends Pick<Context, 'store' | 'clock'> {
+  config: Pick<CoreConfig, 'publicUrl'>
+  /** The witnesses that cosign the checkpoints. */
+  witnesses?: Witnesses
+}
+
+/** The part of an origin that the key determines: no two trees have one. */
+export function logId({ publicKey }: Pick<LogSigner, 'publicKey'>): string {
+  return hash('sha256', publicKey, 'hex').slice(0, 8)
+}
+
+/** The name of the key in checkpoints, and of the tree: its public URL. */
+export function logOrigin(publicUrl: string, signer: Pick<LogSigner, 'publicKey'>): string {
+  return `${publicUrl.replace(/^https?:\/\//, '')}/log/${logId(signer)}`
+}
+
+export function logVerifierKey(
+  origin: string,
+  { publicKey }: Pick<LogSigner, 'publicKey'>,
+): Promise<VerifierKey> {
+  return createVerifierKey({ name: origin, type: signatureTypes.ed25519, publicKey })
+}
+
+/**
+ * The tree that grows. Starts it if nothing was ever signed. Throws `log_stopped` if something was,
+ * which the database has lost.
+ */
+async function readGrowing(context: LogContext, signer: LogSigner): Promise<LogTree> {
+  const signed = signer.newest()
+  const found = await context.store.log.tree()
+  if (found !== undefined) return found
+  if (signed !== undefined) throw logError('diverged')
+  const { clock } = context
+  const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time: now(clock) }
+  return startTree(context, signer, origin)
+}
+
+/**
+ * Starts a tree in place of the one that has stopped. Throws `log_stopped` if the key has signed one
+ * before: two trees of one origin would be a fork.
+ */
+export async function restartLog(
+  context: LogContext,
+  signer: LogSigner,
+  origin: Origin,
+): Promise<LogTree> {
+  const { log } = context.store
+  const name = logOrigin(context.config.publicUrl, signer)
+  const isUsed = signer.lastSigned(name) !== undefined
+  if (isUsed || (await log.tree(logId(signer))) !== undefined) throw logError('key_used')
+  const running = await log.tree()
+  const last = lastTree(signer.newest() ?? running?.checkpoint)
+  return startTree(context, signer, origin, { ...present({ id: running?.id }), ...last })
+}
+
+/** Starts a tree, in one transaction with its event, unless another process with the key has done so. */
+async function startTree(
+  { store, config }: LogContext,
+  signer: LogSigner,
+  origin: Origin,
+  previous?: ChangeOf<'log.start'>['previous'],
+): Promise<LogTree> {
+  const name = logOrigin(config.publicUrl, signer)
+  const verifierKey = formatVerifierKey(await logVerifierKey(name, signer))
+  const tree = { id: logId(signer), origin: name, verifierKey }
+  await store.commit({ type: 'log.start', origin, tree, ...present({ previous }) })
+  const started = await store.log.tree()
+  if (started === undefined) throw logError('diverged')
+  return started
+}
+
+/** The description of this tree in the event of the next one. */
+function lastTree(checkpoint: string | undefined) {
+  if (checkpoint === undefined) return {}
+  try {
+    const { origin, size, root } = readCheckpoint(checkpoint)
+    return { origin, size, hash: Buffer.from(root).toString('hex') }
+  } catch {
+    // The checkpoint was altered in the database.
+    return {}
+  }
+}
+
+/**
+ * The tree as it is now, and the last checkpoint that this key has signed. Throws `log_stopped` unless
+ * this process may sign the next one: its tree extends that of the last one.
+ */
+async function readContinuous(
+  { store }: LogContext,
+  signer: LogSigner,
+  id: string,
+): Promise<{ log: LogTree; tree: TreeHead; signed?: TreeHead & { note: string } }> {
+  const before = await store.log.tree(id)
+  if (before === undefined || before.endTime !== undefined) throw logError('diverged')
+  const key = formatVerifierKey(await logVerifierKey(before.origin, signer))
+  if (key !== before.verifierKey) throw logError('other_key')
+  const note = signer.lastSigned(before.origin)
+  // Again, because another process with the key may just have appended and signed.
+  const log = note === undefined ? before : ((await store.log.tree(id)) ?? before)
+  const read = createNodeReader(store.log, log.size)
+  const tree = { size: log.size, root: await treeRoot(log.size, read, sha256) }
+  if (note === undefined) {
+    if (before.checkpoint !== undefined) throw logError('checkpoints_missing')
+    // Otherwise a row inserted into the database would be signed, and no event would show it.
+    if ((await store.log.startedAs()) !== before.origin) throw logError('not_recorded')
+    return { log, tree }
+  }
+  const signed = { ...readCheckpoint(note), note }
+  if (signed.size < before.checkpointSize) throw logError('other_signer')
+  await requireExtension({ store }, signed, tree)
+  return { log, tree, signed }
+}
+
+/**
+ * Throws `log_stopped` unless the tree extends that of a checkpoint, such as the last signed one or
+ * one that a witness has.
+ */
+async function requireExtension(
+  { store }: Pick<LogContext, 'store'>,
+  older: TreeHead,
+  newer: TreeHead,
+): Promise<void> {
+  if (older.size > newer.size) throw logError('diverged')
+  const read = createNodeReader(store.log, newer.size)
+  const proof = await consistencyProof(older.size, newer.size, read, sha256)
+  if (!(await verifyConsistency(older, newer, proof))) throw logError('diverged')
+}
+
+export function readCheckpoint(note: string) {
+  return parseCheckpoint(parseNote(note).text)
+}
+
+/**
+ * Appends the heads that moved to the tree, and signs and publishes a checkpoint of it. Throws
+ * `log_stopped` if this process must not. Reads the heads of all ledgers, a page at a time; apart from
+ * that, the cost is proportional to the heads that moved.
+ */
+export async function signCheckpoint(
+  context: LogContext,
+  signer: LogSigner,
+  limits: RunLimits = {},
+): Promise<LogTree & { isPartial: boolean }> {
+  const { id } = await readGrowing(context, signer)
+  const { log, signed } = await readContinuous(context, signer, id)
+  if (signed !== undefined) {
+    await context.witnesses?.confirm(submissionOf(context, signer, log, signed))
+  }
+  const isPartial = await appendMovedHeads(context, signer, log, limits)
+  let published = await publish(context, signer, id)
+  // Another process that has the key file was storing or publishing a checkpoint.
+  for (let tries = 1; published.checkpointSize < published.size && tries < maxTries; tries += 1) {
+    await delay(retryMs)
+    published = await publish(context, signer, id)
+  }
+  return { ...published, isPartial }
+}
+
+function submissionOf(
+  { store }: LogContext,
+  signer: LogSigner,
+  { origin }: LogTree,
+  { note, size }: { note: string; size: number },
+): Submission {
+  const read = createNodeReader(store.log, size)
+  return {
+    note,
+    proofFrom: (oldSize) => consistencyProof(oldSize, size, read, sha256),
+    signedSize() {
+      const last = signer.lastSigned(origin)
+      return last === undefined ? 0 : readCheckpoint(last).size
+    },
+  }
+}
+
+/**
+ * The checkpoint is stored beside the key before anyone else can see it, and the witnesses see it
+ * before it is published. One that was stored and not published, because the process ended in between
+ * or a witness contradicted, is published now; one that lacks cosignatures, with those.
+ */
+async function publish(context: LogContext, signer: LogSigner, id: string): Promise<LogTree> {
+  const { log, tree, signed } = await readContinuous(context, signer, id)
+  const { origin, checkpoint, checkpointSize } = log
+  const { size } = tree
+  const published = checkpointSize === size ? checkpoint : undefined
+  const isSigned = signed?.size === size
+  const note = published ?? (isSigned ? signed.note : await signTree(signer, origin, tree))
+  if (!isSigned && !signer.record(origin, note)) return log
+  const submission = submissionOf(context, signer, log, { note, size })
+  const cosigned = (await context.witnesses?.cosign(submission)) ?? note
+  if (cosigned === published) return log
+  await context.store.commit({ type: 'log.publish', id, size, checkpoint: cosigned })
+  return { ...log, checkpoint: cosigned, checkpointSize: size }
+}
+
+async function signTree(signer: LogSigner, origin: string, tree: TreeHead): Promise<string> {
+  const text = formatCheckpoint({ origin, ...tree })
+  const key = await logVerifierKey(origin, signer)
+  return formatNote(text, [await signNote(text, key, signer.sign)])
+}

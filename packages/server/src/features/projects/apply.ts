@@ -1,0 +1,129 @@
+import { PubringError } from '../../errors.ts'
+import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
+import { notFound } from '../../kernel/faults.ts'
+import type { EventChanges, EventType } from '../../kernel/ledger/chain.ts'
+import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
+import {
+  appendEvents,
+  eventAbout,
+  type LockedLedger,
+  lockProjectLedger,
+  lockSystemLedger,
+  openLedger,
+} from '../../kernel/ledger/locked-ledger.ts'
+import { recordedChanges } from '../../kernel/ledger/subjects.ts'
+import type { ProjectRecord } from '../../kernel/records.ts'
+import type { Outcome } from '../../kernel/storage/outcome.ts'
+import { projectFromRow } from '../../kernel/storage/row-mapping.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { exists } from '../../kernel/storage/statements.ts'
+import { latest } from '../../kernel/values/times.ts'
+import { deleteBoundAccessRules } from '../access-rules/apply.ts'
+import { deleteBoundApiKeys } from '../api-keys/apply.ts'
+
+export async function createProject(
+  db: Db,
+  { id, name, origin }: ChangeOf<'project.create'>,
+): Promise<Outcome<ProjectRecord>> {
+  const { time } = origin
+  if (await exists(db.selectFrom('ledger').select('hash').where('project_id', '=', id))) {
+    throw idTaken()
+  }
+  const inserted = await db
+    .insertInto('project')
+    .values({ id, name, create_time: time, update_time: time })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (inserted === undefined) {
+    throw (await isNameTaken(db, name)) ? nameTaken() : idTaken()
+  }
+  const ledger = await openLedger(db, id, origin)
+  const result = { id, name, revision: ledger.revision, createTime: time, updateTime: time }
+  await appendToBoth(ledger, 'project.created', recordedChanges('project', undefined, result))
+  return { result, changed: true }
+}
+
+export async function renameProject(
+  db: Db,
+  { projectId, name, ifMatch, origin }: ChangeOf<'project.rename'>,
+): Promise<Outcome<ProjectRecord>> {
+  const { ledger, project } = await lockProject(db, projectId, origin)
+  requireIfMatch(ifMatch, projectEntityTag(project), 'project')
+  if (project.name === name) return { result: project, changed: false }
+  if (await isNameTaken(db, name)) throw nameTaken()
+  const updateTime = latest(origin.time, project.updateTime)
+  const row = { name, update_time: updateTime }
+  await db.updateTable('project').set(row).where('id', '=', projectId).execute()
+  const result = { ...project, name, updateTime, revision: ledger.revision }
+  await appendToBoth(ledger, 'project.renamed', recordedChanges('project', project, result))
+  return { result, changed: true }
+}
+
+export async function deleteProject(
+  db: Db,
+  { projectId, ifMatch, origin }: ChangeOf<'project.delete'>,
+): Promise<Outcome<undefined>> {
+  const { ledger, project } = await lockProject(db, projectId, origin)
+  requireIfMatch(ifMatch, projectEntityTag(project), 'project')
+  if (await exists(db.selectFrom('jwt_key').select('id').where('project_id', '=', projectId))) {
+    throw new PubringError(
+      'project_not_empty',
+      'The project still has JWT keys. Deactivate and delete them first.',
+    )
+  }
+  requireRecentSignIn(ledger.caller, origin)
+  await db.deleteFrom('project').where('id', '=', projectId).execute()
+  await appendToBoth(ledger, 'project.deleted', { name: { from: project.name } })
+  await deleteBoundApiKeys(db, projectId, origin)
+  await deleteBoundAccessRules(db, projectId, origin)
+  return { result: undefined, changed: true }
+}
+
+function isNameTaken(db: Db, name: string): Promise<boolean> {
+  return exists(db.selectFrom('project').select('id').where('name', '=', name))
+}
+
+/** The project before the change, locked. Throws `project_not_found`. */
+async function lockProject(
+  db: Db,
+  projectId: string,
+  origin: Origin,
+): Promise<{ ledger: LockedLedger; project: ProjectRecord }> {
+  const ledger = await lockProjectLedger(db, projectId, origin)
+  const row = await db
+    .selectFrom('project')
+    .select(['id', 'name', 'create_time', 'update_time'])
+    .where('id', '=', projectId)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('project_not_found')
+  return { ledger, project: projectFromRow({ ...row, revision: ledger.revision - 1 }) }
+}
+
+/** Appends the event to the project's ledger and to the system's. */
+async function appendToBoth(
+  ledger: LockedLedger,
+  type: EventType,
+  changes: EventChanges,
+): Promise<void> {
+  const { db, ledgerId, origin } = ledger
+  const event = eventAbout(type, ledgerId, changes)
+  await appendEvents(ledger, [event])
+  await appendEvents(await lockSystemLedger(db, origin), [event])
+}
+
+/** The error for an id whose ledger exists: the new project would continue it. */
+function idTaken(): PubringError {
+  return new PubringError(
+    'project_id_taken',
+    'There is, or was, a project with this id here. Its ledger is kept, so the id cannot be given again.',
+  )
+}
+
+function nameTaken(): PubringError {
+  return new PubringError(
+    'project_name_taken',
+    'There is already a project with this name. Choose another one.',
+  )
+}

@@ -1,0 +1,115 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../kernel/context.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+import { projectEntityTag } from '../../kernel/entity-tags.ts'
+import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
+import type { App } from '../../kernel/http/options.ts'
+import { maxPageSize, preconditionOf, Query } from '../../kernel/http/request/paths.ts'
+import { type Resource, resourceRoutes } from '../../kernel/http/routes/resource-routes.ts'
+import type { ProjectRecord } from '../../kernel/records.ts'
+import { parseId } from '../../kernel/values/ids.ts'
+import { Project, ProjectCreate, ProjectUpdate } from './contract.ts'
+import {
+  createProject,
+  deleteProject,
+  listProjects,
+  readProject,
+  renameProject,
+} from './operations.ts'
+
+export function projectRoutes(app: App, context: Context): void {
+  resourceRoutes(app, projects, {
+    async create(request: FastifyRequest<{ Body: ProjectCreate }>, reply) {
+      const project = await createProject(contextOf(request, context), request.body)
+      reply.header('location', `${context.config.publicUrl}${projects.collection}/${project.id}`)
+      return sendProject(reply, project)
+    },
+    list: async (request: FastifyRequest<PageRequest>, reply) =>
+      reply.send(await readProjectPage(context, request, reply, projects.collection)),
+    read: async (request, reply) =>
+      sendProject(reply, await readProject(context, projectOf(request).id)),
+    async update(request: FastifyRequest<{ Body: ProjectUpdate }>, reply) {
+      const own = contextOf(request, context)
+      return sendProject(reply, await renameProject(own, referenceOf(request), request.body))
+    },
+    delete: (request) => deleteProject(contextOf(request, context), referenceOf(request)),
+  })
+}
+
+function referenceOf(request: FastifyRequest) {
+  return { ...projectOf(request), ...preconditionOf(request) }
+}
+
+function sendProject(reply: FastifyReply, project: ProjectRecord) {
+  return reply.header('etag', projectEntityTag(project)).send(toProject(project))
+}
+
+/** Without what only the server needs. */
+function toProject({ id, name, revision, createTime, updateTime }: ProjectRecord): Project {
+  return { id, name, revision, createTime, updateTime }
+}
+
+interface PageRequest {
+  Querystring: { limit?: number; after?: string }
+}
+
+/** Projects per page without `limit`. */
+const pageSize = 50
+
+export const projectPageQuery = (maximum: number) =>
+  Query({
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum, default: pageSize, description: 'Projects per page.' }),
+    ),
+    after: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Id of the last project of the previous page.' }),
+    ),
+  })
+
+/** The page of projects that the query asks for; a `Link` at the path leads to the next one. */
+export async function readProjectPage(
+  context: Context,
+  request: FastifyRequest<PageRequest>,
+  reply: FastifyReply,
+  path: string,
+): Promise<Project[]> {
+  const { limit = pageSize, after } = request.query
+  const page = {
+    limit: limit + 1,
+    ...(after === undefined ? {} : { after: parseId(after) ?? after }),
+  }
+  const found = await listProjects(context, principalOf(request), page)
+  const shown = found.slice(0, limit)
+  const next = found.length > limit ? shown.at(-1)?.id : undefined
+  if (next !== undefined) {
+    const url = `${context.config.publicUrl}${path}?limit=${limit}&after=${next}`
+    reply.header('link', `<${url}>; rel="next"`)
+  }
+  return shown.map(toProject)
+}
+
+const admin = { role: 'admin', unbound: true, auditor: false } as const
+
+const projects: Resource = {
+  collection: '/v1/projects',
+  member: '/v1/projects/:projectIdOrName',
+  type: { one: 'Project', many: 'Projects' },
+  noun: { bare: 'project', one: 'a project', many: 'projects' },
+  deletion: { verb: 'Delete', done: 'deleted' },
+  config: {
+    create: { access: admin, errors: ['project_id_taken', 'project_name_taken'] },
+    list: { access: { role: 'reader', auditor: true }, headers: ['Link'] },
+    read: { access: { role: 'reader', auditor: true }, etag: true },
+    update: { access: admin, errors: ['project_name_taken'] },
+    delete: { access: admin, errors: ['recent_sign_in_required', 'project_not_empty'] },
+  },
+  schemas: { shown: Project, created: Project, create: ProjectCreate, update: ProjectUpdate },
+  queries: { list: projectPageQuery(maxPageSize) },
+  descriptions: {
+    create:
+      'With `id`, for a project that is moved from another registry: 409 if a ledger of this id exists, even that of a deleted project.',
+    list: 'Returns the projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, if there is one.',
+    update: 'The id does not change, nor does any URL or issuer derived from it.',
+    delete: 'Fails while the project has keys, active or not.',
+  },
+}

@@ -1,0 +1,83 @@
+import { invalidField } from '../../errors.ts'
+import { projectsWith, readerAccess } from '../../kernel/access/grants.ts'
+import type { Principal, RequestContext } from '../../kernel/access/principal.ts'
+import { foldName } from '../../kernel/access/projects.ts'
+import type { Context } from '../../kernel/context.ts'
+import { projectNamePattern } from '../../kernel/contract/names.ts'
+import { notFound } from '../../kernel/faults.ts'
+import type { ProjectRecord } from '../../kernel/records.ts'
+import { isKid, newId, parseId } from '../../kernel/values/ids.ts'
+import { present } from '../../runtime/present.ts'
+import { rejectPrivateKeys } from '../keys/intake.ts'
+
+/** Normalizes a name; throws `invalid_request`. */
+function parseProjectName(text: string): string {
+  const name = foldName(text)
+  const isId = parseId(name) !== undefined
+  if (projectNamePattern.test(name) && !isId) return name
+  const detail = isId
+    ? 'A project name must not have the form of a UUID, because it would be read as an id.'
+    : 'A project name must have 1 to 128 characters of a-z, 0-9 and hyphen, and start and end with a letter or digit.'
+  throw invalidField('/name', 'name_invalid', detail)
+}
+
+export async function createProject(
+  context: RequestContext,
+  { name: text, id = newId() }: { name: string; id?: string },
+): Promise<ProjectRecord> {
+  await rejectPrivateKeys(context, { '/name': text, '/id': id })
+  if (!isKid(id))
+    throw invalidField('/id', 'id_invalid', 'id must be a lower-case UUID (RFC 9562).')
+  const name = parseProjectName(text)
+  const { store, origin } = context
+  return store.commit({ type: 'project.create', origin, id, name })
+}
+
+/** Throws `project_not_found` if it was deleted after the access check. */
+export async function readProject({ store }: Context, id: string): Promise<ProjectRecord> {
+  const project = await store.findProject({ id })
+  if (project === undefined) throw notFound('project_not_found')
+  return project
+}
+
+/** A page of the projects that the caller may see, by creation. */
+export async function listProjects(
+  { store }: Pick<Context, 'store'>,
+  { grants }: Pick<Principal, 'grants'>,
+  page: { after?: string; limit: number },
+): Promise<ProjectRecord[]> {
+  const visible = projectsWith(grants, readerAccess)
+  if (visible === 'all') return store.listProjects(page)
+  const { after = '', limit } = page
+  // The page is cut after the deleted projects are left out: a short page is the last one.
+  const projects = await store.search.projectsById(visible.filter((id) => id > after))
+  return projects.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, limit)
+}
+
+export async function renameProject(
+  context: RequestContext,
+  project: ProjectReference,
+  body: { name?: string },
+): Promise<ProjectRecord> {
+  await rejectPrivateKeys(context, { '/name': body.name }, project.id)
+  const name = body.name === undefined ? project.name : parseProjectName(body.name)
+  const { store, origin } = context
+  return store.commit({ type: 'project.rename', origin, ...target(project), name })
+}
+
+/** Throws `project_not_empty` while the project has keys, active or not. */
+export async function deleteProject(
+  { store, origin }: RequestContext,
+  project: ProjectReference,
+): Promise<void> {
+  await store.commit({ type: 'project.delete', origin, ...target(project) })
+}
+
+/** The project in the path of a request, and the ETag that it must still have. */
+interface ProjectReference extends Pick<ProjectRecord, 'id' | 'name'> {
+  ifMatch?: string
+}
+
+function target({ id, ifMatch }: ProjectReference) {
+  return { projectId: id, ...present({ ifMatch }) }
+}

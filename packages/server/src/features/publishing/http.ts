@@ -1,0 +1,254 @@
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import { type ErrorCode, PubringError } from '../../errors.ts'
+import { parseProjectRef } from '../../kernel/access/projects.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+import { includesEntityTag, parseEntityTags } from '../../kernel/entity-tags.ts'
+import { publicRoute } from '../../kernel/http/hooks/cross-origin.ts'
+import type { App } from '../../kernel/http/options.ts'
+import { clientAddress } from '../../kernel/http/request/client-address.ts'
+import { KeyPath, ProjectPath } from '../../kernel/http/request/paths.ts'
+import { heldSeconds, isFreshOnly, requireAccepted } from '../../kernel/http/request/preferences.ts'
+import { issuerOf } from '../keys/jwks.ts'
+import { Discovery, Jwks } from './contract.ts'
+import type { KeySetRequest } from './held-requests.ts'
+import { reusePublished } from './http-reuse.ts'
+import type { LiveServices } from './live.ts'
+import {
+  type KeySetName,
+  type PublishedDocument,
+  type PublishedProject,
+  pemOfKey,
+  pemSet,
+} from './publisher.ts'
+
+export const publishedFolder = '/v1/projects/:projectIdOrName/.well-known'
+
+/** Not `application/jwk-set+json` (RFC 7517 section 8.5.2), which many gateways do not know. */
+const json = 'application/json'
+
+const JwksHeaders = Type.Object({
+  'If-None-Match': Type.Optional(
+    Type.String({ description: 'The `ETag` of the key set that you have.' }),
+  ),
+  Prefer: Type.Optional(
+    Type.String({
+      description:
+        '`wait=N` (RFC 7240), together with `If-None-Match`: respond when the key set changes, or after N seconds (at most 60).',
+      examples: ['wait=30'],
+    }),
+  ),
+})
+
+interface KeySetRoute {
+  file: string
+  keySet: KeySetName
+  operationId: string
+  summary: string
+  content: string
+}
+
+const keySetRoutes: readonly KeySetRoute[] = [
+  {
+    file: 'jwks.json',
+    keySet: 'jwks',
+    operationId: 'getJwks',
+    summary: 'The key set of a project',
+    content:
+      'the active RSA, EC and OKP keys (RFC 7517), which every verifier can read. ML-DSA keys are in jwks-full.json',
+  },
+  {
+    file: 'jwks-full.json',
+    keySet: 'fullJwks',
+    operationId: 'getFullJwks',
+    summary: 'The key set of a project with its ML-DSA keys',
+    content:
+      'all active keys (RFC 7517), for verifiers that skip key types which they do not know. Others reject the whole set if it has an ML-DSA key',
+  },
+]
+
+/** Public routes for verifiers: no API key, query, cookie or redirect. */
+export function publishedRoutes(app: App, live: LiveServices): void {
+  for (const route of keySetRoutes) keySetRoute(app, live, route)
+  for (const route of documentRoutes) documentRoute(app, live, route)
+}
+
+function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
+  const { file, keySet, operationId, summary, content } = route
+  publicRoute<{ projectIdOrName: string }>(app, {
+    url: `${publishedFolder}/${file}`,
+    config: {
+      errors: ['project_not_found', 'storage_unavailable'],
+      headers: ['Age', 'Content-Location', 'Preference-Applied', 'Pubring-Revision'],
+    },
+    schema: {
+      operationId,
+      summary,
+      description: `Returns ${content}. Changes appear within a second; an expired key disappears at its \`expireTime\`. While the database is unavailable, the last good key set is served for a limited time, with \`Age\` and \`max-age=0\`; with \`Cache-Control: stale-if-error=0\` (RFC 5861) the request gets 503 instead. With \`If-None-Match\` and \`Prefer: wait=N\` the request is held until the key set changes; each connection can hold one request at a time.`,
+      params: ProjectPath,
+      headers: JwksHeaders,
+      response: { 200: Jwks },
+    },
+    handler: async (request, reply) => {
+      const ref = parseProjectRef(request.params.projectIdOrName)
+      const current = await live.readPublished(ref)
+      requireAccepted(request.headers, current)
+      const published = await waitForChange(live, { ref, keySet, current }, request, reply)
+      requireAccepted(request.headers, published)
+      reusePublished(request, live, ref, published)
+      reply.header('pubring-revision', published.revision)
+      if ('name' in ref) {
+        const issuer = issuerOf(live.context.config.publicUrl, published.projectId)
+        // Tells the id, at which alone the discovery document is available.
+        reply.header('content-location', `${issuer}/.well-known/${file}`)
+      }
+      return sendDocument(reply, published, published[keySet], json)
+    },
+  })
+}
+
+/** Holds the request if it asks to wait and already has the current key set. */
+async function waitForChange(
+  { keySets }: LiveServices,
+  { current, ...named }: Pick<KeySetRequest, 'ref' | 'keySet'> & { current: PublishedProject },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<PublishedProject> {
+  const { prefer, 'if-none-match': tags } = request.headers
+  if (prefer === undefined || tags === undefined) return current
+  const known = parseEntityTags(tags)
+  if (known === undefined) return current
+  const wait = heldSeconds(prefer, current.staleMs !== undefined)
+  if (wait === undefined) return current
+  const confirmWait = () => reply.header('preference-applied', `wait=${wait}`)
+  if (!includesEntityTag(known, current[named.keySet].etag, 'weak')) {
+    confirmWait()
+    return current
+  }
+  let waiter: ReturnType<typeof keySets.wait>
+  const endWait =
+    wait === 0
+      ? undefined
+      : request.server.connections.startWait(request.raw.socket, () => waiter?.cancel())
+  if (endWait === undefined) return current
+  try {
+    const [address, freshOnly] = [clientAddress(request), isFreshOnly(request.headers)]
+    const waiting = { ...named, ifNoneMatch: known, address, freshOnly }
+    waiter = keySets.wait(waiting, current, wait * 1000)
+    if (waiter === undefined) return current
+    confirmWait()
+    return await waiter.result
+  } finally {
+    endWait()
+  }
+}
+
+/** A document that is made of what a project publishes. */
+interface DocumentRoute {
+  url: string
+  schema: FastifySchema
+  errors?: readonly ErrorCode[]
+  mediaType: string
+  /** The error for a name in place of an id; absent if the document is available by both. */
+  byIdOnly?: () => PubringError
+  /** `kid`: the one in the path, if its pattern has one. */
+  documentOf(published: PublishedProject, kid: string): PublishedDocument
+}
+
+function documentRoute(app: App, live: LiveServices, route: DocumentRoute): void {
+  const { url, schema, errors = [], mediaType, byIdOnly, documentOf } = route
+  publicRoute<{ projectIdOrName: string; kid?: string }>(app, {
+    url,
+    config: {
+      errors: ['project_not_found', 'storage_unavailable', ...errors],
+      headers: ['Age'],
+    },
+    schema,
+    handler: async (request, reply) => {
+      const { projectIdOrName, kid = '' } = request.params
+      const ref = parseProjectRef(projectIdOrName)
+      if ('name' in ref && byIdOnly !== undefined) throw byIdOnly()
+      const published = await live.readPublished(ref)
+      requireAccepted(request.headers, published)
+      const document = documentOf(published, kid)
+      reusePublished(request, live, ref, published)
+      return sendDocument(reply, published, document, mediaType)
+    },
+  })
+}
+
+const pem = 'application/x-pem-file'
+
+const pemResponse = {
+  200: { description: 'PEM (RFC 7468).', content: { [pem]: { schema: Type.String() } } },
+}
+
+/** The discovery document, and the keys for verifiers that read no JWKS, such as HAProxy and njs. */
+const documentRoutes: readonly DocumentRoute[] = [
+  {
+    url: `${publishedFolder}/openid-configuration`,
+    schema: {
+      operationId: 'getDiscovery',
+      summary: 'The discovery document of a project',
+      description:
+        'OpenID Connect Discovery 1.0. Available by project id only: an issuer must equal the URL where it was found, and names change.',
+      response: { 200: Discovery },
+    },
+    errors: ['route_not_found'],
+    mediaType: json,
+    byIdOnly: () =>
+      new PubringError(
+        'route_not_found',
+        'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
+      ),
+    documentOf: (published) => published.discovery,
+  },
+  {
+    url: `${publishedFolder}/keys.pem`,
+    schema: {
+      operationId: 'getPublishedPem',
+      summary: 'The keys of jwks.json as PEM',
+      description:
+        'A `PUBLIC KEY` block for each active RSA, EC and OKP key, after a line with its kid and alg. It is cached as the key set is; without an active key it has no block.',
+      response: pemResponse,
+    },
+    mediaType: pem,
+    documentOf: pemSet,
+  },
+  {
+    url: `${publishedFolder}/:kid.pem`,
+    schema: {
+      operationId: 'getPublishedKeyPem',
+      summary: 'An active key as PEM',
+      description:
+        'By its `kid` in the key set. A key that is not active is `key_not_found`. The key with the kid `keys` is in keys.pem only.',
+      params: KeyPath,
+      response: pemResponse,
+    },
+    errors: ['key_not_found'],
+    mediaType: pem,
+    documentOf(published, kid) {
+      const document = pemOfKey(published, kid)
+      if (document !== undefined) return document
+      throw new PubringError(
+        'key_not_found',
+        'The key set of the project has no key with this kid: it is not active, or was never registered.',
+      )
+    },
+  },
+]
+
+/** Sends the document unchanged: its ETag is a digest of exactly these bytes. */
+function sendDocument(
+  reply: FastifyReply,
+  { maxAge, staleMs }: PublishedProject,
+  document: PublishedDocument,
+  mediaType: string,
+) {
+  // RFC 9111 section 5.1: in whole seconds.
+  if (staleMs !== undefined) reply.header('age', Math.floor(staleMs / 1_000))
+  return reply
+    .header('content-type', mediaType)
+    .header('cache-control', `public, max-age=${maxAge}`)
+    .header('etag', document.etag)
+    .send(document.body)
+}

@@ -1,0 +1,127 @@
+import { invalidField, PubringError } from '../../errors.ts'
+import { requireIfMatch, rotationEntityTag } from '../../kernel/entity-tags.ts'
+import { notFound } from '../../kernel/faults.ts'
+import type { ChangeOf } from '../../kernel/ledger/changes.ts'
+import { requireUncontradicted, rotations } from '../../kernel/ledger/last-events.ts'
+import { appendEvents, type NewEvent } from '../../kernel/ledger/locked-ledger.ts'
+import type { KeyRecord, RotationRecord } from '../../kernel/records.ts'
+import type { Outcome } from '../../kernel/storage/outcome.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { isActive } from '../../kernel/values/expiry.ts'
+import { latest } from '../../kernel/values/times.ts'
+import { findKey, type LockedKeySet, lockKeySet, patchEvents } from '../keys/apply.ts'
+import { patchKey } from '../keys/patches.ts'
+import { endOf, type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
+import { endOfOldKey, type RotationSituation, requireReady, requireUnderWay } from './rules.ts'
+
+/** A rotation and the keys of its project, locked, and what its rules depend on. */
+interface LockedRotation extends LockedKeySet {
+  rotation: RotationRecord
+  situation: RotationSituation
+}
+
+/** Only one can be under way for each old key. */
+export async function startRotation(
+  db: Db,
+  change: ChangeOf<'rotation.start'>,
+): Promise<Outcome<undefined>> {
+  const { projectId, id, origin, tokenLifetime } = change
+  const { time } = origin
+  const locked = await lockKeySet(db, projectId, origin)
+  const from = findKey(locked.keySet, change.from)
+  const to = findKey(locked.keySet, change.to)
+  if (from === to) throw invalidField('/to', 'same_key', 'to must be another key than from.')
+  for (const key of [from, to]) requireActive(key, time)
+  await requireFree(db, from)
+  const times = { createTime: time, updateTime: time }
+  const after = { projectId, id, fromKid: from.id, toKid: to.id, tokenLifetime, ...times }
+  return append(db, locked, { type: 'rotation.started', before: undefined, after })
+}
+
+function requireActive(key: KeyRecord, time: string): void {
+  requireUncontradicted('key', key)
+  if (isActive(key, time)) return
+  throw new PubringError(
+    'key_inactive',
+    `The key “${key.label}” (${key.id}) is inactive, and a rotation replaces an active key by another active one.`,
+  )
+}
+
+async function requireFree(db: Db, from: KeyRecord): Promise<void> {
+  const others = await readOpenRotations(db, from.projectId)
+  const other = others.find(({ fromKid }) => fromKid === from.id)
+  if (other === undefined) return
+  throw new PubringError(
+    'rotation_exists',
+    `The rotation ${other.id} already replaces this key. Go on with that one, or abandon it.`,
+  )
+}
+
+export async function updateRotation(
+  db: Db,
+  change: ChangeOf<'rotation.update'>,
+): Promise<Outcome<undefined>> {
+  const locked = await lockRotation(db, change)
+  const { rotation: before, situation } = locked
+  requireIfMatch(change.ifMatch, rotationEntityTag(before), 'rotation')
+  requireUnderWay(before, situation)
+  const { tokenLifetime = before.tokenLifetime } = change.patch
+  if (tokenLifetime === before.tokenLifetime) return { result: undefined, changed: false }
+  const updateTime = latest(situation.time, before.updateTime)
+  const after = { ...before, tokenLifetime, updateTime }
+  return append(db, locked, { type: 'rotation.updated', before, after })
+}
+
+/** Sets the end of the old key by the rules of a change by hand. */
+export async function finishRotation(
+  db: Db,
+  change: ChangeOf<'rotation.finish'>,
+): Promise<Outcome<undefined>> {
+  const locked = await lockRotation(db, change)
+  const { rotation, situation, keySet } = locked
+  requireUnderWay(rotation, situation)
+  requireReady(rotation, situation)
+  const { time } = situation
+  const key = findKey(keySet, rotation.fromKid)
+  const expireTime = endOfOldKey(rotation, key, time)
+  const patched = patchKey(key, { expireTime }, time)
+  const { events } = await patchEvents(db, locked, [key, patched])
+  // At the time of the last change of the key, so that later ones can be told from it.
+  const end = endOf(rotation, 'finished', latest(time, patched.updateTime))
+  return append(db, locked, end, events)
+}
+
+export async function abandonRotation(
+  db: Db,
+  change: ChangeOf<'rotation.abandon'>,
+): Promise<Outcome<undefined>> {
+  const locked = await lockRotation(db, change)
+  const { rotation, situation } = locked
+  requireIfMatch(change.ifMatch, rotationEntityTag(rotation), 'rotation')
+  requireUnderWay(rotation, situation)
+  return append(db, locked, endOf(rotation, 'abandoned', situation.time))
+}
+
+async function lockRotation(
+  db: Db,
+  change: Pick<ChangeOf<'rotation.finish'>, 'projectId' | 'id' | 'origin' | 'jwksMaxAge'>,
+): Promise<LockedRotation> {
+  const { projectId, id, origin, jwksMaxAge } = change
+  const locked = await lockKeySet(db, projectId, origin)
+  const [rotation] = await rotations.read(db, (all) =>
+    all.where('project_id', '=', projectId).where('id', '=', id),
+  )
+  if (rotation === undefined || rotation.contradicted) throw notFound('rotation_not_found')
+  const situation = { keys: locked.keySet.keys, time: origin.time, jwksMaxAge }
+  return { ...locked, rotation, situation }
+}
+
+async function append(
+  db: Db,
+  { ledger }: LockedKeySet,
+  change: RotationChange,
+  before: readonly NewEvent[] = [],
+): Promise<Outcome<undefined>> {
+  await appendEvents(ledger, [...before, await writeRotation(db, change)])
+  return { result: undefined, changed: true }
+}

@@ -1,0 +1,74 @@
+import type { Context } from '../../kernel/context.ts'
+import { rotationEntityTag } from '../../kernel/entity-tags.ts'
+import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
+import type { App } from '../../kernel/http/options.ts'
+import { recordPath } from '../../kernel/http/request/paths.ts'
+import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
+import { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
+import {
+  abandonRotation,
+  finishRotation,
+  getRotation,
+  listRotations,
+  startRotation,
+  updateRotation,
+} from './operations.ts'
+
+const rotations = managedRecords({
+  collection: '/v1/projects/:projectIdOrName/rotations',
+  type: { one: 'Rotation', many: 'Rotations' },
+  noun: { bare: 'rotation', one: 'a rotation', many: 'rotations' },
+  deletion: { verb: 'Abandon', done: 'abandoned' },
+  access: { role: 'writer', auditor: false },
+  readAccess: { role: 'reader', auditor: true },
+  schemas: { shown: Rotation, created: Rotation, create: RotationCreate, update: RotationUpdate },
+  notFound: 'rotation_not_found',
+  createErrors: ['key_not_found', 'key_inactive', 'rotation_exists'],
+  updateErrors: [],
+  changeErrors: ['rotation_ended'],
+  entityTag: rotationEntityTag,
+  descriptions: {
+    create:
+      'Replaces the active key `from` by the active key `to`. Changes no key before it is finished.',
+    list: 'Returns the rotations under way first, then the ended ones, each newest first; at most 200.',
+    update: 'Only while the rotation is under way.',
+    delete: 'The keys stay as they are.',
+  },
+  operations: {
+    create: startRotation,
+    list: listRotations,
+    read: getRotation,
+    update: updateRotation,
+    delete: abandonRotation,
+  },
+})
+
+export function rotationRoutes(app: App, context: Context): void {
+  recordRoutes(app, context, rotations)
+  const { collection, access } = rotations
+  app.route({
+    method: 'POST',
+    url: `${collection}/:id/finish`,
+    config: {
+      access,
+      errors: [
+        'recent_sign_in_required',
+        'rotation_not_found',
+        'rotation_ended',
+        'rotation_not_ready',
+      ],
+    },
+    schema: {
+      operationId: 'finishRotation',
+      summary: 'Finish a rotation',
+      description:
+        'Call this once every signer uses the new key. Sets the `expireTime` of the old key to the time at which its last token has expired: `tokenLifetime` from now. An earlier `expireTime` stays. Fails until every verifier that honors the cache headers knows the new key.',
+      params: recordPath('rotation'),
+      response: { 200: Rotation },
+    },
+    handler: async (request, reply) => {
+      const own = contextOf(request, context)
+      return reply.send(await finishRotation(own, projectOf(request).id, request.params.id))
+    },
+  })
+}

@@ -1,0 +1,143 @@
+import type { RequestContext } from '../../kernel/access/principal.ts'
+import type { Context } from '../../kernel/context.ts'
+import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
+import { changeOf, requireId } from '../../kernel/managed-records.ts'
+import type {
+  KeyRecord,
+  RecordReference,
+  RotationRecord,
+  RotationWithActor,
+} from '../../kernel/records.ts'
+import { newId } from '../../kernel/values/ids.ts'
+import { now } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
+import { rejectPrivateKeys } from '../keys/intake.ts'
+import { requireKeySet } from '../keys/operations.ts'
+import type { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
+import { hasEnded, type RotationSituation, takeoverTime } from './rules.ts'
+
+/** The rotations under way first, the newest first. */
+export async function listRotations(
+  context: Context,
+  _principal: unknown,
+  projectId: string,
+): Promise<Rotation[]> {
+  const situation = await readSituation(context, projectId)
+  const rotations = await context.store.rotations(projectId)
+  return rotations.map((rotation) => toRotation(rotation, situation))
+}
+
+async function readSituation(context: Context, projectId: string): Promise<RotationSituation> {
+  const { keys } = await requireKeySet(context, projectId)
+  return { keys, time: now(context.clock), jwksMaxAge: context.config.jwksMaxAge }
+}
+
+/** Throws `rotation_not_found`. */
+export async function getRotation(
+  context: Context,
+  _principal: unknown,
+  id: string,
+  projectId: string,
+): Promise<Rotation> {
+  const known = requireId(id, 'rotation_not_found')
+  const situation = await readSituation(context, projectId)
+  const found = await context.store.findRotation(projectId, known)
+  if (found === undefined || found.contradicted) throw notFound('rotation_not_found')
+  return toRotation(found, situation)
+}
+
+/** Throws `key_not_found`, `key_inactive` or `rotation_exists`. */
+export async function startRotation(
+  context: RequestContext,
+  { fields, malformed }: Submitted<RotationCreate>,
+  projectId: string,
+): Promise<Rotation> {
+  const { from = '', to = '', tokenLifetime = 0 } = fields
+  const texts = { '/from': from, '/to': to, '': malformed?.text }
+  await rejectPrivateKeys(context, texts, projectId)
+  collectFaults(malformed?.faults).throwAny()
+  const id = newId()
+  const change = changeOfRotation(context, { id }, projectId)
+  await context.store.commit({ type: 'rotation.start', ...change, from, to, tokenLifetime })
+  return getRotation(context, undefined, id, projectId)
+}
+
+/** Throws `rotation_not_found` or `rotation_ended`. */
+export async function updateRotation(
+  context: RequestContext,
+  rotation: RecordReference,
+  { fields, malformed }: Submitted<RotationUpdate>,
+  projectId: string,
+): Promise<Rotation> {
+  await rejectPrivateKeys(context, { '': malformed?.text }, projectId)
+  collectFaults(malformed?.faults).throwAny()
+  const change = changeOfRotation(context, rotation, projectId)
+  await context.store.commit({ type: 'rotation.update', ...change, patch: fields })
+  return getRotation(context, undefined, rotation.id, projectId)
+}
+
+/**
+ * Lets the old key expire once the last token that it signed until now has. Throws
+ * `rotation_not_found`, `rotation_ended`, `rotation_not_ready` or `recent_sign_in_required`.
+ */
+export async function finishRotation(
+  context: RequestContext,
+  projectId: string,
+  id: string,
+): Promise<Rotation> {
+  const change = changeOfRotation(context, { id }, projectId)
+  await context.store.commit({ type: 'rotation.finish', ...change })
+  return getRotation(context, undefined, id, projectId)
+}
+
+/** Changes no key. Throws `rotation_not_found` or `rotation_ended`. */
+export async function abandonRotation(
+  context: RequestContext,
+  rotation: RecordReference,
+  projectId: string,
+): Promise<void> {
+  const change = changeOfRotation(context, rotation, projectId)
+  await context.store.commit({ type: 'rotation.abandon', ...change })
+}
+
+function changeOfRotation(context: RequestContext, rotation: RecordReference, projectId: string) {
+  const { jwksMaxAge } = context.config
+  return { ...changeOf(context, rotation, 'rotation_not_found'), projectId, jwksMaxAge }
+}
+
+function toRotation(rotation: RotationWithActor, situation: RotationSituation): Rotation {
+  const { id, projectId, fromKid: from, toKid: to, tokenLifetime } = rotation
+  const { createTime, updateTime, startedBy } = rotation
+  const oldKey = situation.keys.find((key) => key.id === from)
+  return {
+    id,
+    projectId,
+    from,
+    to,
+    tokenLifetime,
+    state: stateOf(rotation, situation),
+    createTime,
+    updateTime,
+    startedBy,
+    ...present({
+      convergedTime: takeoverTime(rotation, situation),
+      expireTime: oldKey?.expireTime,
+      endTime: endTimeOf(rotation, oldKey, situation),
+    }),
+  }
+}
+
+function stateOf(rotation: RotationRecord, situation: RotationSituation): Rotation['state'] {
+  if (hasEnded(rotation, situation)) return rotation.outcome ?? 'finished'
+  const ready = takeoverTime(rotation, situation)
+  return ready !== undefined && ready <= situation.time ? 'overlapping' : 'spreading'
+}
+
+/** It also ends when the old key expires, which is not stored. */
+function endTimeOf(
+  rotation: RotationRecord,
+  oldKey: KeyRecord | undefined,
+  situation: RotationSituation,
+): string | undefined {
+  return rotation.endTime ?? (hasEnded(rotation, situation) ? oldKey?.expireTime : undefined)
+}

@@ -1,0 +1,80 @@
+import type { Store } from '../../kernel/context.ts'
+import type { Actor, LedgerEvent } from '../../kernel/ledger/chain.ts'
+import { withNames } from '../../kernel/ledger/event-reads.ts'
+import { type CheckedTables, rotations } from '../../kernel/ledger/last-events.ts'
+import type { RotationWithActor } from '../../kernel/records.ts'
+import { eventFromRow, rotationPartFromRow } from '../../kernel/storage/row-mapping.ts'
+import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
+import { inChunks, statement } from '../../kernel/storage/statements.ts'
+
+/** Rotations of a project that are read. */
+const maxRotations = 200
+
+const rotationsOfProject = statement((db, { projectId }: { projectId: string }) =>
+  rotations
+    .rows(db)
+    .where('project_id', '=', projectId)
+    .orderBy((order) => order.case().when('outcome', 'is', null).then(0).else(1).end())
+    .orderBy('id', 'desc')
+    .limit(maxRotations),
+)
+
+const oneRotation = statement((db, values: { projectId: string; id: string }) =>
+  rotations.rows(db).where('project_id', '=', values.projectId).where('id', '=', values.id),
+)
+
+/** The actor of an event that the ledger no longer has. */
+const unknown: Actor = { name: '' }
+
+export function createRotationReads(db: Db, { rotations: { check } }: CheckedTables) {
+  return {
+    async rotations(projectId) {
+      const found = await withActors(db, check, await rotationsOfProject(db, { projectId }))
+      // A rotation that contradicts its ledger changes no role.
+      return found.filter(({ contradicted }) => !contradicted)
+    },
+    async findRotation(projectId, id) {
+      return (await withActors(db, check, await oneRotation(db, { projectId, id })))[0]
+    },
+    async openRotations(projectIds) {
+      const rows = await inChunks(projectIds, (some) =>
+        db
+          .selectFrom('rotation')
+          .select(['project_id', 'from_kid'])
+          .where('project_id', 'in', some)
+          .where('outcome', 'is', null)
+          .execute(),
+      )
+      return rows.map(rotationPartFromRow)
+    },
+  } satisfies Partial<Store>
+}
+
+async function withActors(
+  db: Db,
+  check: typeof rotations.check,
+  rows: Awaited<ReturnType<typeof oneRotation>>,
+): Promise<RotationWithActor[]> {
+  const events = rows.length === 0 ? [] : await readStarts(db, rows)
+  return rows.map(check).map((rotation) => {
+    const { id, projectId } = rotation
+    const start = events.find((event) => event.subject.id === id && event.ledgerId === projectId)
+    return { ...rotation, startedBy: start?.actor ?? unknown }
+  })
+}
+
+/** The events by which the rotations were started. */
+async function readStarts(db: Db, rows: readonly { id: string }[]): Promise<LedgerEvent[]> {
+  const ids = rows.map(({ id }) => id)
+  const events = await db
+    .selectFrom('event')
+    .select(columnsOf('event'))
+    .where('subject_id', 'in', ids)
+    .where('type', '=', 'rotation.started')
+    .execute()
+  // The changes of the events may have been damaged, and are not needed.
+  return withNames(
+    db,
+    events.map((row) => eventFromRow({ ...row, changes: null })),
+  )
+}

@@ -1,0 +1,68 @@
+import { PubringError } from '../../errors.ts'
+import type { KeyRecord, RotationRecord } from '../../kernel/records.ts'
+import { isActive } from '../../kernel/values/expiry.ts'
+import { isoTime } from '../../kernel/values/times.ts'
+import { activationConvergedTime } from '../keys/jwks.ts'
+
+/** What the rules of a rotation depend on. */
+export interface RotationSituation {
+  /** All keys of the project. */
+  keys: readonly KeyRecord[]
+  /** ISO 8601. */
+  time: string
+  jwksMaxAge: number
+}
+
+/** Whether the rotation was finished or abandoned, or its old key is inactive or deleted. */
+export function hasEnded(
+  { outcome, fromKid }: RotationRecord,
+  { keys, time }: RotationSituation,
+): boolean {
+  const from = keys.find(({ id }) => id === fromKid)
+  return outcome !== undefined || from === undefined || !isActive(from, time)
+}
+
+/** The time from which every verifier knows the new key; undefined if it is not active. */
+export function takeoverTime(
+  { toKid }: Pick<RotationRecord, 'toKid'>,
+  { keys, time, jwksMaxAge }: RotationSituation,
+): string | undefined {
+  const to = keys.find(({ id }) => id === toKid)
+  return to && isActive(to, time) ? activationConvergedTime(to, jwksMaxAge) : undefined
+}
+
+/** Throws `rotation_ended`. */
+export function requireUnderWay(rotation: RotationRecord, situation: RotationSituation): void {
+  if (!hasEnded(rotation, situation)) return
+  throw new PubringError(
+    'rotation_ended',
+    rotation.outcome === 'abandoned'
+      ? 'The rotation was abandoned. Start another one.'
+      : 'The rotation is finished: the end of the old key is set, or it is off or deleted. To change the end, change the expireTime of that key.',
+  )
+}
+
+/** Throws `rotation_not_ready` unless every verifier knows the new key. */
+export function requireReady(rotation: RotationRecord, situation: RotationSituation): void {
+  const ready = takeoverTime(rotation, situation)
+  if (ready !== undefined && ready <= situation.time) return
+  throw new PubringError(
+    'rotation_not_ready',
+    ready === undefined
+      ? 'The new key is deactivated, expired or deleted: without the old one, no token would verify. Activate it, or abandon the rotation.'
+      : `Not every verifier knows the new key before ${ready}. Let the signers use it, and finish the rotation, after that.`,
+  )
+}
+
+/**
+ * The end of the old key of a rotation that is finished now: when the last token that it signed until
+ * now has expired. An earlier `expireTime` stays.
+ */
+export function endOfOldKey(
+  { tokenLifetime }: RotationRecord,
+  { expireTime }: KeyRecord,
+  time: string,
+): string {
+  const end = isoTime(Date.parse(time) + tokenLifetime * 1_000)
+  return expireTime !== undefined && expireTime < end ? expireTime : end
+}

@@ -1,0 +1,34 @@
+import type { Static } from 'typebox'
+import { component, flag, optionalText, Uuid } from '../../kernel/contract/common.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+
+/** The member that the text was found in. */
+const Matched = <Name extends string>(...names: Name[]) =>
+  Type.Enum(names, { description: 'The member that the text was found in.' })
+
+const KeyResult = Type.Object({
+  type: Type.Enum(['key']),
+  matched: Matched('kid', 'publishedKid', 'thumbprint', 'spkiSha256', 'label'),
+  projectId: Uuid,
+  projectName: optionalText('Absent if the project contradicts its ledger.'),
+  kid: Uuid,
+  publishedKid: Type.Optional(Type.String()),
+  label: Type.String(),
+  algorithm: Type.String(),
+  active: Type.Boolean(),
+})
+
+const ProjectResult = Type.Object({
+  type: Type.Enum(['project']),
+  matched: Matched('id', 'name'),
+  id: Uuid,
+  name: Type.String(),
+})
+
+export const Search = component('Search', 'The keys and projects that were found.', {
+  results: Type.Array(Type.Union([KeyResult, ProjectResult])),
+  hasMore: flag(
+    'Whether there are more keys or projects than were asked for, or may be, as more ids begin with `q` than are looked through.',
+  ),
+})
+export type Search = Static<typeof Search>

@@ -1,0 +1,57 @@
+import type { Context } from '../../kernel/context.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+import { contextOf } from '../../kernel/http/hooks/access.ts'
+import type { App } from '../../kernel/http/options.ts'
+import { Query } from '../../kernel/http/request/paths.ts'
+import { Search } from './contract.ts'
+import { search } from './operations.ts'
+
+/** Keys, and projects, without `limit`, and at most. */
+const pageSize = 20
+const maxPageSize = 50
+
+const SearchQuery = Query({
+  q: Type.String({
+    description:
+      'A kid or the id of a project, or its first 8 characters or more; a published kid; an RFC 7638 thumbprint or the SHA-256 of an SPKI in hex, or their beginnings; the beginning of a label or name, in any case. White space, colons in hashes and a public key in PEM are understood.',
+    examples: ['019ac8f2'],
+  }),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maxPageSize,
+      default: pageSize,
+      description: 'The most keys, and the most projects.',
+    }),
+  ),
+})
+
+export function searchRoute(app: App, context: Context): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/search',
+    config: {
+      access: { role: 'reader', auditor: true },
+      errors: [
+        'private_key_submitted',
+        'invalid_key_pem',
+        'unsupported_key',
+        'weak_key',
+        'compromised_key',
+      ],
+    },
+    schema: {
+      operationId: 'search',
+      summary: 'Find keys and projects',
+      description:
+        'Finds keys and projects that the caller may read. Rejects private keys, tokens and API keys: they do not belong in a URL.',
+      querystring: SearchQuery,
+      response: { 200: Search },
+    },
+    handler: async (request, reply) => {
+      const { q, limit = pageSize } = request.query
+      const found = await search(contextOf(request, context), q, limit)
+      return reply.header('cache-control', 'no-store').send(found)
+    },
+  })
+}

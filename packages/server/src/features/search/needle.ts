@@ -1,0 +1,110 @@
+import { PubringError } from '../../errors.ts'
+import { soleProject } from '../../kernel/access/grants.ts'
+import type { RequestContext } from '../../kernel/access/principal.ts'
+import { foldName } from '../../kernel/access/projects.ts'
+import { containsApiKey, containsToken } from '../../kernel/exposure/redaction.ts'
+import { rejection } from '../../kernel/faults.ts'
+import type { KeyRecord } from '../../kernel/records.ts'
+import { containsPrivateKey } from '../../kernel/values/labels.ts'
+import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
+import { recordExposureOf } from '../keys/intake.ts'
+import type { Needle } from './limits.ts'
+
+/** No label, name or id has more characters. */
+const maxLength = 510
+
+/**
+ * Reads what to search for: a text, or the thumbprint of a pasted public key. Throws `private_key_submitted`, and
+ * `invalid_request` for other secrets and for texts that nothing is called.
+ */
+export async function readQuery(context: RequestContext, query: string): Promise<Needle> {
+  if (containsPrivateKey(query) || /-----BEGIN /.test(query)) {
+    const verdict = await context.intake.examine(query)
+    const project = soleProject(context.principal.grants)
+    const recorded = await recordExposureOf(context, project, verdict)
+    if (recorded.ok) return createNeedle(recorded.key.thumbprint)
+    throw rejection(recorded.faults.map((fault) => ({ parameter: 'q', ...fault })))
+  }
+  if (containsToken(query)) throw invalid(`q is a token (JWT). ${kidAdvice(query)}`)
+  if (containsApiKey(query)) {
+    throw invalid('q is an API key, a secret. Send an id, a hash, a label or a name.')
+  }
+  const needle = createNeedle(query)
+  if (needle.text === '') throw invalid('q is empty. Send an id, a hash, a label or a name.')
+  if (needle.text.length > maxLength) {
+    throw invalid(
+      `q is longer than any label or id (${maxLength} characters). Send an id, a hash, or the beginning of a label or name.`,
+    )
+  }
+  return needle
+}
+
+function invalid(detail: string): PubringError {
+  const errors = [{ parameter: 'q', code: 'invalid', detail }]
+  return new PubringError('invalid_request', detail, { errors })
+}
+
+/** The kid in the header of a token, which names its key, is no secret. */
+function kidAdvice(query: string): string {
+  const [header = ''] = /\bey[\w-]+(?=\.)/.exec(query) ?? []
+  const members = parseJson(decodeUtf8(Buffer.from(header, 'base64url')) ?? '')
+  const kid = isObject(members) ? members.kid : undefined
+  return typeof kid === 'string' && /^[\w.~:/+=@-]{1,255}$/.test(kid)
+    ? `Search for its kid instead: ${kid}`
+    : 'Search for the kid in its header, or check it: POST …/token-checks.'
+}
+
+/** Shorter beginnings of ids and hashes are not looked for: too many have them. */
+const minPrefix = 8
+
+/**
+ * Takes what people copy: ids in upper case, without hyphens, broken over lines or in the middle of a log
+ * line, and hashes in hex with colons.
+ */
+export function createNeedle(query: string): Needle {
+  // No stored text has control characters, and PostgreSQL rejects NUL.
+  const text = query.replace(/\p{Cc}+/gu, ' ').trim()
+  const compact = text.replace(/\s/g, '')
+  const [uuid] = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(compact) ?? []
+  const hex = (uuid ?? compact).replace(/[-:]/g, '').toLowerCase()
+  const isHex = hex.length >= minPrefix && /^[0-9a-f]{1,64}$/.test(hex)
+  return {
+    text,
+    folded: foldName(text),
+    ...(isHex && hex.length <= 32 ? { id: hyphenated(hex) } : {}),
+    ...(isHex ? { hex } : {}),
+    ...(compact.length >= minPrefix ? { prefix: compact } : {}),
+  }
+}
+
+/** The beginning of a UUID, with the hyphens of RFC 9562. */
+function hyphenated(hex: string): string {
+  const starts = [0, 8, 12, 16, 20, 32]
+  const groups = starts.map((start, index) => hex.slice(start, starts[index + 1]))
+  return groups.filter((group) => group !== '').join('-')
+}
+
+/** The member of the key that the text is, or is the beginning of; undefined if none. */
+export function matchKey(
+  { text, folded, id, hex, prefix }: Needle,
+  key: KeyRecord,
+): 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'label' | undefined {
+  if (begins(key.id, id)) return 'kid'
+  const { publishedKid } = key
+  if (publishedKid === text || begins(publishedKid, prefix)) return 'publishedKid'
+  if (begins(key.thumbprint, prefix)) return 'thumbprint'
+  if (begins(key.spkiSha256, hex)) return 'spkiSha256'
+  return begins(foldName(key.label), folded) ? 'label' : undefined
+}
+
+export function matchProject(
+  { folded, id }: Needle,
+  project: { id: string; name: string },
+): 'id' | 'name' | undefined {
+  if (begins(project.id, id)) return 'id'
+  return begins(project.name, folded) ? 'name' : undefined
+}
+
+function begins(text: string | undefined, beginning: string | undefined): boolean {
+  return beginning !== undefined && text?.startsWith(beginning) === true
+}

@@ -1,0 +1,128 @@
+import { sql } from 'kysely'
+import { checkedProject, keys, projectsWithLastEvents } from '../../kernel/ledger/last-events.ts'
+import { projectFromRow } from '../../kernel/storage/row-mapping.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { inChunks } from '../../kernel/storage/statements.ts'
+import type { Needle, SearchReads } from './limits.ts'
+
+/** Entries of the index of subjects that are read for the beginning of an id. */
+const maxSubjectEntries = 1_000
+
+export function createSearchReads(db: Db): SearchReads {
+  return {
+    async keys(needle, limit) {
+      const found = keyQueries(db, needle, limit).map((query) => query.execute())
+      return (await Promise.all(found)).flat().map(keys.check)
+    },
+    hasMoreKids: ({ id }) => (id === undefined ? Promise.resolve(false) : hasMoreSubjects(db, id)),
+    async projects({ id, folded }, limit) {
+      const all = projectsWithLastEvents(db).limit(limit)
+      const queries = [
+        ...(id === undefined ? [] : [all.where(begins('project.id', id)).orderBy('project.id')]),
+        all.where(begins('project.name', folded)).orderBy('project.name'),
+      ]
+      return projectsOf((await Promise.all(queries.map((query) => query.execute()))).flat())
+    },
+    async projectsById(ids) {
+      const all = projectsWithLastEvents(db)
+      const rows = await inChunks(ids, (some) => all.where('project.id', 'in', some).execute())
+      return projectsOf(rows)
+    },
+  }
+}
+
+const lowerLabel = sql<string>`lower(jwt_key.label)`
+
+/** Compares with a range of an index: LIKE uses one on some engines only, and it has wildcards. */
+function begins(column: string | typeof lowerLabel, beginning: string) {
+  const value = typeof column === 'string' ? sql.ref(column) : column
+  // The last code point: every longer text with this beginning sorts before it.
+  return sql<boolean>`(${value} >= ${beginning} and ${value} < ${`${beginning}\u{10ffff}`})`
+}
+
+function projectsOf(rows: Parameters<typeof checkedProject>[0][]) {
+  return rows.filter((row) => checkedProject(row) !== undefined).map(projectFromRow)
+}
+
+/** One query for each way to find a key that exists. */
+function keyQueries(db: Db, { id, hex, prefix, text, folded }: Needle, limit: number) {
+  const all = keys.rows(db).limit(limit)
+  return [
+    ...(id === undefined
+      ? []
+      : [
+          all
+            .innerJoin(kidsOf(db, id, limit).as('subject'), (join) =>
+              join
+                .onRef('subject.project_id', '=', 'jwt_key.project_id')
+                .onRef('subject.subject_id', '=', 'jwt_key.id'),
+            )
+            .orderBy('jwt_key.id'),
+        ]),
+    all
+      .innerJoin('published_kid', (join) =>
+        join
+          .onRef('published_kid.project_id', '=', 'jwt_key.project_id')
+          .onRef('published_kid.thumbprint', '=', 'jwt_key.thumbprint'),
+      )
+      .where(isKid(text, prefix))
+      .orderBy('published_kid.kid'),
+    ...(prefix === undefined
+      ? []
+      : [all.where(begins('jwt_key.thumbprint', prefix)).orderBy('jwt_key.thumbprint')]),
+    ...(hex === undefined
+      ? []
+      : [all.where(begins('jwt_key.spki_sha256', hex)).orderBy('jwt_key.spki_sha256')]),
+    all.where(begins(lowerLabel, folded)).orderBy(lowerLabel),
+  ]
+}
+
+/**
+ * The keys that exist whose kids begin like this. They are found by the index of subjects, which all
+ * events have anyway, and not by another index of all keys.
+ */
+function kidsOf(db: Db, id: string, limit: number) {
+  return (
+    db
+      .selectFrom(subjectEntries(db, id).limit(maxSubjectEntries).as('entry'))
+      .select(['subject_id', 'project_id'])
+      // PostgreSQL may turn an EXISTS into a join that reads all keys.
+      .where(
+        ({ selectFrom }) =>
+          selectFrom('jwt_key')
+            .select('jwt_key.id')
+            .whereRef('jwt_key.project_id', '=', 'entry.project_id')
+            .whereRef('jwt_key.id', '=', 'entry.subject_id'),
+        'is not',
+        null,
+      )
+      .distinct()
+      .limit(limit)
+  )
+}
+
+function subjectEntries(db: Db, id: string) {
+  return db
+    .selectFrom('event')
+    .select(['subject_id', 'project_id'])
+    .where(begins('subject_id', id))
+    .orderBy('subject_id')
+    .orderBy('project_id')
+    .orderBy('revision')
+}
+
+/** Whether other subjects follow the entries that `kidsOf` reads. */
+async function hasMoreSubjects(db: Db, id: string): Promise<boolean> {
+  const entry = subjectEntries(db, id).limit(1)
+  const last = await entry.offset(maxSubjectEntries - 1).executeTakeFirst()
+  if (last === undefined) return false
+  const isLater = sql<boolean>`(subject_id, project_id) > (${last.subject_id}, ${last.project_id})`
+  return (await entry.where(isLater).executeTakeFirst()) !== undefined
+}
+
+/** A published kid, of which short ones are only found whole. */
+function isKid(text: string, prefix: string | undefined) {
+  return prefix === undefined
+    ? sql<boolean>`published_kid.kid = ${text}`
+    : begins('published_kid.kid', prefix)
+}

@@ -1,0 +1,173 @@
+import type { Caller } from '../../kernel/access/callers.ts'
+import { auditAccess, permits, requireAccess, unboundAdmin } from '../../kernel/access/grants.ts'
+import { notFound } from '../../kernel/faults.ts'
+import type { ChangeOf, SessionEndReason } from '../../kernel/ledger/changes.ts'
+import {
+  appendEvents,
+  eventAbout,
+  eventOfNew,
+  lockSystemLedger,
+  type NewEvent,
+  restoreRevision,
+} from '../../kernel/ledger/locked-ledger.ts'
+import type { PersonRecord, SessionRecord } from '../../kernel/records.ts'
+import type { Outcome } from '../../kernel/storage/outcome.ts'
+import { personToRow, sessionFromRow, sessionToRow } from '../../kernel/storage/row-mapping.ts'
+import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
+import { exists, inChunks } from '../../kernel/storage/statements.ts'
+import { forgetTokens, markUsed } from '../token-exchange/apply.ts'
+import { usedLogoutToken } from './claims.ts'
+import { canEnd } from './sessions.ts'
+
+/** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
+const maxSessions = 10_000
+const maxSessionsOfOne = 20
+
+/** Ended sessions that one sign-in removes. */
+const maxRemoved = 500
+
+/** Creates the session, and ends what it replaces, what has expired and what is beyond the limits. */
+export async function createSession(
+  db: Db,
+  { session: submitted, person, replaces, idleSince, origin }: ChangeOf<'session.create'>,
+): Promise<Outcome<SessionRecord>> {
+  const ledger = await lockSystemLedger(db, origin)
+  const session = person === undefined ? submitted : await withPerson(db, submitted, person)
+  const events = [
+    ...(replaces === undefined ? [] : await endByIds(db, [replaces], 'replaced')),
+    ...(await endByIds(db, await readEnded(db, session.createTime, idleSince), 'expired')),
+    ...(await endByIds(db, await readExcess(db, session), 'limit')),
+    eventOfNew('session', session),
+  ]
+  await db.insertInto('session').values(sessionToRow(session)).execute()
+  await forgetTokens(db, { type: 'token.forget', time: session.createTime })
+  await appendEvents(ledger, events)
+  return { result: session, changed: true }
+}
+
+/** Updates the person with this identity, or creates them. Their id is that of the first sign-in. */
+async function withPerson(
+  db: Db,
+  session: SessionRecord,
+  person: PersonRecord,
+): Promise<SessionRecord> {
+  const { name, email, last_sign_in_time, ...row } = personToRow(person)
+  const latest = { name, email, last_sign_in_time }
+  const { id } = await db
+    .insertInto('person')
+    .values({ ...row, ...latest })
+    .onConflict((conflict) => conflict.columns(['subject', 'issuer']).doUpdateSet(latest))
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return session.person === undefined ? session : { ...session, person: { ...session.person, id } }
+}
+
+async function readEnded(db: Db, now: string, idleSince: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('session')
+    .select('id')
+    .where((where) =>
+      where.or([where('expire_time', '<=', now), where('last_use_time', '<', idleSince)]),
+    )
+    .limit(maxRemoved)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** The sessions that must end, so that there is a place for this one. */
+async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<string[]> {
+  const all = db.selectFrom('session').select('id').orderBy('last_use_time', 'desc')
+  const own =
+    person === undefined
+      ? all.where('api_key_id', '=', apiKeyId ?? '')
+      : all.where('person_id', '=', person.id)
+  const beyond = (limit: number, sessions: typeof all) =>
+    sessions
+      .offset(limit - 1)
+      .limit(maxRemoved)
+      .execute()
+  const rows = [...(await beyond(maxSessionsOfOne, own)), ...(await beyond(maxSessions, all))]
+  return [...new Set(rows.map(({ id }) => id))]
+}
+
+/** Deletes the sessions that exist; returns an event for each. */
+async function endByIds(
+  db: Db,
+  ids: readonly string[],
+  reason: SessionEndReason,
+): Promise<NewEvent[]> {
+  const rows = await inChunks(ids, (some) =>
+    db.deleteFrom('session').where('id', 'in', some).returning('id').execute(),
+  )
+  return rows.map(({ id }) => sessionEnded(id, reason))
+}
+
+function sessionEnded(id: string, reason: SessionEndReason): NewEvent {
+  return eventAbout('session.ended', id, { reason: { to: reason } })
+}
+
+/** Ends the sessions of a person or of a deleted API key; returns an event for each. */
+export async function endSessionsOf(
+  db: Db,
+  owner: { personId: string } | { apiKeyId: string },
+  reason: SessionEndReason,
+): Promise<NewEvent[]> {
+  const query = db.deleteFrom('session').returning('id')
+  const rows = await ('personId' in owner
+    ? query.where('person_id', '=', owner.personId)
+    : query.where('api_key_id', '=', owner.apiKeyId)
+  ).execute()
+  return rows.map(({ id }) => sessionEnded(id, reason))
+}
+
+/**
+ * Throws `session_not_found` unless the caller may end all of them, and `sign_in_failed` for a logout
+ * token that was used before. Returns how many have ended.
+ */
+export async function endSessions(
+  db: Db,
+  { ended, reason, once, origin }: ChangeOf<'session.end'>,
+): Promise<Outcome<number>> {
+  const ledger = await lockSystemLedger(db, origin)
+  if (once !== undefined && !(await markUsed(db, once))) throw usedLogoutToken()
+  if ('ids' in ended) await requireEndable(db, ended.ids, ledger.caller)
+  const events =
+    'ids' in ended ? await endByIds(db, ended.ids, reason) : await endSessionsOf(db, ended, reason)
+  if (events.length > 0) await appendEvents(ledger, events)
+  else await restoreRevision(ledger)
+  return { result: events.length, changed: events.length > 0 || once !== undefined }
+}
+
+/** The provider and Pubring itself may end sessions that are gone already. */
+async function requireEndable(
+  db: Db,
+  ids: readonly string[],
+  caller: Caller | undefined,
+): Promise<void> {
+  if (caller === undefined) return
+  const rows = await db
+    .selectFrom('session')
+    .select(columnsOf('session'))
+    .where('id', 'in', ids)
+    .execute()
+  const endable = rows.map(sessionFromRow).filter((session) => canEnd(caller, session))
+  if (endable.length === ids.length) return
+  // An auditor sees the sessions of others, but does not end them.
+  const exist = rows.length === ids.length
+  if (exist && permits(caller.grants, auditAccess)) requireAccess(caller.grants, unboundAdmin)
+  throw notFound('session_not_found')
+}
+
+/** Deletes a person and ends their sessions; the ledger keeps issuer and subject. */
+export async function deletePerson(
+  db: Db,
+  { id, origin }: ChangeOf<'person.delete'>,
+): Promise<Outcome<undefined>> {
+  const ledger = await lockSystemLedger(db, origin)
+  const query = db.deleteFrom('person').where('id', '=', id).returning('id')
+  if (!(await exists(query))) throw notFound('person_not_found')
+  const events = await endSessionsOf(db, { personId: id }, 'person_deleted')
+  const deleted = { type: 'person.deleted', subject: { type: 'person', id } } as const
+  await appendEvents(ledger, [...events, deleted])
+  return { result: undefined, changed: true }
+}

@@ -1,0 +1,165 @@
+import { hash } from 'node:crypto'
+import { PubringError } from '../../errors.ts'
+import { type Caller, invalidSession, readSessionCaller } from '../../kernel/access/callers.ts'
+import { readerAccess } from '../../kernel/access/grants.ts'
+import type { RequestContext } from '../../kernel/access/principal.ts'
+import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
+import type { Context } from '../../kernel/context.ts'
+import type { Origin } from '../../kernel/ledger/changes.ts'
+import type { SessionRecord } from '../../kernel/records.ts'
+import { parseId } from '../../kernel/values/ids.ts'
+import { isoTime } from '../../kernel/values/times.ts'
+import { identityOf } from '../api-keys/authentication.ts'
+import { apiKeyRecord } from '../api-keys/operations.ts'
+import type { SessionKey, SessionKeyRequest } from './command-line-contract.ts'
+import { idleSince, newSession } from './sessions.ts'
+
+/** How long a code can be redeemed. */
+const codeSeconds = 60
+
+/** How long an API key of a session is valid. */
+const keySeconds = 900
+
+/** What `pubring login` asks a person to approve in the browser (RFC 8252, RFC 7636). */
+interface LoginRequest {
+  /** The port of 127.0.0.1 where `pubring login` waits for the code. */
+  port: number
+  codeChallenge: string
+  state: string
+  /** Who asks, as the command line says: user and host. */
+  client: string
+}
+
+/** Parses the query of the page. Throws `sign_in_failed`. */
+export function parseLoginRequest(query: Readonly<Record<string, unknown>>): LoginRequest {
+  const text = (name: string, pattern: RegExp) => {
+    const [value] = pattern.exec(String(query[name] ?? '')) ?? []
+    if (value !== undefined) return value
+    throw new PubringError(
+      'sign_in_failed',
+      'This is not an address that pubring login makes. Run it again.',
+    )
+  }
+  return {
+    port: Math.min(65_535, Number(text('port', /^[1-9]\d{0,4}$/))),
+    codeChallenge: text('code_challenge', /^[\w-]{43}$/),
+    state: text('state', /^[\w-]{22}$/),
+    client: text('client', /^[\w.@-]{1,100}$/),
+  }
+}
+
+/**
+ * Lets the command line have a session with the rights of the caller's, and no longer than it. Returns
+ * the address on this person's machine that takes the code there.
+ *
+ * The code is the secret of a session of a minute, which is found only by who also has the code verifier
+ * and waits on the port. Beginning the session of the command line ends it: a code is accepted once.
+ */
+export async function approveLogin(
+  context: RequestContext,
+  { port, codeChallenge, state }: LoginRequest,
+): Promise<string> {
+  const { store, origin, clock, principal } = context
+  const own = await store.findSession(principal.credential.id)
+  if (own === undefined) throw invalidSession()
+  const endMs = Math.min(clock.now() + codeSeconds * 1_000, Date.parse(own.expireTime))
+  const { session } = newSession(context, own, isoTime(endMs))
+  const code = `${newApiKeySecret()}.${own.id}`
+  await store.commit({
+    type: 'session.create',
+    origin,
+    session: { ...session, digest: codeDigest(code, codeChallenge, port) },
+    idleSince: idleSince(context),
+  })
+  return `http://127.0.0.1:${port}/?${new URLSearchParams({ code, state })}`
+}
+
+/** Exchanges a code, or the renewal secret of a session. Throws `invalid_session`. */
+export async function issueSessionKey(
+  context: Context,
+  { renewalSecret, ...login }: SessionKeyRequest,
+  requestId: string,
+): Promise<SessionKey> {
+  if (renewalSecret === undefined) return redeemCode(context, login, requestId)
+  const session = await context.store.findSessionByDigest(renewalDigest(renewalSecret))
+  return issueKey(context, await requireLive(context, session), requestId)
+}
+
+async function redeemCode(
+  context: Context,
+  { code = '', codeVerifier = '', port = 0 }: SessionKeyRequest,
+  requestId: string,
+): Promise<SessionKey> {
+  const { store } = context
+  const digest = codeDigest(code, hash('sha256', codeVerifier, 'base64url'), port)
+  const approval = await requireLive(context, await store.findSessionByDigest(digest))
+  // The session that approved it must not have ended in the meantime.
+  const approverId = parseId(code.split('.')[1] ?? '') ?? ''
+  const approver = await requireLive(context, await store.findSession(approverId))
+  const { session, secret } = newSession(context, approver.session, approver.session.expireTime)
+  const created = { ...session, digest: renewalDigest(secret) }
+  const caller = { ...approval, session: created }
+  await store.commit({
+    type: 'session.create',
+    origin: originOf(caller, requestId, created.createTime, approval.session.id),
+    session: created,
+    replaces: approval.session.id,
+    idleSince: idleSince(context),
+  })
+  return { ...(await issueKey(context, caller, requestId)), renewalSecret: secret }
+}
+
+async function issueKey(
+  context: Context,
+  caller: SessionCaller,
+  requestId: string,
+): Promise<SessionKey> {
+  const { store, clock } = context
+  const { id, expireTime } = caller.session
+  const secret = newApiKeySecret()
+  const nowMs = clock.now()
+  const endMs = Math.min(nowMs + keySeconds * 1_000, Date.parse(expireTime))
+  const createTime = isoTime(nowMs)
+  await store.commit({
+    type: 'token.exchange',
+    origin: originOf(caller, requestId, createTime, id),
+    apiKey: apiKeyRecord(secret, createTime, {
+      name: 'pubring login',
+      // The least: the rights are those of the session.
+      role: 'reader',
+      expireTime: isoTime(endMs),
+      sessionId: id,
+    }),
+    matched: [],
+  })
+  // Best effort: what is left is removed after a later one.
+  store.commit({ type: 'token.forget', time: createTime }).catch(() => {})
+  return { apiKey: secret, expiresIn: Math.floor((endMs - nowMs) / 1_000) }
+}
+
+type SessionCaller = Caller & { session: SessionRecord }
+
+async function requireLive(
+  { store, clock }: Context,
+  session: SessionRecord | undefined,
+): Promise<SessionCaller> {
+  const time = isoTime(clock.now())
+  const caller = await readSessionCaller(store, session, time)
+  if (session === undefined) throw invalidSession()
+  return { ...caller, session }
+}
+
+/** The change is made only while the session with the id lives. */
+function originOf(caller: SessionCaller, requestId: string, time: string, id: string): Origin {
+  const authorization = { credential: { type: 'session', id }, access: readerAccess } as const
+  return { actor: identityOf(caller).actor, requestId, time, authorization }
+}
+
+function codeDigest(code: string, codeChallenge: string, port: number): string {
+  return apiKeyDigest(JSON.stringify([code, codeChallenge, port]))
+}
+
+/** Differs from the digest of a cookie, so that a renewal secret is no cookie and approves no login. */
+function renewalDigest(secret: string): string {
+  return apiKeyDigest(`renewal ${secret}`)
+}

@@ -1,0 +1,80 @@
+import type { Static } from 'typebox'
+import {
+  component,
+  flag,
+  optionalText,
+  optionalTime,
+  Time,
+  text,
+  Uuid,
+} from '../../kernel/contract/common.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+import { RoleName } from '../api-keys/contract.ts'
+
+const personMembers = {
+  id: Uuid,
+  issuer: Type.String({ examples: ['https://id.example.com'] }),
+  subject: text('The `sub` claim, which identifies the person at the issuer.', '8f2c61'),
+  name: Type.Optional(Type.String({ examples: ['Ada Lovelace'] })),
+  email: Type.Optional(Type.String({ examples: ['ada@example.com'] })),
+  firstSignInTime: Time,
+  lastSignInTime: Time,
+}
+
+export const Person = component('Person', 'A person who has signed in.', personMembers)
+export type Person = Static<typeof Person>
+
+const sessionMembers = {
+  id: Uuid,
+  name: text('Name of the person or API key that signed in.', 'Ada Lovelace'),
+  personId: Type.Optional(Uuid),
+  apiKeyId: Type.Optional(Uuid),
+  current: flag('Whether it is the session of this request.'),
+  signInTime: optionalTime(
+    'When the person proved who they are; absent if the OpenID provider does not say.',
+  ),
+  createTime: Time,
+  expireTime: Time,
+  lastUseTime: Time,
+}
+
+export const Session = component('Session', 'A signed-in browser or command line.', sessionMembers)
+export type Session = Static<typeof Session>
+
+export const Self = component('Self', 'The caller.', {
+  type: Type.Enum(['api_key', 'person']),
+  name: Type.String({ examples: ['Ada Lovelace'] }),
+  apiKeyId: Type.Optional(Uuid),
+  person: Type.Optional(Type.Object(personMembers)),
+  grants: Type.Array(Type.Object({ role: RoleName, projectId: Type.Optional(Uuid) }), {
+    description: 'Roles; without `projectId` for all projects.',
+  }),
+  session: Type.Optional(Type.Object(sessionMembers)),
+  recentSignInUntil: optionalTime(
+    'Until then, the session may do what needs a recent sign-in. Absent without a session, and if the sign-in is not recent.',
+  ),
+})
+export type Self = Static<typeof Self>
+
+export const SignInOptions = component('SignInOptions', 'How people can sign in.', {
+  apiKey: flag('Whether one can sign in with an API key.'),
+  oidc: Type.Optional(
+    Type.Object({
+      url: text(
+        'Address to send the browser to, with `return`: the page of the console to come back to, below `/console/`; and with `recent=true` for a new proof of identity.',
+        'https://keys.example.com/sign-in',
+      ),
+    }),
+  ),
+})
+export type SignInOptions = Static<typeof SignInOptions>
+
+export const SignedOut = Type.Object(
+  {
+    signOutUrl: optionalText(
+      'Address to send the browser to, if the person is to be signed out at the OpenID provider as well. It leads back to the console.',
+    ),
+  },
+  { $id: 'SignedOut' },
+)
+export type SignedOut = Static<typeof SignedOut>

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { errorTable, PubringError } from '../../../errors.ts'
+import type { Context } from '../../../kernel/context.ts'
+import type { Spend } from '../../../kernel/http/hooks/rate-limits.ts'
+import type { App } from '../../../kernel/http/options.ts'
+import { sessionCookie, signInCookie } from '../../../kernel/http/request/cookies.ts'
+import { signInSeconds } from '../sign-in.ts'
+import { signInPath } from './sessions.ts'
+
+/**
+ * The addresses that a browser visits to sign in through the OpenID provider. Failures are pages, not
+ * problem details: people read them. `spendFailure` limits failed attempts per client address.
+ */
+export function signInRoutes(app: App, context: Context, spendFailure: Spend | undefined): void {
+  const { signIn } = app
+  if (signIn === undefined) return
+  const { publicUrl, sessionLifetime } = context.config
+  const attempt = signInCookie(publicUrl)
+  const session = sessionCookie(publicUrl)
+  const serve = pageServer(publicUrl, spendFailure)
+
+  app.route({
+    method: 'GET',
+    url: signInPath,
+    schema: { hide: true },
+    handler: (request, reply) =>
+      serve(request, reply, async () => {
+        const { return: path, recent } = Object(request.query)
+        const returnPath = typeof path === 'string' ? path : undefined
+        const { url, cookie } = await signIn.begin(returnPath, recent === 'true')
+        attempt.set(reply, cookie, signInSeconds)
+        return redirect(reply, url)
+      }),
+  })
+  app.route({
+    method: 'GET',
+    url: `${signInPath}/callback`,
+    schema: { hide: true },
+    handler: (request, reply) =>
+      serve(request, reply, async () => {
+        const [, search = ''] = /^[^?]*(\?.*)$/.exec(request.url) ?? []
+        const cookie = attempt.read(request)
+        const sessionSecret = session.read(request)
+        const callback = { search, cookie, sessionSecret, requestId: request.id }
+        const result = await signIn.finish(callback)
+        // Cleared only now: after a failure the cookie may belong to another tab, or serve again.
+        attempt.clear(reply)
+        if ('refusedClaims' in result) {
+          const claims = Object.entries(result.refusedClaims)
+          const facts = claims.map(([name, value]) => [name, JSON.stringify(value)] as const)
+          return sendPage(reply.code(403), { publicUrl, ...noRule, facts })
+        }
+        session.set(reply, result.secret, sessionLifetime)
+        return redirect(reply, `${publicUrl}${result.returnPath}`)
+      }),
+  })
+}
+
+/** Answers with a page if the step fails. */
+export function pageServer(publicUrl: string, spendFailure: Spend | undefined) {
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    step: () => Promise<FastifyReply>,
+  ): Promise<FastifyReply> => {
+    try {
+      return await step()
+    } catch (error) {
+      if (!(error instanceof PubringError)) throw error
+      spendFailure?.(request, reply)
+      request.problem = error
+      request.log.warn({ err: error.cause, code: error.code }, error.message)
+      const { status, title } = errorTable[error.code]
+      return sendPage(reply.code(status), { publicUrl, title, text: error.message })
+    }
+  }
+}
+
+const noRule = {
+  title: 'No access',
+  text: 'You have signed in, but no access rule gives you a role here. Ask an administrator for a rule that your claims meet. These arrived:',
+}
+
+export function redirect(reply: FastifyReply, url: string): FastifyReply {
+  return reply
+    .code(302)
+    .headers({ location: url, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+    .send()
+}
+
+interface Page {
+  publicUrl: string
+  title: string
+  text: string
+  facts?: readonly (readonly [name: string, value: string])[]
+  /** A button, and the script that runs it. */
+  button?: { label: string; script: string }
+}
+
+/** A page without other scripts. */
+export function sendPage(
+  reply: FastifyReply,
+  { publicUrl, title, text, facts = [], button }: Page,
+): FastifyReply {
+  const nonce = randomBytes(16).toString('base64')
+  const list = facts.map(
+    ([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`,
+  )
+  const action =
+    button === undefined
+      ? ''
+      : `<p><button type="button">${escapeHtml(button.label)}</button></p>
+<p role="alert"></p>
+<script nonce="${nonce}">${button.script}</script>
+`
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)} · Pubring</title>
+<style nonce="${nonce}">body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}dt{font-weight:600}dd{overflow-wrap:anywhere}</style>
+<main>
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(text)}</p>
+<dl>${list.join('\n')}</dl>
+${action}<p><a href="${escapeHtml(publicUrl)}/console/">Back to the console</a></p>
+</main>
+</html>
+`
+  return reply
+    .headers({
+      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      'cache-control': 'no-store',
+    })
+    .type('text/html; charset=utf-8')
+    .send(html)
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+}

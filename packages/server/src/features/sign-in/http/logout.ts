@@ -1,0 +1,32 @@
+import { PubringError } from '../../../errors.ts'
+import { Type } from '../../../kernel/contract/schema.ts'
+import type { App } from '../../../kernel/http/options.ts'
+import { signInPath } from './sessions.ts'
+
+/**
+ * The OpenID provider ends sessions here (OpenID Connect Back-Channel Logout 1.0 section 2.8). The token
+ * authenticates it, and errors have the format that the provider expects.
+ */
+export function logoutRoute(app: App): void {
+  const { signIn } = app
+  if (signIn === undefined) return
+  app.route({
+    method: 'POST',
+    url: `${signInPath}/back-channel-logout`,
+    config: { form: true },
+    schema: { hide: true, body: Type.Object({ logout_token: Type.String() }) },
+    handler: async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      try {
+        await signIn.logOut(request.body.logout_token, request.id)
+        return reply.code(200).send()
+      } catch (error) {
+        if (!(error instanceof PubringError)) throw error
+        request.problem = error
+        request.log.warn({ err: error.cause, code: error.code }, error.message)
+        const status = error.code === 'sign_in_failed' ? 400 : 503
+        return reply.code(status).send({ error: 'invalid_request' })
+      }
+    },
+  })
+}

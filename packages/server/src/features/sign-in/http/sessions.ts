@@ -1,0 +1,155 @@
+import type { FastifyRequest } from 'fastify'
+import type { Context } from '../../../kernel/context.ts'
+import { Type } from '../../../kernel/contract/schema.ts'
+import { contextOf, principalOf } from '../../../kernel/http/hooks/access.ts'
+import type { App } from '../../../kernel/http/options.ts'
+import { sessionCookie } from '../../../kernel/http/request/cookies.ts'
+import { Query } from '../../../kernel/http/request/paths.ts'
+import { Self, Session, SignedOut, SignInOptions } from '../contract.ts'
+import {
+  describeSelf,
+  endSession,
+  endSessionsOf,
+  listSessions,
+  ownSessionId,
+  signInWithApiKey,
+  toSession,
+} from '../sessions.ts'
+
+const collection = '/v1/sessions'
+
+export const signInPath = '/sign-in'
+
+/** Long because it lists the routes. */
+export function sessionRoutes(app: App, context: Context): void {
+  const { oidc, publicUrl, sessionLifetime } = context.config
+  const url = `${publicUrl}${signInPath}`
+  const options = { apiKey: true, ...(oidc === undefined ? {} : { oidc: { url } }) }
+  const cookie = sessionCookie(publicUrl)
+  app.route({
+    method: 'GET',
+    url: '/v1/sign-in-options',
+    schema: {
+      operationId: 'getSignInOptions',
+      summary: 'Read how people can sign in',
+      description: 'Needs no API key.',
+      response: { 200: SignInOptions },
+    },
+    handler: async (_request, reply) => reply.header('cache-control', 'no-cache').send(options),
+  })
+  app.route({
+    method: 'GET',
+    url: '/v1/self',
+    config: { access: { role: 'reader', auditor: true } },
+    schema: {
+      operationId: 'getSelf',
+      summary: 'Read who the caller is',
+      description: 'The person or API key of the request, and what they may do.',
+      response: { 200: Self },
+    },
+    handler: async (request, reply) =>
+      reply.send(await describeSelf(context, principalOf(request))),
+  })
+  app.route({
+    method: 'POST',
+    url: collection,
+    config: { access: { role: 'reader', auditor: true }, headers: ['Location', 'Set-Cookie'] },
+    schema: {
+      operationId: 'createSession',
+      summary: 'Sign in with an API key',
+      description:
+        'Exchanges the API key in `X-Api-Key` for a session, so that a browser need not keep the secret. The session has the rights of the API key and ends with it. Its own secret is in a cookie that scripts cannot read; further requests send `X-Api-Key: session` beside the cookie.',
+      response: { 201: Session },
+    },
+    handler: async (request, reply) => {
+      const requestContext = contextOf(request, context)
+      const { session, secret } = await signInWithApiKey(requestContext)
+      cookie.set(reply, secret, sessionLifetime)
+      const { name } = requestContext.principal.actor
+      return reply
+        .code(201)
+        .header('location', `${publicUrl}${collection}/${session.id}`)
+        .header('cache-control', 'no-store')
+        .send(toSession(session, name, true))
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: collection,
+    config: { access: { role: 'reader', auditor: true } },
+    schema: {
+      operationId: 'listSessions',
+      summary: 'List sessions',
+      description:
+        'Live sessions, oldest first: all of them for an admin or auditor of all projects, otherwise those of the caller.',
+      querystring: Query({
+        person: Type.Optional(
+          Type.String({ format: 'uuid', description: 'Id of a person, whose sessions are meant.' }),
+        ),
+      }),
+      response: { 200: Type.Array(Session) },
+    },
+    handler: async (request, reply) => {
+      const { person } = request.query
+      return reply.send(await listSessions(context, principalOf(request), person))
+    },
+  })
+  app.route({
+    method: 'DELETE',
+    url: `${collection}/self`,
+    config: {
+      access: { role: 'reader', auditor: true },
+      errors: ['session_not_found'],
+      headers: ['Set-Cookie'],
+    },
+    schema: {
+      operationId: 'signOut',
+      summary: 'Sign out',
+      description: 'Ends the session of the request, from the next request on.',
+      response: { 200: SignedOut },
+    },
+    handler: async (request, reply) => {
+      const id = ownSessionId(principalOf(request))
+      const session = await context.store.findSession(id)
+      await endSession(contextOf(request, context), id)
+      cookie.clear(reply)
+      const signOutUrl = await app.signIn?.signOutUrl(session)
+      return reply.send(signOutUrl === undefined ? {} : { signOutUrl })
+    },
+  })
+  app.route({
+    method: 'DELETE',
+    url: `${collection}/:id`,
+    config: { access: { role: 'reader', auditor: true }, errors: ['session_not_found'] },
+    schema: {
+      operationId: 'endSession',
+      summary: 'End a session',
+      description:
+        'Takes effect with the next request, on every replica. An admin of all projects can end every session, others their own.',
+      params: Type.Object({ id: Type.String({ description: 'Id of the session.' }) }),
+      response: { 204: Type.Null({ description: 'The session has ended.' }) },
+    },
+    handler: async (request, reply) => {
+      await endSession(contextOf(request, context), request.params.id)
+      return reply.code(204).send(null)
+    },
+  })
+  app.route({
+    method: 'DELETE',
+    url: collection,
+    config: { access: { role: 'admin', unbound: true, auditor: false } },
+    schema: {
+      operationId: 'endSessions',
+      summary: 'End all sessions of a person',
+      description: 'Takes effect with the next request, on every replica.',
+      querystring: Query({
+        person: Type.String({ format: 'uuid', description: 'Id of the person.' }),
+      }),
+      response: { 204: Type.Null({ description: 'The person has no session any more.' }) },
+    },
+    handler: async (request: FastifyRequest<{ Querystring: { person: string } }>, reply) => {
+      await endSessionsOf(contextOf(request, context), request.query.person)
+      return reply.code(204).send(null)
+    },
+  })
+}

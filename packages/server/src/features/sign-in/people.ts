@@ -1,0 +1,19 @@
+import type { RequestContext } from '../../kernel/access/principal.ts'
+import type { Context } from '../../kernel/context.ts'
+import { requireId } from '../../kernel/managed-records.ts'
+import type { PersonRecord } from '../../kernel/records.ts'
+import type { Person } from './contract.ts'
+
+export function listPeople({ store }: Context): Promise<Person[]> {
+  return store.listPeople()
+}
+
+/** Erases name and email of a person, and ends their sessions. Throws `person_not_found`. */
+export async function deletePerson({ store, origin }: RequestContext, id: string): Promise<void> {
+  await store.commit({ type: 'person.delete', origin, id: requireId(id, 'person_not_found') })
+}
+
+/** What a person is called; after they were erased, their subject. */
+export function nameOf(person: PersonRecord | undefined, subject: string): string {
+  return person?.name ?? person?.email ?? subject
+}

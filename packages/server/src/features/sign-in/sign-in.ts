@@ -1,0 +1,233 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { PubringError } from '../../errors.ts'
+import { grantsOf } from '../../kernel/access/callers.ts'
+import { recentSignInSeconds } from '../../kernel/access/recent-sign-in.ts'
+import { apiKeyDigest, parseApiKeySecret } from '../../kernel/access/secrets.ts'
+import type { Context } from '../../kernel/context.ts'
+import type { SessionRecord } from '../../kernel/records.ts'
+import { isoTime } from '../../kernel/values/times.ts'
+import { OutboundError } from '../../outbound/outbound.ts'
+import { isObject } from '../../runtime/json.ts'
+import { isPlain } from '../access-rules/conditions.ts'
+import { failure, storedClaims, toPerson } from './claims.ts'
+import type { SignInChecks } from './provider.ts'
+import { idleSince, type NewSession, newSession } from './sessions.ts'
+
+/** Seconds for which a sign-in at the provider may take. */
+export const signInSeconds = 600
+
+/** Seconds by which the clock of the provider may be behind, when it ends sessions. */
+const logoutLeewayMs = 60_000
+
+/** What the browser sent to the address that the provider redirects to. */
+interface Callback {
+  /** The query, with `?`. */
+  search: string
+  cookie: string | undefined
+  /** The secret of the session that the new one takes the place of. */
+  sessionSecret: string | undefined
+  requestId: string
+}
+
+type SignInResult =
+  | (NewSession & { returnPath: string })
+  /** No rule gives the person a role; these are their claims. */
+  | { refusedClaims: Record<string, unknown> }
+
+export type SignIn = NonNullable<Awaited<ReturnType<typeof createSignIn>>>
+
+/** Signing in through the configured OpenID provider; undefined without one. */
+export async function createSignIn(context: Context) {
+  const { config, store, clock, fetch } = context
+  const { oidc, publicUrl } = config
+  if (oidc === undefined) return undefined
+  // Loads libraries that servers without sign-in do not need.
+  const { createProvider } = await import('./provider.ts')
+  const provider = createProvider(oidc, fetch, clock)
+  const redirectUri = `${publicUrl}/sign-in/callback`
+
+  async function redeem({ search, cookie }: Callback, attempt: Attempt | undefined) {
+    if (attempt === undefined || cookie === undefined) throw lostAttempt()
+    const isLate = clock.now() - attempt.startMs > signInSeconds * 1_000
+    if (isLate) throw lostAttempt()
+    const checks = checksOf(attempt)
+    const url = new URL(`${redirectUri}${search}`)
+    if (url.searchParams.get('state') !== checks.state) throw lostAttempt()
+    return provider.redeem(url, checks).catch(rethrowFault)
+  }
+
+  return {
+    /**
+     * Returns where to send the browser, and the value of the cookie that ties the sign-in to it.
+     * Throws `sign_in_unavailable`. `recent`: the person is to prove again who they are.
+     */
+    async begin(returnPath: string | undefined, recent: boolean) {
+      const secret = randomBytes(32).toString('base64url')
+      const path = localPath(returnPath)
+      const attempt = { secret, startMs: clock.now(), recent, returnPath: path }
+      const checks = checksOf(attempt)
+      const url = await provider.authorizationUrl(redirectUri, checks).catch(rethrowFault)
+      return { url, cookie: formatAttempt(attempt) }
+    },
+
+    /** Throws `sign_in_failed` or `sign_in_unavailable`. */
+    async finish(callback: Callback): Promise<SignInResult> {
+      const attempt = parseAttempt(callback.cookie)
+      const identity = await redeem(callback, attempt)
+      const { issuer, subject } = identity
+      const claims = storedClaims(identity)
+      if (grantsOf({ issuer, claims }, await store.peopleRules()).length === 0) {
+        return { refusedClaims: claims }
+      }
+      const person = toPerson(identity, isoTime(clock.now()))
+      const { sid, auth_time: authTime } = identity.signed
+      const created = newSession(context, {
+        person: {
+          id: person.id,
+          issuer,
+          subject,
+          claims,
+          ...(typeof sid === 'string' && isPlain(sid) ? { providerSessionId: sid } : {}),
+        },
+        ...(typeof authTime === 'number'
+          ? { signInTime: isoTime(Math.min(authTime * 1_000, clock.now())) }
+          : {}),
+      })
+      const { id: sessionId, createTime: time } = created.session
+      const previous = parseApiKeySecret(callback.sessionSecret ?? '')
+      const replaced = previous && (await store.findSessionByDigest(apiKeyDigest(previous)))
+      const actor = { name: '', user: { issuer, subject, sessionId } }
+      await store.commit({
+        type: 'session.create',
+        origin: { actor, requestId: callback.requestId, time },
+        session: created.session,
+        person,
+        ...(replaced ? { replaces: replaced.id } : {}),
+        idleSince: idleSince(context),
+      })
+      return { ...created, returnPath: attempt?.returnPath ?? localPath(undefined) }
+    },
+
+    /** Ends the sessions that a logout token names. Throws `sign_in_failed` if it is not valid. */
+    async logOut(token: string, requestId: string): Promise<void> {
+      const { issuer, subject, providerSessionId, issueTime, once } = await provider
+        .verifyLogoutToken(token)
+        .catch(rethrowFault)
+      const latest = isoTime(Date.parse(issueTime) + logoutLeewayMs)
+      const isMeant = ({ person, createTime }: SessionRecord) =>
+        person?.issuer === issuer &&
+        createTime <= latest &&
+        person.subject === (subject ?? person.subject) &&
+        person.providerSessionId === (providerSessionId ?? person.providerSessionId)
+      const ids = (await store.listSessions('all')).filter(isMeant).map(({ id }) => id)
+      const origin = { actor: { name: 'OpenID provider' }, requestId, time: isoTime(clock.now()) }
+      await store.commit({
+        type: 'session.end',
+        origin,
+        ended: subject === undefined ? { ids } : { ids, identity: { issuer, subject } },
+        reason: 'provider_logout',
+        once,
+      })
+    },
+
+    /** Where a person signs out at the provider; undefined while it cannot be reached. */
+    async signOutUrl(session: SessionRecord | undefined): Promise<string | undefined> {
+      if (session?.person === undefined) return undefined
+      const { claims, subject } = session.person
+      const { email, preferred_username: name = email } = claims
+      const parameters = {
+        logout_hint: typeof name === 'string' ? name : subject,
+        post_logout_redirect_uri: `${publicUrl}/console/`,
+      }
+      return provider.endSessionUrl(parameters).catch(() => undefined)
+    },
+
+    replaceSecrets: provider.replaceSecrets,
+  }
+}
+
+/** A sign-in in progress. Only its cookie holds it, so it takes no place on the server. */
+interface Attempt {
+  secret: string
+  startMs: number
+  recent: boolean
+  returnPath: string
+}
+
+function formatAttempt({ secret, startMs, recent, returnPath }: Attempt): string {
+  const path = Buffer.from(returnPath).toString('base64url')
+  return [secret, startMs, recent ? 1 : 0, path].join('.')
+}
+
+function parseAttempt(cookie = ''): Attempt | undefined {
+  const [, secret, startMs, recent, path] =
+    /^([\w-]{43})\.(\d{1,15})\.([01])\.([\w-]{0,1000})$/.exec(cookie) ?? []
+  if (secret === undefined || path === undefined) return undefined
+  const returnPath = localPath(Buffer.from(path, 'base64url').toString('utf8'))
+  return { secret, startMs: Number(startMs), recent: recent === '1', returnPath }
+}
+
+/**
+ * State, nonce and PKCE verifier follow from the random secret in the cookie and the rest of it: another
+ * browser has another secret, and an edited cookie another state. So an attacker cannot have
+ * a victim finish a sign-in that the attacker began (session fixation, RFC 9700 section 4.7).
+ */
+function checksOf(attempt: Attempt): SignInChecks {
+  const derive = (use: string) =>
+    createHmac('sha256', attempt.secret)
+      .update(`${use} ${formatAttempt(attempt)}`)
+      .digest('base64url')
+  return {
+    state: derive('state'),
+    nonce: derive('nonce'),
+    codeVerifier: derive('code_verifier'),
+    ...(attempt.recent ? { maxAge: recentSignInSeconds } : {}),
+  }
+}
+
+/** A page of the console, or that of `pubring login`; the console for every other text (no open redirect). */
+function localPath(text: string | undefined): string {
+  const isLocal =
+    /^\/(?:console\/(?:#\/[\w\-./~%?=&]{0,500})?|sign-in\/cli\?[\w\-.~%=&]{0,500})$/.test(
+      text ?? '',
+    )
+  return isLocal && text !== undefined ? text : '/console/'
+}
+
+function lostAttempt(): PubringError {
+  return failure(
+    'This sign-in took longer than ten minutes, was finished before, or was begun in another browser, or another tab has begun one since.',
+  )
+}
+
+/** Rejects with a sentence for the person; the cause is for the log. */
+function rethrowFault(error: unknown): never {
+  const causes = [error, ...causesOf(error)]
+  const unreachable = causes.find((cause) => cause instanceof OutboundError)
+  if (unreachable !== undefined) {
+    throw new PubringError(
+      'sign_in_unavailable',
+      'The OpenID provider cannot be reached. Those who are signed in stay signed in; in an emergency, sign in with an API key.',
+      { retryAfter: 10 },
+      unreachable,
+    )
+  }
+  if (isDenial(error)) {
+    throw failure('The OpenID provider did not let you in, or you cancelled the sign-in.', error)
+  }
+  throw failure(
+    'The OpenID provider sent something that is not accepted. The log of the server says what.',
+    error,
+  )
+}
+
+/** openid-client's error for a provider that redirected with `error=access_denied` (RFC 6749 section 4.1.2.1). */
+function isDenial(error: unknown): boolean {
+  if (!isObject(error) || error.code !== 'OAUTH_AUTHORIZATION_RESPONSE_ERROR') return false
+  return error.error === 'access_denied'
+}
+
+function causesOf(error: unknown): unknown[] {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause === undefined ? [] : [cause, ...causesOf(cause)]
+}

@@ -1,0 +1,125 @@
+import type { Static } from 'typebox'
+import { flag, requestBody, text, Uuid } from '../../kernel/contract/common.ts'
+import { Type } from '../../kernel/contract/schema.ts'
+
+/** The steps of a token check, in order, and the `reason` if one fails: no later step is then run. */
+export const tokenCheckReasons = {
+  well_formed: 'malformed_token',
+  kid_present: 'kid_missing',
+  kid_known: 'kid_unknown',
+  key_active: 'key_inactive',
+  algorithm: 'algorithm_mismatch',
+  signature: 'signature_invalid',
+  exp: 'token_expired',
+  nbf: 'token_not_yet_valid',
+  iss: 'issuer_mismatch',
+  aud: 'audience_mismatch',
+} as const
+export type TokenCheckStep = keyof typeof tokenCheckReasons
+export const tokenCheckOutcomes = ['passed', 'failed', 'warned', 'skipped'] as const
+export type TokenCheckOutcome = (typeof tokenCheckOutcomes)[number]
+export const tokenCheckSteps = Object.keys(tokenCheckReasons) as TokenCheckStep[]
+
+/** A token with an invented signature. */
+export const exampleToken =
+  'eyJhbGciOiJSUzI1NiIsImtpZCI6IjAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
+
+export const TokenCheckRequest = requestBody(
+  'TokenCheckRequest',
+  {
+    token: text(
+      'A JWT in compact serialization (RFC 7515 section 7.1). It is neither stored nor logged.',
+      exampleToken,
+    ),
+    audience: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The `aud` that the verifier expects; if absent, `aud` is not compared.',
+        examples: ['orders'],
+      }),
+    ),
+    issuer: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The `iss` that the verifier expects; if absent, the issuer of the project.',
+        examples: ['https://orders.example.com'],
+      }),
+    ),
+  },
+  { examples: [{ token: exampleToken, audience: 'orders' }] },
+)
+export type TokenCheckRequest = Static<typeof TokenCheckRequest>
+
+export const JsonObject = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { description })
+
+export const TokenCheck = Type.Object(
+  {
+    valid: flag('Whether a verifier that allows no clock skew would accept the token now.', false),
+    reason: Type.Optional(
+      Type.Enum(Object.values(tokenCheckReasons), {
+        description: 'Why the token is not valid: the reason for the failed step.',
+        examples: ['key_inactive'],
+      }),
+    ),
+    steps: Type.Array(
+      Type.Object({
+        step: Type.Enum(tokenCheckSteps, { examples: ['key_active'] }),
+        outcome: Type.Enum([...tokenCheckOutcomes], {
+          description:
+            '`warned`: some verifiers reject the token for this. `skipped`: nothing was compared.',
+          examples: ['failed'],
+        }),
+        detail: Type.String({ examples: ['The key is deactivated.'] }),
+      }),
+      { description: 'The steps in order, up to the first that failed.' },
+    ),
+    header: Type.Optional(JsonObject('The header, if it could be decoded. It is not verified.')),
+    claims: Type.Optional(
+      JsonObject(
+        'The claims, if they could be decoded. They are verified only if `signature` passed.',
+      ),
+    ),
+    key: Type.Optional(
+      Type.Object(
+        {
+          id: Uuid,
+          publishedKid: Type.Optional(Type.String({ examples: ['orders-2026-05'] })),
+          label: Type.String({ examples: ['orders service, spring 2026'] }),
+          jwsAlgorithm: Type.String({ examples: ['RS256'] }),
+          active: Type.Boolean({ examples: [false] }),
+        },
+        { description: 'The key of the project with this `kid`.' },
+      ),
+    ),
+  },
+  {
+    $id: 'TokenCheck',
+    description: 'Why a token would or would not verify.',
+    examples: [
+      {
+        valid: false,
+        reason: 'key_inactive',
+        steps: [
+          { step: 'well_formed', outcome: 'passed', detail: 'A JWT of three parts.' },
+          { step: 'kid_present', outcome: 'passed', detail: 'The header names a key.' },
+          {
+            step: 'kid_known',
+            outcome: 'passed',
+            detail: 'The project has this key: “orders service, spring 2026”.',
+          },
+          { step: 'key_active', outcome: 'failed', detail: 'The key is deactivated.' },
+        ],
+        header: { alg: 'RS256', kid: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71' },
+        claims: { sub: 'alice' },
+        key: {
+          id: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+          label: 'orders service, spring 2026',
+          jwsAlgorithm: 'RS256',
+          active: false,
+        },
+      },
+    ],
+  },
+)
+export type TokenCheck = Static<typeof TokenCheck>

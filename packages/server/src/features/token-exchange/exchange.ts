@@ -1,0 +1,143 @@
+import { hash } from 'node:crypto'
+import { workloadOf } from '../../kernel/access/callers.ts'
+import { newApiKeySecret } from '../../kernel/access/secrets.ts'
+import type { Context } from '../../kernel/context.ts'
+import { systemLedgerId } from '../../kernel/ledger/chain.ts'
+import type { WorkloadRule } from '../../kernel/records.ts'
+import { parseId } from '../../kernel/values/ids.ts'
+import { isoTime } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
+import { decodeToken } from '../../tokens/decode.ts'
+import type { Finding } from '../../tokens/findings.ts'
+import { type IssuerKeys, keySourceId } from '../access-rules/issuer-keys.ts'
+import { isApplied } from '../access-rules/operations.ts'
+import { checkSignature, examineSubjectToken, type Grant } from '../access-rules/subject-tokens.ts'
+import { apiKeyRecord } from '../api-keys/operations.ts'
+import {
+  apiKeyTokenType,
+  subjectTokenTypes,
+  type TokenExchangeResponse,
+  tokenExchangeGrant,
+} from './contract.ts'
+import { refusedToken } from './faults.ts'
+
+/** Milliseconds between two removals of what has expired: at least, and without an exchange. */
+const forgetIntervalMs = { busy: 1_000, idle: 60_000 }
+
+/** A token, and the one rule that accepts it. */
+interface AcceptedToken {
+  rule: WorkloadRule
+  grant: Grant
+}
+
+/** Long because its functions share what is in memory. */
+export function createTokenExchange(context: Context, keys: IssuerKeys) {
+  const { store, clock } = context
+  let cached: { head: string | undefined; rules: WorkloadRule[] } | undefined
+  let forgotAt = Number.NEGATIVE_INFINITY
+
+  /** Every change of a rule is an event of the system ledger. Its head is read before the rules. */
+  async function readRules(): Promise<WorkloadRule[]> {
+    const head = (await store.heads([systemLedgerId])).get(systemLedgerId)?.hash
+    if (cached === undefined || cached.head !== head) {
+      cached = { head, rules: await store.workloadRules() }
+    }
+    return cached.rules
+  }
+
+  /** Best effort: what is left is removed the next time. */
+  function forgetExpired(): void {
+    if (clock.monotonic() - forgotAt < forgetIntervalMs.busy) return
+    forgotAt = clock.monotonic()
+    store.commit({ type: 'token.forget', time: isoTime(clock.now()) }).catch(() => {})
+  }
+  const timer = setInterval(forgetExpired, forgetIntervalMs.idle).unref()
+
+  return {
+    /** Ends the periodic removal of what has expired. */
+    close: () => clearInterval(timer),
+    /** Throws `refusedToken()` unless exactly one rule, or the one that is named, accepts the token. */
+    async accept(parameters: Readonly<Record<string, string>>): Promise<AcceptedToken> {
+      const { text, ruleId } = readParameters(parameters)
+      const token = decodeToken(text)
+      if ('fault' in token) throw refusedToken()
+      const candidates = (await readRules()).filter(
+        (rule) =>
+          isApplied(rule) && rule.issuer === token.claims.iss && (ruleId ?? rule.id) === rule.id,
+      )
+      // Rules with the same source share a verification: there may be hundreds for one issuer.
+      const verified = new Map<string, Promise<Finding>>()
+      const verify = (rule: WorkloadRule) => {
+        const source = keySourceId(rule)
+        const finding = verified.get(source) ?? checkSignature(token, rule, keys)
+        verified.set(source, finding)
+        return finding
+      }
+      const accepted: AcceptedToken[] = []
+      for (const rule of candidates) {
+        const { grant } = await examineSubjectToken(token, rule, { verify, nowMs: clock.now() })
+        if (grant !== undefined) accepted.push({ rule, grant })
+      }
+      const [only, ...others] = accepted
+      if (only === undefined || others.length > 0) throw refusedToken()
+      return only
+    },
+
+    /** Issues the API key. Throws `refusedToken()` if the rule changed, or the token was used. */
+    async issue({ rule, grant }: AcceptedToken, requestId: string): Promise<TokenExchangeResponse> {
+      const secret = newApiKeySecret()
+      const nowMs = clock.now()
+      const { id: ruleId, name, issuer, role, projectId } = rule
+      const { subject, matched, expireTime, once, successor } = grant
+      const exchanged = { ruleId, issuer, subject, ...present({ successor }) }
+      const members = { name, role, expireTime, exchanged, ...present({ projectId }) }
+      const apiKey = apiKeyRecord(secret, isoTime(nowMs), members)
+      await store.commit({
+        type: 'token.exchange',
+        origin: { actor: workloadOf(apiKey, exchanged), requestId, time: apiKey.createTime },
+        apiKey,
+        rule,
+        matched,
+        ...(once && { once: { digest: tokenDigest(issuer, once.jti), until: once.until } }),
+      })
+      forgetExpired()
+      return {
+        access_token: secret,
+        issued_token_type: apiKeyTokenType,
+        token_type: 'N_A',
+        expires_in: Math.max(0, Math.floor((Date.parse(expireTime) - nowMs) / 1_000)),
+      }
+    },
+  }
+}
+
+/** A `jti` is unique among the tokens of its issuer (RFC 7519 section 4.1.7). */
+export function tokenDigest(issuer: string, jti: string): string {
+  return hash('sha256', JSON.stringify([issuer, jti]), 'hex')
+}
+
+/** Parameters that would narrow or widen the result in ways that are not supported. */
+const unsupported = ['actor_token', 'actor_token_type', 'audience', 'resource', 'scope']
+
+/**
+ * Reads the parameters of RFC 8693 section 2.1. As OAuth requires (RFC 6749 section 3.2), empty ones
+ * count as absent and unknown ones are ignored.
+ */
+function readParameters(parameters: Readonly<Record<string, string>>) {
+  const {
+    grant_type: grant,
+    subject_token: text = '',
+    subject_token_type: type = '',
+    requested_token_type: requested = '',
+    rule = '',
+  } = parameters
+  const ruleId = parseId(rule)
+  const isUnderstood =
+    grant === tokenExchangeGrant &&
+    subjectTokenTypes.some((name) => name === type) &&
+    ['', apiKeyTokenType].includes(requested) &&
+    (rule === '' || ruleId !== undefined) &&
+    !unsupported.some((name) => parameters[name])
+  if (!isUnderstood) throw refusedToken()
+  return { text, ruleId }
+}

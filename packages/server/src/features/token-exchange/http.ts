@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import { errorTable, type PubringError } from '../../errors.ts'
+import type { Context } from '../../kernel/context.ts'
+import { anyObjectAsBody } from '../../kernel/http/body/validation.ts'
+import { recordProblem, sendError } from '../../kernel/http/errors/handler.ts'
+import { type RenderedError, renderProblem } from '../../kernel/http/errors/problem.ts'
+import { createLimit, type Spend } from '../../kernel/http/hooks/rate-limits.ts'
+import type { App, HttpOptions } from '../../kernel/http/options.ts'
+import { clientAddress } from '../../kernel/http/request/client-address.ts'
+import type { IssuerKeys } from '../access-rules/issuer-keys.ts'
+import { TokenExchangeError, TokenExchangeRequest, TokenExchangeResponse } from './contract.ts'
+import { createTokenExchange } from './exchange.ts'
+import { refusedToken } from './faults.ts'
+
+/**
+ * Exchanges a minute of one client address, and under one rule, on each replica: ten a second, far
+ * more than pipelines need, since an API key is used for minutes.
+ */
+const defaultExchangeLimit = { limit: 600, window: 60 }
+
+/**
+ * Milliseconds from the arrival of a token to its refusal: longer than it usually takes to fetch the
+ * keys of an issuer, so that the time does not tell which issuers are known.
+ */
+const defaultRefusalDelayMs = 500
+
+/** Long because it is one record. */
+export function tokenExchangeRoute(
+  app: App,
+  context: Context,
+  keys: IssuerKeys,
+  options: HttpOptions,
+): void {
+  const exchange = createTokenExchange(context, keys)
+  const { spendByAddress, spendByRule } = createLimits(context, options)
+  const { refusalDelayMs = defaultRefusalDelayMs } = options
+  app.decorateRequest('accessRuleId', undefined)
+  app.addHook('preClose', async () => exchange.close())
+  app.route({
+    method: 'POST',
+    url: '/v1/token',
+    config: { form: true },
+    validatorCompiler: anyObjectAsBody,
+    schema: {
+      operationId: 'exchangeToken',
+      summary: 'Exchange a token for an API key',
+      description:
+        'RFC 8693. A workload sends the token that its platform gave it, and gets an API key of minutes if an access rule accepts the token. It is valid until the token expires, for `maxLifetime` at most, and until the rule changes. Exchanges are limited per client address and per rule.',
+      body: TokenExchangeRequest,
+      response: {
+        200: TokenExchangeResponse,
+        400: TokenExchangeError,
+        429: TokenExchangeError,
+        500: TokenExchangeError,
+        503: TokenExchangeError,
+      },
+    },
+    handler: async (request, reply) => {
+      spendByAddress(request, reply)
+      const accepted = await exchange.accept(request.body as Record<string, string>)
+      request.accessRuleId = accepted.rule.id
+      spendByRule(request, reply)
+      const response = await exchange.issue(accepted, request.id)
+      return reply.header('cache-control', 'no-store').send(response)
+    },
+    errorHandler: async (error, request, reply) => {
+      const problem = recordProblem(error, request)
+      const rendered = renderOAuthError(problem, request.id, options.publicUrl)
+      if (rendered.status === 400) {
+        // They would tell that a rule accepts the token, although it was used before.
+        reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
+        await delay(Math.max(0, refusalDelayMs - reply.elapsedTime))
+      }
+      return sendError(request, reply, problem, rendered)
+    },
+  })
+}
+
+function createLimits(
+  { clock }: Context,
+  { exchangeLimit: rate = defaultExchangeLimit }: HttpOptions,
+) {
+  const limit = (name: string, callerOf: (request: FastifyRequest) => string): Spend =>
+    createLimit(clock, { name, rate, callerOf, reason: 'Too many tokens are exchanged.' })
+  return {
+    spendByAddress: limit('exchanges', clientAddress),
+    spendByRule: limit('rule', ({ accessRuleId = '' }) => accessRuleId),
+  }
+}
+
+/**
+ * RFC 6749 section 5.2. The response has the same bytes for every fault of a request; only limits
+ * and faults of the server differ, which do not depend on the token.
+ */
+function renderOAuthError(
+  problem: PubringError,
+  requestId: string,
+  publicUrl: string,
+): RenderedError {
+  const { status, title } = errorTable[problem.code]
+  const isRefusal = status < 500 && status !== 429
+  const known = isRefusal ? refusedToken() : problem
+  const error = isRefusal
+    ? 'invalid_request'
+    : status === 500
+      ? 'server_error'
+      : 'temporarily_unavailable'
+  const description = isRefusal ? known.message : `${title}.`
+  const body = JSON.stringify({ error, error_description: description })
+  const { status: shown, headers } = renderProblem(known, requestId, publicUrl)
+  return {
+    status: shown,
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    },
+    body,
+  }
+}

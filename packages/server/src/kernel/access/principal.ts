@@ -1,0 +1,32 @@
+import type { Intake } from '../../intake/pool.ts'
+import type { Context, SessionOwner } from '../context.ts'
+import type { Actor } from '../ledger/chain.ts'
+import type { Origin } from '../ledger/changes.ts'
+import type { Validity } from '../values/validity.ts'
+import type { Voucher } from './callers.ts'
+import type { Credential, Grant } from './grants.ts'
+
+/** The caller of a request. */
+export interface Principal {
+  credential: Credential
+  /** The person or API key that the credential is of. */
+  holder: SessionOwner
+  /** Shares and rate limits count by it. */
+  callerId: string
+  /** The actor in the events of its changes. */
+  actor: Actor
+  grants: readonly Grant[]
+  /** Set if the credential is an API key for the successor of a key. */
+  voucher?: Voucher
+  /** Lasts until the credential changes or expires. */
+  validity: Validity
+}
+
+/** The context of one request. */
+export interface RequestContext extends Context {
+  principal: Principal
+  /** Where a change of this request comes from, for its event. */
+  origin: Origin
+  /** Checks keys in the caller's turn, and stops when the caller disconnects. */
+  intake: Intake
+}

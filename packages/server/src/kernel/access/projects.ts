@@ -1,0 +1,45 @@
+import type { Context, ProjectRef } from '../context.ts'
+import { projectNamePattern } from '../contract/names.ts'
+import { notFound } from '../faults.ts'
+import { systemLedgerId } from '../ledger/chain.ts'
+import type { ProjectIdentity } from '../records.ts'
+import { parseId } from '../values/ids.ts'
+import { projectsWith, readerAccess } from './grants.ts'
+import type { Principal } from './principal.ts'
+
+/** Parses a UUID as an id and anything else as a name. */
+export function parseProjectRef(text: string): ProjectRef {
+  const id = parseId(text)
+  return id === undefined ? { name: foldName(text) } : { id }
+}
+
+/** Lower-cases A to Z only: names are ASCII. */
+export function foldName(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
+/**
+ * The project in the path, if the caller may see it. For a caller bound to projects, reads only
+ * these: "does not exist" and "not visible" give the same error after the same time.
+ */
+export async function findProject(
+  { store }: Context,
+  { grants, validity }: Principal,
+  idOrName: string,
+): Promise<ProjectIdentity> {
+  const ref = parseProjectRef(idOrName)
+  // PostgreSQL rejects some texts, such as NUL, and no project has such a name.
+  const canExist = 'id' in ref || projectNamePattern.test(ref.name)
+  const visible = projectsWith(grants, readerAccess)
+  const read = visible === 'all' ? [ref] : visible.map((id) => ({ id }))
+  const systemHead = validity.heads.find(({ ledgerId }) => ledgerId === systemLedgerId)?.hash
+  const find = (each: ProjectRef) => store.identifyProject(each, systemHead)
+  const found = canExist ? await Promise.all(read.map(find)) : []
+  const project = found.find((each) => each !== undefined && matchesRef(ref, each))
+  if (project === undefined) throw notFound('project_not_found')
+  return project
+}
+
+function matchesRef(ref: ProjectRef, { id, name }: ProjectIdentity): boolean {
+  return 'id' in ref ? ref.id === id : ref.name === name
+}

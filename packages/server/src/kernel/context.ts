@@ -1,0 +1,197 @@
+import type { ExposedKey } from '@pubring/intake'
+import type { JwsAlgorithm } from '@pubring/intake/algorithms'
+import type { LogReads, LogSigner } from '../features/log/records.ts'
+import type { Witness } from '../features/log/witnesses.ts'
+import type { SearchReads } from '../features/search/limits.ts'
+import type { IntakeCaller } from '../intake/fair-queue.ts'
+import type { Intake } from '../intake/pool.ts'
+import type { OutboundFetch } from '../outbound/outbound.ts'
+import type { LedgerEvent } from './ledger/chain.ts'
+import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
+import type { Contradictions } from './ledger/contradictions.ts'
+import type { HistoryPage, HistoryResult, RegistryPage, RegistryResult } from './ledger/history.ts'
+import type {
+  AccessRuleRecord,
+  ApiKeyRecord,
+  Census,
+  KeySet,
+  KeyState,
+  LedgerHead,
+  ObservedHead,
+  OpenRotation,
+  PeopleRule,
+  PersonRecord,
+  ProjectIdentity,
+  ProjectRecord,
+  RotationWithActor,
+  RsaKey,
+  SessionRecord,
+  WorkloadRule,
+} from './records.ts'
+
+/** Whose sessions. */
+export type SessionOwner = { personId: string } | { apiKeyId: string }
+
+export type ProjectRef = { id: string } | { name: string }
+
+/** The reads that are one query, and so see one snapshot. */
+export interface StoreReads {
+  findProject(ref: ProjectRef): Promise<ProjectRecord | undefined>
+  /** A page by creation; `after` is the last id of the previous page. */
+  listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
+  events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
+  /** Events of a stretch of a ledger that match a filter. One call examines a bounded number. */
+  history(ledgerId: string, page: HistoryPage): Promise<HistoryResult>
+  /** Events of all ledgers that match a filter. One call examines a bounded number. */
+  registryHistory(page: RegistryPage): Promise<RegistryResult>
+  /** The subjects of people with this id, name or email address; at most 20. */
+  findSubjects(person: string): Promise<string[]>
+  /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
+  keySet(projectId: string): Promise<KeySet | undefined>
+  /** The project's rotations: those under way first, and the newest first; at most 200. */
+  rotations(projectId: string): Promise<RotationWithActor[]>
+  findRotation(projectId: string, id: string): Promise<RotationWithActor | undefined>
+  /** The keys of projects, in no order. */
+  keyStates(projectIds: readonly string[]): Promise<KeyState[]>
+  /** The rotations under way in projects, also those whose old key has expired, in no order. */
+  openRotations(projectIds: readonly string[]): Promise<OpenRotation[]>
+  findSessionByDigest(digest: string): Promise<SessionRecord | undefined>
+  findSession(id: string): Promise<SessionRecord | undefined>
+  /** Sessions by creation, ended ones included: all, or those of a person or an API key. */
+  listSessions(owner: SessionOwner | 'all'): Promise<SessionRecord[]>
+  /** People by their first sign-in: those with these ids, or all. */
+  listPeople(ids?: readonly string[]): Promise<PersonRecord[]>
+  findApiKeyByDigest(digest: string): Promise<ApiKeyRecord | undefined>
+  findApiKey(id: string): Promise<ApiKeyRecord | undefined>
+  /**
+   * API keys by creation: all, or those bound to one of the projects. Without those that tokens were
+   * exchanged for, or with `exchanged` only those.
+   */
+  listApiKeys(
+    projects: 'all' | readonly string[],
+    options?: { exchanged?: boolean },
+  ): Promise<ApiKeyRecord[]>
+  /** The number of API keys, without those that tokens were exchanged for. */
+  countApiKeys(): Promise<number>
+  /** Access rules by creation: all, those for people, or those for workloads. */
+  accessRules(): Promise<AccessRuleRecord[]>
+  peopleRules(): Promise<PeopleRule[]>
+  workloadRules(): Promise<WorkloadRule[]>
+  /** Whether the private half was ever submitted; such keys can no longer be registered. */
+  isBlocked(key: ExposedKey): Promise<boolean>
+  rsaKeys(projectId: string): Promise<RsaKey[]>
+  /** Keys with this material in all projects, active or not. */
+  findKeysByMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
+  /** The tree over the heads of all ledgers. */
+  log: LogReads
+  search: SearchReads
+  /** Resolves if all tables can be read. */
+  ping(): Promise<void>
+}
+
+/**
+ * What the core needs of a database. Reads see every change whose `commit` has resolved, in any
+ * process. Every method rejects with `storage_unavailable` while the database is unavailable.
+ */
+export interface Store extends StoreReads {
+  /**
+   * Makes a change. Resolves once it is durable (it survives `kill -9` and power loss). Where the
+   * change is rejected, the error is a PubringError and nothing was changed.
+   */
+  commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
+  /**
+   * The project with this id or name, as of this head of the system ledger or later; without one, as of
+   * the current head.
+   */
+  identifyProject(ref: ProjectRef, systemHead?: string): Promise<ProjectIdentity | undefined>
+  /**
+   * Current heads of ledgers, which validate copies. Unknown ledgers have no entry; those of deleted
+   * projects keep theirs. The result may hold further entries.
+   */
+  heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
+  /** Whether the observed heads are still current. The read starts after the call. */
+  headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
+  /** To learn which heads change without reading all of them. */
+  followHeads(): HeadFollower
+  /**
+   * Uncached reads for published documents, which the publisher caches. They may use a standby, but
+   * are never older than what this process has read or written.
+   */
+  published: Pick<Store, 'heads' | 'keySet' | 'events'>
+  /** Counts keys and warnings at the time (ISO 8601). Slow, but does not delay others. */
+  census(time: string): Promise<Census>
+  /** The rows that contradict their ledgers, of those that this process has read. */
+  contradictions: Pick<Contradictions, 'onRead' | 'count'>
+  /** What this process uses of a database server. */
+  diagnostics(): StoreDiagnostics
+  /** Whether the database accepted the last attempt to write. */
+  isWritable(): boolean
+  close(): Promise<void>
+}
+
+export interface HeadFollower {
+  follow(ledgerId: string): void
+  unfollow(ledgerId: string): void
+  /**
+   * The heads of the followed ledgers that have changed since the last completed call, or that have
+   * been followed since. The read starts after the call. Call it again only when it has settled.
+   */
+  read(): Promise<Map<string, LedgerHead>>
+}
+
+/** Empty for a database that is a file. */
+export interface StoreDiagnostics {
+  /** The host and port of the primary in use; absent while there is none. */
+  primary?: string
+  connections?: { used: number; idle: number; waiting: number }
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch. The clock may be set back. */
+  now(): number
+  /** Milliseconds since an arbitrary start, for measuring durations. It never goes back. */
+  monotonic(): number
+}
+
+/** The OpenID provider at which people sign in. */
+export interface OidcConfig {
+  issuer: string
+  clientId: string
+  /** Absent for a public client, or with a private key. */
+  clientSecret?: string | undefined
+  /** For `private_key_jwt`: PEM, and the id that the provider knows it by. */
+  privateKey?: string | undefined
+  privateKeyId?: string | undefined
+  scopes: string
+}
+
+export interface CoreConfig {
+  /** A key may be registered for these. */
+  algorithms: readonly JwsAlgorithm[]
+  maxKeysPerProject: number
+  maxJwksBytes: number
+  /** Seconds. */
+  jwksMaxAge: number
+  /** Seconds for which the last key sets are served while the database is unavailable. */
+  jwksStaleLimit: number
+  logWitnesses: readonly Witness[]
+  /** Every issuer begins with it; no final slash. */
+  publicUrl: string
+  /** Seconds after which every session ends. */
+  sessionLifetime: number
+  /** Absent: people sign in with API keys. */
+  oidc?: OidcConfig | undefined
+}
+
+/** The dependencies of the core. */
+export interface Context {
+  store: Store
+  clock: Clock
+  config: CoreConfig
+  /** Absent: this process does not sign the log. */
+  logSigner?: LogSigner
+  /** Examines submitted keys outside the event loop. */
+  intakeFor(caller: IntakeCaller): Intake
+  /** Sends every request to another server. */
+  fetch: OutboundFetch
+}

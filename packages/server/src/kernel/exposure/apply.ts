@@ -1,0 +1,71 @@
+import type { EventChanges } from '../ledger/chain.ts'
+import type { ChangeOf } from '../ledger/changes.ts'
+import { checkedProject } from '../ledger/last-events.ts'
+import {
+  appendEvents,
+  type LockedLedger,
+  lockProjectLedger,
+  lockSystemLedger,
+  type NewEvent,
+  restoreRevision,
+} from '../ledger/locked-ledger.ts'
+import { stateChange } from '../ledger/subjects.ts'
+import type { Outcome } from '../storage/outcome.ts'
+import { projectById } from '../storage/reads.ts'
+import type { Db } from '../storage/schema.ts'
+import { blockFingerprints } from './fingerprints.ts'
+import { incidentLookbackEvents, isWithinIncidentLimit } from './incidents.ts'
+
+/**
+ * Blocks the public key of a submitted private key. The first submission is recorded in the ledger,
+ * up to a rate limit per API key. Only hashes of the public key are stored.
+ */
+export async function rejectPrivateKey(
+  db: Db,
+  { projectId, exposed, origin }: ChangeOf<'private_key.refuse'>,
+): Promise<Outcome<undefined>> {
+  const { time } = origin
+  const ledger = await (projectId === undefined
+    ? lockSystemLedger(db, origin)
+    : lockProjectLedger(db, projectId, origin))
+  if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
+  if (!isWithinIncidentLimit(await readEarlierTimes(ledger), time)) {
+    await restoreRevision(ledger)
+    return { result: undefined, changed: true }
+  }
+  const event: NewEvent = {
+    type: 'private_key.refused',
+    subject: { type: projectId === undefined ? 'registry' : 'project', id: ledger.ledgerId },
+    changes: {
+      thumbprint: { to: exposed.thumbprint },
+      materialSha256: { to: exposed.materialSha256 },
+      ...(await readProjectState(db, projectId)),
+    },
+  }
+  await appendEvents(ledger, [event])
+  return { result: undefined, changed: true }
+}
+
+/** The project as it is, since this is the last event about it. */
+async function readProjectState(db: Db, projectId: string | undefined): Promise<EventChanges> {
+  if (projectId === undefined) return {}
+  const [row] = await projectById(db, { id: projectId })
+  const project = row && checkedProject(row)
+  return project === undefined ? {} : stateChange('project', project)
+}
+
+/** Times of such events by the same API key, near the end of the ledger. */
+async function readEarlierTimes(ledger: LockedLedger): Promise<string[]> {
+  const { db, ledgerId, revision } = ledger
+  const { apiKeyId } = ledger.origin.actor
+  if (apiKeyId === undefined) return []
+  const rows = await db
+    .selectFrom('event')
+    .select('time')
+    .where('project_id', '=', ledgerId)
+    .where('revision', '>=', revision - incidentLookbackEvents)
+    .where('type', '=', 'private_key.refused')
+    .where('actor_id', '=', apiKeyId)
+    .execute()
+  return rows.map(({ time }) => time)
+}

@@ -1,0 +1,95 @@
+import type { ExposedKey } from '@pubring/intake'
+import type { Outcome } from '../storage/outcome.ts'
+import type { Db } from '../storage/schema.ts'
+import { chunked, hasOtherWriters, inChunks, statement } from '../storage/statements.ts'
+
+/** Blocks the key permanently. Returns whether it was not blocked before. */
+export async function blockFingerprints(db: Db, key: ExposedKey, time: string): Promise<boolean> {
+  const inserted = await insertFingerprints(db, { fingerprints: fingerprintsOf(key), time })
+  return inserted.length > 0
+}
+
+/** Locked fingerprints: other transactions cannot block them before this one ends. */
+interface FingerprintLock {
+  /** Fingerprints that were blocked already, and therefore are not locked. */
+  blocked: ReadonlySet<string>
+  /** Deletes the rows that hold the lock. Call it before the commit. */
+  unlock(): Promise<void>
+}
+
+/**
+ * Locks the fingerprints of the keys until the transaction ends, and the kids, so that no concurrent
+ * transaction can register one of them for another key. The inserted rows are the lock: an insert
+ * of the same fingerprint waits for this transaction, and succeeds once it has deleted its rows. The one
+ * writer of SQLite only reads. Lock the ledger first, so that transactions take their locks in one
+ * order.
+ */
+export async function lockFingerprints(
+  db: Db,
+  { keys, kids = [] }: { keys: readonly ExposedKey[]; kids?: readonly string[] },
+  time: string,
+): Promise<FingerprintLock> {
+  const names = new Set([...keys.flatMap(fingerprintsOf), ...kids.map((kid) => `kid ${kid}`)])
+  const fingerprints = [...names].sort()
+  if (!hasOtherWriters(db)) {
+    return { blocked: await findBlocked(db, fingerprints), async unlock() {} }
+  }
+  const rows = await inChunks(fingerprints, (chunk) =>
+    insertFingerprints(db, { fingerprints: chunk, time }),
+  )
+  const locked = rows.map(({ fingerprint }) => fingerprint)
+  return {
+    blocked: new Set(fingerprints).difference(new Set(locked)),
+    async unlock() {
+      for (const chunk of chunked(locked)) await deleteFingerprints(db, { fingerprints: chunk })
+    },
+  }
+}
+
+/** Whether the key is blocked; it cannot become blocked before this transaction ends. */
+export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string): Promise<boolean> {
+  const { blocked, unlock } = await lockFingerprints(db, { keys: [key] }, time)
+  await unlock()
+  return blocked.size > 0
+}
+
+/** A change that writes to the disk and leaves nothing behind. */
+export async function writeAndUndo(db: Db): Promise<Outcome<undefined>> {
+  const fingerprints = ['trial']
+  await insertFingerprints(db, { fingerprints, time: new Date(0).toISOString() })
+  await deleteFingerprints(db, { fingerprints })
+  return { result: undefined, changed: true }
+}
+
+async function findBlocked(db: Db, fingerprints: readonly string[]): Promise<Set<string>> {
+  const rows = await inChunks(fingerprints, (chunk) =>
+    selectFingerprints(db, { fingerprints: chunk }),
+  )
+  return new Set(rows.map(({ fingerprint }) => fingerprint))
+}
+
+/** Sorted: two transactions that lock in the same order cannot deadlock. */
+function fingerprintsOf({ thumbprint, materialSha256 }: ExposedKey): string[] {
+  return [...new Set([thumbprint, materialSha256])].sort()
+}
+
+/** Returns the fingerprints that were not in the table. */
+const insertFingerprints = statement(
+  (db, { fingerprints, time }: { fingerprints: readonly string[]; time: string }) =>
+    db
+      .insertInto('blocked_fingerprint')
+      .values(fingerprints.map((fingerprint) => ({ fingerprint, create_time: time })))
+      .onConflict((conflict) => conflict.column('fingerprint').doNothing())
+      .returning('fingerprint'),
+)
+
+const selectFingerprints = statement((db, { fingerprints }: { fingerprints: readonly string[] }) =>
+  db
+    .selectFrom('blocked_fingerprint')
+    .select('fingerprint')
+    .where('fingerprint', 'in', fingerprints),
+)
+
+const deleteFingerprints = statement((db, { fingerprints }: { fingerprints: readonly string[] }) =>
+  db.deleteFrom('blocked_fingerprint').where('fingerprint', 'in', fingerprints),
+)

@@ -1,0 +1,193 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { createDoorkeeper } from '../../../async/doorkeeper.ts'
+import { namesSession } from '../../../features/api-keys/authentication.ts'
+import type { Credential } from '../../access/grants.ts'
+import { apiKeyDigest } from '../../access/secrets.ts'
+import type { Clock } from '../../context.ts'
+import { newId } from '../../values/ids.ts'
+import { type HeadsMatch, isValid, type Validity } from '../../values/validity.ts'
+import { isNotModified, isSentWith304 } from './etags.ts'
+
+/** Bound of the cached responses, in bytes. */
+const maxCachedBytes = 16 * 1024 * 1024
+
+/** A response is stored on its second request within about this many requests. */
+const admissionWindow = 4_000
+
+/** Approximate size of an entry's headers. */
+const headerBytes = 3_000
+
+/** Characters of a URL or an `Accept` header. */
+const maxKeyLength = 400
+
+/** Requests with one of these headers go to the routes. */
+const uncachedHeaders = ['prefer', 'content-length', 'transfer-encoding']
+
+/** Request headers on which a cached response may depend: those in the cache key, and no others. */
+export const cacheKeyHeaders = ['accept', 'x-api-key', ...uncachedHeaders]
+
+/** When a response may be reused (RFC 9111 section 4). */
+export interface Reuse {
+  validity: Validity
+  /** Called for each request. Does not throw. */
+  headsMatch: HeadsMatch
+  /** Called for each request that is served from the cache. */
+  onReuse?(): void
+  /** Milliseconds since a published document was last read from the store. */
+  dataAgeMs?(): number | undefined
+}
+
+interface CachedResponse {
+  route: string | undefined
+  credential: Credential | undefined
+  reuse: Reuse
+  etag: string
+  body: string
+  /** `latin1` for ASCII: the bytes are the same, and Node writes them faster. */
+  encoding: 'latin1' | 'utf8'
+  /** Alternating names and values, without `X-Request-Id`. */
+  headers: string[]
+  headersOf304: string[]
+}
+
+type Route = (request: IncomingMessage, response: ServerResponse) => void
+
+export interface ResponseCache {
+  /** Serves a valid cached response, or else calls `route`. */
+  serve(request: IncomingMessage, response: ServerResponse, route: Route): void
+  /** Stores a 200 if its handler allows reuse, even if it is then sent as a 304. */
+  store(request: FastifyRequest, reply: FastifyReply, body: string, etag: string): void
+}
+
+/** Undefined if the request must go to the routes. */
+function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
+  const { host, accept = '', 'x-api-key': secret = '' } = headers
+  if (method !== 'GET' || host === undefined || typeof secret !== 'string') return undefined
+  // Which session it is stands in the cookie.
+  if (namesSession(secret)) return undefined
+  if (url.length > maxKeyLength || accept.length > maxKeyLength) return undefined
+  for (const name of uncachedHeaders) if (headers[name] !== undefined) return undefined
+  return `${secret === '' ? '' : apiKeyDigest(secret)} ${accept} ${url}`
+}
+
+/**
+ * Stores responses in front of the routes, which cost several times as much as `node:http` alone.
+ * It only repeats a route's response to an equal request, while that is valid. Long because serving
+ * and storing share the entries.
+ */
+export function addResponseCache(app: FastifyInstance, clock: Clock): void {
+  const doorkeeper = createDoorkeeper(admissionWindow)
+  const entries = new LRUCache<string, CachedResponse>({
+    maxSize: maxCachedBytes,
+    // V8 stores text that is not Latin-1 in two bytes per character.
+    sizeCalculation: ({ body, encoding }, key) =>
+      headerBytes + key.length + body.length * (encoding === 'latin1' ? 1 : 2),
+  })
+
+  function find(key: string, { socket }: ServerResponse): CachedResponse | undefined {
+    // No socket: responses to earlier requests of the connection are still pending.
+    const isBlocked = socket === null || app.readiness.shuttingDown || app.isOverloaded()
+    return isBlocked ? undefined : entries.get(key)
+  }
+  function respond(
+    entry: CachedResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
+    arrival: number,
+  ): void {
+    const requestId = newId()
+    entry.reuse.onReuse?.()
+    if (app.requestRecords.hasObservers()) {
+      reportOnFinish(app, entry, { requestId, response, arrival })
+    }
+    if (isNotModified(request, entry.etag)) {
+      response.writeHead(304, ['x-request-id', requestId, ...entry.headersOf304]).end()
+    } else {
+      response
+        .writeHead(200, ['x-request-id', requestId, ...entry.headers])
+        .end(entry.body, entry.encoding)
+    }
+  }
+
+  app.decorateRequest('reuse', undefined)
+  app.decorate('responseCache', {
+    serve(request, response, route) {
+      const key = cacheKeyOf(request)
+      const entry = key === undefined ? undefined : find(key, response)
+      if (key === undefined || entry === undefined) return route(request, response)
+      const arrival = performance.now()
+      const valid = isValid(entry.reuse.validity, clock, entry.reuse.headsMatch)
+      if (valid === true) return respond(entry, request, response, arrival)
+      if (valid === false) {
+        entries.delete(key)
+        return route(request, response)
+      }
+      app.connections.track(request, response)
+      const callRoute = () => {
+        app.requestRecords.markArrival(request, arrival)
+        route(request, response)
+      }
+      valid.then((isStillValid) => {
+        if (!isStillValid && entries.peek(key) === entry) entries.delete(key)
+        // Check again: the process may have begun to shut down while the heads were read.
+        if (!isStillValid || find(key, response) !== entry) return callRoute()
+        respond(entry, request, response, arrival)
+      }, callRoute)
+    },
+    store(request, reply, body, etag) {
+      const { reuse } = request
+      if (reuse === undefined || !isReusable(reply)) return
+      const key = cacheKeyOf(request.raw)
+      if (key === undefined || !doorkeeper.seenRecently(key)) return
+      entries.set(key, toEntry(request, reply, { reuse, body, etag }))
+    },
+  })
+}
+
+/** Whether equal requests may get the response: it depends on nothing outside the cache key. */
+function isReusable(reply: FastifyReply): boolean {
+  if (reply.hasHeader('ratelimit') || reply.hasHeader('connection')) return false
+  const vary = [reply.getHeader('vary') ?? []].flat().join().toLowerCase()
+  return vary.split(',').every((name) => ['', ...cacheKeyHeaders].includes(name.trim()))
+}
+
+function toEntry(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { reuse, body, etag }: Pick<CachedResponse, 'reuse' | 'body' | 'etag'>,
+): CachedResponse {
+  const { 'x-request-id': _id, ...all } = reply.getHeaders()
+  const headers = Object.entries(all)
+  const bytes = Buffer.byteLength(body)
+  return {
+    route: request.routeOptions.url,
+    credential: request.principal?.credential,
+    reuse,
+    etag,
+    body,
+    encoding: bytes === body.length ? 'latin1' : 'utf8',
+    headers: flatten([...headers, ['content-length', bytes]]),
+    headersOf304: flatten(headers.filter(([name]) => isSentWith304(name))),
+  }
+}
+
+function flatten(headers: [string, unknown][]): string[] {
+  return headers.flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
+}
+
+/** Reports a request that no route served, as `addRequestRecords` does for the others. */
+function reportOnFinish(
+  app: FastifyInstance,
+  { route, credential, reuse }: CachedResponse,
+  served: { requestId: string; response: ServerResponse; arrival: number },
+): void {
+  const { requestId, response, arrival } = served
+  const dataAgeMs = reuse.dataAgeMs?.()
+  const record = { requestId, method: 'GET', route, credential, dataAgeMs, wasHeld: false }
+  response.once('finish', () => {
+    const ms = performance.now() - arrival
+    app.requestRecords.report({ ...record, status: response.statusCode, ms })
+  })
+}

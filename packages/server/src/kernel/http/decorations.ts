@@ -1,0 +1,87 @@
+import type { Registry } from 'prom-client'
+import type { TSchema } from 'typebox'
+import type { ErrorCode, PubringError } from '../../errors.ts'
+import type { Authenticator } from '../../features/api-keys/authentication.ts'
+import type { SignIn } from '../../features/sign-in/sign-in.ts'
+import type { Access } from '../access/grants.ts'
+import type { Principal } from '../access/principal.ts'
+import type { ProjectIdentity } from '../records.ts'
+import type { ResponseCache, Reuse } from './caching/response-cache.ts'
+import type { Connections } from './hooks/connections.ts'
+import type { CountedLog } from './hooks/counted-log.ts'
+import type { RequestRecords } from './hooks/request-records.ts'
+
+/** Headers that the description of the API explains. */
+export type ResponseHeader =
+  | 'Access-Control-Allow-Origin'
+  | 'Age'
+  | 'Cache-Control'
+  | 'Content-Location'
+  | 'ETag'
+  | 'Link'
+  | 'Location'
+  | 'Preference-Applied'
+  | 'Pubring-Revision'
+  | 'Pubring-State'
+  | 'Set-Cookie'
+  | 'Vary'
+
+/** Pubring's members of Fastify's route configuration, application and requests. */
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The access that the operation requires; public if absent. */
+    access?: Access
+    /** The operation reads the project's ledger, which outlives the project. */
+    ledger?: true
+    /** A 200 has an `ETag` and becomes a 304 if the client already has that representation. */
+    etag?: true
+    /** Requests that a call counts as for the rate limit; 1 if absent. */
+    cost?: number
+    /** Changes that a call counts as for the write limit; 1 if absent. */
+    changes?: (request: FastifyRequest) => number
+    /** Exempt from rate limits and overload rejection: health checks. */
+    unlimited?: true
+    /** The body is a form (`application/x-www-form-urlencoded`), and errors are those of OAuth. */
+    form?: true
+    /** Error codes besides those that follow from the schema. */
+    errors?: readonly ErrorCode[]
+    /** Headers of a success besides those of every response. */
+    headers?: readonly ResponseHeader[]
+    /** Media types available besides JSON, selected by `Accept`. */
+    mediaTypes?: Record<string, TSchema>
+  }
+  interface FastifyInstance {
+    authenticator: Authenticator
+    connections: Connections
+    countedLog: CountedLog
+    /** Whether the event loop lags; never while the server starts. */
+    isOverloaded(): boolean
+    /** Undefined if metrics are disabled. */
+    metrics: Registry | undefined
+    /**
+     * Fails the readiness check until the registry is prepared, and before the process stops
+     * listening.
+     */
+    readiness: { starting: boolean; shuttingDown: boolean }
+    requestRecords: RequestRecords
+    responseCache: ResponseCache
+    /** Undefined without an OpenID provider. */
+    signIn: SignIn | undefined
+  }
+  interface FastifyRequest {
+    /** The caller; set if the route has an `access`. */
+    principal: Principal | undefined
+    /** The project in the path; set if the path has `:projectIdOrName`. */
+    project: ProjectIdentity | undefined
+    /** The ledger of the project in the path; set if the route reads the ledger. */
+    ledgerId: string | undefined
+    /** The access rule that accepted the token of an exchange. */
+    accessRuleId: string | undefined
+    /** The error that the request ended with. */
+    problem: PubringError | undefined
+    /** Milliseconds since the published document was last read from the store. */
+    dataAgeMs: number | undefined
+    /** Set by a handler whose response may be reused for equal requests. */
+    reuse: Reuse | undefined
+  }
+}

@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { PubringError } from '../../../errors.ts'
+import { createAuthenticator, namesSession } from '../../../features/api-keys/authentication.ts'
+import { findLedger } from '../../../features/events/operations.ts'
+import { present } from '../../../runtime/present.ts'
+import { requireAccess, soleProject } from '../../access/grants.ts'
+import type { Principal, RequestContext } from '../../access/principal.ts'
+import { findProject } from '../../access/projects.ts'
+import type { Context } from '../../context.ts'
+import type { ProjectIdentity } from '../../records.ts'
+import { now } from '../../values/times.ts'
+import { requireSameOrigin, sessionCookie } from '../request/cookies.ts'
+import type { Spend } from './rate-limits.ts'
+
+/** Milliseconds after which a request is authenticated again when its body has arrived. */
+const slowBodyMs = 100
+
+/** Authenticates callers before every other check: 401, or 429 after too many failures. */
+export function addAuthentication(
+  app: FastifyInstance,
+  context: Context,
+  spendFailure: Spend | undefined,
+): void {
+  const authenticator = createAuthenticator(context)
+  app.decorate('authenticator', authenticator)
+  app.addHook('preClose', () => authenticator.close())
+  app.decorateRequest('principal', undefined)
+  const cookie = sessionCookie(context.config.publicUrl)
+  const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
+    const header = secretOf(request)
+    if (namesSession(header)) requireSameOrigin(request, context.config.publicUrl)
+    try {
+      request.principal = await authenticator.authenticate(header, cookie.read(request))
+    } catch (error) {
+      const isFailure = error instanceof PubringError && /^invalid_/.test(error.code)
+      if (isFailure) spendFailure?.(request, reply)
+      throw error
+    }
+  }
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.access !== undefined) await authenticate(request, reply)
+  })
+  // After the body, for what is read then: a change checks its API key again when it is made.
+  app.addHook('preValidation', async (request, reply) => {
+    const { access } = request.routeOptions.config
+    if (access === undefined || reply.elapsedTime < slowBodyMs) return
+    await authenticate(request, reply)
+    requireAccess(principalOf(request).grants, access, scopeOf(request))
+  })
+}
+
+/**
+ * Authorizes callers before the body is read and validated: first 404, for a project that does not
+ * exist or that the caller may not see, then 403.
+ */
+export function addAccess(app: FastifyInstance, context: Context): void {
+  app.decorateRequest('project', undefined)
+  app.decorateRequest('ledgerId', undefined)
+  app.addHook('onRequest', async (request) => {
+    const { access, ledger } = request.routeOptions.config
+    if (access === undefined) return
+    const principal = principalOf(request)
+    const idOrName = projectIn(request.params)
+    if (idOrName !== undefined && ledger) {
+      request.ledgerId = await findLedger(context, principal, idOrName)
+    } else if (idOrName !== undefined) {
+      request.project = await findProject(context, principal, idOrName)
+    }
+    requireAccess(principal.grants, access, scopeOf(request))
+  })
+}
+
+/**
+ * API keys are accepted only in `X-Api-Key`. Node joins repeated headers with ", ", which no valid
+ * secret contains.
+ */
+function secretOf(request: FastifyRequest): string | undefined {
+  const header = request.headers['x-api-key']
+  return Array.isArray(header) ? header.join(', ') : header
+}
+
+function projectIn(params: unknown): string | undefined {
+  if (typeof params !== 'object' || params === null) return undefined
+  const idOrName: unknown = Reflect.get(params, 'projectIdOrName')
+  return typeof idOrName === 'string' ? idOrName : undefined
+}
+
+/** The project in the path, whose role counts. */
+function scopeOf({ project, ledgerId }: FastifyRequest): string | undefined {
+  return project?.id ?? ledgerId
+}
+
+/** The caller; for routes with an `access`. */
+export function principalOf(request: FastifyRequest): Principal {
+  if (request.principal === undefined) throw new Error('The route has no access.')
+  return request.principal
+}
+
+/** The project in the path; for routes with an `access` and `:projectIdOrName`. */
+export function projectOf(request: FastifyRequest): ProjectIdentity {
+  if (request.project === undefined) throw new Error('The route has no project.')
+  return request.project
+}
+
+/** The ledger of the project in the path; for routes with an `access` and `ledger`. */
+export function ledgerOf(request: FastifyRequest): string {
+  if (request.ledgerId === undefined) throw new Error('The route has no ledger.')
+  return request.ledgerId
+}
+
+/** The context of a request; for routes with an `access`. */
+export function contextOf(request: FastifyRequest, context: Context): RequestContext {
+  const principal = principalOf(request)
+  const { credential, callerId, actor, grants } = principal
+  const { access } = request.routeOptions.config
+  const projectId = scopeOf(request)
+  const scope = present({ projectId })
+  const signal = request.server.connections.closeSignal(request.raw.socket)
+  return {
+    ...context,
+    principal,
+    origin: {
+      actor,
+      requestId: request.id,
+      time: now(context.clock),
+      ...(access === undefined ? {} : { authorization: { credential, access, ...scope } }),
+    },
+    intake: context.intakeFor({ callerId, projectId: soleProject(grants), signal }),
+  }
+}

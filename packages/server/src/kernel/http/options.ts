@@ -1,0 +1,53 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { LiveLimits } from '../../features/publishing/live.ts'
+
+/** What the HTTP layer needs of the configuration, under the same names, and more. */
+export interface HttpOptions extends LiveLimits {
+  /** Base of every URL in a response, without a final slash: `https://keys.example.com/base`. */
+  publicUrl: string
+  /**
+   * Proxies whose entries in `X-Forwarded-For` are trusted: none, those at these addresses, or
+   * (true) only the peer.
+   */
+  trustProxy: boolean | string[]
+  /** pino's level; `silent` disables the log. */
+  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
+  /** Limit per API key; none if absent. */
+  rateLimit?: Rate | undefined
+  /** Limit per client address on the public operations; none if absent. */
+  publicRateLimit?: Rate | undefined
+  /** Limit of changes per API key; none if absent. */
+  writeLimit?: Rate | undefined
+  /** Limit of failed authentications per client address; none if absent. */
+  authFailureLimit?: Rate | undefined
+  /** Limit of token exchanges per client address and per access rule; 600 a minute if absent. */
+  exchangeLimit?: Rate
+  /** Milliseconds from the arrival of a token that is refused to the response; 500 if absent. */
+  refusalDelayMs?: number
+  /** Event loop lag in milliseconds above which requests are rejected; 500 if absent. 0: never. */
+  overloadLagMs?: number
+  /** Whether metrics are collected for Prometheus; false if absent. */
+  metrics?: boolean
+  /** Log readable lines, for a terminal, instead of JSON. */
+  logPretty: boolean
+  /** Receives the log line by line; standard output if absent. */
+  logStream?: { write(line: string): void }
+}
+
+export interface Rate {
+  /** Requests per window. */
+  limit: number
+  /** Seconds. */
+  window: number
+}
+
+/** The application with the types of requests and responses from their TypeBox schemas. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { PubringError } from '../../../errors.ts'
+
+/** The built console, at the same relative path from the sources and from the compiled code. */
+const built = fileURLToPath(new URL('../../../../../../console/dist/', import.meta.url))
+
+/**
+ * Pages may run their own scripts and send requests to this server. Styles created at runtime need
+ * the nonce of the response. Framing is forbidden.
+ */
+const pagePolicy = (nonce: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+/** Serves the console below `/console/`. The URL fragment selects the page. */
+export async function addConsole(app: FastifyInstance): Promise<void> {
+  app.route({
+    method: 'GET',
+    url: '/console',
+    schema: { hide: true },
+    // A relative location works behind a proxy that adds a path prefix.
+    handler: async (_request, reply) =>
+      reply.code(308).headers({ location: 'console/', 'cache-control': 'no-cache' }).send(),
+  })
+  if (existsSync(built)) await app.register(consoleFiles, { prefix: '/console' })
+  else addNotBuilt(app)
+}
+
+async function consoleFiles(app: FastifyInstance): Promise<void> {
+  app.addHook('onRoute', (route) => {
+    route.schema = { ...route.schema, hide: true }
+  })
+  addPage(app)
+  await addFilesAndDeepLinks(app)
+}
+
+function addPage(app: FastifyInstance): void {
+  app.route({
+    method: 'GET',
+    url: '/',
+    prefixTrailingSlash: 'slash',
+    handler: async (_request, reply) => {
+      const html = await readFile(join(built, 'index.html'), 'utf8')
+      const nonce = randomBytes(16).toString('base64')
+      return reply
+        .type('text/html; charset=utf-8')
+        .headers({ 'cache-control': 'no-cache', 'content-security-policy': pagePolicy(nonce) })
+        .send(html.replaceAll('STYLE_NONCE', nonce))
+    },
+  })
+}
+
+/** Names and ids, as in the fragments of the console; nothing that a proxy would normalize. */
+const deepLink = /^(?:[\w-]{1,128}\/){0,5}[\w-]{1,128}\/?$/
+
+/**
+ * Serves the files that exist at the start, so that no text of a request becomes a path on the
+ * disk, and redirects `/console/projects/…` to `/console/#/projects/…`.
+ */
+async function addFilesAndDeepLinks(app: FastifyInstance): Promise<void> {
+  const names = await readdir(built, { recursive: true })
+  const files = new Set(names.map((name) => name.replaceAll('\\', '/')))
+  app.route({
+    method: 'GET',
+    url: '/*',
+    handler: async (request, reply) => {
+      const [path = ''] = request.url.split('?')
+      const page = path.replace(/^\/console\//, '')
+      if (files.has(page) && isServed(page)) return sendFile(request, reply, page, files)
+      if (!deepLink.test(page)) throw noSuchFile()
+      const up = '../'.repeat(page.split('/').length - 1)
+      return reply.header('cache-control', 'no-cache').redirect(`${up || './'}#/${page}`, 302)
+    },
+  })
+}
+
+function noSuchFile(): PubringError {
+  return new PubringError('route_not_found', 'The console has no such file. Reload the page.')
+}
+
+/** Suffixes of compressed files, by their content coding. */
+const suffixes = { br: '.br', gzip: '.gz' }
+
+/** Sends a file, or the compressed one beside it if the client accepts that. */
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  stored: ReadonlySet<string>,
+) {
+  // Loaded with the first file, because a start would take 25 ms longer with them.
+  const { send, mime } = await import('@fastify/send')
+  const { negotiate } = await import('@fastify/accept-negotiator')
+  const codings = (['br', 'gzip'] as const).filter((coding) => stored.has(name + suffixes[coding]))
+  const coding = negotiate(request.headers['accept-encoding'] ?? 'identity', codings)
+  const path = coding === null ? name : name + suffixes[coding]
+  const options = { root: built, cacheControl: false, acceptRanges: false }
+  const file = await send(request.raw, path, options)
+  if (file.type === 'error') throw file.statusCode < 500 ? noSuchFile() : file.metadata.error
+  if (coding !== null) {
+    const type = `${mime.getType(name)}; charset=utf-8`
+    Object.assign(file.headers, { 'Content-Encoding': coding, 'Content-Type': type })
+  }
+  // The names of these files contain a digest of their content.
+  const immutable = name.startsWith('assets/')
+  return reply
+    .code(file.statusCode)
+    .headers({
+      ...file.headers,
+      'cache-control': immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+      vary: 'Accept-Encoding',
+    })
+    .send(file.stream)
+}
+
+/** Excludes the page, which addPage serves, and compressed files, which are sent instead of others. */
+function isServed(name: string): boolean {
+  return /\.\w+$/.test(name) && !/^index\.html|\.(?:br|gz)$/.test(name)
+}
+
+function addNotBuilt(app: FastifyInstance): void {
+  app.route({
+    method: 'GET',
+    url: '/console/',
+    schema: { hide: true },
+    handler: async () => {
+      throw new PubringError(
+        'route_not_found',
+        'The console is not built. Run `npm run build:console` and restart the server.',
+      )
+    },
+  })
+}

@@ -1,0 +1,152 @@
+import type { FastifyRequest } from 'fastify'
+import type { Static, TObject, TProperties, TString } from 'typebox'
+import type { ErrorCode } from '../../../errors.ts'
+import type { Access } from '../../access/grants.ts'
+import type { Principal, RequestContext } from '../../access/principal.ts'
+import type { Context } from '../../context.ts'
+import { recordEntityTag } from '../../entity-tags.ts'
+import type { Submitted } from '../../faults.ts'
+import type { RecordReference } from '../../records.ts'
+import { anyObjectAsBody, bodyReader } from '../body/validation.ts'
+import { contextOf, principalOf } from '../hooks/access.ts'
+import type { App } from '../options.ts'
+import { preconditionOf, recordPath } from '../request/paths.ts'
+import { type Handlers, type Resource, resourceRoutes } from './resource-routes.ts'
+
+/** A kind of record that callers manage, with its operations. */
+interface ManagedRecords<
+  Shown extends TObject,
+  Created extends TObject,
+  Create extends TObject,
+  Update extends TObject,
+> extends Pick<Resource, 'collection' | 'type' | 'noun' | 'deletion' | 'queries' | 'descriptions'> {
+  access: Access
+  /** The access that reads require; the same if absent. They are open to auditors. */
+  readAccess?: Access
+  schemas: { shown: Shown; created: Created; create: Create; update: Update }
+  /** The response of a creation holds a secret, which no cache may store. */
+  createsSecret?: true
+  notFound: ErrorCode
+  /** Errors of creations and updates; by default those of giving rights. */
+  createErrors?: readonly ErrorCode[]
+  updateErrors?: readonly ErrorCode[]
+  /** Errors of updates and deletions besides those of every kind. */
+  changeErrors?: readonly ErrorCode[]
+  entityTag?(record: Static<Shown>): string
+  operations: {
+    // `projectId`: the project in the path; empty if there is none.
+    create(
+      context: RequestContext,
+      body: Submitted<Static<Create>>,
+      projectId: string,
+    ): Promise<Static<Created>>
+    list(
+      context: Context,
+      principal: Principal,
+      projectId: string,
+      query: unknown,
+    ): Promise<Static<Shown>[]>
+    read(
+      context: Context,
+      principal: Principal,
+      id: string,
+      projectId: string,
+    ): Promise<Static<Shown>>
+    update(
+      context: RequestContext,
+      record: RecordReference,
+      patch: Submitted<Static<Update>>,
+      projectId: string,
+    ): Promise<Static<Shown>>
+    delete(context: RequestContext, record: RecordReference, projectId: string): Promise<void>
+  }
+}
+
+interface Identified extends TProperties {
+  id: TString
+}
+
+type AnyRecords = ManagedRecords<TObject<Identified>, TObject<Identified>, TObject, TObject>
+
+/** Checks that the operations of a kind match its schemas. */
+export function managedRecords<
+  Shown extends TObject<Identified>,
+  Created extends TObject<Identified>,
+  Create extends TObject,
+  Update extends TObject,
+>(kind: ManagedRecords<Shown, Created, Create, Update>): AnyRecords {
+  return kind
+}
+
+/** Registers the operations of a kind. */
+export function recordRoutes(app: App, context: Context, kind: AnyRecords): void {
+  const { access, notFound, createErrors, updateErrors = grantErrors, changeErrors = [] } = kind
+  const reads = { access: { ...(kind.readAccess ?? access), auditor: true } }
+  const resource = {
+    ...kind,
+    member: `${kind.collection}/:id` as const,
+    params: recordPath(kind.noun.bare),
+    validatorCompiler: anyObjectAsBody,
+    config: {
+      create: { access, errors: createErrors ?? [...grantErrors, 'project_not_found'] },
+      list: reads,
+      read: { ...reads, errors: [notFound] },
+      update: { access, errors: [...updateErrors, notFound, ...changeErrors] },
+      delete: { access, errors: [notFound, ...changeErrors] },
+    },
+  }
+  resourceRoutes(app, resource, handlersOf(context, kind))
+}
+
+function handlersOf(context: Context, kind: AnyRecords): Handlers {
+  const { collection, schemas, operations, entityTag = recordEntityTag } = kind
+  const readNew = bodyReader(schemas.create)
+  const readPatch = bodyReader(schemas.update)
+  return {
+    async create(request, reply) {
+      const projectId = projectIdOf(request)
+      const own = contextOf(request, context)
+      const record = await operations.create(own, readNew(request.body), projectId)
+      const path = collection.replace(':projectIdOrName', projectId)
+      if (kind.createsSecret) reply.header('cache-control', 'no-store')
+      return reply
+        .header('location', `${context.config.publicUrl}${path}/${record.id}`)
+        .header('etag', entityTag(record))
+        .send(record)
+    },
+    async list(request, reply) {
+      const { query } = request
+      const caller = principalOf(request)
+      return reply.send(await operations.list(context, caller, projectIdOf(request), query))
+    },
+    async read(request: MemberRequest, reply) {
+      const { id } = request.params
+      const record = await operations.read(context, principalOf(request), id, projectIdOf(request))
+      return reply.header('etag', entityTag(record)).send(record)
+    },
+    async update(request: MemberRequest, reply) {
+      const patch = readPatch(request.body)
+      const own = contextOf(request, context)
+      const projectId = projectIdOf(request)
+      const record = await operations.update(own, referenceOf(request), patch, projectId)
+      return reply.header('etag', entityTag(record)).send(record)
+    },
+    async delete(request: MemberRequest) {
+      const own = contextOf(request, context)
+      await operations.delete(own, referenceOf(request), projectIdOf(request))
+    },
+  }
+}
+
+type MemberRequest = FastifyRequest<{ Params: { id: string } }>
+
+/** Errors of creations and updates that give rights. */
+const grantErrors: readonly ErrorCode[] = ['insufficient_lifetime', 'recent_sign_in_required']
+
+function projectIdOf({ project }: FastifyRequest): string {
+  return project?.id ?? ''
+}
+
+function referenceOf(request: MemberRequest): RecordReference {
+  return { id: request.params.id, ...preconditionOf(request) }
+}

@@ -1,0 +1,202 @@
+import { type Selectable, sql } from 'kysely'
+import { nameOf } from '../../features/sign-in/people.ts'
+import type { Store } from '../context.ts'
+import { eventFromRow, personFromRow } from '../storage/row-mapping.ts'
+import { columnsOf, type Db, type Tables } from '../storage/schema.ts'
+import { inChunks } from '../storage/statements.ts'
+import type { EventChanges, LedgerEvent } from './chain.ts'
+import type { EventFilter, HistoryPage, HistoryResult } from './history.ts'
+
+/** Events that one call compares with a filter: their rows are read one after another. */
+const maxExamined = 2_000
+
+/** Earlier events of a subject among which its label is looked for. */
+const maxLabelDistance = 100
+
+/** People of one name whose events are looked for. */
+const maxNamesakes = 20
+
+export function createEventReads(db: Db) {
+  return {
+    async events(ledgerId, { after, limit }) {
+      const range = { after, limit, newestFirst: false }
+      return toEvents(db, await labelled(inRange(eventsOf(db, ledgerId), range)).execute())
+    },
+    history: (ledgerId, page) => readHistory(db, ledgerId, page),
+    findSubjects: (person) => namesakesOf(db, { actor: person, byEmail: true }),
+  } satisfies Partial<Store>
+}
+
+/** A page of a ledger's events in order, as they are stored. */
+export function readEventRows(
+  db: Db,
+  ledgerId: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<Selectable<Tables['event']>[]> {
+  return inRange(eventsOf(db, ledgerId), { after, limit, newestFirst: false })
+    .select(columnsOf('event'))
+    .execute()
+}
+
+async function readHistory(db: Db, ledgerId: string, page: HistoryPage): Promise<HistoryResult> {
+  const { filter } = page
+  const { subject, ...compared } = filter
+  const ofLedger = eventsOf(db, ledgerId)
+  const all = subject === undefined ? ofLedger : ofLedger.where('subject_id', '=', subject)
+  if (Object.values(compared).every((value) => value === undefined)) {
+    return { events: await toEvents(db, await labelled(inRange(all, page)).execute()) }
+  }
+  const end = await inRange(all, { ...page, limit: 1 })
+    .select('revision')
+    .offset(maxExamined - 1)
+    .executeTakeFirst()
+  const matching = matchingEvents(all, filter, await namesakesOf(db, filter))
+  const examined =
+    end === undefined
+      ? matching
+      : matching.where('revision', page.newestFirst ? '>=' : '<=', end.revision)
+  const events = await toEvents(db, await labelled(inRange(examined, page)).execute())
+  return end === undefined ? { events } : { events, examinedTo: end.revision }
+}
+
+/** The events at these places, in this order. */
+export async function readEventsAt(
+  db: Db,
+  places: readonly { ledgerId: string; revision: number }[],
+): Promise<LedgerEvent[]> {
+  if (places.length === 0) return []
+  const ledgers = Map.groupBy(places, ({ ledgerId }) => ledgerId)
+  const found = await Promise.all(
+    [...ledgers].map(([ledgerId, own]) =>
+      labelled(
+        eventsOf(db, ledgerId).where(
+          'event.revision',
+          'in',
+          own.map(({ revision }) => revision),
+        ),
+      ).execute(),
+    ),
+  )
+  const events = await toEvents(db, found.flat())
+  const byPlace = new Map(events.map((event) => [`${event.ledgerId} ${event.revision}`, event]))
+  return places.flatMap(({ ledgerId, revision }) => byPlace.get(`${ledgerId} ${revision}`) ?? [])
+}
+
+type Events = ReturnType<typeof eventsOf>
+
+function eventsOf(db: Db, ledgerId: string) {
+  return db.selectFrom('event').where('event.project_id', '=', ledgerId)
+}
+
+type Range = Pick<HistoryPage, 'after' | 'before' | 'limit' | 'newestFirst'>
+
+function inRange(events: Events, { after, before, limit, newestFirst }: Range): Events {
+  const later = events.where('revision', '>', after)
+  return (before === undefined ? later : later.where('revision', '<', before))
+    .orderBy('revision', newestFirst ? 'desc' : 'asc')
+    .limit(limit)
+}
+
+function matchingEvents(
+  events: Events,
+  { types, actor, since, until }: EventFilter,
+  namesakes: readonly string[],
+): Events {
+  let matching = events
+  if (types !== undefined) matching = matching.where('type', 'in', types)
+  if (since !== undefined) matching = matching.where('time', '>=', since)
+  if (until !== undefined) matching = matching.where('time', '<', until)
+  if (actor === undefined) return matching
+  return matching.where(({ or, eb }) =>
+    or([
+      eb('actor_id', '=', actor),
+      eb('actor_name', '=', actor),
+      ...[actor, ...namesakes].map(hasActorMember),
+    ]),
+  )
+}
+
+/**
+ * Whether a person or workload has a member with this value. The engines have no common function that
+ * finds a text in another one and respects case, but both replace it.
+ */
+function hasActorMember(value: string) {
+  return sql<boolean>`replace(event.actor, ${`:${JSON.stringify(value)}`}, '') <> event.actor`
+}
+
+/** The subjects of people with this name, id or, if asked for, email address. */
+async function namesakesOf(db: Db, { actor: name, byEmail }: EventFilter): Promise<string[]> {
+  if (name === undefined) return []
+  const rows = await db
+    .selectFrom('person')
+    .select('subject')
+    .where(({ or, eb }) =>
+      or([
+        eb('name', '=', name),
+        eb('id', '=', name),
+        ...(byEmail === true ? [eb('email', '=', name)] : []),
+      ]),
+    )
+    .limit(maxNamesakes)
+    .execute()
+  return rows.map(({ subject }) => subject)
+}
+
+/** Matches the JSON of changes that hold the label or name; one in a text has escaped quotes. */
+const labelPatterns = ['%"label":{%', '%"name":{%'] as const
+
+/** The rows, each with the last changes of its subject's label if its own hold none. */
+function labelled(events: Events) {
+  const [label, name] = labelPatterns
+  const hasLabel = (changes: string) =>
+    sql`(${sql.ref(changes)} like ${label} or ${sql.ref(changes)} like ${name})`
+  return events.select(columnsOf('event').map((column) => `event.${column}` as const)).select(
+    sql<string | null>`case when ${hasLabel('event.changes')} then null else (
+        select earlier.changes from (
+          select before.changes, before.revision from event as before
+          where before.subject_id = event.subject_id and before.project_id = event.project_id
+            and before.revision < event.revision
+          order by before.revision desc limit ${sql.lit(maxLabelDistance)}
+        ) as earlier
+        where ${hasLabel('earlier.changes')} order by earlier.revision desc limit 1) end`.as(
+      'label_changes',
+    ),
+  )
+}
+
+type LabelledRow = Selectable<Tables['event']> & { label_changes: string | null }
+
+/** The events of the rows, with labels, and the names of the people among their actors. */
+function toEvents(db: Db, rows: LabelledRow[]): Promise<LedgerEvent[]> {
+  const events = rows.map(({ label_changes, ...row }) => {
+    const event = eventFromRow(row)
+    const earlier: EventChanges = JSON.parse(label_changes ?? '{}')
+    const label = labelIn(event.changes) ?? labelIn(earlier)
+    return label === undefined ? event : { ...event, label }
+  })
+  return withNames(db, events)
+}
+
+/** Names the people among the actors, by one query. */
+export async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
+  const subjects = new Set(events.flatMap(({ actor }) => actor.user?.subject ?? []))
+  if (subjects.size === 0) return events
+  const rows = await inChunks([...subjects], (some) =>
+    db.selectFrom('person').select(columnsOf('person')).where('subject', 'in', some).execute(),
+  )
+  const people = new Map(
+    rows.map((row) => [JSON.stringify([row.issuer, row.subject]), personFromRow(row)]),
+  )
+  return events.map((event) => {
+    const { user } = event.actor
+    if (user === undefined) return event
+    const person = people.get(JSON.stringify([user.issuer, user.subject]))
+    return { ...event, actor: { ...event.actor, name: nameOf(person, user.subject) } }
+  })
+}
+
+/** The label after the changes, or before them if they remove it, as a deletion does. */
+function labelIn({ label, name }: EventChanges = {}): string | undefined {
+  const { from, to = from } = label ?? name ?? {}
+  return to === undefined ? undefined : String(to)
+}

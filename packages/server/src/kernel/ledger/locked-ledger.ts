@@ -1,0 +1,161 @@
+import { genesisHash } from '@pubring/client/internal/log/chain'
+import { requireAuthorization } from '../access/authorization.ts'
+import type { Caller } from '../access/callers.ts'
+import { notFound } from '../faults.ts'
+import { eventToRow } from '../storage/row-mapping.ts'
+import type { Db, Tables } from '../storage/schema.ts'
+import { hasOtherWriters, insertion, pipeline, statement } from '../storage/statements.ts'
+import {
+  type EventChanges,
+  type EventContent,
+  type EventType,
+  eventHash,
+  type SubjectType,
+  systemLedgerId,
+} from './chain.ts'
+import type { Origin } from './changes.ts'
+import { type EventfulName, recordedChanges, type SubjectRows } from './subjects.ts'
+
+/** A ledger locked in a transaction: its new revision, and the hash that the next event extends. */
+interface LedgerLock {
+  db: Db
+  ledgerId: string
+  revision: number
+  previousHash: string
+}
+
+/** A ledger locked for the change of this origin. */
+export interface LockedLedger extends LedgerLock {
+  origin: Origin
+  /** Who requests the change, as it is under the lock; none for the system. */
+  caller?: Caller | undefined
+}
+
+/** What a change adds to its origin to make an event. */
+export type NewEvent = Pick<EventContent, 'type' | 'subject' | 'changes'>
+
+/** An event about a subject of the kind that its type begins with. */
+export function eventAbout(type: EventType, id: string, changes: EventChanges): NewEvent {
+  return { type, subject: { type: type.split('.')[0] as SubjectType, id }, changes }
+}
+
+/** The event of a new record. */
+export function eventOfNew<Name extends Exclude<EventfulName, 'rotation'>>(
+  name: Name,
+  record: SubjectRows[Name],
+): NewEvent {
+  return eventAbout(`${name}.created`, record.id, recordedChanges(name, undefined, record))
+}
+
+/** Creates the ledger of a new project, locked at revision 1. */
+export async function openLedger(db: Db, ledgerId: string, origin: Origin): Promise<LockedLedger> {
+  const head = { revision: 1, hash: genesisHash }
+  await db
+    .insertInto('ledger')
+    .values({ project_id: ledgerId, ...head })
+    .execute()
+  return { db, ledgerId, revision: 1, previousHash: genesisHash, origin }
+}
+
+/** Creates a ledger without events, unless it exists. */
+export async function ensureLedger(db: Db, ledgerId: string): Promise<void> {
+  await db
+    .insertInto('ledger')
+    .values({ project_id: ledgerId, revision: 0, hash: genesisHash })
+    .onConflict((conflict) => conflict.column('project_id').doNothing())
+    .execute()
+}
+
+const incrementRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
+  db
+    .updateTable('ledger')
+    .set((update) => ({ revision: update('revision', '+', 1) }))
+    .where('project_id', '=', ledgerId)
+    .returning(['revision', 'hash']),
+)
+
+const nextRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
+  db
+    .selectFrom('ledger')
+    .select((ledger) => [ledger('revision', '+', 1).as('revision'), 'hash'])
+    .where('project_id', '=', ledgerId),
+)
+
+const updateHead = statement(
+  (db, { ledgerId, ...head }: Pick<Tables['ledger'], 'revision' | 'hash'> & { ledgerId: string }) =>
+    db.updateTable('ledger').set(head).where('project_id', '=', ledgerId),
+)
+
+const insertEvents = insertion('event')
+
+/**
+ * Increments the revision, which locks the row until the transaction ends: changes of one project
+ * run one after another, and its revisions have no gap. The one writer of SQLite only reads it.
+ * Undefined if there is no such ledger.
+ */
+export async function lockLedger(db: Db, ledgerId: string): Promise<LedgerLock | undefined> {
+  const lock = hasOtherWriters(db) ? incrementRevision : nextRevision
+  const [row] = await lock(db, { ledgerId })
+  return row && { db, ledgerId, revision: row.revision, previousHash: row.hash }
+}
+
+/**
+ * Locks the ledger for a request and checks its authorization again under the lock. Throws
+ * `project_not_found` if there is no such ledger. That of a deleted project remains.
+ */
+export async function lockProjectLedger(
+  db: Db,
+  projectId: string,
+  origin: Origin,
+): Promise<LockedLedger> {
+  const ledger = await lockForRequest(db, projectId, origin)
+  if (ledger === undefined) throw notFound('project_not_found')
+  return ledger
+}
+
+export async function lockSystemLedger(db: Db, origin: Origin): Promise<LockedLedger> {
+  const ledger = await lockForRequest(db, systemLedgerId, origin)
+  if (ledger === undefined) throw new Error('the system ledger is missing')
+  return ledger
+}
+
+async function lockForRequest(
+  db: Db,
+  ledgerId: string,
+  origin: Origin,
+): Promise<LockedLedger | undefined> {
+  const [ledger, caller] = await pipeline(
+    db,
+    () => lockLedger(db, ledgerId),
+    () => requireAuthorization(db, origin),
+  )
+  return ledger && { ...ledger, origin, caller }
+}
+
+/** Undoes the increment, which is not committed yet, for a change that appends no event. */
+export async function restoreRevision({ db, ledgerId, revision }: LedgerLock): Promise<void> {
+  const before = { revision: revision - 1 }
+  await db.updateTable('ledger').set(before).where('project_id', '=', ledgerId).execute()
+}
+
+/** Appends events, the first of which gets the ledger's revision, and updates the head. */
+export async function appendEvents(
+  ledger: LockedLedger,
+  events: readonly NewEvent[],
+): Promise<void> {
+  const { db, ledgerId } = ledger
+  const { time, actor, requestId } = ledger.origin
+  let hash = ledger.previousHash
+  const rows = events.map((event, index) => {
+    const revision = ledger.revision + index
+    const content = { ledgerId, revision, time, actor, requestId, ...event }
+    hash = eventHash(hash, content)
+    return eventToRow({ ...content, hash })
+  })
+  const revision = ledger.revision + events.length - 1
+  await pipeline(
+    db,
+    () => insertEvents(db, rows),
+    () => updateHead(db, { ledgerId, revision, hash }),
+  )
+}

@@ -1,0 +1,29 @@
+import { present } from '../runtime/present.ts'
+import type { RequestContext } from './access/principal.ts'
+import { type NotFoundCode, notFound } from './faults.ts'
+import type { RecordReference } from './records.ts'
+import { parseId } from './values/ids.ts'
+
+/** What every change of a record says. Throws the error of the code for a text that is no id. */
+export function changeOf(
+  { origin }: RequestContext,
+  { id, ifMatch }: RecordReference,
+  code: NotFoundCode,
+) {
+  return { origin, id: requireId(id, code), ...present({ ifMatch }) }
+}
+
+type RecordDeletion = `${'api_key' | 'access_rule'}.delete`
+
+/** The operation that deletes a record of one kind. */
+export function deletionOf(type: RecordDeletion, code: NotFoundCode) {
+  return async (context: RequestContext, record: RecordReference): Promise<void> => {
+    await context.store.commit({ type, ...changeOf(context, record, code) })
+  }
+}
+
+export function requireId(text: string, code: NotFoundCode): string {
+  const id = parseId(text)
+  if (id === undefined) throw notFound(code)
+  return id
+}

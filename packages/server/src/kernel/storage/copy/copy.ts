@@ -1,0 +1,163 @@
+import { verifyLedgers } from '../../ledger/all-ledgers.ts'
+import { systemLedgerId } from '../../ledger/chain.ts'
+import { createLedgerReads } from '../../ledger/reads.ts'
+import { openStore } from '../open.ts'
+import { type Db, type TableName, tableNames } from '../schema.ts'
+import {
+  countRows,
+  insertRows,
+  openCopyEndpoint,
+  type Row,
+  readPages,
+  rowText,
+} from './endpoints.ts'
+
+/** Called, and waited for, after each page of a table. */
+export type CopyListener = (
+  stage: 'copying' | 'checking',
+  table: TableName,
+  done: number,
+  total: number,
+) => void | Promise<void>
+
+interface CopySummary {
+  /** Whether the target held the same already, so that nothing was written. */
+  repeated: boolean
+  rows: number
+  ledgers: number
+  /** The revision of the system ledger in the snapshot that was copied. */
+  systemRevision: number
+  /** Ledgers that have changed in the source since the snapshot, or are new. */
+  newerLedgers: number
+}
+
+/** A copy in progress. */
+interface Copy {
+  source: Db
+  target: Db
+  repeated: boolean
+  listener: CopyListener
+}
+
+/**
+ * Copies everything from one database to another: ids, times, ledgers with their hashes, digests of
+ * API keys, blocked fingerprints, audit results. The target must be empty or hold the same. Reads one
+ * snapshot of the source and writes everything in one transaction, then compares the rows and verifies
+ * the ledgers. Rejects with one line for a person.
+ */
+export async function copyRegistry(
+  fromUrl: string,
+  toUrl: string,
+  listener: CopyListener,
+): Promise<CopySummary> {
+  const source = await openCopyEndpoint(fromUrl, 'source')
+  try {
+    // Creates the schema if there is none.
+    await (await openStore(toUrl)).close()
+    const target = await openCopyEndpoint(toUrl, 'target')
+    try {
+      const repeated = !(await isEmpty(target.db))
+      const copy = { source: source.db, target: target.db, repeated, listener }
+      if (!repeated) {
+        await copyTables(copy)
+        await target.commit()
+      }
+      const checked = await check(copy)
+      return { repeated, ...checked, newerLedgers: await countNewerLedgers(fromUrl, target.db) }
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/** A new schema holds only the head of the system's ledger. */
+async function isEmpty(db: Db): Promise<boolean> {
+  for (const table of tableNames) {
+    if (table !== 'ledger' && (await countRows(db, table)) > 0) return false
+  }
+  return (await countRows(db, 'ledger')) <= 1
+}
+
+async function copyTables({ source, target, listener }: Copy): Promise<void> {
+  await target.deleteFrom('ledger').where('project_id', '=', systemLedgerId).execute()
+  for (const table of tableNames) {
+    const total = await countRows(source, table)
+    let done = 0
+    for await (const rows of readPages(source, table)) {
+      await insertRows(target, table, rows)
+      done += rows.length
+      await listener('copying', table, done, total)
+    }
+  }
+}
+
+async function check(copy: Copy): Promise<Omit<CopySummary, 'repeated' | 'newerLedgers'>> {
+  let rows = 0
+  for (const table of tableNames) rows += await compareTable(copy, table)
+  const ledgers = await checkLedgers(copy.target)
+  const head = await createLedgerReads(copy.target).ledgerHead(systemLedgerId)
+  return { rows, ledgers, systemRevision: head?.revision ?? 0 }
+}
+
+/** Compares the heads with those that the source has now. */
+async function countNewerLedgers(fromUrl: string, target: Db): Promise<number> {
+  const source = await openCopyEndpoint(fromUrl, 'source')
+  try {
+    const copied = new Set<string>()
+    for await (const rows of readPages(target, 'ledger')) {
+      for (const row of rows) copied.add(rowText('ledger', row))
+    }
+    let newer = 0
+    for await (const rows of readPages(source.db, 'ledger')) {
+      newer += rows.filter((row) => !copied.has(rowText('ledger', row))).length
+    }
+    return newer
+  } finally {
+    await source.close()
+  }
+}
+
+async function compareTable(copy: Copy, table: TableName): Promise<number> {
+  const { source, target, repeated, listener } = copy
+  const total = await countRows(source, table)
+  if ((await countRows(target, table)) !== total) throw tablesDiffer(table, repeated)
+  const targetPages = readPages(target, table)
+  let done = 0
+  for await (const page of readPages(source, table)) {
+    const copied = await targetPages.next()
+    if (copied.done || !areEqual(table, page, copied.value)) throw tablesDiffer(table, repeated)
+    done += page.length
+    await listener('checking', table, done, total)
+  }
+  return done
+}
+
+function areEqual(table: TableName, page: Row[], other: Row[]): boolean {
+  if (other.length !== page.length) return false
+  return page.every((row, index) => rowText(table, row) === rowText(table, other[index] ?? {}))
+}
+
+function tablesDiffer(table: TableName, repeated: boolean): Error {
+  return new Error(
+    repeated
+      ? `The target is not empty, and its table ${table} differs from the source. Nothing was written; use an empty database.`
+      : `The copy of the table ${table} differs from the source.`,
+  )
+}
+
+async function checkLedgers(db: Db): Promise<number> {
+  let ledgers = 0
+  for await (const { ledgerId, broken, differences } of verifyLedgers(createLedgerReads(db))) {
+    if (broken !== undefined) {
+      throw new Error(`The ledger ${ledgerId} is broken at ${broken.revision}: ${broken.detail}.`)
+    }
+    const [difference] = differences
+    if (difference !== undefined) {
+      throw new Error(`The tables contradict the ledger ${ledgerId}: ${difference.detail}.`)
+    }
+    ledgers += 1
+  }
+  return ledgers
+}

@@ -1,0 +1,146 @@
+import { type Migration, Migrator } from 'kysely/migration'
+import { present } from '../../../runtime/present.ts'
+import { readVersion } from '../../../runtime/version.ts'
+import type { Db } from '../schema.ts'
+import { createFirstTables } from './0001-tables.ts'
+import type { Migrations } from './building.ts'
+
+/**
+ * In order, forward only, never edited once released. Each leaves a schema with which the previous
+ * release still works, and names the oldest one that does.
+ */
+export const ownMigrations: Migrations = {
+  '0001-tables': createFirstTables,
+}
+
+/** Tables of the migrations themselves. */
+type MigrationTables = {
+  kysely_migration: { name: string }
+  migration_release: { name: string; oldest_release: string }
+}
+
+/** Part of the way to the schema of this release: the migrations up to `last`. */
+interface MigrationStep {
+  last: string
+  /** The index to build first, and its migration. */
+  index?: { name: string; up: Migration['up'] }
+}
+
+/** One step for a new database, which nothing uses yet; otherwise one for each pending migration. */
+export async function readPendingSteps(
+  db: Db,
+  schema: string | undefined,
+  migrations: Migrations,
+): Promise<MigrationStep[]> {
+  const executed = await readExecuted(db, schema, migrations)
+  if (executed.length === 0) return [{ last: lastOf(migrations) }]
+  return Object.entries(migrations)
+    .filter(([last]) => !executed.includes(last))
+    .map(([last, { index: name, up }]) =>
+      name === undefined ? { last } : { last, index: { name, up } },
+    )
+}
+
+/**
+ * Brings the schema up to date, or up to the migration `last`, in a transaction of the caller. Throws
+ * if a newer release has migrated the database and this one cannot run beside it. `schema`: the
+ * PostgreSQL schema that holds the tables.
+ */
+export async function migrate(
+  db: Db,
+  migrations: Migrations,
+  { schema, last = lastOf(migrations) }: { schema?: string; last?: string } = {},
+): Promise<void> {
+  if ((await readExecuted(db, schema, migrations)).includes(last)) return
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => migrations },
+    disableTransactions: true,
+    ...present({ migrationTableSchema: schema }),
+  })
+  const { error } = await migrator.migrateTo(last)
+  if (error !== undefined) throw error
+  const rows = Object.entries(migrations)
+    .filter(([name]) => name <= last)
+    .map(([name, { oldestRelease }]) => ({ name, oldest_release: oldestRelease }))
+  await db
+    .withTables<MigrationTables>()
+    .insertInto('migration_release')
+    .values(rows)
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
+}
+
+function lastOf(migrations: Migrations): string {
+  return Object.keys(migrations).at(-1) ?? ''
+}
+
+/** `newer`: this release can run beside the one that migrated it. */
+export type SchemaState = 'none' | 'older' | 'current' | 'newer'
+
+/** How the schema relates to this release. Throws if this release cannot use it. */
+export async function readSchemaState(db: Db, schema?: string): Promise<SchemaState> {
+  const executed = await readExecuted(db, schema)
+  if (executed.length === 0) return 'none'
+  if (Object.keys(ownMigrations).some((name) => !executed.includes(name))) return 'older'
+  return executed.every((name) => name in ownMigrations) ? 'current' : 'newer'
+}
+
+/** Throws unless this release can use the schema as it is. */
+export async function requireSchema(db: Db, schema?: string): Promise<void> {
+  const state = await readSchemaState(db, schema)
+  if (state === 'none') throw new Error('The database is not one of Pubring.')
+  if (state === 'older') {
+    throw new Error('The database was written by an older Pubring. Start this release on it first.')
+  }
+}
+
+/** As `requireSchema`; also throws if a newer release may have stored what this one does not know. */
+export async function requireOwnSchema(db: Db, schema?: string): Promise<void> {
+  await requireSchema(db, schema)
+  const newer = (await readExecuted(db, schema)).filter((name) => !(name in ownMigrations))
+  if (newer.length === 0) return
+  throw new Error(
+    `The database was migrated by a newer Pubring (${newer.join(', ')}), which stores what this release would leave out. Use that release.`,
+  )
+}
+
+/** The names of the executed migrations. Throws if one of them excludes this release. */
+async function readExecuted(
+  db: Db,
+  schema: string | undefined,
+  migrations = ownMigrations,
+): Promise<string[]> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  const hasTable = (name: string) =>
+    tables.some((table) => table.name === name && (schema === undefined || table.schema === schema))
+  if (!hasTable('kysely_migration')) return []
+  const own = db.withTables<MigrationTables>()
+  const executed = await own.selectFrom('kysely_migration').select('name').execute()
+  const names = executed.map(({ name }) => name)
+  const unknown = names.filter((name) => !(name in migrations))
+  if (unknown.length === 0) return names
+  const recorded = hasTable('migration_release')
+    ? await own.selectFrom('migration_release').selectAll().where('name', 'in', unknown).execute()
+    : []
+  for (const name of unknown) {
+    requireRelease(name, recorded.find((row) => row.name === name)?.oldest_release)
+  }
+  return names
+}
+
+/** Throws unless the release that a newer migration requires is known, and this one is recent enough. */
+function requireRelease(name: string, oldest: string | undefined): void {
+  const version = readVersion()
+  if (oldest !== undefined && compareReleases(version, oldest) >= 0) return
+  const [needed, reason] =
+    oldest === undefined ? ['that release', ''] : [`${oldest} or later`, `, and this is ${version}`]
+  throw new Error(
+    `The database was written by a newer Pubring (it has the migration ${name})${reason}. Start ${needed}, or restore a backup of this one.`,
+  )
+}
+
+/** Numbers by their value: 0.10.0 is newer than 0.9.0. */
+function compareReleases(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true })
+}

@@ -1,0 +1,105 @@
+import { createAuditReads } from '../../features/audit/reads.ts'
+import type { AuditStore } from '../../features/audit/records.ts'
+import { requireRegularFile } from '../../runtime/files.ts'
+import type { Store } from '../context.ts'
+import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
+import { requireSchema } from './migrations/index.ts'
+import { createStoreReads } from './reads.ts'
+import type { Db } from './schema.ts'
+
+/** Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. */
+export async function openStore(databaseUrl: string): Promise<Store> {
+  if (isPostgres(databaseUrl)) {
+    const { openPostgresStore } = await import('./postgres/store.ts')
+    return openPostgresStore(databaseUrl)
+  }
+  const { openSqliteStore } = await import('./sqlite/store.ts')
+  return openSqliteStore({ file: sqliteFileOf(databaseUrl) })
+}
+
+/** The store of a server. */
+interface ServerStore {
+  /** Rejects every use with `storage_unavailable` until it is prepared. */
+  store: Store
+  /**
+   * Resolves once the schema is known to be that of this release, which may take as long as an
+   * outage of PostgreSQL. Rejects with one line for a person if the database cannot be used.
+   */
+  prepared: Promise<void>
+}
+
+/**
+ * Opens the store for a server, which can listen before PostgreSQL can be reached. `replicaUrl`:
+ * PostgreSQL standbys, from which published key sets may be read.
+ */
+export async function openServerStore(
+  databaseUrl: string,
+  replicaUrl: string | undefined,
+): Promise<ServerStore> {
+  if (isPostgres(databaseUrl)) {
+    const { openPostgresServerStore } = await import('./postgres/store.ts')
+    return openPostgresServerStore(databaseUrl, replicaUrl)
+  }
+  return { store: await openStore(databaseUrl), prepared: Promise.resolve() }
+}
+
+/**
+ * Opens an existing store whose schema is that of this release, so that a mistyped path does not
+ * create a new registry. Servers may be using it.
+ */
+export async function openExistingStore(databaseUrl: string): Promise<Store> {
+  const ledgers = await openLedgerReader(databaseUrl)
+  await ledgers.close()
+  return openStore(databaseUrl)
+}
+
+/**
+ * Opens an existing database to read it. Servers may be using it. Rejects unless its schema is what
+ * the caller requires. `schema`: the PostgreSQL schema that holds the tables.
+ */
+export async function openReads(
+  databaseUrl: string,
+  requirement = requireSchema,
+): Promise<{ db: Db; schema?: string; close(): Promise<void> }> {
+  if (isPostgres(databaseUrl)) {
+    const { openWithoutMigrating } = await import('./postgres/without-migrating.ts')
+    return openWithoutMigrating(databaseUrl, requirement)
+  }
+  const { openWithoutMigrating } = await import('./sqlite/opening.ts')
+  const location = { file: sqliteFileOf(databaseUrl), role: 'reader' } as const
+  const { db, close } = await openWithoutMigrating(location, requirement)
+  return { db, close: async () => close() }
+}
+
+/** Opens an existing store to read its ledgers. Servers may be using it. */
+export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
+  const { db, close } = await openReads(databaseUrl)
+  return { ...createLedgerReads(db), findProject: createStoreReads(db).findProject, close }
+}
+
+/** Opens an existing store to audit its keys. Servers may be using it. */
+export async function openAuditStore(databaseUrl: string): Promise<AuditStore> {
+  const { db, close } = await openReads(databaseUrl)
+  try {
+    const { findProject, commit, close: closeStore } = await openStore(databaseUrl)
+    const closeBoth = () => close().then(closeStore)
+    return { ...createAuditReads(db), findProject, commit, close: closeBoth }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The path of the SQLite file. Throws for a PostgreSQL database, and for a device or a pipe. */
+export function sqliteFileOf(databaseUrl: string): string {
+  if (isPostgres(databaseUrl)) {
+    throw new Error('This command is for SQLite. Use the tools of PostgreSQL, such as pg_dump.')
+  }
+  const file = databaseUrl.slice('sqlite:'.length)
+  requireRegularFile(file)
+  return file
+}
+
+export function isPostgres(databaseUrl: string): boolean {
+  return /^postgres(ql)?:/.test(databaseUrl)
+}

@@ -1,0 +1,113 @@
+import { takeCensus } from '../../../features/warnings/census.ts'
+import type { Store, StoreReads } from '../../context.ts'
+import { createContradictions } from '../../ledger/contradictions.ts'
+import type { KeySet, LedgerHead } from '../../records.ts'
+import { isStorageUnavailable } from '../../storage-faults.ts'
+import { createCachedReads } from '../cached.ts'
+import { createStoreReads } from '../reads.ts'
+import { type PostgresAddress, parsePostgresAddress } from './address.ts'
+import { createCommit } from './commit.ts'
+import { openDatabase, type PostgresDatabase } from './database.ts'
+import { createKysely } from './dialect.ts'
+import { createBatchedHeads, createHeadFollower } from './heads.ts'
+import { migratePostgres } from './migrate.ts'
+import { explainStartError, prepareInBackground, waitUntilUsable } from './startup.ts'
+
+/** Limit for counting the keys, which takes about a second per million: other statements end earlier. */
+const countTimeoutMs = 60_000
+
+/**
+ * The store in a PostgreSQL database, 14 or later, which any number of processes can share. Brings
+ * the schema up to date. Rejects with one line for a person if the database cannot be used.
+ * `replicaUrl`: standbys of that server, from which published key sets may be read.
+ */
+export async function openPostgresStore(url: string, replicaUrl?: string): Promise<Store> {
+  const address = parsePostgresAddress(url)
+  const database = openDatabase(address, 'primary')
+  try {
+    await waitUntilUsable(database)
+    await migratePostgres(database)
+  } catch (error) {
+    await database.close()
+    throw explainStartError(error)
+  }
+  return createStore(database, address, replicaUrl)
+}
+
+/** The same at once, even if the database cannot be reached yet. */
+export function openPostgresServerStore(url: string, replicaUrl: string | undefined) {
+  const address = parsePostgresAddress(url)
+  const { database, prepared } = prepareInBackground(openDatabase(address, 'primary'))
+  return { store: createStore(database, address, replicaUrl), prepared }
+}
+
+function createStore(
+  database: PostgresDatabase,
+  address: PostgresAddress,
+  replicaUrl?: string,
+): Store {
+  const replica =
+    replicaUrl === undefined ? undefined : openDatabase(parsePostgresAddress(replicaUrl), 'any')
+  const contradictions = createContradictions()
+  const readsOf = ({ read }: PostgresDatabase) =>
+    createStoreReads(createKysely(read), contradictions.note)
+  const reads = readsOf(database)
+  const store: Store = {
+    ...reads,
+    ...createCachedReads(reads, createBatchedHeads(database.read)),
+    followHeads: () => createHeadFollower(database.read),
+    ...createCommit(database, address),
+    census: (time) =>
+      database.inTransaction({ timeoutMs: countTimeoutMs }, (db) => takeCensus(db, time)),
+    contradictions,
+    diagnostics: () => database.diagnostics(),
+    async close() {
+      await Promise.all([database.close(), replica?.close()])
+    },
+  }
+  return replica === undefined ? store : withReplicaReads(store, readsOf(replica))
+}
+
+/**
+ * Reads published key sets from a standby. The current revision comes from the primary, in one query
+ * for all projects, so a standby that lags behind never serves a revoked key: while it is behind or
+ * unavailable the key set is read from the primary. While the primary is unavailable, the standby
+ * alone is read.
+ */
+function withReplicaReads(store: Store, standby: Pick<StoreReads, 'keySet' | 'events'>): Store {
+  return {
+    ...store,
+    published: {
+      heads: (ids) => store.heads(ids),
+      async keySet(projectId) {
+        const heads = await store.heads([projectId]).catch(ifUnavailable('unknown' as const))
+        const head = heads === 'unknown' ? heads : heads.get(projectId)
+        const keySet = await standby.keySet(projectId).catch(ifUnavailable(undefined))
+        return keySet !== undefined && isCurrent(keySet, head)
+          ? keySet
+          : store.published.keySet(projectId)
+      },
+      async events(ledgerId, page) {
+        const events = await store.events(ledgerId, page).catch(ifUnavailable(undefined))
+        return events ?? standby.events(ledgerId, page)
+      },
+    },
+  }
+}
+
+/**
+ * A higher revision is current: the standby has a change that was made after the head was read. The
+ * same revision with another hash belongs to a history that a fail-over has discarded.
+ */
+function isCurrent(keySet: KeySet, head: LedgerHead | 'unknown' | undefined): boolean {
+  if (head === 'unknown') return true
+  if (head === undefined) return false
+  return keySet.revision > head.revision || keySet.head === head.hash
+}
+
+function ifUnavailable<Substitute>(substitute: Substitute) {
+  return (error: unknown): Substitute => {
+    if (isStorageUnavailable(error)) return substitute
+    throw error
+  }
+}

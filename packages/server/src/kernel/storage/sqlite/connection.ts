@@ -1,0 +1,212 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { Kysely, SqliteDialect } from 'kysely'
+import { storageUnavailable } from '../../storage-faults.ts'
+import type { Tables } from '../schema.ts'
+import { runDirectly } from '../statements.ts'
+import { checkFile, checkPath } from './file.ts'
+
+/** How long a writer waits for a lock that another process holds. */
+const writerTimeoutMs = 5_000
+
+/** In WAL mode a reader waits only for a recovery of the log, and blocks the event loop until then. */
+const readerTimeoutMs = 100
+
+/** Prepared statements per connection; far more than there are distinct ones. */
+const maxPreparedStatements = 200
+
+/** How long a reader relies on its last check of the file. */
+const fileCheckIntervalMs = 100
+
+/** A connection to a SQLite file, with Kysely over it. */
+export interface SqliteConnection {
+  db: Kysely<Tables>
+  /** Runs one statement and returns its rows. */
+  run(text: string, parameters?: readonly unknown[]): unknown[]
+  /** False once SQLite has ended the transaction itself, as it does when the disk is full. */
+  inTransaction(): boolean
+  /**
+   * Changes whenever another connection, of any process, has committed, and when this one was
+   * reopened. Throws `storage_unavailable`.
+   */
+  version(): number
+  /** Changes whenever a table is created, altered or dropped. Throws `storage_unavailable`. */
+  schema(): number
+  close(): void
+}
+
+export interface SqliteOptions {
+  file: string
+  role: 'reader' | 'writer'
+  /**
+   * A descriptor of the same file. If set, each use checks that the file is still the database, and
+   * a connection is reopened after a fault. Absent in commands, which exit on a fault.
+   */
+  descriptor?: number
+}
+
+/**
+ * Opens the file in WAL mode with `synchronous=FULL`: a commit that has returned is on the disk. A
+ * `reader` cannot write. Throws `storage_unavailable` if the file cannot be used. Long because all of
+ * it depends on the connection that `reopen` replaces.
+ */
+export function openSqlite(options: SqliteOptions): SqliteConnection {
+  const { file, role, descriptor } = options
+  const statements = new Map<string, ReturnType<typeof wrapStatement>>()
+  let database = translateErrors(() => openDatabase(options))
+  let isSound = true
+  let nextCheck = 0
+  let reopenings = 0
+
+  const guard = <Result>(call: () => Result): Result =>
+    translateErrors(call, () => {
+      isSound = false
+    })
+  /** Opens before it closes: closing the last connection would empty the log. */
+  function reopen(): void {
+    const old = database
+    database = translateErrors(() => openDatabase(options))
+    statements.clear()
+    reopenings += 1
+    isSound = true
+    old.close()
+  }
+  function ensureSound(descriptor: number): void {
+    const now = performance.now()
+    if (isSound && role === 'reader' && now < nextCheck) return
+    const wasSound = isSound
+    isSound = false
+    checkFile(file, descriptor)
+    if (wasSound) isSound = true
+    else reopen()
+    nextCheck = now + fileCheckIntervalMs
+  }
+  function prepare(text: string) {
+    if (descriptor !== undefined && !database.isTransaction) ensureSound(descriptor)
+    const prepared = statements.get(text)
+    if (prepared !== undefined) return prepared
+    if (statements.size >= maxPreparedStatements) statements.clear()
+    const statement = wrapStatement(
+      guard(() => database.prepare(text)),
+      guard,
+    )
+    statements.set(text, statement)
+    return statement
+  }
+  function close(): void {
+    database.close()
+  }
+  function run(text: string, parameters: readonly unknown[] = []): unknown[] {
+    const statement = prepare(text)
+    if (statement.reader) return statement.all(parameters)
+    statement.run(parameters)
+    return []
+  }
+  // Kysely's driver needs only `prepare` and `close` of a database.
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) })
+  runDirectly(db, run)
+  return {
+    db,
+    run,
+    inTransaction: () => database.isTransaction,
+    // SQLite counts in 32 bits, from the start for each connection.
+    version: () =>
+      reopenings * 2 ** 32 + Number(prepare('PRAGMA data_version').first()?.data_version),
+    schema: () => Number(prepare('PRAGMA schema_version').first()?.schema_version),
+    close,
+  }
+}
+
+function openDatabase({ file, role, descriptor }: SqliteOptions): DatabaseSync {
+  const isReader = role === 'reader'
+  if (descriptor !== undefined) checkPath(file, descriptor)
+  const database = new DatabaseSync(file, {
+    readOnly: isReader,
+    timeout: isReader ? readerTimeoutMs : writerTimeoutMs,
+  })
+  if (!isReader) {
+    database.exec('PRAGMA journal_mode = WAL')
+    database.exec('PRAGMA synchronous = FULL')
+    database.exec('PRAGMA wal_autocheckpoint = 4000')
+  }
+  // So that a process without a free descriptor or a writable /tmp keeps working.
+  database.exec('PRAGMA temp_store = MEMORY')
+  database.exec('PRAGMA trusted_schema = OFF')
+  return database
+}
+
+function wrapStatement(statement: StatementSync, guard: <Result>(call: () => Result) => Result) {
+  const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+  return {
+    reader: statement.columns().length > 0,
+    first: () => guard(() => statement.get()),
+    all: (parameters: readonly unknown[]) => guard(() => statement.all(...bind(parameters))),
+    run: (parameters: readonly unknown[]) => guard(() => statement.run(...bind(parameters))),
+    iterate: (parameters: readonly unknown[]) => statement.iterate(...bind(parameters)),
+  }
+}
+
+/** Commits what the work writes, or rolls it back if it fails. */
+export async function withTransaction<Result>(
+  connection: SqliteConnection,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  connection.run(begin)
+  try {
+    const result = await work()
+    connection.run(commit)
+    return result
+  } catch (error) {
+    if (connection.inTransaction()) connection.run(rollback)
+    throw error
+  }
+}
+
+export const begin = 'BEGIN IMMEDIATE'
+export const commit = 'COMMIT'
+export const rollback = 'ROLLBACK'
+export const savepoint = 'SAVEPOINT change'
+export const release = 'RELEASE change'
+export const rollbackToSavepoint = 'ROLLBACK TO change'
+
+/** Details for primary result codes (https://sqlite.org/rescode.html). */
+const unavailableDetails: Record<number, string> = {
+  5: 'The database is locked by another process. Try again in a few seconds.',
+  6: 'The database is locked. Try again in a few seconds.',
+  8: 'The database is read-only at the moment. Nothing was changed.',
+  10: 'The database could not be read or written. Nothing was changed.',
+  11: 'The database is damaged.',
+  13: 'The disk is full. Nothing was changed.',
+  14: 'The database could not be opened.',
+  26: 'The database file is not a database.',
+}
+
+/** After these the connection may have cached pages that differ from the file. */
+const unsoundCodes = [10, 11, 26]
+
+const missingPart = 'The database lacks a table or column of this release. Nothing was changed.'
+
+/**
+ * Throws SQLite's refusals as `storage_unavailable`, and other errors as they are. Calls
+ * `markUnsound` if the connection must be reopened.
+ */
+function translateErrors<Result>(call: () => Result, markUnsound: () => void = () => {}): Result {
+  try {
+    return call()
+  } catch (error) {
+    const code = resultCode(error)
+    if (unsoundCodes.includes(code)) markUnsound()
+    const detail = isPartMissing(error) ? missingPart : unavailableDetails[code]
+    if (detail === undefined) throw error
+    throw storageUnavailable(detail, undefined, error)
+  }
+}
+
+/** The primary result code of an error of SQLite; 0 for another error. */
+export function resultCode(error: unknown): number {
+  if (!(error instanceof Error) || !('errcode' in error)) return 0
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : 0
+}
+
+function isPartMissing(error: unknown): boolean {
+  return resultCode(error) === 1 && error instanceof Error && /^no such /.test(error.message)
+}

@@ -1,0 +1,74 @@
+import { existsSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { storageUnavailable } from '../../storage-faults.ts'
+
+/** The first bytes of every SQLite database (https://sqlite.org/fileformat.html, section 1.2). */
+const magic = Buffer.from('SQLite format 3\0', 'latin1')
+
+/**
+ * Opens the database file before SQLite does, and creates it for its owner only if there is none.
+ * Keep the descriptor open for the life of the process: closing any descriptor of a file drops the
+ * locks that SQLite holds on it (https://sqlite.org/howtocorrupt.html, section 2.2). Throws one line
+ * for a person.
+ */
+export function openDatabaseFile(file: string): number {
+  // SQLite would discard a log without its database, and start a new registry.
+  if (existsSync(`${file}-wal`) && !existsSync(file)) {
+    throw new Error(
+      `The database ${file} is gone, but ${file}-wal is there. Bring the database back or restore a backup; to start anew, remove ${file}-wal.`,
+    )
+  }
+  try {
+    makePrivateFolder(dirname(file))
+    return openSync(file, 'a+', 0o600)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : error
+    throw new Error(`The database ${file} cannot be opened for writing by this user (${code}).`)
+  }
+}
+
+/**
+ * Creates the folder and its parents for their owner only. Throws the system's error. `mkdirSync`
+ * with `recursive` does not return if a file system reports ENOENT for a folder that cannot be
+ * created (`/proc`), hence one level at a time.
+ */
+export function makePrivateFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makePrivateFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have created it.
+    if (!existsSync(folder)) throw error
+  }
+}
+
+/**
+ * Throws `storage_unavailable` unless the path leads to the open file. SQLite itself would continue
+ * with the removed file or create a new one, and acknowledged commits would be lost.
+ */
+export function checkPath(file: string, descriptor: number): void {
+  const opened = fstatSync(descriptor)
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) throw storageUnavailable('The database file is missing.')
+  if (found.ino !== opened.ino || found.dev !== opened.dev) {
+    throw storageUnavailable('The database was replaced by another file.')
+  }
+}
+
+/** Also checks that the file is still a database: SQLite may have cached the pages that would tell. */
+export function checkFile(file: string, descriptor: number): void {
+  checkPath(file, descriptor)
+  const start = Buffer.alloc(magic.length)
+  readSync(descriptor, start, 0, start.length, 0)
+  if (!start.equals(magic)) throw storageUnavailable('The database file is no longer a database.')
+}
+
+export function isIntact(file: string, descriptor: number): boolean {
+  try {
+    checkFile(file, descriptor)
+    return true
+  } catch {
+    return false
+  }
+}

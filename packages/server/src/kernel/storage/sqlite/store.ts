@@ -1,0 +1,73 @@
+import { Worker } from 'node:worker_threads'
+import { siblingModule } from '../../../runtime/modules.ts'
+import type { Store } from '../../context.ts'
+import { createContradictions } from '../../ledger/contradictions.ts'
+import type { Census } from '../../records.ts'
+import { createCachedReads } from '../cached.ts'
+import { createStoreReads } from '../reads.ts'
+import { openSqlite } from './connection.ts'
+import { isIntact, openDatabaseFile } from './file.ts'
+import { createHeadFollower } from './head-follower.ts'
+import { createVersionedHeads } from './heads.ts'
+import { startWriterThread } from './writer-thread.ts'
+
+/**
+ * The store in one SQLite file. A thread writes; this one reads over its own connection, which sees
+ * every acknowledged commit. Creates the file if there is none, for its owner only. Rejects if the
+ * file cannot be used.
+ */
+export async function openSqliteStore({ file }: { file: string }): Promise<Store> {
+  const descriptor = openDatabaseFile(file)
+  const writer = await startWriterThread({ file, descriptor })
+  const reader = openSqlite({ file, role: 'reader', descriptor })
+  const contradictions = createContradictions()
+  const reads = createStoreReads(reader.db, contradictions.note)
+  const census = createCensus(file)
+  const heads = createVersionedHeads(reader, () => reads.ping())
+  return {
+    ...reads,
+    ...createCachedReads(reads, heads),
+    followHeads: () => createHeadFollower(reader, heads),
+    async commit(change) {
+      try {
+        return await writer.commit(change)
+      } finally {
+        heads.invalidate()
+      }
+    },
+    census: census.take,
+    contradictions,
+    isWritable: () => writer.isWritable(),
+    diagnostics: () => ({}),
+    async close() {
+      await census.close()
+      // Closing the last connection merges the log into the file. If the file is damaged, leave both
+      // as they are: as long as the log exists, the file can be repaired.
+      if (!isIntact(file, descriptor)) return
+      reader.close()
+      await writer.close()
+    },
+  }
+}
+
+/** Counts keys in a thread of its own, since counting a million takes a second. */
+function createCensus(file: string) {
+  let worker: Worker | undefined
+  return {
+    take(time: string): Promise<Census> {
+      const source = siblingModule(import.meta.url, 'census-thread')
+      const counter = new Worker(source, { workerData: { file, time }, stdin: false })
+      counter.unref()
+      worker = counter
+      return new Promise((resolve, reject) => {
+        counter.once('message', resolve)
+        counter.once('error', reject)
+        counter.once('exit', () => reject(new Error('the count was interrupted')))
+      })
+    },
+    /** Ends a count in progress. */
+    async close() {
+      await worker?.terminate()
+    },
+  }
+}

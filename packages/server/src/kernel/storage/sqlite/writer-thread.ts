@@ -1,0 +1,146 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { PubringError } from '../../../errors.ts'
+import { siblingModule } from '../../../runtime/modules.ts'
+import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../ledger/changes.ts'
+import { storageUnavailable } from '../../storage-faults.ts'
+import { unpackError, type WriterMessage, type WriterReply } from './messages.ts'
+
+/** Changes in one commit. */
+const maxBatch = 256
+
+/** So many queued changes are sent at once, not at the end of the turn. */
+const eagerBatch = 16
+
+/** Queued changes, beyond which further ones are rejected. */
+const maxQueue = 4_096
+
+const restartPauseMs = 1_000
+
+/** The file, and the descriptor by which this process keeps it open. */
+export interface DatabaseFile {
+  file: string
+  descriptor: number
+}
+
+interface PendingChange {
+  change: Change
+  resolve(result: ChangeResults[ChangeType]): void
+  reject(error: Error): void
+}
+
+/**
+ * Starts the writing thread. Resolves once the file is open and its schema up to date. Changes are
+ * queued while a batch is being committed and make up the next one, without a timer. At most 15 wait
+ * for the end of the turn of the event loop. A thread that exits is restarted. Long because all of it
+ * depends on the current thread.
+ */
+export async function startWriterThread(location: DatabaseFile) {
+  let queued: PendingChange[] = []
+  /** The changes that the thread is committing. */
+  let batch: PendingChange[] = []
+  let isClosing = false
+  let isWritable = true
+  /** Undefined while the thread is restarted. */
+  let worker: Worker | undefined
+
+  function post(message: WriterMessage): void {
+    worker?.postMessage(message)
+  }
+  function sendNextBatch(): void {
+    if (batch.length > 0) return
+    batch = queued.splice(0, maxBatch)
+    if (batch.length > 0) post({ type: 'commit', changes: batch.map(({ change }) => change) })
+    else if (isClosing) post({ type: 'close' })
+  }
+  function handleReply(reply: WriterReply): void {
+    if (reply.type === 'batch_failed') rejectAll(unpackError(reply.error))
+    if (reply.type !== 'committed') return
+    isWritable = true
+    const ended = batch
+    batch = []
+    sendNextBatch()
+    reply.results.forEach((result, index) => {
+      if (result.ok) ended[index]?.resolve(result.value)
+      else ended[index]?.reject(unpackError(result.error))
+    })
+  }
+  /** Rejects the queue too: each further batch could take as long to fail. */
+  function rejectAll(error: Error): void {
+    isWritable = false
+    const all = [...batch, ...queued]
+    batch = []
+    queued = []
+    for (const { reject } of all) reject(error)
+    sendNextBatch()
+  }
+  function use(started: Worker): void {
+    worker = started
+    started.on('message', handleReply)
+    started.on('error', () => {})
+    started.on('exit', () => {
+      worker = undefined
+      rejectAll(writerExited())
+      if (!isClosing) restart()
+    })
+    if (isClosing) post({ type: 'close' })
+  }
+  function restart(): void {
+    startWorker(location).then(use, () =>
+      setTimeout(() => isClosing || restart(), restartPauseMs).unref(),
+    )
+  }
+  use(await startWorker(location))
+
+  return {
+    commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]> {
+      return new Promise<ChangeResults[T]>((resolve, reject) => {
+        if (worker === undefined || isClosing) return reject(writerExited())
+        if (queued.length >= maxQueue) return reject(queueFull())
+        queued.push({ change, resolve: (result) => resolve(result as ChangeResults[T]), reject })
+        if (queued.length === eagerBatch) sendNextBatch()
+        else if (queued.length === 1 && batch.length === 0) {
+          setImmediate(() => {
+            // Otherwise it was sent meanwhile, perhaps with `close` after it, which must not be repeated.
+            if (queued.length > 0) sendNextBatch()
+          })
+        }
+      })
+    },
+    /** Whether the storage accepted the last batch. */
+    isWritable: () => isWritable,
+    async close() {
+      isClosing = true
+      if (worker === undefined) return
+      const exit = once(worker, 'exit')
+      sendNextBatch()
+      await exit
+    },
+  }
+}
+
+/** Resolves when the thread is ready. Rejects with the error that keeps it from starting. */
+function startWorker(location: DatabaseFile): Promise<Worker> {
+  const source = siblingModule(import.meta.url, 'writer')
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(source, { workerData: location, stdin: false })
+    worker.once('error', reject)
+    worker.once('message', (reply: WriterReply) => {
+      worker.off('error', reject)
+      if (reply.type === 'start_failed') reject(unpackError(reply.error))
+      else resolve(worker)
+    })
+  })
+}
+
+function writerExited(): PubringError {
+  return storageUnavailable(
+    'The storage stopped before it confirmed the change. Check whether the change was made; if not, repeat it.',
+    1,
+  )
+}
+
+function queueFull(): PubringError {
+  const detail = 'Too many changes are waiting to be written. Try again shortly.'
+  return new PubringError('overloaded', detail, { retryAfter: 1 })
+}

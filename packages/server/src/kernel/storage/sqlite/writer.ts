@@ -1,0 +1,110 @@
+/**
+ * The thread that writes. It has the only connection that can, so that a locked file or a slow disk
+ * never blocks the event loop. It commits a batch of changes at once: each change has its own
+ * savepoint and result, and they share one durable commit.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { collectStartupGarbage } from '../../../runtime/startup-garbage.ts'
+import type { Change } from '../../ledger/changes.ts'
+import { applyChange } from '../apply.ts'
+import {
+  release,
+  rollbackToSavepoint,
+  type SqliteConnection,
+  savepoint,
+  withTransaction,
+} from './connection.ts'
+import { raiseGeneration } from './generation.ts'
+import { packError, type WriterMessage, type WriterReply, type WriterResult } from './messages.ts'
+import { openMigrated } from './opening.ts'
+import type { DatabaseFile } from './writer-thread.ts'
+
+function commitBatch(connection: SqliteConnection, changes: Change[]): Promise<WriterResult[]> {
+  return withTransaction(connection, async () => {
+    const results: WriterResult[] = []
+    for (const change of changes) results.push(await applyOne(connection, change))
+    return results
+  })
+}
+
+/** Rejects only if the whole transaction is lost, for example because the disk is full. */
+async function applyOne(connection: SqliteConnection, change: Change): Promise<WriterResult> {
+  const { db, run } = connection
+  run(savepoint)
+  try {
+    const { result, changed } = await applyChange(db, change)
+    if (!changed) run(rollbackToSavepoint)
+    run(release)
+    return { ok: true, value: result }
+  } catch (error) {
+    if (!connection.inTransaction()) throw error
+    run(rollbackToSavepoint)
+    run(release)
+    return { ok: false, error: packError(error) }
+  }
+}
+
+function post(reply: WriterReply): void {
+  parentPort?.postMessage(reply)
+}
+
+/** When the log is merged into the file after a change: soon at first, for a new registry. */
+const firstCheckpointDelayMs = 1_000
+const checkpointDelayMs = 60_000
+
+let checkpointTimer: NodeJS.Timeout | undefined
+let isFirstCheckpoint = true
+
+/** Merges the log a while after a change, so that little depends on it, and raises the generation. */
+function scheduleCheckpoint(connection: SqliteConnection): void {
+  if (checkpointTimer !== undefined) return
+  const delayMs = isFirstCheckpoint ? firstCheckpointDelayMs : checkpointDelayMs
+  checkpointTimer = setTimeout(() => {
+    checkpointTimer = undefined
+    isFirstCheckpoint = false
+    enqueue(() => mergeLog(connection).catch(() => scheduleCheckpoint(connection)))
+  }, delayMs)
+  checkpointTimer.unref()
+}
+
+async function mergeLog(connection: SqliteConnection): Promise<void> {
+  connection.run('PRAGMA wal_checkpoint(PASSIVE)')
+  await raiseGeneration(connection, location.file)
+}
+
+let work: Promise<void> = Promise.resolve()
+
+/** Runs one thing after the other: they share the connection. */
+function enqueue(run: () => Promise<void>): void {
+  work = work.then(run)
+}
+
+async function handle(connection: SqliteConnection, message: WriterMessage): Promise<void> {
+  if (message.type === 'close') {
+    clearTimeout(checkpointTimer)
+    connection.close()
+    parentPort?.close()
+    return
+  }
+  scheduleCheckpoint(connection)
+  try {
+    post({ type: 'committed', results: await commitBatch(connection, message.changes) })
+  } catch (error) {
+    post({ type: 'batch_failed', error: packError(error) })
+  }
+}
+
+const location: DatabaseFile = workerData
+const connection = await openMigrated(location).catch((error) => {
+  post({ type: 'start_failed', error: packError(error) })
+  parentPort?.close()
+})
+if (connection !== undefined) {
+  // A full disk must not prevent reads: the checkpoint tries again.
+  await raiseGeneration(connection, location.file).catch(() => scheduleCheckpoint(connection))
+  parentPort?.on('message', (message: WriterMessage) => {
+    enqueue(() => handle(connection, message))
+  })
+  post({ type: 'ready' })
+  await collectStartupGarbage()
+}

@@ -1,0 +1,65 @@
+import type { Clock } from '../context.ts'
+import type { LedgerHead, ObservedHead } from '../records.ts'
+
+/** Epoch milliseconds, `from` included and `until` excluded. */
+export interface TimeSpan {
+  from: number
+  until: number
+}
+
+export const always: TimeSpan = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
+
+/**
+ * When a cached copy is valid: while these ledger heads are current, within this span of wall-clock
+ * time. The span has a start because setting the clock back makes an expired key active again.
+ */
+export interface Validity extends TimeSpan {
+  heads: readonly ObservedHead[]
+}
+
+/** Whether the heads are current. A promise only if they have to be read. */
+export type HeadsMatch = (heads: readonly ObservedHead[]) => boolean | Promise<boolean>
+
+/** The rule for all cached copies. Checks the time again after reading heads asynchronously. */
+export function isValid(
+  validity: Validity,
+  clock: Clock,
+  match: HeadsMatch,
+): boolean | Promise<boolean> {
+  const isInSpan = () => includes(validity, clock.now())
+  const matches = isInSpan() && match(validity.heads)
+  return typeof matches === 'boolean' ? matches : matches.then((found) => found && isInSpan())
+}
+
+export function includes({ from, until }: TimeSpan, time: number): boolean {
+  return from <= time && time < until
+}
+
+export function headsMatch(
+  observed: readonly ObservedHead[],
+  current: ReadonlyMap<string, LedgerHead>,
+): boolean {
+  return observed.every(({ ledgerId, hash }) => current.get(ledgerId)?.hash === hash)
+}
+
+/** The validity of a result of several copies; undefined if they cannot be valid together. */
+export function intersect(...validities: Validity[]): Validity | undefined {
+  const heads = new Map<string, ObservedHead>()
+  for (const head of validities.flatMap((validity) => validity.heads)) {
+    const { hash } = heads.get(head.ledgerId) ?? head
+    if (hash !== head.hash) return undefined
+    heads.set(head.ledgerId, head)
+  }
+  return {
+    heads: [...heads.values()],
+    from: Math.max(...validities.map(({ from }) => from)),
+    until: Math.min(...validities.map(({ until }) => until)),
+  }
+}
+
+/** From `now` (epoch milliseconds) until the next expiry; `always` if there is no `expireTime`. */
+export function spanUntilExpiry(expiring: { expireTime?: string }[], now: number): TimeSpan {
+  const expiries = expiring.flatMap(({ expireTime }) => expireTime ?? []).map(Date.parse)
+  if (expiries.length === 0) return always
+  return { from: now, until: Math.min(always.until, ...expiries.filter((time) => time > now)) }
+}
