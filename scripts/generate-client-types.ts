@@ -50,7 +50,6 @@ import {
 } from '../packages/server/src/features/sign-in/contract.ts'
 import {
   TokenCheck,
-  tokenCheckOutcomes,
   tokenCheckReasons,
   tokenCheckSteps,
 } from '../packages/server/src/features/token-checks/contract.ts'
@@ -59,6 +58,7 @@ import { TokenExchangeResponse } from '../packages/server/src/features/token-exc
 import { ProjectHealth, Warning } from '../packages/server/src/features/warnings/contract.ts'
 import { Problem } from '../packages/server/src/kernel/contract/problem.ts'
 import { roles } from '../packages/server/src/kernel/contract/roles.ts'
+import { tokenCheckOutcomes } from '../packages/server/src/tokens/findings.ts'
 
 /** The parts of JSON Schema that the contract uses. */
 type Schema = {

@@ -26,8 +26,8 @@ const below: Record<string, string[]> = {
   'server/async': [],
   'server/outbound': ['server/runtime'],
   'server/intake': ['intake', 'server/errors.ts', 'server/runtime'],
-  'server/tokens': [...libraries, 'server/kernel', 'server/features/token-checks'],
-  'server/config': [...libraries, 'server/kernel', 'server/features/log'],
+  'server/tokens': [...libraries, 'server/kernel'],
+  'server/config': [...libraries, 'server/kernel'],
   'server/kernel': libraries,
   agents: [
     'client',
@@ -42,13 +42,13 @@ const below: Record<string, string[]> = {
 
 /** The features that a feature imports, besides projects and keys. */
 const neighbors: Record<string, string[]> = {
-  'access-rules': ['api-keys', 'token-checks', 'token-exchange'],
+  'access-rules': ['api-keys', 'token-exchange'],
   'api-keys': ['sign-in', 'token-exchange'],
   audit: ['rotations'],
   events: ['publishing'],
   health: ['log', 'publishing'],
   imports: [],
-  keys: ['imports', 'publishing', 'rotations', 'token-exchange'],
+  keys: ['imports', 'rotations', 'token-exchange'],
   log: ['publishing'],
   projects: ['access-rules', 'api-keys'],
   publishing: ['events', 'log', 'warnings'],
@@ -56,7 +56,7 @@ const neighbors: Record<string, string[]> = {
   search: [],
   'sign-in': ['access-rules', 'api-keys', 'token-exchange'],
   'token-checks': [],
-  'token-exchange': ['access-rules', 'api-keys', 'token-checks'],
+  'token-exchange': ['access-rules', 'api-keys'],
   warnings: ['publishing', 'search'],
 }
 
@@ -67,13 +67,10 @@ const openFiles = [
   'packages/server/src/kernel/access/credentials.ts',
   'packages/server/src/kernel/context.ts',
   'packages/server/src/kernel/entity-tags.ts',
-  'packages/server/src/kernel/http/caching/response-cache.ts',
   'packages/server/src/kernel/http/decorations.ts',
-  'packages/server/src/kernel/http/hooks/access.ts',
   'packages/server/src/kernel/http/hooks/state-log.ts',
   'packages/server/src/kernel/http/metrics.ts',
   'packages/server/src/kernel/http/options.ts',
-  'packages/server/src/kernel/http/request/preferences.ts',
   'packages/server/src/kernel/ledger/changes.ts',
   'packages/server/src/kernel/ledger/event-reads.ts',
   'packages/server/src/kernel/ledger/subjects.ts',

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLogSigner } from '../../packages/cli/src/server/log-key.ts'
 import { formatCheckpoint } from '../../packages/client/src/log/checkpoint.ts'
 import { emptyRoot } from '../../packages/client/src/log/tree.ts'
-import type { LogSigner } from '../../packages/server/src/features/log/records.ts'
+import type { LogSigner } from '../../packages/server/src/kernel/context.ts'
 import { rememberPrivateKey } from '../support/secrets.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 

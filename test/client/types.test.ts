@@ -15,13 +15,13 @@ import type { Search } from '../../packages/server/src/features/search/contract.
 import type * as sessions from '../../packages/server/src/features/sign-in/contract.ts'
 import type {
   TokenCheck,
-  TokenCheckOutcome,
   TokenCheckStep,
 } from '../../packages/server/src/features/token-checks/contract.ts'
 import type { KeyCheck } from '../../packages/server/src/features/token-checks/key-contract.ts'
 import type { TokenExchangeResponse } from '../../packages/server/src/features/token-exchange/contract.ts'
 import type { Problem } from '../../packages/server/src/kernel/contract/problem.ts'
 import type { Role } from '../../packages/server/src/kernel/contract/roles.ts'
+import type { TokenCheckOutcome } from '../../packages/server/src/tokens/findings.ts'
 
 // Checked by `tsc`: the generated types of the client against the types of the contract.
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import {
   type Authenticator,
   createAuthenticator,
-} from '../../../packages/server/src/features/api-keys/authentication.ts'
-import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+} from '../../../packages/server/src/kernel/access/authentication.ts'
 import {
   isApiKeySecret,
   newApiKeySecret,

@@ -1,7 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { verifyCheckpoint } from '../../../packages/client/src/log/ledger-proof.ts'
-import type { LogSigner } from '../../../packages/server/src/features/log/records.ts'
 import {
   logOrigin,
   logVerifierKey,
@@ -9,6 +8,7 @@ import {
   signCheckpoint,
 } from '../../../packages/server/src/features/log/signing.ts'
 import { createWitnesses } from '../../../packages/server/src/features/log/witnesses.ts'
+import type { LogSigner } from '../../../packages/server/src/kernel/context.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 import { startWitness } from '../../support/log/witness.ts'

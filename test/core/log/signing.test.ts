@@ -18,7 +18,7 @@ import {
 import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
 import { createLog, type LogState } from '../../../packages/server/src/features/log/log.ts'
 import { proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
-import type { LogSigner, LogTree } from '../../../packages/server/src/features/log/records.ts'
+import type { LogTree } from '../../../packages/server/src/features/log/records.ts'
 import {
   logId,
   logOrigin,
@@ -28,7 +28,7 @@ import {
   signCheckpoint,
 } from '../../../packages/server/src/features/log/signing.ts'
 import { readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
-import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import type { LogSigner, Store } from '../../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'

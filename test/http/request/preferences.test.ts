@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { preferredWait } from '../../../packages/server/src/kernel/http/request/preferences.ts'
+import { preferredWait } from '../../../packages/server/src/features/publishing/preferences.ts'
 import { expectWithin } from '../../support/timing.ts'
 
 test.each<[string | string[] | undefined, number | undefined]>([

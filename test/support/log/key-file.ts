@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLogSigner } from '../../../packages/cli/src/server/log-key.ts'
-import type { LogSigner } from '../../../packages/server/src/features/log/records.ts'
+import type { LogSigner } from '../../../packages/server/src/kernel/context.ts'
 import { endLater } from '../ending.ts'
 import { rememberPrivateKey } from '../secrets.ts'
 

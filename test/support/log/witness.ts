@@ -8,7 +8,7 @@ import {
 import { LogError } from '../../../packages/client/src/log/errors.ts'
 import { parseNote, type VerifierKey, verifyNote } from '../../../packages/client/src/log/note.ts'
 import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
-import type { Witness } from '../../../packages/server/src/features/log/witnesses.ts'
+import type { Witness } from '../../../packages/server/src/kernel/context.ts'
 import { startHttpsServer } from '../network/https-server.ts'
 import { createSigner } from './signers.ts'
 

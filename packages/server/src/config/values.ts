@@ -8,8 +8,8 @@ import {
   type VerifierKey,
 } from '@pubring/client/internal/log/note'
 import { type JwsAlgorithm, jwsAlgorithmNames } from '@pubring/intake/algorithms'
-import type { Witness } from '../features/log/witnesses.ts'
 import { isApiKeySecret } from '../kernel/access/secrets.ts'
+import type { Witness } from '../kernel/context.ts'
 import { readBounded, readFirstLine, readOr } from '../runtime/files.ts'
 
 /**

@@ -1,7 +1,8 @@
+import type { Bytes } from '@pubring/client/internal/log/encoding'
+import type { VerifierKey } from '@pubring/client/internal/log/note'
 import type { ExposedKey } from '@pubring/intake'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
-import type { LogReads, LogSigner } from '../features/log/records.ts'
-import type { Witness } from '../features/log/witnesses.ts'
+import type { LogReads } from '../features/log/records.ts'
 import type { SearchReads } from '../features/search/limits.ts'
 import type { IntakeCaller } from '../intake/fair-queue.ts'
 import type { Intake } from '../intake/pool.ts'
@@ -165,6 +166,12 @@ export interface OidcConfig {
   scopes: string
 }
 
+/** A witness (C2SP tlog-witness): its key, and the address that `/add-checkpoint` is below. */
+export interface Witness {
+  key: VerifierKey
+  url: string
+}
+
 export interface CoreConfig {
   /** A key may be registered for these. */
   algorithms: readonly JwsAlgorithm[]
@@ -181,6 +188,27 @@ export interface CoreConfig {
   sessionLifetime: number
   /** Absent: people sign in with API keys. */
   oidc?: OidcConfig | undefined
+}
+
+/** The key of this process, and what it has signed, which a restored database may not know. */
+export interface LogSigner {
+  /** Ed25519, 32 bytes. */
+  publicKey: Bytes
+  sign(message: Bytes): Bytes
+  /**
+   * The secret of a ledger, 32 bytes. Only the key determines it: with one from the database, an
+   * attacker who alters it could give a rewritten ledger another one, so that no scan finds the entries before.
+   */
+  blindingOf(ledgerId: string): Bytes
+  /** The last checkpoint that was signed for the origin, by any process with this key file. */
+  lastSigned(origin: string): string | undefined
+  /** The last checkpoint of the last origin that was signed for, perhaps with an earlier key. */
+  newest(): string | undefined
+  /**
+   * Stores the checkpoint durably. False, without a change, if another process stores one now or has
+   * stored a later one.
+   */
+  record(origin: string, checkpoint: string): boolean
 }
 
 /** The dependencies of the core. */

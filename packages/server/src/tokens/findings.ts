@@ -1,4 +1,5 @@
-import type { TokenCheckOutcome } from '../features/token-checks/contract.ts'
+export const tokenCheckOutcomes = ['passed', 'failed', 'warned', 'skipped'] as const
+export type TokenCheckOutcome = (typeof tokenCheckOutcomes)[number]
 
 /** The result of one step of a token check. */
 export interface Finding {

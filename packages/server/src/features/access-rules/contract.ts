@@ -1,7 +1,9 @@
 import type { Static } from 'typebox'
 import {
   component,
+  exampleToken,
   flag,
+  JsonObject,
   mergePatch,
   optionalText,
   optionalTime,
@@ -13,7 +15,7 @@ import {
 } from '../../kernel/contract/common.ts'
 import { type Role, roles } from '../../kernel/contract/roles.ts'
 import { Type } from '../../kernel/contract/schema.ts'
-import { exampleToken, JsonObject, tokenCheckOutcomes } from '../token-checks/contract.ts'
+import { tokenCheckOutcomes } from '../../tokens/findings.ts'
 import { Conditions, conditionsPatch } from './condition-contract.ts'
 
 /** Whom a rule is for: people who sign in, or workloads that exchange tokens. */

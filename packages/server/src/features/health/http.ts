@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import type { App } from '../../kernel/http/options.ts'
+import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { withStorageTimeout } from '../../kernel/storage-faults.ts'
 import { isStop } from '../log/faults.ts'
 import type { LiveServices } from '../publishing/live.ts'
-import { staleAfterMs } from '../publishing/publisher.ts'
 
 /** How long a ping of the storage, and a trial change, may take. */
 const pingTimeoutMs = 1_000

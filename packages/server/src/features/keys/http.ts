@@ -3,11 +3,11 @@ import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { keyEntityTag } from '../../kernel/entity-tags.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
-import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
+import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { KeyPath, Query } from '../../kernel/http/request/paths.ts'
 import { type Resource, resourceRoutes } from '../../kernel/http/routes/resource-routes.ts'
-import { reuseKeyDocument } from '../publishing/http-reuse.ts'
+import { intersect } from '../../kernel/values/validity.ts'
 import {
   JwtKey,
   JwtKeyCreate,
@@ -18,6 +18,7 @@ import {
   KeyRoleEntry,
 } from './contract.ts'
 import {
+  type CachedDocument,
   type KeyDocument,
   keyDocument,
   listDocument,
@@ -42,12 +43,12 @@ export function keyRoutes(app: App, context: Context): void {
     async list(request: FastifyRequest<{ Querystring: { active?: boolean } }>, reply) {
       const activeOnly = request.query.active === true
       const document = await listDocument(context, projectOf(request).id, { activeOnly })
-      reuseKeyDocument(request, context, document)
+      reuseDocument(request, context, document)
       return sendDocument(reply, document)
     },
     async read(request: KeyRequest, reply) {
       const document = await keyDocument(context, projectOf(request).id, request.params.kid)
-      reuseKeyDocument(request, context, document)
+      reuseDocument(request, context, document)
       return sendDocument(reply, document)
     },
     async update(request: KeyRequest, reply) {
@@ -69,7 +70,7 @@ export function keyRoutes(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const document = await rolesDocument(context, projectOf(request).id)
-      reuseKeyDocument(request, context, document)
+      reuseDocument(request, context, document)
       return sendDocument(reply, document)
     },
   })
@@ -156,4 +157,25 @@ const keys: Resource = {
       'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
     delete: 'Fails while the key is active: deactivate it first.',
   },
+}
+
+/**
+ * Lets the response cache reuse the document for the same API key, while the API key and the
+ * document are both valid. The heads are read for each request.
+ */
+function reuseDocument(
+  request: FastifyRequest,
+  { store }: Context,
+  document: CachedDocument,
+): void {
+  const principal = principalOf(request)
+  const validity = intersect(principal.validity, document.validity)
+  // The ledger that the API key's validity depends on changed between the two reads.
+  if (validity === undefined) return
+  const { authenticator } = request.server
+  request.reuse = {
+    validity,
+    headsMatch: store.headsMatch,
+    onReuse: () => authenticator.recordUse(principal),
+  }
 }

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import { type Bytes, toBase64, utf8 } from '@pubring/client/internal/log/encoding'
 import { blindedLedgerId, entryKey, formatEntry } from '@pubring/client/internal/log/leaf'
 import { leafHash } from '@pubring/client/internal/log/tree'
-import type { Context } from '../../kernel/context.ts'
+import type { Context, LogSigner } from '../../kernel/context.ts'
 import { isoTime } from '../../kernel/values/times.ts'
-import type { LogSigner, LogTree, MovedHead, NewLogEntry } from './records.ts'
+import type { LogTree, MovedHead, NewLogEntry } from './records.ts'
 import { extendTiles, readTile, sha256 } from './tiles.ts'
 
 /** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */

@@ -1,6 +1,7 @@
+import type { LogSigner } from '../../kernel/context.ts'
 import type { Origin } from '../../kernel/ledger/changes.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
-import type { LogSigner, LogTree } from './records.ts'
+import type { LogTree } from './records.ts'
 import { type LogContext, restartLog, signCheckpoint } from './signing.ts'
 import type { WitnessResult } from './witnesses.ts'
 

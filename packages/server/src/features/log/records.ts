@@ -1,5 +1,3 @@
-import type { Bytes } from '@pubring/client/internal/log/encoding'
-
 /** A tree of the log. Another one begins, with another key and origin, where a tree cannot go on. */
 export interface LogTree {
   /** The end of its origin, which its key determines. */
@@ -68,25 +66,4 @@ export interface LogReads {
     ledgerId: string,
     search: { revision?: number; before: number },
   ): Promise<FoundLogEntry | undefined>
-}
-
-/** The key of this process, and what it has signed, which a restored database may not know. */
-export interface LogSigner {
-  /** Ed25519, 32 bytes. */
-  publicKey: Bytes
-  sign(message: Bytes): Bytes
-  /**
-   * The secret of a ledger, 32 bytes. Only the key determines it: with one from the database, an
-   * attacker who alters it could give a rewritten ledger another one, so that no scan finds the entries before.
-   */
-  blindingOf(ledgerId: string): Bytes
-  /** The last checkpoint that was signed for the origin, by any process with this key file. */
-  lastSigned(origin: string): string | undefined
-  /** The last checkpoint of the last origin that was signed for, perhaps with an earlier key. */
-  newest(): string | undefined
-  /**
-   * Stores the checkpoint durably. False, without a change, if another process stores one now or has
-   * stored a later one.
-   */
-  record(origin: string, checkpoint: string): boolean
 }

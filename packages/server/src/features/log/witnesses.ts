@@ -4,20 +4,10 @@ import {
   parseWholeNumber,
 } from '@pubring/client/internal/log/checkpoint'
 import type { Bytes } from '@pubring/client/internal/log/encoding'
-import {
-  formatNote,
-  parseNote,
-  type VerifierKey,
-  verifyNote,
-} from '@pubring/client/internal/log/note'
+import { formatNote, parseNote, verifyNote } from '@pubring/client/internal/log/note'
+import type { Witness } from '../../kernel/context.ts'
 import type { OutboundFetch } from '../../outbound/outbound.ts'
 import { logError } from './faults.ts'
-
-/** A witness (C2SP tlog-witness): its key, and the address that `/add-checkpoint` is below. */
-export interface Witness {
-  key: VerifierKey
-  url: string
-}
 
 /** What became of a checkpoint at one witness; a reason continues a sentence about the witness. */
 export type WitnessResult = { name: string } & (

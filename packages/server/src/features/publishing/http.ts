@@ -7,12 +7,12 @@ import { publicRoute } from '../../kernel/http/hooks/cross-origin.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { clientAddress } from '../../kernel/http/request/client-address.ts'
 import { KeyPath, ProjectPath } from '../../kernel/http/request/paths.ts'
-import { heldSeconds, isFreshOnly, requireAccepted } from '../../kernel/http/request/preferences.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { Discovery, Jwks } from './contract.ts'
 import type { KeySetRequest } from './held-requests.ts'
 import { reusePublished } from './http-reuse.ts'
 import type { LiveServices } from './live.ts'
+import { heldSeconds, isFreshOnly, requireAccepted } from './preferences.ts'
 import {
   type KeySetName,
   type PublishedDocument,

@@ -3,6 +3,7 @@ import { PubringError } from '../../errors.ts'
 import type { Context, CoreConfig, Store } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import type { LedgerEvent, Members } from '../../kernel/ledger/chain.ts'
+import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { applyEffect, subjectKinds } from '../../kernel/ledger/subjects.ts'
 import {
   type KeyRecord,
@@ -22,9 +23,6 @@ import {
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
-
-/** Documents get older than this, in milliseconds, only while the store is unavailable. */
-export const staleAfterMs = 1_000
 
 /** Bound of the cached key sets and documents, in bytes. */
 const maxCachedBytes = 32 * 1024 * 1024

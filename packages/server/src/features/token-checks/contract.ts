@@ -1,6 +1,14 @@
 import type { Static } from 'typebox'
-import { flag, requestBody, text, Uuid } from '../../kernel/contract/common.ts'
+import {
+  exampleToken,
+  flag,
+  JsonObject,
+  requestBody,
+  text,
+  Uuid,
+} from '../../kernel/contract/common.ts'
 import { Type } from '../../kernel/contract/schema.ts'
+import { tokenCheckOutcomes } from '../../tokens/findings.ts'
 
 /** The steps of a token check, in order, and the `reason` if one fails: no later step is then run. */
 export const tokenCheckReasons = {
@@ -16,13 +24,7 @@ export const tokenCheckReasons = {
   aud: 'audience_mismatch',
 } as const
 export type TokenCheckStep = keyof typeof tokenCheckReasons
-export const tokenCheckOutcomes = ['passed', 'failed', 'warned', 'skipped'] as const
-export type TokenCheckOutcome = (typeof tokenCheckOutcomes)[number]
 export const tokenCheckSteps = Object.keys(tokenCheckReasons) as TokenCheckStep[]
-
-/** A token with an invented signature. */
-export const exampleToken =
-  'eyJhbGciOiJSUzI1NiIsImtpZCI6IjAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 
 export const TokenCheckRequest = requestBody(
   'TokenCheckRequest',
@@ -49,9 +51,6 @@ export const TokenCheckRequest = requestBody(
   { examples: [{ token: exampleToken, audience: 'orders' }] },
 )
 export type TokenCheckRequest = Static<typeof TokenCheckRequest>
-
-export const JsonObject = (description: string) =>
-  Type.Record(Type.String(), Type.Unknown(), { description })
 
 export const TokenCheck = Type.Object(
   {

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
-import { component, optionalText, text } from '../../kernel/contract/common.ts'
+import { component, exampleToken, optionalText, text } from '../../kernel/contract/common.ts'
 import { Type } from '../../kernel/contract/schema.ts'
-import { exampleToken } from '../token-checks/contract.ts'
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 

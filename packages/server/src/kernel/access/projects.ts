@@ -1,10 +1,11 @@
+import { PubringError } from '../../errors.ts'
 import type { Context, ProjectRef } from '../context.ts'
 import { projectNamePattern } from '../contract/names.ts'
 import { notFound } from '../faults.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'
 import { parseId } from '../values/ids.ts'
-import { projectsWith, readerAccess } from './grants.ts'
+import { auditAccess, permits, projectsWith, readerAccess } from './grants.ts'
 import type { Principal } from './principal.ts'
 
 /** Parses a UUID as an id and anything else as a name. */
@@ -42,4 +43,25 @@ export async function findProject(
 
 function matchesRef(ref: ProjectRef, { id, name }: ProjectIdentity): boolean {
   return 'id' in ref ? ref.id === id : ref.name === name
+}
+
+/**
+ * The ledger of the project in the path. An admin or auditor of all projects can still read that of a deleted
+ * project, by its id; to other callers the project does not exist.
+ */
+export async function findLedger(
+  context: Context,
+  principal: Principal,
+  idOrName: string,
+): Promise<string> {
+  try {
+    return (await findProject(context, principal, idOrName)).id
+  } catch (error) {
+    const id = parseId(idOrName)
+    const isAbsent = error instanceof PubringError && error.code === 'project_not_found'
+    const readsEveryLedger = permits(principal.grants, auditAccess)
+    if (!isAbsent || !readsEveryLedger || id === undefined || id === systemLedgerId) throw error
+    if (!(await context.store.heads([id])).has(id)) throw error
+    return id
+  }
 }

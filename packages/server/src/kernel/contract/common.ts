@@ -83,3 +83,11 @@ export function optionalTime(description: string) {
 export function optionalUuid(description: string) {
   return Type.Optional(described(Uuid, description))
 }
+
+export function JsonObject(description: string) {
+  return Type.Record(Type.String(), Type.Unknown(), { description })
+}
+
+/** A token with an invented signature. */
+export const exampleToken =
+  'eyJhbGciOiJSUzI1NiIsImtpZCI6IjAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'

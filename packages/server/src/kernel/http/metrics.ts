@@ -13,7 +13,7 @@ import {
 } from 'prom-client'
 import { isStop } from '../../features/log/faults.ts'
 import type { LiveServices } from '../../features/publishing/live.ts'
-import { staleAfterMs } from '../../features/publishing/publisher.ts'
+import { staleAfterMs } from '../ledger/revision-watch.ts'
 import type { RequestRecord } from './hooks/request-records.ts'
 import { createServer } from './node-http.ts'
 

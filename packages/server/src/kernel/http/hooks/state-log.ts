@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { isStop } from '../../../features/log/faults.ts'
 import type { Log } from '../../../features/log/log.ts'
 import type { LiveServices } from '../../../features/publishing/live.ts'
-import { staleAfterMs } from '../../../features/publishing/publisher.ts'
+import { staleAfterMs } from '../../ledger/revision-watch.ts'
 import { describeCause } from './counted-log.ts'
 
 /** Time for the first read: connections are opened while the process is still starting. */

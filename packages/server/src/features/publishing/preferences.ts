@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { onlyStale } from '../../../features/publishing/held-requests.ts'
+import { onlyStale } from './held-requests.ts'
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const quoted = '"(?:[^"\\\\]|\\\\.)*"'

@@ -1,6 +1,6 @@
-import type { Credential } from '../../kernel/access/grants.ts'
-import type { Store } from '../../kernel/context.ts'
-import { isoTime } from '../../kernel/values/times.ts'
+import type { Store } from '../context.ts'
+import { isoTime } from '../values/times.ts'
+import type { Credential } from './grants.ts'
 
 const flushIntervalMs = 10_000
 

@@ -1,5 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
+import type { Context } from '../context.ts'
+import { systemLedgerId } from '../ledger/chain.ts'
+import { isoTime } from '../values/times.ts'
+import { headsMatch, isValid, spanUntilExpiry } from '../values/validity.ts'
 import {
   type Caller,
   invalidApiKey,
@@ -7,15 +11,11 @@ import {
   readApiKeyCaller,
   readSessionCaller,
   workloadOf,
-} from '../../kernel/access/callers.ts'
-import type { Credential } from '../../kernel/access/grants.ts'
-import type { Principal } from '../../kernel/access/principal.ts'
-import { apiKeyDigest, parseApiKeySecret } from '../../kernel/access/secrets.ts'
-import type { Context } from '../../kernel/context.ts'
-import { systemLedgerId } from '../../kernel/ledger/chain.ts'
-import { isoTime } from '../../kernel/values/times.ts'
-import { headsMatch, isValid, spanUntilExpiry } from '../../kernel/values/validity.ts'
+} from './callers.ts'
+import type { Credential } from './grants.ts'
 import { createLastUses } from './last-uses.ts'
+import type { Principal } from './principal.ts'
+import { apiKeyDigest, parseApiKeySecret } from './secrets.ts'
 
 /** Cached callers. Unknown secrets are not cached, so that they cannot fill the memory. */
 const maxCallers = 10_000
