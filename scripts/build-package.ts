@@ -6,9 +6,11 @@
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import process from 'node:process'
 
+const { resolve } = createRequire(import.meta.url)
 const root = join(import.meta.dirname, '..')
 const target = join(root, 'dist')
 const readManifest = (folder: string) =>
@@ -28,34 +30,20 @@ writeManifest()
  * package, in which there is nothing to install them from.
  */
 function linkPackages(): void {
-  const doors = globSync('packages/*', { cwd: root }).flatMap((folder) => {
-    const { name, exports }: { name: string; exports: Record<string, string> } =
-      readManifest(folder)
-    return Object.entries(exports).map(([door, file]) => ({
-      name: join(name, door),
-      file: join(folder, file).replace(/\.ts$/, '.js'),
-    }))
-  })
   for (const file of globSync('packages/*/src/**/*.js', { cwd: target })) {
     const path = join(target, file)
     const source = readFileSync(path, 'utf8')
     const linked = source.replaceAll(
       /((?:from|import\() ?)['"](@pubring\/[^'"]+)['"]/g,
-      (_, start, name) => `${start}'${relativePath(file, fileOf(doors, name))}'`,
+      (_, start, name) => `${start}'${relativePath(file, compiledFileOf(name))}'`,
     )
     if (linked !== source) writeFileSync(path, linked)
   }
 }
 
-/** The file that a name leads to. */
-function fileOf(doors: readonly { name: string; file: string }[], name: string): string {
-  for (const door of doors) {
-    const [start = '', end] = door.name.split('*')
-    if (door.name === name) return door.file
-    if (end === '' && name.startsWith(start))
-      return door.file.replace('*', name.slice(start.length))
-  }
-  throw new Error(`no package exports ${name}`)
+/** The compiled file that the name of a module leads to, relative to `dist`. */
+function compiledFileOf(name: string): string {
+  return relative(root, resolve(name)).replace(/\.ts$/, '.js')
 }
 
 function relativePath(from: string, to: string): string {
