@@ -18,8 +18,8 @@ import {
   insertRows,
   openCopyEndpoint,
 } from '../packages/server/src/kernel/storage/copy/endpoints.ts'
-import { openStore } from '../packages/server/src/kernel/storage/open.ts'
 import { newId } from '../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../packages/server/src/registry.ts'
 import { systemClock } from '../packages/server/src/runtime/clock.ts'
 import { createDatabases } from './server/databases.ts'
 

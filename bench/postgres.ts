@@ -5,11 +5,12 @@
  *
  *   node bench/postgres.ts [postgres://…]
  */
+
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import process from 'node:process'
-import { openPostgresStore } from '../packages/server/src/kernel/storage/postgres/store.ts'
 import { newId } from '../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../packages/server/src/registry.ts'
 import { createReplicas, registerKey } from '../test/support/server/replicas.ts'
 import { keyRecord } from '../test/support/store/key-records.ts'
 import { createProject, limits, origin } from '../test/support/store/store.ts'
@@ -38,7 +39,7 @@ const own = option === undefined ? await startPostgres() : undefined
 await own?.query('create database pubring')
 const url = option ?? own?.url('pubring') ?? ''
 
-const store = await openPostgresStore(url)
+const store = await openStore(url)
 const projects = await Promise.all(
   Array.from({ length: clients }, () => createProject(store, `bench-${newId().slice(-12)}`)),
 )

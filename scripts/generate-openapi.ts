@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../packages/server/src/config/server-settings.ts'
-import { openSqliteStore } from '../packages/server/src/kernel/storage/sqlite/store.ts'
+import { openStore } from '../packages/server/src/registry.ts'
 import { openApiDocument } from './openapi/document.ts'
 
 const unused = () => Promise.reject(new Error('not used here'))
 
 const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
-const store = await openSqliteStore({ file: join(folder, 'pubring.db') })
+const store = await openStore(`sqlite:${join(folder, 'pubring.db')}`)
 try {
   const document = await openApiDocument({
     store,

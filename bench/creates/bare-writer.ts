@@ -5,6 +5,8 @@
  */
 import process from 'node:process'
 import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
+import { features } from '../../packages/server/src/features.ts'
+import { loadAppliers } from '../../packages/server/src/kernel/feature.ts'
 import type { Change } from '../../packages/server/src/kernel/ledger/changes.ts'
 import { applyChange } from '../../packages/server/src/kernel/storage/apply.ts'
 import {
@@ -53,12 +55,13 @@ function stopRecording(): void {
 
 /** The statements of the storage layer for each change, its savepoint included. */
 async function record({ db, run }: SqliteConnection, changes: Change[]): Promise<Statement[][]> {
+  const appliers = await loadAppliers(features)
   const recorded: Statement[] = []
   const statements: Statement[][] = []
   startRecording(recorded)
   for (const change of changes) {
     run(savepoint)
-    await applyChange(db, change)
+    await applyChange(appliers, db, change)
     run(release)
     statements.push(recorded.splice(0))
   }

@@ -5,8 +5,8 @@ import {
   insertRows,
   openCopyEndpoint,
 } from '../../packages/server/src/kernel/storage/copy/endpoints.ts'
-import { openStore } from '../../packages/server/src/kernel/storage/open.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
 import { createFreshKeys } from './fresh-keys.ts'
 import { addProject, type LedgerHead, noRows, type RegistryRows } from './registry-rows.ts'
 

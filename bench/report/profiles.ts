@@ -16,7 +16,7 @@ interface ProfileNode {
 /** Threads, recognized by a module that runs only there. Intake threads take no Node options. */
 const threads = [
   { name: 'main thread', module: 'packages/cli/src/main.ts' },
-  { name: 'writer thread', module: 'packages/server/src/kernel/storage/sqlite/writer.ts' },
+  { name: 'writer thread', module: 'packages/server/src/writer-thread.ts' },
 ]
 
 /** Rows of a table. */

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { KeyRecord } from '../../packages/server/src/kernel/records.ts'
-import { openSqliteStore } from '../../packages/server/src/kernel/storage/sqlite/store.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
 import { closeModulus, prime, rsaRecord } from '../support/keys/weak-keys.ts'
 import { readJson, startServer, temporaryFolder } from '../support/server/process.ts'
 import { keyRecord } from '../support/store/key-records.ts'
@@ -18,7 +18,7 @@ const file = join(folder, 'data/pubring.db')
 const limits = { maxKeys: 1_000, maxJwksBytes: 10_000_000 }
 
 const server = await startServer(folder)
-const store = await openSqliteStore({ file })
+const store = await openStore(`sqlite:${file}`)
 
 afterAll(async () => {
   await store.close()

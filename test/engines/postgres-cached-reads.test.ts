@@ -1,14 +1,14 @@
 import { afterAll, expect, test } from 'vitest'
-import { openPostgresStore } from '../../packages/server/src/kernel/storage/postgres/store.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
 import { createDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 
 /** Two replicas on one database. */
 const database = await createDatabase('postgres')
-const one = await openPostgresStore(database.url)
-const other = await openPostgresStore(database.url)
+const one = await openStore(database.url)
+const other = await openStore(database.url)
 
 afterAll(async () => {
   await one.close()

@@ -1,9 +1,11 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { openStore } from '../../packages/server/src/kernel/storage/open.ts'
+import { features } from '../../packages/server/src/features.ts'
+import { loadAppliers } from '../../packages/server/src/kernel/feature.ts'
 import { parsePostgresAddress } from '../../packages/server/src/kernel/storage/postgres/address.ts'
 import { createCommit } from '../../packages/server/src/kernel/storage/postgres/commit.ts'
 import { openDatabase } from '../../packages/server/src/kernel/storage/postgres/database.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
@@ -66,7 +68,7 @@ test('requests and changes that wait for a busy connection do so up to its timeo
   onTestFinished(() => busy.close())
   const sleep = { sql: 'select pg_sleep(5)', parameters: [] }
   const sleeping = Promise.all([busy.read(sleep), busy.read(sleep)])
-  const { commit } = createCommit(busy, address)
+  const { commit } = createCommit(await loadAppliers(features), busy, address)
   const id = newId()
   await commit({ type: 'project.create', origin: origin(), id, name: `p-${id.slice(-12)}` })
   await sleeping

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openStore } from '../../packages/server/src/kernel/storage/open.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
 import { documentOf, openShell } from '../cli/support.ts'
 import { createPostgres } from '../support/postgres/server.ts'
 import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
-import { openPostgresStore } from '../../packages/server/src/kernel/storage/postgres/store.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 async function open(parameters = '', url = database.url): Promise<Store> {
-  const store = await openPostgresStore(`${url}${parameters}`)
+  const store = await openStore(`${url}${parameters}`)
   opened.push(store)
   return store
 }
@@ -102,7 +102,7 @@ describe('published reads on a standby', () => {
   })
 
   async function openWithReplica(replicaUrl: string): Promise<Store> {
-    const store = await openPostgresStore(database.url, replicaUrl)
+    const store = await openStore(database.url, replicaUrl)
     opened.push(store)
     return store
   }
@@ -110,7 +110,7 @@ describe('published reads on a standby', () => {
   test('are never older than the primary', async () => {
     // A copy, which never receives a change: a standby that is always behind.
     const store = await openWithReplica(standby.url)
-    const other = await openPostgresStore(database.url)
+    const other = await openStore(database.url)
     opened.push(other)
     const { published } = store
     const project = await createProject(other, name())
@@ -128,7 +128,7 @@ describe('published reads on a standby', () => {
 
   test('come from the standby if it is current, but not from another history', async () => {
     const store = await openWithReplica(standby.url)
-    const other = await openPostgresStore(standby.url)
+    const other = await openStore(standby.url)
     opened.push(other)
     const projectId = newId()
     const create = { type: 'project.create', id: projectId, name: name() } as const

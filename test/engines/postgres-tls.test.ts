@@ -3,8 +3,7 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../packages/server/src/config/server-settings.ts'
-import { openStore } from '../../packages/server/src/kernel/storage/open.ts'
-import { openPostgresStore } from '../../packages/server/src/kernel/storage/postgres/store.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
 import { recordFault } from '../support/faults/results.ts'
 import { chownToPostgres, createPostgres } from '../support/postgres/server.ts'
 import { temporaryFolder } from '../support/server/process.ts'
@@ -39,7 +38,7 @@ function makeCertificate(where: string, name: string, subjectAltName: string): v
 
 const open = async (host: string, parameters: string) => {
   const url = `postgres://keeper@${host}:${postgres.port}/postgres?${parameters}`
-  const store = await openPostgresStore(url)
+  const store = await openStore(url)
   await store.close()
 }
 

@@ -3,8 +3,8 @@ import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operat
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { keyEntityTag } from '../../packages/server/src/kernel/entity-tags.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
-import { openPostgresStore } from '../../packages/server/src/kernel/storage/postgres/store.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { createDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
@@ -14,7 +14,7 @@ import { waitFor } from '../support/waiting.ts'
 const database = await createDatabase('postgres')
 const { port } = new URL(database.url)
 const proxy = await startTcpProxy(Number(port))
-const store = await openPostgresStore(database.url.replace(port, String(proxy.port)))
+const store = await openStore(database.url.replace(port, String(proxy.port)))
 
 afterAll(async () => {
   await store.close()

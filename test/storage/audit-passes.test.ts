@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditedKey, AuditStore } from '../../packages/server/src/features/audit/records.ts'
-import { openAuditStore } from '../../packages/server/src/kernel/storage/open.ts'
+import { openAuditStore } from '../../packages/server/src/registry.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { copyRegistry } from '../../packages/server/src/kernel/storage/copy/copy.ts'
-import { openStore } from '../../packages/server/src/kernel/storage/open.ts'
+import { copyRegistry, openStore } from '../../packages/server/src/registry.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { createProject, openTestStore } from '../support/store/store.ts'
 

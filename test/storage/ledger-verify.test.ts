@@ -6,7 +6,7 @@ import {
   type LedgerVerdict,
   verifyLedger,
 } from '../../packages/server/src/kernel/ledger/verification.ts'
-import { openLedgerReader } from '../../packages/server/src/kernel/storage/open.ts'
+import { openLedgerReader } from '../../packages/server/src/registry.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import {

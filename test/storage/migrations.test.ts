@@ -2,13 +2,13 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { isWhole } from '../../packages/server/src/kernel/ledger/verification.ts'
-import { copyRegistry } from '../../packages/server/src/kernel/storage/copy/copy.ts'
 import { ownMigrations } from '../../packages/server/src/kernel/storage/migrations/index.ts'
 import {
+  copyRegistry,
   openExistingStore,
   openLedgerReader,
   openStore,
-} from '../../packages/server/src/kernel/storage/open.ts'
+} from '../../packages/server/src/registry.ts'
 import {
   createBlankDatabase,
   createDatabase,

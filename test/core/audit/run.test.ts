@@ -9,10 +9,7 @@ import type {
 import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import type { KeyRecord } from '../../../packages/server/src/kernel/records.ts'
-import {
-  openAuditStore,
-  openLedgerReader,
-} from '../../../packages/server/src/kernel/storage/open.ts'
+import { openAuditStore, openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { closeModulus, prime, rsaRecord } from '../../support/keys/weak-keys.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'

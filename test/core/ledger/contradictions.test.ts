@@ -10,7 +10,7 @@ import {
 import type { Contradiction } from '../../../packages/server/src/kernel/ledger/contradictions.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
 import type { ApiKeyRecord, KeyRecord } from '../../../packages/server/src/kernel/records.ts'
-import { openLedgerReader } from '../../../packages/server/src/kernel/storage/open.ts'
+import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,

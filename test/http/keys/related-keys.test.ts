@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
 import { createAuditPool } from '../../../packages/server/src/features/audit/pool.ts'
 import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
-import { openAuditStore } from '../../../packages/server/src/kernel/storage/open.ts'
+import { openAuditStore } from '../../../packages/server/src/registry.ts'
 import { startApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { exchangeLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
-import { openLedgerReader } from '../../../packages/server/src/kernel/storage/open.ts'
+import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { accessRulesUrl, startWorkloadApp, type WorkloadApp } from '../../support/app/workloads.ts'
 import { openTestStore } from '../../support/store/store.ts'
 import { waitFor } from '../../support/waiting.ts'

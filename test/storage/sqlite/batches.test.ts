@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
-import { openStore } from '../../../packages/server/src/kernel/storage/open.ts'
+import { openStore } from '../../../packages/server/src/registry.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { createProject } from '../../support/store/store.ts'
 

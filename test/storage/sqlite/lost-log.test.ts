@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openLedgerReader, openStore } from '../../../packages/server/src/kernel/storage/open.ts'
+import { openLedgerReader, openStore } from '../../../packages/server/src/registry.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { createProject } from '../../support/store/store.ts'
 import { waitUntil } from '../../support/waiting.ts'

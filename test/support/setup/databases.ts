@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { TestProject } from 'vitest/node'
-import { openPostgresStore } from '../../../packages/server/src/kernel/storage/postgres/store.ts'
-import { openSqliteStore } from '../../../packages/server/src/kernel/storage/sqlite/store.ts'
+import { openStore } from '../../../packages/server/src/registry.ts'
 import { createPostgres, initializeFolder, type PostgresServer } from '../postgres/server.ts'
 
 declare module 'vitest' {
@@ -45,11 +44,11 @@ export async function setup(project: TestProject): Promise<void> {
   await server.query(
     `create database ${templateDatabase} template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`,
   )
-  const store = await openPostgresStore(server.url(templateDatabase))
+  const store = await openStore(server.url(templateDatabase))
   await store.close()
   project.provide('postgresPort', server.port)
   const file = join(mkdtempSync(join(tmpdir(), 'pubring-templates-')), 'pubring.db')
-  await (await openSqliteStore({ file })).close()
+  await (await openStore(`sqlite:${file}`)).close()
   project.provide('sqliteTemplate', file)
 }
 

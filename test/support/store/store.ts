@@ -1,7 +1,7 @@
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import type { Origin } from '../../../packages/server/src/kernel/ledger/changes.ts'
-import { openStore } from '../../../packages/server/src/kernel/storage/open.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
+import { openStore } from '../../../packages/server/src/registry.ts'
 import { endLater } from '../ending.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 

@@ -12,7 +12,7 @@ import type {
 } from '@pubring/server/features/audit/records'
 import { runAudit } from '@pubring/server/features/audit/run'
 import { parseProjectRef } from '@pubring/server/kernel/access/projects'
-import { openAuditStore } from '@pubring/server/kernel/storage/open'
+import { openAuditStore } from '@pubring/server/registry'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { lowerProcessPriority } from '@pubring/server/runtime/priority'
 import { formatCount } from '@pubring/server/runtime/text'

@@ -8,9 +8,9 @@ import {
   type LedgerVerdict,
   verifyLedger,
 } from '@pubring/server/kernel/ledger/verification'
-import { openLedgerReader, openStore } from '@pubring/server/kernel/storage/open'
 import { newId } from '@pubring/server/kernel/values/ids'
 import { now } from '@pubring/server/kernel/values/times'
+import { openLedgerReader, openStore } from '@pubring/server/registry'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'

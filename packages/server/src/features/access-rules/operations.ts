@@ -15,7 +15,7 @@ import type {
 import { newId, parseId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
-import { rejectPrivateKeys } from '../keys/intake.ts'
+import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import { mergeConditions, requireConditions } from './conditions.ts'
 import {
   type AccessRule,

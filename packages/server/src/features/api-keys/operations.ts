@@ -23,7 +23,7 @@ import { newId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import { rejectPrivateKeys } from '../keys/intake.ts'
+import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from './contract.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {

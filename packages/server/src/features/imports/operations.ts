@@ -5,9 +5,9 @@ import type { Principal, RequestContext } from '../../kernel/access/principal.ts
 import type { Context } from '../../kernel/context.ts'
 import { itemFaults } from '../../kernel/faults.ts'
 import type { KeyToImport } from '../../kernel/ledger/changes.ts'
-import { sharedPrime } from '../keys/admission.ts'
 import { keyLimits } from '../keys/operations.ts'
-import { examineSubmission, type Submission } from '../keys/submission.ts'
+import { sharedPrime } from '../keys/registration/admission.ts'
+import { examineSubmission, type Submission } from '../keys/registration/submission.ts'
 import type { KeyImportReport } from './contract.ts'
 
 /** Keys in one import: they are admitted in one transaction, which holds the lock of the project. */

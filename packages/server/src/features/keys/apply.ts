@@ -1,7 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
 import { keyEntityTags, requireIfMatch } from '../../kernel/entity-tags.ts'
-import { isBlockedUnderLock } from '../../kernel/exposure/fingerprints.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../kernel/ledger/changes.ts'
 import { requireUncontradicted } from '../../kernel/ledger/last-events.ts'
@@ -21,6 +20,7 @@ import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, requireValidExpiry } from '../../kernel/values/expiry.ts'
 import { endRotations } from '../rotations/ending.ts'
 import type { KeyWarning } from './contract.ts'
+import { isBlockedUnderLock } from './exposure/fingerprints.ts'
 import { findByKid, kidOf } from './kids.ts'
 import {
   deletedKeyChanges,

@@ -8,10 +8,10 @@ import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
 import { requireProof } from '../token-exchange/possession.ts'
 import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyRole } from './contract.ts'
-import { rejectPrivateKeys } from './intake.ts'
+import { rejectPrivateKeys } from './exposure/intake.ts'
 import { convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
-import { examineSubmission, examineText } from './submission.ts'
+import { examineSubmission, examineText } from './registration/submission.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
   return {

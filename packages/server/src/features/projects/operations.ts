@@ -8,7 +8,7 @@ import { notFound } from '../../kernel/faults.ts'
 import type { ProjectRecord } from '../../kernel/records.ts'
 import { isKid, newId, parseId } from '../../kernel/values/ids.ts'
 import { present } from '../../runtime/present.ts'
-import { rejectPrivateKeys } from '../keys/intake.ts'
+import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 
 /** Normalizes a name; throws `invalid_request`. */
 function parseProjectName(text: string): string {

@@ -11,7 +11,7 @@ import type {
 import { newId } from '../../kernel/values/ids.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import { rejectPrivateKeys } from '../keys/intake.ts'
+import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import type { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
 import { hasEnded, type RotationSituation, takeoverTime } from './rules.ts'

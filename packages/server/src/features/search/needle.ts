@@ -7,7 +7,7 @@ import { rejection } from '../../kernel/faults.ts'
 import type { KeyRecord } from '../../kernel/records.ts'
 import { containsPrivateKey } from '../../kernel/values/labels.ts'
 import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
-import { recordExposureOf } from '../keys/intake.ts'
+import { recordExposureOf } from '../keys/exposure/intake.ts'
 import type { Needle } from './limits.ts'
 
 /** No label, name or id has more characters. */

@@ -3,9 +3,9 @@ import { intakeCodes } from '@pubring/intake/codes'
 import { soleProject } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { rejection } from '../../kernel/faults.ts'
-import { submittedBefore } from '../keys/admission.ts'
-import { recordExposureOf } from '../keys/intake.ts'
-import { examineSubmission, examineText, type Submission } from '../keys/submission.ts'
+import { recordExposureOf } from '../keys/exposure/intake.ts'
+import { submittedBefore } from '../keys/registration/admission.ts'
+import { examineSubmission, examineText, type Submission } from '../keys/registration/submission.ts'
 import type { KeyCheck } from './key-contract.ts'
 
 /**

@@ -11,7 +11,9 @@ import {
 } from '../../features/api-keys/apply.ts'
 import { passAudit, reportWeakness } from '../../features/audit/apply.ts'
 import { deleteKey, updateKey } from '../../features/keys/apply.ts'
-import { createKey, importKeys } from '../../features/keys/apply-registrations.ts'
+import { rejectPrivateKey } from '../../features/keys/exposure/apply.ts'
+import { writeAndUndo } from '../../features/keys/exposure/fingerprints.ts'
+import { createKey, importKeys } from '../../features/keys/registration/apply.ts'
 import { appendToLog, publishCheckpoint, startLog } from '../../features/log/apply.ts'
 import { createProject, deleteProject, renameProject } from '../../features/projects/apply.ts'
 import {
@@ -22,18 +24,17 @@ import {
 } from '../../features/rotations/apply.ts'
 import { createSession, deletePerson, endSessions } from '../../features/sign-in/apply.ts'
 import { exchangeToken, forgetTokens } from '../../features/token-exchange/apply.ts'
-import { rejectPrivateKey } from '../exposure/apply.ts'
-import { writeAndUndo } from '../exposure/fingerprints.ts'
+import type { Appliers } from '../changes.ts'
 import { acceptLedger } from '../ledger/acceptance.ts'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../ledger/changes.ts'
 import type { Outcome } from './outcome.ts'
 import type { Db } from './schema.ts'
 
-type Appliers = {
+type Listed = {
   [T in ChangeType]: (db: Db, change: ChangeOf<T>) => Promise<Outcome<ChangeResults[T]>>
 }
 
-const appliers: Appliers = {
+const listed: Listed = {
   'project.create': createProject,
   'project.rename': renameProject,
   'project.delete': deleteProject,
@@ -72,9 +73,10 @@ const appliers: Appliers = {
  * caller rolls back if this throws (a PubringError if the change is rejected) or nothing changed.
  */
 export function applyChange<T extends ChangeType>(
+  _registered: Appliers,
   db: Db,
   change: ChangeOf<T> & Change,
 ): Promise<Outcome<ChangeResults[T]>> {
-  const apply: Appliers[T] = appliers[change.type as T]
+  const apply: Listed[T] = listed[change.type as T]
   return apply(db, change)
 }

@@ -1,20 +1,15 @@
-import { createAuditReads } from '../../features/audit/reads.ts'
-import type { AuditStore } from '../../features/audit/records.ts'
 import { requireRegularFile } from '../../runtime/files.ts'
 import type { Store } from '../context.ts'
+import { type Feature, loadAppliers } from '../feature.ts'
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
+import type { CopyListener } from './copy/copy.ts'
 import { requireSchema } from './migrations/index.ts'
 import { createStoreReads } from './reads.ts'
 import type { Db } from './schema.ts'
 
-/** Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. */
-export async function openStore(databaseUrl: string): Promise<Store> {
-  if (isPostgres(databaseUrl)) {
-    const { openPostgresStore } = await import('./postgres/store.ts')
-    return openPostgresStore(databaseUrl)
-  }
-  const { openSqliteStore } = await import('./sqlite/store.ts')
-  return openSqliteStore({ file: sqliteFileOf(databaseUrl) })
+/** The modules of the threads of SQLite; both run the same features as this one. */
+interface Threads {
+  writer: URL
 }
 
 /** The store of a server. */
@@ -28,29 +23,44 @@ interface ServerStore {
   prepared: Promise<void>
 }
 
-/**
- * Opens the store for a server, which can listen before PostgreSQL can be reached. `replicaUrl`:
- * PostgreSQL standbys, from which published key sets may be read.
- */
-export async function openServerStore(
-  databaseUrl: string,
-  replicaUrl: string | undefined,
-): Promise<ServerStore> {
-  if (isPostgres(databaseUrl)) {
-    const { openPostgresServerStore } = await import('./postgres/store.ts')
-    return openPostgresServerStore(databaseUrl, replicaUrl)
+/** Opens databases with these features. */
+export function storageOf(features: readonly Feature[], threads: Threads) {
+  /**
+   * Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. `replicaUrl`:
+   * PostgreSQL standbys, from which published key sets may be read.
+   */
+  async function openStore(databaseUrl: string, replicaUrl?: string): Promise<Store> {
+    if (isPostgres(databaseUrl)) {
+      const { openPostgresStore } = await import('./postgres/store.ts')
+      return openPostgresStore(await loadAppliers(features), databaseUrl, replicaUrl)
+    }
+    const { openSqliteStore } = await import('./sqlite/store.ts')
+    return openSqliteStore({ file: sqliteFileOf(databaseUrl), threads })
   }
-  return { store: await openStore(databaseUrl), prepared: Promise.resolve() }
-}
 
-/**
- * Opens an existing store whose schema is that of this release, so that a mistyped path does not
- * create a new registry. Servers may be using it.
- */
-export async function openExistingStore(databaseUrl: string): Promise<Store> {
-  const ledgers = await openLedgerReader(databaseUrl)
-  await ledgers.close()
-  return openStore(databaseUrl)
+  /** Opens the store for a server, which can listen before PostgreSQL can be reached. */
+  async function openServerStore(databaseUrl: string, replicaUrl?: string): Promise<ServerStore> {
+    if (isPostgres(databaseUrl)) {
+      const { openPostgresServerStore } = await import('./postgres/store.ts')
+      return openPostgresServerStore(await loadAppliers(features), databaseUrl, replicaUrl)
+    }
+    return { store: await openStore(databaseUrl), prepared: Promise.resolve() }
+  }
+
+  /**
+   * Opens an existing store whose schema is that of this release, so that a mistyped path does not
+   * create a new registry. Servers may be using it.
+   */
+  async function openExistingStore(databaseUrl: string): Promise<Store> {
+    const ledgers = await openLedgerReader(databaseUrl)
+    await ledgers.close()
+    return openStore(databaseUrl)
+  }
+  async function copyRegistry(fromUrl: string, toUrl: string, listener: CopyListener) {
+    const { copyRegistry } = await import('./copy/copy.ts')
+    return copyRegistry(fromUrl, toUrl, { listener, openStore })
+  }
+  return { openStore, openServerStore, openExistingStore, openLedgerReader, copyRegistry }
 }
 
 /**
@@ -72,22 +82,9 @@ export async function openReads(
 }
 
 /** Opens an existing store to read its ledgers. Servers may be using it. */
-export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
+async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
   const { db, close } = await openReads(databaseUrl)
   return { ...createLedgerReads(db), findProject: createStoreReads(db).findProject, close }
-}
-
-/** Opens an existing store to audit its keys. Servers may be using it. */
-export async function openAuditStore(databaseUrl: string): Promise<AuditStore> {
-  const { db, close } = await openReads(databaseUrl)
-  try {
-    const { findProject, commit, close: closeStore } = await openStore(databaseUrl)
-    const closeBoth = () => close().then(closeStore)
-    return { ...createAuditReads(db), findProject, commit, close: closeBoth }
-  } catch (error) {
-    await close()
-    throw error
-  }
 }
 
 /** The path of the SQLite file. Throws for a PostgreSQL database, and for a device or a pipe. */

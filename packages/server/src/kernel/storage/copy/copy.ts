@@ -1,7 +1,7 @@
+import type { Store } from '../../context.ts'
 import { verifyLedgers } from '../../ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../ledger/chain.ts'
 import { createLedgerReads } from '../../ledger/reads.ts'
-import { openStore } from '../open.ts'
 import { type Db, type TableName, tableNames } from '../schema.ts'
 import {
   countRows,
@@ -31,6 +31,12 @@ interface CopySummary {
   newerLedgers: number
 }
 
+/** `openStore` creates the schema of the target if there is none. */
+interface CopyOptions {
+  listener: CopyListener
+  openStore(databaseUrl: string): Promise<Store>
+}
+
 /** A copy in progress. */
 interface Copy {
   source: Db
@@ -48,11 +54,10 @@ interface Copy {
 export async function copyRegistry(
   fromUrl: string,
   toUrl: string,
-  listener: CopyListener,
+  { listener, openStore }: CopyOptions,
 ): Promise<CopySummary> {
   const source = await openCopyEndpoint(fromUrl, 'source')
   try {
-    // Creates the schema if there is none.
     await (await openStore(toUrl)).close()
     const target = await openCopyEndpoint(toUrl, 'target')
     try {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createKeyedSemaphore, createSemaphore } from '../../../async/semaphore.ts'
+import type { Appliers } from '../../changes.ts'
 import type { Store } from '../../context.ts'
 import type { Change, ChangeOf, ChangeResults, ChangeType, Origin } from '../../ledger/changes.ts'
 import { ledgersOf } from '../../ledger/commit-notices.ts'
@@ -33,6 +34,7 @@ interface Unconfirmed<Result> {
  * connection. Half of the connections remain for reads.
  */
 export function createCommit(
+  appliers: Appliers,
   database: PostgresDatabase,
   { poolSize, connectTimeoutMs }: PostgresAddress,
 ): Pick<Store, 'commit' | 'isWritable'> {
@@ -56,7 +58,7 @@ export function createCommit(
       const [ledgerId = 'none'] = ledgersOf(change)
       const unlock = await ledgers.acquire(ledgerId, acquireTimeoutMs)
       try {
-        const result = await withConnection(() => commitWithRetries<T>(database, change))
+        const result = await withConnection(() => commitWithRetries<T>(appliers, database, change))
         isWritable = true
         return result
       } catch (error) {
@@ -71,6 +73,7 @@ export function createCommit(
 }
 
 async function commitWithRetries<T extends ChangeType>(
+  appliers: Appliers,
   database: PostgresDatabase,
   change: ChangeOf<T> & Change,
 ): Promise<ChangeResults[T]> {
@@ -82,7 +85,7 @@ async function commitWithRetries<T extends ChangeType>(
       if (unconfirmed !== undefined && (await wasCommitted(database, change))) {
         return unconfirmed.result
       }
-      const outcome = await attempt<T>(database, change)
+      const outcome = await attempt<T>(appliers, database, change)
       if (!('error' in outcome)) return outcome.result
       unconfirmed = outcome
       if (!canRetry()) throw unconfirmedChange(unconfirmed.error)
@@ -119,11 +122,12 @@ async function settle<Result>(
 }
 
 async function attempt<T extends ChangeType>(
+  appliers: Appliers,
   database: PostgresDatabase,
   change: ChangeOf<T> & Change,
 ): Promise<{ result: ChangeResults[T] } | Unconfirmed<ChangeResults[T]>> {
   const transaction = await database.begin()
-  const applied = applyChange<T>(createKysely(transaction.query), change)
+  const applied = applyChange<T>(appliers, createKysely(transaction.query), change)
   const { result, changed } = await applied.catch(async (error) => {
     await transaction.rollback()
     throw error

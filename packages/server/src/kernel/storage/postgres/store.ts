@@ -1,4 +1,5 @@
 import { takeCensus } from '../../../features/warnings/census.ts'
+import type { Appliers } from '../../changes.ts'
 import type { Store, StoreReads } from '../../context.ts'
 import { createContradictions } from '../../ledger/contradictions.ts'
 import type { KeySet, LedgerHead } from '../../records.ts'
@@ -21,7 +22,11 @@ const countTimeoutMs = 60_000
  * the schema up to date. Rejects with one line for a person if the database cannot be used.
  * `replicaUrl`: standbys of that server, from which published key sets may be read.
  */
-export async function openPostgresStore(url: string, replicaUrl?: string): Promise<Store> {
+export async function openPostgresStore(
+  appliers: Appliers,
+  url: string,
+  replicaUrl?: string,
+): Promise<Store> {
   const address = parsePostgresAddress(url)
   const database = openDatabase(address, 'primary')
   try {
@@ -31,17 +36,18 @@ export async function openPostgresStore(url: string, replicaUrl?: string): Promi
     await database.close()
     throw explainStartError(error)
   }
-  return createStore(database, address, replicaUrl)
+  return createStore(appliers, database, address, replicaUrl)
 }
 
 /** The same at once, even if the database cannot be reached yet. */
-export function openPostgresServerStore(url: string, replicaUrl: string | undefined) {
+export function openPostgresServerStore(appliers: Appliers, url: string, replicaUrl?: string) {
   const address = parsePostgresAddress(url)
   const { database, prepared } = prepareInBackground(openDatabase(address, 'primary'))
-  return { store: createStore(database, address, replicaUrl), prepared }
+  return { store: createStore(appliers, database, address, replicaUrl), prepared }
 }
 
 function createStore(
+  appliers: Appliers,
   database: PostgresDatabase,
   address: PostgresAddress,
   replicaUrl?: string,
@@ -56,7 +62,7 @@ function createStore(
     ...reads,
     ...createCachedReads(reads, createBatchedHeads(database.read)),
     followHeads: () => createHeadFollower(database.read),
-    ...createCommit(database, address),
+    ...createCommit(appliers, database, address),
     census: (time) =>
       database.inTransaction({ timeoutMs: countTimeoutMs }, (db) => takeCensus(db, time)),
     contradictions,

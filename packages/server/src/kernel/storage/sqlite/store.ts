@@ -16,9 +16,15 @@ import { startWriterThread } from './writer-thread.ts'
  * every acknowledged commit. Creates the file if there is none, for its owner only. Rejects if the
  * file cannot be used.
  */
-export async function openSqliteStore({ file }: { file: string }): Promise<Store> {
+export async function openSqliteStore({
+  file,
+  threads,
+}: {
+  file: string
+  threads: { writer: URL }
+}): Promise<Store> {
   const descriptor = openDatabaseFile(file)
-  const writer = await startWriterThread({ file, descriptor })
+  const writer = await startWriterThread(threads.writer, { file, descriptor })
   const reader = openSqlite({ file, role: 'reader', descriptor })
   const contradictions = createContradictions()
   const reads = createStoreReads(reader.db, contradictions.note)

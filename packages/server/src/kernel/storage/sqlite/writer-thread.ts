@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { PubringError } from '../../../errors.ts'
-import { siblingModule } from '../../../runtime/modules.ts'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../ledger/changes.ts'
 import { storageUnavailable } from '../../storage-faults.ts'
 import { unpackError, type WriterMessage, type WriterReply } from './messages.ts'
@@ -35,7 +34,7 @@ interface PendingChange {
  * for the end of the turn of the event loop. A thread that exits is restarted. Long because all of it
  * depends on the current thread.
  */
-export async function startWriterThread(location: DatabaseFile) {
+export async function startWriterThread(module: URL, location: DatabaseFile) {
   let queued: PendingChange[] = []
   /** The changes that the thread is committing. */
   let batch: PendingChange[] = []
@@ -86,11 +85,11 @@ export async function startWriterThread(location: DatabaseFile) {
     if (isClosing) post({ type: 'close' })
   }
   function restart(): void {
-    startWorker(location).then(use, () =>
+    startWorker(module, location).then(use, () =>
       setTimeout(() => isClosing || restart(), restartPauseMs).unref(),
     )
   }
-  use(await startWorker(location))
+  use(await startWorker(module, location))
 
   return {
     commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]> {
@@ -120,10 +119,9 @@ export async function startWriterThread(location: DatabaseFile) {
 }
 
 /** Resolves when the thread is ready. Rejects with the error that keeps it from starting. */
-function startWorker(location: DatabaseFile): Promise<Worker> {
-  const source = siblingModule(import.meta.url, 'writer')
+function startWorker(module: URL, location: DatabaseFile): Promise<Worker> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(source, { workerData: location, stdin: false })
+    const worker = new Worker(module, { workerData: location, stdin: false })
     worker.once('error', reject)
     worker.once('message', (reply: WriterReply) => {
       worker.off('error', reject)

@@ -5,6 +5,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { collectStartupGarbage } from '../../../runtime/startup-garbage.ts'
+import type { Appliers } from '../../changes.ts'
+import { type Feature, loadAppliers } from '../../feature.ts'
 import type { Change } from '../../ledger/changes.ts'
 import { applyChange } from '../apply.ts'
 import {
@@ -19,20 +21,26 @@ import { packError, type WriterMessage, type WriterReply, type WriterResult } fr
 import { openMigrated } from './opening.ts'
 import type { DatabaseFile } from './writer-thread.ts'
 
-function commitBatch(connection: SqliteConnection, changes: Change[]): Promise<WriterResult[]> {
-  return withTransaction(connection, async () => {
+interface Writer {
+  appliers: Appliers
+  connection: SqliteConnection
+  file: string
+}
+
+function commitBatch(writer: Writer, changes: Change[]): Promise<WriterResult[]> {
+  return withTransaction(writer.connection, async () => {
     const results: WriterResult[] = []
-    for (const change of changes) results.push(await applyOne(connection, change))
+    for (const change of changes) results.push(await applyOne(writer, change))
     return results
   })
 }
 
 /** Rejects only if the whole transaction is lost, for example because the disk is full. */
-async function applyOne(connection: SqliteConnection, change: Change): Promise<WriterResult> {
+async function applyOne({ appliers, connection }: Writer, change: Change): Promise<WriterResult> {
   const { db, run } = connection
   run(savepoint)
   try {
-    const { result, changed } = await applyChange(db, change)
+    const { result, changed } = await applyChange(appliers, db, change)
     if (!changed) run(rollbackToSavepoint)
     run(release)
     return { ok: true, value: result }
@@ -56,20 +64,20 @@ let checkpointTimer: NodeJS.Timeout | undefined
 let isFirstCheckpoint = true
 
 /** Merges the log a while after a change, so that little depends on it, and raises the generation. */
-function scheduleCheckpoint(connection: SqliteConnection): void {
+function scheduleCheckpoint(writer: Writer): void {
   if (checkpointTimer !== undefined) return
   const delayMs = isFirstCheckpoint ? firstCheckpointDelayMs : checkpointDelayMs
   checkpointTimer = setTimeout(() => {
     checkpointTimer = undefined
     isFirstCheckpoint = false
-    enqueue(() => mergeLog(connection).catch(() => scheduleCheckpoint(connection)))
+    enqueue(() => mergeLog(writer).catch(() => scheduleCheckpoint(writer)))
   }, delayMs)
   checkpointTimer.unref()
 }
 
-async function mergeLog(connection: SqliteConnection): Promise<void> {
+async function mergeLog({ connection, file }: Writer): Promise<void> {
   connection.run('PRAGMA wal_checkpoint(PASSIVE)')
-  await raiseGeneration(connection, location.file)
+  await raiseGeneration(connection, file)
 }
 
 let work: Promise<void> = Promise.resolve()
@@ -79,31 +87,35 @@ function enqueue(run: () => Promise<void>): void {
   work = work.then(run)
 }
 
-async function handle(connection: SqliteConnection, message: WriterMessage): Promise<void> {
+async function handle(writer: Writer, message: WriterMessage): Promise<void> {
   if (message.type === 'close') {
     clearTimeout(checkpointTimer)
-    connection.close()
+    writer.connection.close()
     parentPort?.close()
     return
   }
-  scheduleCheckpoint(connection)
+  scheduleCheckpoint(writer)
   try {
-    post({ type: 'committed', results: await commitBatch(connection, message.changes) })
+    post({ type: 'committed', results: await commitBatch(writer, message.changes) })
   } catch (error) {
     post({ type: 'batch_failed', error: packError(error) })
   }
 }
 
-const location: DatabaseFile = workerData
-const connection = await openMigrated(location).catch((error) => {
-  post({ type: 'start_failed', error: packError(error) })
-  parentPort?.close()
-})
-if (connection !== undefined) {
+/** Runs in the thread, with these features. */
+export async function runWriter(features: readonly Feature[]): Promise<void> {
+  const location: DatabaseFile = workerData
+  const appliers = await loadAppliers(features)
+  const connection = await openMigrated(location).catch((error) => {
+    post({ type: 'start_failed', error: packError(error) })
+    parentPort?.close()
+  })
+  if (connection === undefined) return
+  const writer = { appliers, connection, file: location.file }
   // A full disk must not prevent reads: the checkpoint tries again.
-  await raiseGeneration(connection, location.file).catch(() => scheduleCheckpoint(connection))
+  await raiseGeneration(connection, location.file).catch(() => scheduleCheckpoint(writer))
   parentPort?.on('message', (message: WriterMessage) => {
-    enqueue(() => handle(connection, message))
+    enqueue(() => handle(writer, message))
   })
   post({ type: 'ready' })
   await collectStartupGarbage()

@@ -1,9 +1,9 @@
 import type { Accepted, Verdict } from '@pubring/intake'
-import { soleProject } from '../../kernel/access/grants.ts'
-import type { RequestContext } from '../../kernel/access/principal.ts'
-import { recordExposure } from '../../kernel/exposure/incidents.ts'
-import { rejection } from '../../kernel/faults.ts'
-import { containsPrivateKey } from '../../kernel/values/labels.ts'
+import { soleProject } from '../../../kernel/access/grants.ts'
+import type { RequestContext } from '../../../kernel/access/principal.ts'
+import { rejection } from '../../../kernel/faults.ts'
+import { containsPrivateKey } from '../../../kernel/values/labels.ts'
+import { recordExposure } from './incidents.ts'
 
 /**
  * Records the private key that intake found, if any. The verdict then also names the keys of this

@@ -1,6 +1,6 @@
-import type { EventChanges } from '../ledger/chain.ts'
-import type { ChangeOf } from '../ledger/changes.ts'
-import { checkedProject } from '../ledger/last-events.ts'
+import type { EventChanges } from '../../../kernel/ledger/chain.ts'
+import type { ChangeOf } from '../../../kernel/ledger/changes.ts'
+import { checkedProject } from '../../../kernel/ledger/last-events.ts'
 import {
   appendEvents,
   type LockedLedger,
@@ -8,11 +8,11 @@ import {
   lockSystemLedger,
   type NewEvent,
   restoreRevision,
-} from '../ledger/locked-ledger.ts'
-import { stateChange } from '../ledger/subjects.ts'
-import type { Outcome } from '../storage/outcome.ts'
-import { projectById } from '../storage/reads.ts'
-import type { Db } from '../storage/schema.ts'
+} from '../../../kernel/ledger/locked-ledger.ts'
+import { stateChange } from '../../../kernel/ledger/subjects.ts'
+import type { Outcome } from '../../../kernel/storage/outcome.ts'
+import { projectById } from '../../../kernel/storage/reads.ts'
+import type { Db } from '../../../kernel/storage/schema.ts'
 import { blockFingerprints } from './fingerprints.ts'
 import { incidentLookbackEvents, isWithinIncidentLimit } from './incidents.ts'
 

@@ -1,12 +1,12 @@
 import type { Fault } from '@pubring/intake'
 import { base64urlToBigInt } from '@pubring/intake/encoding'
 import { sharesPrime } from '@pubring/intake/rsa'
-import { invalidField, PubringError } from '../../errors.ts'
-import type { ImportResult, KeyLimits, KeyToImport } from '../../kernel/ledger/changes.ts'
-import type { KeyRecord } from '../../kernel/records.ts'
-import { damagedJwk, parseStored } from './damaged.ts'
-import { type JwksMember, jwksBytes, withJwkText } from './jwks.ts'
-import { type KidUse, kidOf, requireFreeKid } from './kids.ts'
+import { invalidField, PubringError } from '../../../errors.ts'
+import type { ImportResult, KeyLimits, KeyToImport } from '../../../kernel/ledger/changes.ts'
+import type { KeyRecord } from '../../../kernel/records.ts'
+import { damagedJwk, parseStored } from '../damaged.ts'
+import { type JwksMember, jwksBytes, withJwkText } from '../jwks.ts'
+import { type KidUse, kidOf, requireFreeKid } from '../kids.ts'
 
 /** A registered key, as far as new keys are compared with it. */
 export type AdmissionKey = JwksMember & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>

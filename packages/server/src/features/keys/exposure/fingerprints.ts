@@ -1,7 +1,12 @@
 import type { ExposedKey } from '@pubring/intake'
-import type { Outcome } from '../storage/outcome.ts'
-import type { Db } from '../storage/schema.ts'
-import { chunked, hasOtherWriters, inChunks, statement } from '../storage/statements.ts'
+import type { Outcome } from '../../../kernel/storage/outcome.ts'
+import type { Db } from '../../../kernel/storage/schema.ts'
+import {
+  chunked,
+  hasOtherWriters,
+  inChunks,
+  statement,
+} from '../../../kernel/storage/statements.ts'
 
 /** Blocks the key permanently. Returns whether it was not blocked before. */
 export async function blockFingerprints(db: Db, key: ExposedKey, time: string): Promise<boolean> {

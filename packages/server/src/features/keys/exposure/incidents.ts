@@ -1,10 +1,10 @@
 import type { ExposedKey } from '@pubring/intake'
-import { PubringError } from '../../errors.ts'
-import { present } from '../../runtime/present.ts'
-import type { RequestContext } from '../access/principal.ts'
-import type { Store } from '../context.ts'
-import type { Actor } from '../ledger/chain.ts'
-import type { ChangeOf, WeaknessReport } from '../ledger/changes.ts'
+import { PubringError } from '../../../errors.ts'
+import type { RequestContext } from '../../../kernel/access/principal.ts'
+import type { Store } from '../../../kernel/context.ts'
+import type { Actor } from '../../../kernel/ledger/chain.ts'
+import type { ChangeOf, WeaknessReport } from '../../../kernel/ledger/changes.ts'
+import { present } from '../../../runtime/present.ts'
 
 /** The actor that other projects see: the caller may belong to a project that they must not know of. */
 const anonymous: Actor = { name: 'pubring' }

@@ -1,0 +1,3 @@
+import { feature } from '../../kernel/feature.ts'
+
+export const keys = feature({ name: 'keys' })

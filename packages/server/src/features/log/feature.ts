@@ -1,0 +1,3 @@
+import { feature } from '../../kernel/feature.ts'
+
+export const log = feature({ name: 'log' })

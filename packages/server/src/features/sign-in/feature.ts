@@ -1,0 +1,3 @@
+import { feature } from '../../kernel/feature.ts'
+
+export const signIn = feature({ name: 'sign-in' })

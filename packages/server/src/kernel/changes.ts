@@ -1,0 +1,120 @@
+import type { Access, Credential } from './access/grants.ts'
+import type { Hooks } from './hooks.ts'
+import { type Actor, systemLedgerId } from './ledger/chain.ts'
+import type { Db } from './storage/schema.ts'
+
+/** Who requested a change, when, and in which request; its ledger event repeats this. */
+export interface Origin {
+  actor: Actor
+  requestId: string
+  /** ISO 8601. An `updateTime` never goes back, even if this does. */
+  time: string
+  /** Absent for changes by the system itself or by a command with access to the database. */
+  authorization?: Authorization
+}
+
+/** The access that a request was granted; its change checks it again inside the transaction. */
+export interface Authorization {
+  credential: Credential
+  access: Access
+  /** The project that the access is to; absent: any. */
+  projectId?: string
+}
+
+/** The transaction, or savepoint, in which a change is applied. */
+export interface Transaction {
+  db: Db
+  /** Runs what other features do in the same transaction. */
+  hooks: Hooks
+}
+
+/** The result of a change. The caller rolls back a transaction that has not `changed` anything. */
+export interface Outcome<Result> {
+  result: Result
+  changed: boolean
+}
+
+/**
+ * Applies a change, on any engine, in a transaction or savepoint that the caller has opened. The caller
+ * rolls back if this throws (a PubringError if the change is rejected) or nothing changed.
+ */
+export type Apply<Change, Result> = (tx: Transaction, change: Change) => Promise<Outcome<Result>>
+
+/**
+ * A kind of mutation. Its changes are plain data, so that they can be queued, sent to the writer thread,
+ * committed together with others, and repeated after an unclear commit: they contain the ids they create.
+ */
+export interface ChangeKind<in Change, Result> {
+  readonly type: string
+  /** The ledgers that the change writes to, the project's first. */
+  ledgers(change: Change): readonly string[]
+  /** Which events of its request are those of the change: after an unclear commit, one shows that it was made. */
+  events(change: Change): EventSelection
+  /** Only a type: never set. */
+  readonly result?: Result
+}
+
+/** Events with one of these subjects, or of one of these types. */
+export type EventSelection = { subjects: readonly string[] } | { types: readonly string[] }
+
+interface KindOptions<Change> {
+  /** By default that of the `projectId` of a change with an origin, or the system's. */
+  ledgers?: (change: Change) => readonly string[]
+  /** By default those about the `id` of the change, or about its ledger. */
+  events?: (change: Change) => EventSelection
+}
+
+type ChangeIn<F> = F extends (tx: Transaction, change: infer Change) => unknown ? Change : never
+type ResultIn<F> = F extends (...all: never[]) => Promise<Outcome<infer Result>> ? Result : never
+
+/** The kind of change that the function applies: its parameter is the change, and its result that of the commit. */
+export function change<F extends Apply<never, unknown>>(
+  type: string,
+  { ledgers = ownLedger, events = eventsAbout(ledgers) }: KindOptions<ChangeIn<F>> = {},
+): ChangeKind<ChangeIn<F>, ResultIn<F>> {
+  return { type, ledgers, events }
+}
+
+/** Only changes with an origin have events. */
+function ownLedger(change: unknown): string[] {
+  if (memberOf(change, 'origin') === undefined) return []
+  return [textOf(change, 'projectId') ?? systemLedgerId]
+}
+
+function eventsAbout<Change>(ledgers: (change: Change) => readonly string[]) {
+  return (change: Change): EventSelection => ({
+    subjects: [textOf(change, 'id') ?? ledgers(change)[0] ?? ''],
+  })
+}
+
+function textOf(change: unknown, name: string): string | undefined {
+  const value = memberOf(change, name)
+  return typeof value === 'string' ? value : undefined
+}
+
+function memberOf(change: unknown, name: string): unknown {
+  return Object.getOwnPropertyDescriptor(Object(change), name)?.value
+}
+
+export type AnyKind = ChangeKind<never, unknown>
+export type AnyApply = Apply<never, unknown>
+
+/** The kinds of a feature, each with the name of the function that applies it. */
+export type Kinds = Readonly<Record<string, AnyKind>>
+
+export type AppliersOf<All extends Kinds> = {
+  [Name in keyof All]: All[Name] extends ChangeKind<infer Change, infer Result>
+    ? Apply<Change, Result>
+    : never
+}
+
+/** The functions that apply all kinds of changes. */
+export interface Appliers {
+  apply<Change, Result>(
+    db: Db,
+    kind: ChangeKind<Change, Result>,
+    change: Change,
+  ): Promise<Outcome<Result>>
+  /** Throws if there is no such kind. */
+  kind(type: string): AnyKind
+}

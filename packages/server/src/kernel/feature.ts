@@ -1,0 +1,72 @@
+import type {
+  AnyApply,
+  AnyKind,
+  Appliers,
+  AppliersOf,
+  Apply,
+  ChangeKind,
+  Kinds,
+} from './changes.ts'
+import { createHooks, type Subscription } from './hooks.ts'
+import type { Db } from './storage/schema.ts'
+
+/** What a feature adds to the server. */
+interface Parts {
+  name: string
+  hooks?: readonly Subscription[]
+}
+
+interface Definition<All extends Kinds> extends Parts {
+  changes?: All
+  /** Loads the functions that apply the changes, for the thread or process that writes. */
+  apply?(): Promise<AppliersOf<All>>
+}
+
+export interface Feature extends Parts {
+  changes: readonly AnyKind[]
+  /** The functions that apply the changes, by their types. */
+  appliers(): Promise<ReadonlyMap<string, AnyApply>>
+}
+
+/** A feature, which `features.ts` lists. Its file loads neither its routes nor what applies its changes. */
+export function feature<const All extends Kinds>({
+  changes,
+  apply,
+  ...parts
+}: Definition<All>): Feature {
+  const kinds = Object.entries<AnyKind>(changes ?? {})
+  return {
+    ...parts,
+    changes: kinds.map(([, kind]) => kind),
+    async appliers() {
+      const functions: Readonly<Record<string, AnyApply>> = { ...(await apply?.()) }
+      return new Map(
+        kinds.flatMap(([name, { type }]) => {
+          const found = functions[name]
+          return found === undefined ? [] : [[type, found] as const]
+        }),
+      )
+    },
+  }
+}
+
+/** Loads what applies the changes of all features. */
+export async function loadAppliers(features: readonly Feature[]): Promise<Appliers> {
+  const hooks = createHooks(features.flatMap((each) => each.hooks ?? []))
+  const loaded = await Promise.all(features.map((each) => each.appliers()))
+  const functions = new Map(loaded.flatMap((each) => [...each]))
+  const kinds = new Map(features.flatMap(({ changes }) => changes).map((kind) => [kind.type, kind]))
+  return {
+    apply<Change, Result>(db: Db, { type }: ChangeKind<Change, Result>, change: Change) {
+      // The kind was made for this function.
+      const apply = functions.get(type) as Apply<Change, Result> | undefined
+      if (apply === undefined) throw new Error(`no feature applies ${type}`)
+      return apply({ db, hooks }, change)
+    },
+    kind(type) {
+      const kind = kinds.get(type)
+      if (kind === undefined) throw new Error(`no feature has ${type}`)
+      return kind
+    },
+  }
+}
