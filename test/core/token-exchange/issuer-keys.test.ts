@@ -6,7 +6,7 @@ import {
 } from '../../../packages/server/src/features/access-rules/issuer-keys.ts'
 import type { Context } from '../../../packages/server/src/kernel/context.ts'
 import { startApp } from '../../support/app/app.ts'
-import { type TestClock, testClock } from '../../support/app/clock.ts'
+import { stoppedClock, type TestClock } from '../../support/app/clock.ts'
 import { ecKey, edKey, rsaKey } from '../../support/keys/pem.ts'
 import { issuerHost, jwkOf, startIssuer } from '../../support/network/issuer.ts'
 
@@ -22,7 +22,7 @@ beforeEach(() => {
   issuer.pages.clear()
   issuer.discovery = { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }
   issuer.server.requests.length = 0
-  clock = testClock()
+  clock = stoppedClock()
   keys = createIssuerKeys(context())
 })
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
-import { testClock } from '../../support/app/clock.ts'
+import { stoppedClock, testClock } from '../../support/app/clock.ts'
 import {
   fetchJwks,
   heldRequests,
@@ -173,7 +173,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
 })
 
 test('a request is held for at most 60 seconds', async () => {
-  const clock = testClock()
+  const clock = stoppedClock()
   const other = await startApp({ clock })
   const { etag, hold } = await started(other, await other.listen())
   const held = hold(await etag(), 'wait=3600')

@@ -5,9 +5,9 @@ export interface TestClock extends Clock {
   advance(ms: number): void
 }
 
-/** A clock that stands still until it is moved ahead. */
+/** A clock that stands still until it is moved ahead. In whole milliseconds, so that sums are exact. */
 export function stoppedClock(): TestClock {
-  const [startTime, start] = [Date.now(), performance.now()]
+  const [startTime, start] = [Date.now(), Math.ceil(performance.now())]
   let aheadMs = 0
   return {
     now: () => startTime + aheadMs,
