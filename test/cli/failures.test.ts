@@ -144,7 +144,7 @@ describe('authentication and authorization', () => {
     const env = { PUBRING_API_KEY: await shell.test.apiKey('reader', shell.test.project.id) }
     const add = ['key', 'add', '-', '--label', 'x', '--algorithm', 'ES256']
     const ran = await shell.pubring(add, { env, input: ecKey().publicKeyPem })
-    expectFailure(ran, 'forbidden', /pubring whoami tells its roles/)
+    expectFailure(ran, 'forbidden', /To see its roles: pubring whoami/)
   })
 })
 
@@ -331,9 +331,9 @@ describe('a missing project', () => {
 
   test('named by the command: the error says so', async () => {
     const ran = await shell.pubring(['project', 'show', 'nowhere'])
-    expectFailure(ran, 'not_found', /came from the command line;/)
+    expectFailure(ran, 'not_found', /came from the command line\./)
     const listed = await shell.pubring([...list, '--project', 'nowhere'])
-    expectFailure(listed, 'not_found', /came from --project;/)
+    expectFailure(listed, 'not_found', /came from --project\./)
   })
 })
 

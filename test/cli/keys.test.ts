@@ -77,7 +77,7 @@ describe('pubring key add', () => {
     const { stdout } = await shell.pubring(['key', 'add', '-', '--label', 'twin'], { input })
     const again = await shell.pubring(['key', 'add', '-', '--label', 'twin'], { input })
     expect(again).toMatchObject({ code: 7, stdout: '' })
-    expect(again.stderr).toContain(`hint: pubring key show ${stdout.trim()}\n`)
+    expect(again.stderr).toContain(`hint: To see it: pubring key show ${stdout.trim()} `)
   })
 })
 

@@ -51,10 +51,11 @@ async function approve(address: string) {
   expect([answered.status, await answered.text()]).toEqual([200, expect.stringMatching(/close/)])
 }
 
-async function login(...flags: string[]) {
+const login = (...flags: string[]) => signIn('--url', shell.url, ...flags)
+
+async function signIn(...flags: string[]) {
   let approved: Promise<void> | undefined
-  const args = ['login', '--url', shell.url, '--no-browser', ...flags]
-  const ran = await bare(args, {
+  const ran = await bare(['login', '--no-browser', ...flags], {
     onStderr(text) {
       const [address] = /https:\S+\n/.exec(text) ?? []
       if (address !== undefined) approved ??= approve(address.trim())
@@ -126,7 +127,9 @@ describe('login through the browser', () => {
     await shell.test.send('DELETE', `/v1/sessions?person=${person.id}`)
     const ran = await bare(['whoami'])
     expect(ran.code).toBe(4)
-    expect(ran.stderr).toContain('hint: pubring login signs in again.\n')
+    expect(ran.stderr).toContain('hint: To sign in again: pubring login\n')
+    // It goes to the server of the profile.
+    expect((await signIn()).stderr).toContain(`at ${shell.url} is profile default`)
   })
 
   test('logout ends the session and removes the profile', async () => {

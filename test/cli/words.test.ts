@@ -35,7 +35,7 @@ describe('a label', () => {
       code: 64,
       stdout: '',
       stderr: `pubring: The key needs a --label: what people call it.
-hint: pubring key add '${file}' --label 'orders spring'
+hint: Add one: --label 'orders spring'
 `,
     })
     const taken = await shell.pubring(['key', 'add', file], { answers: { 'Register it': 'y\r' } })
@@ -44,7 +44,7 @@ hint: pubring key add '${file}' --label 'orders spring'
     expect((await shell.pubring(['key', 'add', ssh])).stderr).toContain(
       "--label 'alice@laptop in Berlin'",
     )
-    expect((await add([])).stderr).toContain('hint: pubring key add - --label LABEL\n')
+    expect((await add([])).stderr).toContain('hint: Add one: --label LABEL\n')
   })
 })
 
@@ -84,12 +84,13 @@ describe('an expired key', () => {
   test('is activated with another expiry, as the error says', async () => {
     const times = { createTime: '2024-05-01T10:00:00.000Z', updateTime: '2024-05-01T10:00:00.000Z' }
     const key = { name: 'old', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-    await sendImport(shell.test, [{ ...key, ...times, expireTime: '2025-01-01T00:00:00.000Z' }])
+    const sent = [{ ...key, ...times, expireTime: '2025-01-01T00:00:00.000Z' }]
+    const [{ kid }] = (await sendImport(shell.test, sent)).json().items
     expect(await shell.pubring(['key', 'activate', 'old'])).toEqual({
       code: 3,
       stdout: '',
       stderr: `pubring: This key expired at 2025-01-01T00:00:00.000Z.
-hint: To activate it again, give it a new expiry: pubring key activate KEY --expires 90d, or --expires never.
+hint: To activate it again, give it a new expiry, or never: pubring key activate ${kid} --expires 90d --project payments
 `,
     })
     const ran = await shell.pubring(['key', 'activate', 'old', '--expires', 'never', '--json'])

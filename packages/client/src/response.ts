@@ -66,6 +66,8 @@ function redirectTarget(
   const target = new URL(location, url)
   target.username = ''
   target.password = ''
+  // The server leads browsers to a page of its console, which is below the address of the API.
+  if (target.hash !== '') return `${target.origin}${target.pathname.replace(/\/console\/?$/, '')}`
   const rest = url.slice(baseUrl.length)
   const { href } = target
   return href.endsWith(rest) ? href.slice(0, -rest.length) : `${target.origin}${target.pathname}`

@@ -53,7 +53,7 @@ function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
           {project.name}
         </Anchor>
         . You can leave at any step: you or a colleague continue here, or with{' '}
-        <span className="mono">pubring key rotate --resume</span>.
+        <span className="mono">pubring key rotate --resume --project {project.name}</span>.
       </PageHeader>
       <Card withBorder padding="lg">
         {rotation !== undefined ? (

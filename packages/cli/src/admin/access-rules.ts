@@ -4,6 +4,7 @@ import type { Holders } from '@pubring/server/features/access-rules/contract'
 import type { Role } from '@pubring/server/kernel/contract/roles'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
+import { commandLine } from '../connection/command-lines.ts'
 import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
@@ -122,9 +123,9 @@ export async function showRule(session: Session, ref: string): Promise<void> {
   session.print(rule, () => formatMembers(session.terminal, rule))
 }
 
-async function findRule({ client }: Session, ref: string): Promise<AccessRule> {
-  return pickOne(await client.accessRules.list(), ref, {
-    command: 'access-rule',
+async function findRule(session: Session, ref: string): Promise<AccessRule> {
+  return pickOne(await session.client.accessRules.list(), ref, {
+    list: commandLine(session, 'access-rule list'),
     noun: 'access rule',
     nameOf: ({ name }) => name,
     describe: ({ issuer }) => `(${issuer})`,

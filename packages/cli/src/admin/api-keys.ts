@@ -1,6 +1,7 @@
 import type { ApiKey } from '@pubring/client'
 import { type Role, roles } from '@pubring/server/kernel/contract/roles'
 import { present } from '@pubring/server/runtime/present'
+import { commandLine } from '../connection/command-lines.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
@@ -70,9 +71,9 @@ export async function showApiKey(session: Session, ref: string): Promise<void> {
   session.print(apiKey, () => formatMembers(session.terminal, apiKey))
 }
 
-async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {
-  return pickOne(await client.apiKeys.list(), ref, {
-    command: 'api-key',
+async function findApiKey(session: Session, ref: string): Promise<ApiKey> {
+  return pickOne(await session.client.apiKeys.list(), ref, {
+    list: commandLine(session, 'api-key list'),
     noun: 'API key',
     nameOf: ({ name }) => name,
     describe: ({ prefix }) => `(${prefix}…)`,

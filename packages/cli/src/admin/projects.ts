@@ -1,4 +1,5 @@
 import type { Project } from '@pubring/client'
+import { commandLine, projectCommandLine } from '../connection/command-lines.ts'
 import { type Session, selectProject } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
@@ -10,18 +11,20 @@ const columns: readonly Column<Project>[] = [
   timeColumn('CREATED', ({ createTime }) => createTime),
 ]
 
-export async function listProjects({ client, terminal, print, notify }: Session): Promise<void> {
+export async function listProjects(session: Session): Promise<void> {
+  const { client, terminal, print, notify } = session
   const projects = await Array.fromAsync(client.projects.all())
   print(projects, () => formatTable(terminal, columns, projects))
-  if (projects.length === 0) notify('There are no projects. pubring project create creates one.')
+  if (projects.length > 0) return
+  notify(`There are no projects. To create one: ${commandLine(session, 'project create', 'NAME')}`)
 }
 
 export async function createProject(session: Session, name: string): Promise<void> {
   const project = await session.client.projects.create({ name })
   session.print(project, () => `${project.id}\n`)
-  session.notify(
-    `Created project ${project.name}. Add its first key: pubring key add key.pem --project ${project.name} --label …`,
-  )
+  const there = { ...session, project: project.name }
+  const add = projectCommandLine(there, 'key add', 'key.pem', '--label', 'first key')
+  session.notify(`Created project ${project.name}. To add its first key: ${add}`)
 }
 
 /** Shows the project with the issuer and the key set address that verifiers use. */

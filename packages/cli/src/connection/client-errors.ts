@@ -4,11 +4,14 @@ import { present } from '@pubring/server/runtime/present'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { type Terminal, toFlag } from '../terminal/terminal.ts'
-import type { Connection, IdToken } from './connection.ts'
+import { commandLine, projectCommandLine } from './command-lines.ts'
+import { type Connection, type IdToken, isLoopback } from './connection.ts'
 import { isPlainHttp, isTlsCode, systemCode, tlsProblem } from './remote.ts'
 
-interface FailedCall extends Connection {
+export interface FailedCall extends Connection {
   terminal: Terminal
+  /** The key that was being changed. */
+  kid?: string
 }
 
 /** Turns an error of the client into one of the command, with its exit code and hints. */
@@ -90,7 +93,7 @@ function hintsFor(error: PubringError, call: FailedCall): string[] {
     code === 'unreachable' ? `The address came from ${call.urlSource}.` : undefined,
     retryAfter === undefined ? undefined : `Try again in ${retryAfter} s.`,
   ]
-  return hints.filter((hint) => hint !== undefined)
+  return hints.flatMap((hint) => hint?.split('\n') ?? [])
 }
 
 /** The code of the only fault, if there is advice about that, or else of the error. */
@@ -104,26 +107,31 @@ type Hint = (call: FailedCall, error: PubringError) => string | undefined
 
 const hintsByCode: Readonly<Record<string, Hint>> = {
   unreachable: unreachableHint,
-  invalid_api_key: () =>
-    'pubring login stores another one; on the database’s machine, pubring api-key create --admin creates one.',
+  invalid_api_key(call) {
+    const isStored = / of profile /.test(call.apiKeySource ?? '')
+    const login = isStored ? `To store another one: ${commandLine(call, 'login')}\n` : ''
+    return `${login}To create one, on the machine of the database: pubring api-key create --admin`
+  },
   token_refused: ({ idToken }) =>
-    `The token says ${describeToken(idToken)}. An admin can see why it is refused: pubring access-rule check RULE < TOKEN. If several rules accept it, name one in PUBRING_ACCESS_RULE.`,
-  invalid_session: () => 'pubring login signs in again.',
-  recent_sign_in_required: () => 'pubring login --recent signs in again.',
-  insufficient_role: ({ apiKeySource }) =>
-    `The API key came from ${apiKeySource}; pubring whoami tells its roles.`,
-  insufficient_lifetime: ({ apiKeySource }) =>
-    `The API key came from ${apiKeySource}; pubring whoami tells when it expires. --expires limits a new one.`,
-  project_not_found: ({ projectSource }) =>
-    `The project came from ${projectSource}; pubring project list shows those that your API key can access.`,
-  key_not_found: () => 'pubring key list shows the keys of the project.',
-  api_key_not_found: () => 'pubring api-key list shows the API keys.',
-  key_expired: () =>
-    'To activate it again, give it a new expiry: pubring key activate KEY --expires 90d, or --expires never.',
-  key_active: () => 'First run pubring key deactivate; or replace it with pubring key rotate.',
-  project_not_empty: ({ project }) =>
-    `Delete its keys first: pubring key list --project ${project}`,
-  duplicate_key: (_call, { problem }) => problem?.kid && `pubring key show ${problem.kid}`,
+    `The token says ${describeToken(idToken)}. If several rules accept it, name one in PUBRING_ACCESS_RULE. An admin can see why it is refused: pubring access-rule check RULE < TOKEN`,
+  invalid_session: (call) => `To sign in again: ${commandLine(call, 'login')}`,
+  recent_sign_in_required: (call) => `To sign in again: ${commandLine(call, 'login', '--recent')}`,
+  insufficient_role: (call) =>
+    `The API key came from ${call.apiKeySource}. To see its roles: ${commandLine(call, 'whoami')}`,
+  insufficient_lifetime: (call) =>
+    `The API key came from ${call.apiKeySource}; --expires limits a new one. To see when it expires: ${commandLine(call, 'whoami')}`,
+  project_not_found: (call) =>
+    `The project came from ${call.projectSource}. To see those that your API key can access: ${commandLine(call, 'project list')}`,
+  key_not_found: (call) => `To see the keys: ${projectCommandLine(call, 'key list')}`,
+  api_key_not_found: (call) => `To see the API keys: ${commandLine(call, 'api-key list')}`,
+  key_expired: (call) =>
+    `To activate it again, give it a new expiry, or never: ${keyCommand(call, 'key activate', '--expires', '90d')}`,
+  key_active: (call) =>
+    `Replace it with pubring key rotate; or deactivate it first: ${keyCommand(call, 'key deactivate')}`,
+  project_not_empty: (call) =>
+    `Delete its keys first. To see them: ${projectCommandLine(call, 'key list')}`,
+  duplicate_key: (call, { problem }) =>
+    problem?.kid && `To see it: ${projectCommandLine(call, 'key show', problem.kid)}`,
   private_key_submitted: () =>
     'Treat the key as compromised: generate a new pair and stop signing with it.',
   unexpected_response: ({ url, urlSource }) =>
@@ -131,6 +139,11 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   route_not_found: ({ url, urlSource }) =>
     `Is the path in ${url} right? It came from ${urlSource}.`,
   timeout: () => '--timeout 60s allows more time.',
+}
+
+/** A command for the key that was being changed. */
+function keyCommand(call: FailedCall, command: string, ...args: string[]): string {
+  return projectCommandLine(call, command, call.kid ?? 'KEY', ...args)
 }
 
 /** What decides whether an access rule accepts the token. */
@@ -150,5 +163,8 @@ function unreachableHint({ url, terminal }: FailedCall, error: PubringError): st
   const proxy = url.startsWith('https:') ? secure : plain
   if (proxy !== undefined) return 'A proxy is set; list hosts that need none in NO_PROXY.'
   if (code !== 'ECONNREFUSED') return undefined
-  return 'Start one with pubring serve, or set --url, PUBRING_URL or a profile.'
+  const { port } = new URL(url)
+  const start = `To start one: pubring serve${port === '8080' ? '' : ` --port ${port || 80}`}`
+  const others = 'For another server, set --url, PUBRING_URL or a profile.'
+  return isLoopback(new URL(url)) ? `${others}\n${start}` : others
 }

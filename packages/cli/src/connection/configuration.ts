@@ -8,6 +8,7 @@ import { didYouMean } from '@pubring/server/nearest'
 import { readBounded, readOr } from '@pubring/server/runtime/files'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { fileError, requireKnown, usageError } from '../terminal/failures.ts'
+import { quoteForShell } from '../terminal/terminal.ts'
 
 /** The settings for one server, under a name that the user chooses. */
 export interface Profile {
@@ -78,7 +79,10 @@ function readProfile(value: unknown, path: string, name: string): Profile {
 
 function requirePrivate(path: string): void {
   if (process.platform === 'win32' || (statSync(path).mode & 0o077) === 0) return
-  throw fileError(`${path} holds an API key, but other users can read it.`, `chmod 600 '${path}'`)
+  throw fileError(
+    `${path} holds an API key, but other users can read it.`,
+    `chmod 600 ${quoteForShell(path)}`,
+  )
 }
 
 /** Replaces the file; only its owner can read it. */
@@ -92,12 +96,17 @@ export function writeConfiguration({ path, ...content }: Configuration): void {
   renameSync(partial, target)
 }
 
+export function profileIfThere({ profiles }: Configuration, name: string): Profile | undefined {
+  return Object.hasOwn(profiles, name) ? profiles[name] : undefined
+}
+
 /** The profile with the name. Throws a usage error that suggests a similar one. */
-export function profileNamed({ path, profiles }: Configuration, name: string): Profile {
-  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+export function profileNamed(configuration: Configuration, name: string): Profile {
+  const profile = profileIfThere(configuration, name)
   if (profile !== undefined) return profile
+  const { path, profiles } = configuration
   throw usageError(
     `There is no profile ${name} in ${path}${didYouMean(name, Object.keys(profiles))}`,
-    `pubring login --profile ${name} creates it.`,
+    `To create it: pubring login --profile ${quoteForShell(name)} --url URL`,
   )
 }

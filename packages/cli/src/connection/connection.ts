@@ -16,6 +16,7 @@ import { readNamedFile } from '../terminal/files.ts'
 import {
   type Configuration,
   type Profile,
+  profileIfThere,
   profileNamed,
   readConfiguration,
 } from './configuration.ts'
@@ -45,8 +46,8 @@ export interface Connection {
   project: string
   projectSource: string
   timeoutMs: number
-  /** As typed, so that errors can name them. */
-  flags?: object
+  /** As typed, so that errors can name them and hints repeat them. */
+  flags?: ConnectionFlags
 }
 
 type Name = keyof typeof clientSettings
@@ -61,43 +62,59 @@ type Source = (name: Name) => { text: string; source: string } | undefined
  * platform. Throws a usage error if they are invalid.
  */
 export function resolveConnection(given: Environment, flags: ConnectionFlags): Connection {
+  const { env, server, profile, profileName, sources } = resolveServer(given, flags, profileNamed)
+  // A profile's API key is only for the server of that profile.
+  const isOther =
+    profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== server.url
+  const accessRule = readSetting(clientSettings.accessRule, env, undefined)
+  const found = findApiKey(isOther ? sources.withoutProfile : sources.all)
+  const idToken = found ? undefined : findIdToken(env, server.url.replace(/\/v1$/, ''))
+  const isRenewed = profile.renewalSecret !== undefined && found?.apiKey === profile.apiKey
+  return {
+    ...server,
+    ...(found ?? (idToken && { idToken, apiKeySource: idToken.source })),
+    ...(isRenewed ? { renewedProfile: profileName } : {}),
+    ...present({ accessRule }),
+  }
+}
+
+/**
+ * The server and project of a command, and where its settings come from. `named` is the profile of
+ * `--profile` or `PUBRING_PROFILE`; none unless it exists.
+ */
+export function resolveServer(
+  given: Environment,
+  flags: ConnectionFlags,
+  named: typeof profileIfThere = profileIfThere,
+) {
   rejectUnknownVariables(given)
   const env = withoutEmpty(given)
   const configuration = readConfiguration(env)
   const profileName = profileIn(env, flags.profile)
   const isNamed = flags.profile !== undefined || env[clientSettings.profile.env] !== undefined
-  const profile =
-    (isNamed ? profileNamed(configuration, profileName) : configuration.profiles[profileName]) ?? {}
+  const profile = (isNamed ? named : profileIfThere)(configuration, profileName) ?? {}
   const fromFlags = sourceOf(flags, (name) => `${clientSettings[name].flag}`)
   const fromVariables = sourceOf(variablesOf(env), (name) => clientSettings[name].env)
   const fromProfile = sourceOf(
     locateFile(profile, configuration),
     (name) => `${name} of profile ${profileName}`,
   )
-  const sources =
+  const all =
     flags.profile === undefined
       ? [fromFlags, fromVariables, fromProfile]
       : [fromFlags, fromProfile, fromVariables]
-  const url = resolveSetting('url', clientSettings.url, sources)
-  const project = resolveSetting('project', clientSettings.project, sources)
-  // A profile's API key is only for the server of that profile.
-  const isOther =
-    profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url.value
-  const accessRule = readSetting(clientSettings.accessRule, env, undefined)
-  const found = findApiKey(isOther ? [fromFlags, fromVariables] : sources)
-  const idToken = found ? undefined : findIdToken(env, url.value.replace(/\/v1$/, ''))
-  const isRenewed = profile.renewalSecret !== undefined && found?.apiKey === profile.apiKey
-  return {
+  const url = resolveSetting('url', clientSettings.url, all)
+  const project = resolveSetting('project', clientSettings.project, all)
+  const server = {
     flags,
     url: url.value,
     urlSource: url.source,
-    ...(found ?? (idToken && { idToken, apiKeySource: idToken.source })),
-    ...(isRenewed && profileName !== undefined ? { renewedProfile: profileName } : {}),
-    ...present({ accessRule }),
     project: project.value,
     projectSource: project.source,
-    timeoutMs: resolveSetting('timeout', clientSettings.timeout, sources).value * 1_000,
+    timeoutMs: resolveSetting('timeout', clientSettings.timeout, all).value * 1_000,
   }
+  const sources = { all, withoutProfile: [fromFlags, fromVariables] }
+  return { env, server, profile, profileName, sources }
 }
 
 /** The name of the profile to use; `default` need not exist. */
@@ -106,7 +123,7 @@ export function profileIn(env: Environment, flag: string | undefined): string {
 }
 
 /** An empty variable counts as unset, as `PUBRING_URL=` in a shell is meant. */
-export function withoutEmpty(env: Environment): Environment {
+function withoutEmpty(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, text]) => text !== ''))
 }
 

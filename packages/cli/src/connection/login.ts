@@ -6,8 +6,6 @@ import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import process from 'node:process'
 import type { Self } from '@pubring/client'
-import { clientSettings } from '@pubring/server/config/client-settings'
-import { readSetting } from '@pubring/server/config/setting'
 import type { SessionKey } from '@pubring/server/features/sign-in/command-line-contract'
 import { present } from '@pubring/server/runtime/present'
 import { CommandError } from '../terminal/failures.ts'
@@ -19,7 +17,14 @@ import {
   readConfiguration,
   writeConfiguration,
 } from './configuration.ts'
-import { type Connection, isLoopback, parseApiKey, profileIn, withoutEmpty } from './connection.ts'
+import {
+  type Connection,
+  type ConnectionFlags,
+  isLoopback,
+  parseApiKey,
+  profileIn,
+  resolveServer,
+} from './connection.ts'
 import {
   renewedMembers,
   requestSessionKey,
@@ -29,11 +34,7 @@ import {
   withSession,
 } from './session.ts'
 
-interface LoginFlags {
-  url?: string
-  project?: string
-  profile?: string
-  apiKeyFile?: string
+interface LoginFlags extends ConnectionFlags {
   browser: boolean
   recent?: true
 }
@@ -44,24 +45,18 @@ interface LoginFlags {
  */
 export async function login(terminal: Terminal, flags: LoginFlags): Promise<void> {
   const { env } = terminal
-  const name = profileIn(env, flags.profile)
-  const url = String(readSetting(clientSettings.url, withoutEmpty(env), flags.url))
+  const { server, profile: before, profileName: name } = resolveServer(env, flags)
+  const { url } = server
   if (url.startsWith('http:') && !isLoopback(new URL(url))) {
     notify(terminal, 'The address is http: the API key is sent unencrypted.')
   }
-  const connection: Connection = {
-    url,
-    urlSource: flags.url === undefined ? clientSettings.url.env : '--url',
-    apiKeySource: 'the input',
-    project: flags.project ?? 'default',
-    projectSource: '--project',
-    timeoutMs: 30_000,
-  }
+  const connection = { ...server, apiKeySource: 'the input' }
   const secrets = await obtainSecrets(terminal, connection, flags)
   await withConnection(terminal, { ...connection, ...secrets }, async ({ client, print }) => {
     const self = await client.sessions.self()
     const [grant, ...others] = self.grants
-    const project = flags.project ?? (others.length === 0 ? grant?.projectId : undefined)
+    const chosen = flags.project ?? (before.url === url ? before.project : undefined)
+    const project = chosen ?? (others.length === 0 ? grant?.projectId : undefined)
     if (project !== undefined) await client.projects.get(project)
     // Read only now: other commands may have changed it during the sign-in.
     const { path, profiles } = readConfiguration(env)
@@ -127,7 +122,7 @@ export async function logout(terminal: Terminal, flags: { profile?: string }): P
   printResult(terminal, { loggedOut: name })
   const rest =
     renewalSecret === undefined
-      ? 'The API key is still valid: to end it, run pubring api-key update ID --active false.'
+      ? 'The API key is still valid; an admin can end it with pubring api-key update.'
       : 'The session has ended.'
   notify(terminal, `Profile ${name} is removed. ${rest}`)
 }

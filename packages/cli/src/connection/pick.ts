@@ -3,8 +3,8 @@ import { CommandError } from '../terminal/failures.ts'
 
 /** How errors about one kind of item are worded. */
 interface ItemKind<Item> {
-  /** The words of the command that lists them, which name the kind: `api-key`. */
-  command: string
+  /** The command line that lists them. */
+  list: string
   /** For a person: `API key`. */
   noun: string
   /** What the API calls its id. */
@@ -30,7 +30,7 @@ export function pickOne<Item extends { id: string }>(
   ref: string,
   kind: ItemKind<Item>,
 ): Item {
-  const { command, noun, idName = 'id', nameOf, describe } = kind
+  const { list, noun, idName = 'id', nameOf, describe } = kind
   const id = ref.toLowerCase()
   const named = items.filter((item) => item.id === id || nameOf(item) === ref)
   const isShort = named.length === 0 && shortId.test(ref)
@@ -39,8 +39,8 @@ export function pickOne<Item extends { id: string }>(
   if (first === undefined) {
     const { missing = `There is no ${noun}` } = kind
     const message = `${missing} “${ref}”${didYouMean(ref, items.map(nameOf))}`
-    const code = `${command.split(' ').at(-1)?.replace('-', '_')}_not_found`
-    const hints = [`pubring ${command} list shows the ${noun}s.`]
+    const code = `${noun.toLowerCase().replace(' ', '_')}_not_found`
+    const hints = [`To see the ${noun}s: ${list}`]
     throw new CommandError('not_found', message, { code, hints })
   }
   if (others.length === 0) return first

@@ -11,13 +11,13 @@ import { present } from '@pubring/server/runtime/present'
 import { readVersion } from '@pubring/server/runtime/version'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
-import { toCommandError } from './client-errors.ts'
+import { type FailedCall, toCommandError } from './client-errors.ts'
+import { commandLine } from './command-lines.ts'
 import { type Profile, readConfiguration, writeConfiguration } from './configuration.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
 
 /** The context of a command that calls a server. */
-export interface Session extends Connection {
-  terminal: Terminal
+export interface Session extends FailedCall {
   client: Client
   /** Writes the result to stdout: the document with `--json`, else the text. */
   print(document: unknown, text?: () => string): void
@@ -116,14 +116,16 @@ export function selectProject(session: Session, project: string, projectSource: 
   Object.assign(session, { project, projectSource })
 }
 
-function missingApiKey({ url }: Connection, { env }: Terminal): CommandError {
+function missingApiKey(connection: Connection, { env }: Terminal): CommandError {
+  const { url } = connection
   const inPipelines = `A pipeline needs none where an access rule accepts its tokens: GitHub Actions gives one to jobs with “permissions: id-token: write”, GitLab CI to those with “id_tokens: PUBRING_ID_TOKEN: aud: ${url}”.`
   return new CommandError('unauthorized', `No API key for ${url} is set.`, {
     code: 'missing_api_key',
     hints: [
       ...(env.CI === 'true' ? [inPipelines] : []),
-      'Run export PUBRING_API_KEY=…, set PUBRING_API_KEY_FILE to a file, or run pubring login.',
-      'The first start of the server prints one; pubring api-key create --admin creates one in the database.',
+      'Run export PUBRING_API_KEY=…, or set PUBRING_API_KEY_FILE to a file. The first start of the server prints one.',
+      `To sign in, or to store an API key: ${commandLine(connection, 'login')}`,
+      'To create one, on the machine of the database: pubring api-key create --admin',
     ],
   })
 }

@@ -113,7 +113,7 @@ export function privateKeyError(entries: readonly SourceEntry[]): CommandError |
   return new CommandError('refused', message, {
     code: privateKeyCode,
     hints: [
-      'Replace it with its public half. For the command that prints it: pubring key add FILE',
+      'Replace it with its public half. To see the command that prints it: pubring key check FILE',
     ],
   })
 }

@@ -1,5 +1,6 @@
 import { type JwtKey, type Project, PubringError } from '@pubring/client'
 import type { Algorithm } from '@pubring/intake/algorithms'
+import { commandLine } from '../connection/command-lines.ts'
 import { type Session, unless } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
@@ -85,10 +86,11 @@ async function canKeepIds({ client }: Session, entries: readonly SourceEntry[]):
  * another id: its keys would get another issuer.
  */
 async function findMissing(
-  { client, notify }: Session,
+  session: Session,
   rows: readonly ImportRow[],
   projects: Source['projects'],
 ): Promise<Source['projects']> {
+  const { client, notify } = session
   const find = (ref: string): Promise<Project | undefined> =>
     unless('project_not_found', client.projects.get(ref))
   const names = new Map<string, string>()
@@ -99,7 +101,7 @@ async function findMissing(
     if (same === undefined) {
       if (missing.some((other) => other.name === name)) throw twoProjects(name)
       const other = await find(name)
-      if (other !== undefined) throw otherProject(name, other.id, id)
+      if (other !== undefined) throw otherProject(session, name, other.id, id)
       missing.push({ id, name })
     } else if (same.name !== name) notify(`Project ${name} is called ${same.name} here.`)
     names.set(id, same?.name ?? name)
@@ -115,12 +117,13 @@ function twoProjects(name: string): CommandError {
   )
 }
 
-function otherProject(name: string, here: string, id: string): CommandError {
+function otherProject(session: Session, name: string, here: string, id: string): CommandError {
+  const rename = commandLine(session, 'project rename', name, `${name}-old`)
   const message = `Project ${name} has another id here (${here}) than in the source (${id}). Nothing was imported.`
   return new CommandError('conflict', message, {
     code: 'project_name_taken',
     hints: [
-      `To keep the issuer of the source, rename the project that is here: pubring project rename ${name} ${name}-old`,
+      `To keep the issuer of the source, rename the project that is here: ${rename}`,
       `To import the keys into it instead, export the project by itself and import it with --project ${name}.`,
     ],
   })

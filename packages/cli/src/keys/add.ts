@@ -52,7 +52,7 @@ async function suggestLabel(
   }
   throw usageError(
     'The key needs a --label: what people call it.',
-    `pubring key add ${quoteForShell(file)} --label ${quoteForShell(label ?? 'LABEL')}`,
+    `Add one: --label ${quoteForShell(label ?? 'LABEL')}`,
   )
 }
 

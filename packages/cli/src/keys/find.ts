@@ -1,5 +1,6 @@
 import type { JwtKey, JwtKeyWithDetails } from '@pubring/client'
 import { parseId } from '@pubring/server/kernel/values/ids'
+import { projectCommandLine } from '../connection/command-lines.ts'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, unless } from '../connection/session.ts'
 
@@ -31,12 +32,12 @@ async function resolveKid(session: Session, keys: readonly JwtKey[], ref: string
 }
 
 /** The key with that kid, beginning of a kid or label. Throws if there is none, or several. */
-export function findKey({ project }: Session, keys: readonly JwtKey[], ref: string): JwtKey {
+export function findKey(session: Session, keys: readonly JwtKey[], ref: string): JwtKey {
   return pickOne(keys, ref, {
-    command: 'key',
+    list: projectCommandLine(session, 'key list'),
     noun: 'key',
     idName: 'kid',
-    missing: `Project ${project} has no key`,
+    missing: `Project ${session.project} has no key`,
     nameOf: ({ label }) => label,
     describe: ({ label }) => label,
   })
@@ -52,14 +53,17 @@ export function withKid<Key extends { id: string }>(key: Key): Key & { kid: stri
  * error, that of the keys before it.
  */
 export async function forEachKid(
-  { print }: Session,
+  session: Session,
   kids: readonly string[],
   run: (kid: string) => Promise<object>,
 ): Promise<void> {
   const results: object[] = []
   try {
-    for (const kid of kids) results.push(await run(kid))
+    for (const kid of kids) {
+      session.kid = kid
+      results.push(await run(kid))
+    }
   } finally {
-    if (results.length > 0) print(kids.length === 1 ? results[0] : results)
+    if (results.length > 0) session.print(kids.length === 1 ? results[0] : results)
   }
 }

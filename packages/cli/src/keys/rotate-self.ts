@@ -4,7 +4,9 @@ import { join, parse } from 'node:path'
 import type { JwtKeyWithDetails } from '@pubring/client'
 import { rotationType } from '@pubring/server/features/access-rules/subject-tokens'
 import { parseId } from '@pubring/server/kernel/values/ids'
+import { present } from '@pubring/server/runtime/present'
 import { calculateJwkThumbprint, type JWK } from 'jose'
+import { projectCommandLine } from '../connection/command-lines.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -108,10 +110,10 @@ async function registerNext(
   const old = await client.keys.get(project, kid)
   const publicKeyPem = next.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const keys = await client.keys.list(project)
-  const present = keys.find((key) => key.publicKeyPem === publicKeyPem)
-  const newKid = present?.id ?? (await create())
+  const found = keys.find((key) => key.publicKeyPem === publicKeyPem)
+  const newKid = found?.id ?? (await create())
   const registered = await client.keys.get(project, newKid)
-  notify(`1. ${present ? 'Resuming with' : 'Registered'} “${registered.label}”, kid ${newKid}.`)
+  notify(`1. ${found ? 'Resuming with' : 'Registered'} “${registered.label}”, kid ${newKid}.`)
   return { old, registered }
 
   async function create() {
@@ -138,13 +140,18 @@ async function finish(
   }
   const document = { outcome: 'switch_signer', kid, algorithm, old: old.id, file: next.file }
   session.print(document, () => `${kid}\n`)
+  const end = projectCommandLine(
+    { project: session.project, flags: present({ url: session.flags?.url }) },
+    'key rotate',
+    ...['--new', kid, '--old', old.id, '--token-lifetime', 'TIME'],
+  )
   const move = `mv ${quoteForShell(next.file)} ${quoteForShell(file)}`
   session.notify(
     [
       '2. Every verifier that honors the cache headers knows the new key.',
       `3. Now switch the signer to ${next.file}: ${details.jwsAlgorithm}, kid ${details.publishedKid ?? kid}.`,
       `   Once every signer uses it: ${move}`,
-      `4. “${old.label}” stays active until a caller with the role writer ends it: pubring key rotate --new ${kid} --old ${old.id} --project ${session.project} --token-lifetime TIME`,
+      `4. “${old.label}” stays active until a caller with the role writer ends it: ${end}`,
     ].join('\n'),
   )
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Algorithm, JwtKey, Rotation } from '@pubring/client'
 import { isoTime } from '@pubring/server/kernel/values/times'
+import { projectCommandLine } from '../connection/command-lines.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
@@ -8,7 +9,7 @@ import { ask, type YesFlag } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
-import { isInteractive, quoteForShell, toFlag } from '../terminal/terminal.ts'
+import { isInteractive } from '../terminal/terminal.ts'
 import { formatDuration } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
 import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
@@ -82,7 +83,8 @@ async function begin(
     notify(`1. Resuming the rotation ${known.id}.`)
     return known
   }
-  const old = flags.old === undefined ? onlyActive(others) : findKey(session, others, flags.old)
+  const old =
+    flags.old === undefined ? onlyActive(session, others) : findKey(session, others, flags.old)
   const rotation = await client.rotations.start(project, { from: old.id, to, tokenLifetime })
   notify(`1. The key ${to} replaces “${old.label}”: rotation ${rotation.id}.`)
   return rotation
@@ -99,17 +101,19 @@ async function registered(
   const present = keys.find((each) => each.publicKeyPem === publicKeyPem)
   if (present !== undefined) return present.id
   if (label === undefined) throw usageError('The new key is not registered yet: add --label.')
-  if (old === undefined) onlyActive(keys)
+  if (old === undefined) onlyActive(session, keys)
   return registerKey(session, key, { name: label, algorithm })
 }
 
-function onlyActive(keys: readonly JwtKey[]): JwtKey {
+function onlyActive(session: Session, keys: readonly JwtKey[]): JwtKey {
   const active = keys.filter((key) => key.active)
   const [first] = active
   if (first === undefined) {
+    const add = projectCommandLine(session, 'key add', 'key.pem', '--label', 'first key')
     throw usageError(
       'No other key is active.',
-      'Choose the key to replace with --old, or register a first key with pubring key add.',
+      'Choose the key to replace with --old.',
+      `To register a first key: ${add}`,
     )
   }
   if (active.length === 1) return first
@@ -132,7 +136,7 @@ async function proceed(
   if (convergedTime === undefined) {
     throw new CommandError('conflict', 'The new key is inactive.', {
       code: 'key_inactive',
-      hints: [`pubring key activate ${to} --project ${project}`],
+      hints: [`To activate it: ${projectCommandLine(session, 'key activate', to)}`],
     })
   }
   await waitUntil(session, Date.parse(convergedTime), '2. Until every verifier knows it', signal)
@@ -173,12 +177,8 @@ function report(session: Session, rotation: Rotation): void {
 }
 
 /** The command that goes on. It leaves `--switched` to the person who has switched the signer. */
-function resumeCommand({ project, flags }: Session, { id }: Rotation): string {
-  const { url, profile, apiKeyFile }: ConnectionFlags = flags ?? {}
-  const words = Object.entries({ project, url, profile, apiKeyFile }).flatMap(([name, value]) =>
-    value === undefined ? [] : [toFlag(name), quoteForShell(value)],
-  )
-  return ['pubring key rotate --resume', id, ...words].join(' ')
+function resumeCommand(session: Session, { id }: Rotation): string {
+  return projectCommandLine(session, 'key rotate --resume', id)
 }
 
 export function isInterruption(error: unknown, signal: AbortSignal): boolean {
@@ -249,17 +249,18 @@ export async function abandonRotation(session: Session, ref: string): Promise<vo
 /** The rotation with this id or beginning of one; without: the only one under way. */
 export async function findRotation(session: Session, ref: string | true): Promise<Rotation> {
   const rotations = await session.client.rotations.list(session.project)
+  const list = projectCommandLine(session, 'key rotation list')
   if (ref === true) {
     const open = rotations.filter(({ state }) => /^(spreading|overlapping)$/.test(state))
     const [only, ...others] = open
     if (only !== undefined && others.length === 0) return only
     throw usageError(
       `${open.length} rotations are under way: name one after --resume.`,
-      'pubring key rotation list shows the rotations.',
+      `To see the rotations: ${list}`,
     )
   }
   return pickOne(rotations, ref, {
-    command: 'key rotation',
+    list,
     noun: 'rotation',
     missing: `Project ${session.project} has no rotation`,
     nameOf: ({ id }) => id,

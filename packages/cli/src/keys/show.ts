@@ -1,4 +1,5 @@
 import type { JwtKey, JwtKeyWithDetails, KeyRole } from '@pubring/client'
+import { projectCommandLine } from '../connection/command-lines.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
@@ -6,10 +7,8 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { formatState } from '../terminal/times.ts'
 import { getKeys, withKid } from './find.ts'
 
-export async function listKeys(
-  { client, project, terminal, print, notify }: Session,
-  { active }: { active?: true },
-): Promise<void> {
+export async function listKeys(session: Session, { active }: { active?: true }): Promise<void> {
+  const { client, project, terminal, print, notify } = session
   const [all, entries] = await Promise.all([client.keys.list(project), client.keys.roles(project)])
   const roles = new Map(entries.map(({ kid, role }) => [kid, role]))
   const listed = active ? all.filter((key) => key.active) : all
@@ -17,7 +16,8 @@ export async function listKeys(
   const kids = all.map(({ id }) => id)
   print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
   if (all.length === 0) {
-    notify(`Project ${project} has no keys. To register one, use pubring key add.`)
+    const add = projectCommandLine(session, 'key add', 'key.pem', '--label', 'first key')
+    notify(`Project ${project} has no keys. To register one: ${add}`)
   } else if (keys.length === 0) {
     notify(`None of the ${all.length} keys of project ${project} is active.`)
   }

@@ -18,6 +18,8 @@ interface TokenSampleFlags extends ConnectionFlags {
   lifetime: string
 }
 
+const kidHint = 'For a key of another project, set the kid of the header with --kid.'
+
 /** Signs a token and prints it. The private key does not leave the machine. */
 export async function sampleToken(
   terminal: Terminal,
@@ -39,7 +41,7 @@ export async function sampleToken(
   }
   const connection = resolveConnection(terminal.env, flags)
   await withConnection(terminal, connection, async (session) => {
-    const { kid, alg } = await findPublished(session, key)
+    const { kid, alg } = await findPublished(session, key, kidHint)
     await printToken(kid, chosen ?? alg, flags.issuer ?? (await findIssuer(session)))
   })
 }
