@@ -123,6 +123,23 @@ describe('other formats are converted to PEM, with a notice', () => {
     })
   })
 
+  test('the kid of a JWK, which its tokens carry, stays, unless another one is named or none', async () => {
+    const addWithKid = async (kid: string, ...args: string[]) => {
+      const file = shell.file('kid.json', JSON.stringify({ ...jwk(publicOf(edKey())), kid }))
+      const ran = await shell.pubring(['key', 'add', file, '--label', 'k', '--json', ...args])
+      return Object(documentOf(ran)).details.publishedKid
+    }
+    expect(await addWithKid('signer-1')).toBe('signer-1')
+    expect(await addWithKid('signer-2', '--published-kid', 'signer-3')).toBe('signer-3')
+    expect(await addWithKid('signer-4', '--no-published-kid')).toBeUndefined()
+    const unusual = shell.file('kid.json', JSON.stringify({ ...jwk(publicOf(edKey())), kid: 'ä' }))
+    const ran = await shell.pubring(['key', 'add', unusual, '--label', 'k'])
+    expect(ran.stderr).toContain('The kid of the JWK has characters that no published kid has')
+    const kept = shell.file('kid.json', JSON.stringify({ ...jwk(publicOf(edKey())), kid: 'old' }))
+    const { stderr } = await shell.pubring(['key', 'add', kept, '--label', 'k'])
+    expect(stderr).toMatch(/keeps the kid of its JWK[\s\S]*with the kid old in the header/)
+  })
+
   test.each([
     ['a key', (key: TestKey) => der(publicOf(key))],
     ['a PKCS#1 RSA key', (key: TestKey) => publicOf(key).export({ type: 'pkcs1', format: 'der' })],

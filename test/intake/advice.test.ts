@@ -151,6 +151,9 @@ describe('JSON', () => {
     expectKey(JSON.stringify({ keys: [jwk, jwkOf(publicKey)] }), der(key))
     expectKey(JSON.stringify([jwk, jwkOf(publicKey)]), der(key), 'jwk_submitted')
     expectKey(JSON.stringify({ attributes: null, key: jwk }), der(key), 'jwk_submitted')
+    for (const text of [jwk, { keys: [jwk] }, { key: jwk }].map((value) => JSON.stringify(value))) {
+      expect(rejected(text).faults[0].detail).toContain('send that as publishedKid')
+    }
   })
 
   test('the first of a set or of a map of certificates is converted', () => {

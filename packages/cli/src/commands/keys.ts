@@ -46,7 +46,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await loadProjects()).deleteProject))
 }
 
-const refHelp = 'Kid, unique beginning of a kid, or unique label'
+const refHelp = 'Kid, its end if unique, or unique label'
 
 const lastActiveNote =
   'If this leaves the project without an active key, now or once the others expire, confirm it or pass --yes.'
@@ -75,8 +75,9 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .option('--inactive', 'Register it without activating it')
     .option(
       '--published-kid <kid>',
-      'The kid in the key set and in tokens, if they carry one already; default: the id of the key',
+      'The kid in the key set and in tokens, if they carry one already; default: that of a JWK, or the id of the key',
     )
+    .option('--no-published-kid', 'Publish it under its id, even if it is a JWK with a kid')
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z', parseExpires)
     .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
   addProjectCommand(key, 'list', 'List the keys of a project, oldest first', {
@@ -203,7 +204,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
   addProjectCommand(rotation, 'abandon', 'Give up a rotation; the keys stay as they are', {
     examples: ['pubring key rotation abandon ID'],
   })
-    .argument('<rotation>', 'Id, or the beginning of an id if unique')
+    .argument('<rotation>', 'Id, or its end if unique')
     .action(sessionAction(terminal, async () => (await loadRotations()).abandonRotation))
 }
 

@@ -1,5 +1,6 @@
 import { parse } from 'node:path'
 import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '@pubring/client'
+import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { joinDetails } from '@pubring/server/errors'
 import { present } from '@pubring/server/runtime/present'
 import type { Session } from '../connection/session.ts'
@@ -15,7 +16,8 @@ interface KeyAddFlags {
   algorithm?: Algorithm
   inactive?: true
   expires?: string
-  publishedKid?: string
+  /** False: not even the kid of a JWK. */
+  publishedKid?: string | false
 }
 
 /** Registers a public key; prints its kid, and on stderr when it is safe to sign with it. */
@@ -72,23 +74,36 @@ function announcement(
   return `${registered}. Verifiers know it ${when}: sign with it then, with ${kid} in the header.`
 }
 
-/** How to register a key; without an algorithm it gets its usual one. */
-type Registration = Omit<JwtKeyCreate, 'publicKeyPem' | 'algorithm'> & {
+/** How to register a key; without an algorithm it gets its usual one, and without a kid that of its JWK. */
+type Registration = Omit<JwtKeyCreate, 'publicKeyPem' | 'algorithm' | 'publishedKid'> & {
   algorithm: Algorithm | undefined
+  publishedKid?: string | false
 }
 
 export async function registerKey(
   session: Session,
   key: PublicKeyFile,
-  { algorithm, ...registration }: Registration,
+  { algorithm, publishedKid = kidOfJwk(session, key), ...registration }: Registration,
 ): Promise<string> {
   const chosen = algorithm ?? algorithmIn(key)
   const body = {
     ...registration,
+    ...present({ publishedKid: publishedKid || undefined }),
     publicKeyPem: key.publicKeyPem,
     algorithm: chosen ?? (await requireAccepted(session, key)).algorithm,
   }
   return (await session.client.keys.create(session.project, body)).kid
+}
+
+/** The kid of the JWK that the key was read from: the tokens of its signer carry it. */
+function kidOfJwk({ notify }: Session, { kid }: PublicKeyFile): string | undefined {
+  if (kid === undefined) return undefined
+  if (isPublishableKid(kid)) {
+    notify('It keeps the kid of its JWK, which its tokens carry. --no-published-kid drops it.')
+    return kid
+  }
+  notify('The kid of the JWK has characters that no published kid has: it gets another.')
+  return undefined
 }
 
 /** The key as the server would store it, with its usual algorithm. Throws if it is rejected. */

@@ -51,6 +51,8 @@ export interface PublicKeyFile {
   converted?: string
   /** The `alg` of a JWK. */
   algorithm?: string
+  /** The `kid` of a JWK. */
+  kid?: string
   /** The comment of an SSH key. */
   comment?: string
 }
@@ -120,8 +122,11 @@ function convertJwk(value: object, name: string): PublicKeyFile {
     throw unreadable(`${name} is a JWK that does not verify tokens: its “use” is not “sig”.`)
   }
   const publicKeyPem = readPem(name, 'a JWK', () => publicKeyOf(jwk))
-  const algorithm = typeof jwk.alg === 'string' ? { algorithm: jwk.alg } : {}
-  return { publicKeyPem, converted: `${name} is a JWK; converted to PEM.`, ...algorithm }
+  const [algorithm, kid] = [jwk.alg, jwk.kid].map((text) =>
+    typeof text === 'string' ? text : undefined,
+  )
+  const converted = `${name} is a JWK; converted to PEM.`
+  return { publicKeyPem, converted, ...present({ algorithm, kid }) }
 }
 
 /** The JWK itself, or the only one of a set. */

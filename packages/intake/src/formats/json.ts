@@ -41,7 +41,8 @@ function describeValue(value: object): string {
   const name = nameOf(value)
   if (Array.isArray(members.keys)) return describeKeySet(members.keys)
   if ('kty' in members) {
-    return describeFault(members, name) ?? `${name}. Convert it: ${commands.convertJwk}`
+    const fault = describeFault(members, name)
+    return fault ?? `${name}.${adviseKid(members)} Convert it: ${commands.convertJwk}`
   }
   const texts = Object.values(members).filter((member) => typeof member === 'string')
   const certificates = texts.filter((text) => /-----BEGIN CERTIFICATE-----/.test(text))
@@ -55,7 +56,10 @@ function describeValue(value: object): string {
   const nested = Object.values(members).find((each) => Object.hasOwn(Object(each), 'kty'))
   if (nested !== undefined) {
     const fault = describeFault(Object(nested), `${name}. The first key is a JWK`)
-    return fault ?? `${name} that contains a JWK. Convert the first: ${commands.convertNestedJwk}`
+    return (
+      fault ??
+      `${name} that contains a JWK.${adviseKid(Object(nested))} Convert the first: ${commands.convertNestedJwk}`
+    )
   }
   const embedded = describeEmbeddedKey(json, 'key.json')
   if (embedded !== undefined) return `${name}. ${embedded}`
@@ -69,8 +73,13 @@ function describeKeySet(keys: readonly unknown[]): string {
   const fault = describeFault({ ...first }, `${name}. The first is a JWK`)
   if (fault !== undefined) return fault
   const convert = `convert ${keys.length === 1 ? 'it' : 'the first'}: ${commands.convertFirstJwk}`
-  if (keys.length === 1) return `${name}. To ${convert}`
+  if (keys.length === 1) return `${name}.${adviseKid(Object(first))} To ${convert}`
   return `${name}. Send one of them, or all (${commands.importKeys('jwks.json')}). To ${convert}`
+}
+
+/** Its PEM has no kid, and tokens with a kid that is not published are refused. */
+function adviseKid({ kid }: Members): string {
+  return kid === undefined ? '' : ' If tokens carry its kid, send that as publishedKid.'
 }
 
 /** What keeps a JWK from being read. */
