@@ -128,7 +128,7 @@ describe('a key by its name', () => {
     const kids = [await added('double'), await added('double')]
     const ran = await shell.pubring(['key', 'deactivate', 'double'])
     expect(ran.code).toBe(64)
-    for (const kid of kids) expect(ran.stderr).toContain(`hint: ${kid}  double\n`)
+    for (const kid of kids) expect(ran.stderr).toContain(`hint: ${kid}  double (active)\n`)
   })
 })
 

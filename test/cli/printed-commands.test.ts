@@ -164,11 +164,13 @@ describe('a rotation', () => {
     expect(finished.stderr).toMatch(/4\. The old key, .*, expires at/)
   })
 
-  test('to an inactive key goes on once that is activated', async () => {
+  test('to a key that is inactive now goes on once that is activated', async () => {
     const where = await createProject('asleep')
     await add('asleep-old', ...where)
-    const kid = await add('asleep-new', '--inactive', ...where)
-    const rotate = ['key', 'rotate', '--new', kid, '--token-lifetime', '1h', ...where]
+    const file = newFile('asleep-new.pem')
+    const rotate = ['key', 'rotate', file, '--label', 'new', '--token-lifetime', '1h', ...where]
+    const kid = (await pubring(...rotate)).stdout.trim()
+    await pubring('key', 'deactivate', kid, ...where)
     const ran = await pubring(...rotate)
     expect((await follow(ran, 'pubring key activate')).code).toBe(0)
     expect((await pubring(...rotate)).stderr).toMatch(/3\. Now switch the signer/)

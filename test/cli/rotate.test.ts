@@ -45,7 +45,7 @@ test('it stops before the switch, and anyone resumes; the old key expires by its
   const second = await pubring('key', 'rotate', '--resume', '--switched')
   expect(second.stderr).toMatch(/4\. The old key, .*, expires at 2/)
   await expect.poll(states, { interval: 200 }).toEqual({ old: 'off', new: 'on' })
-  const done = await pubring('key', 'rotate', '--resume', rotation.id.slice(0, 13), '--switched')
+  const done = await pubring('key', 'rotate', '--resume', rotation.id.slice(-6), '--switched')
   expect(done.stderr).toMatch(/^4\. The old key/)
   const json = await pubring('key', 'rotate', '--resume', rotation.id, '--json')
   expect(documentOf(json)).toMatchObject({ old, state: 'finished' })

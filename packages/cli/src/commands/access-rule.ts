@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addGroup, addProjectCommand, sessionAction, yesOption } from './options.ts'
 
-const refHelp = 'Id of the access rule, or its name if unique'
+const refHelp = 'Id of the access rule, its end, or its name if unique'
 
 const loadRules = () => import('../admin/access-rules.ts')
 

@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { parseExpires } from '../terminal/times.ts'
 import { addApiCommand, addGroup, databaseOption, sessionAction, yesOption } from './options.ts'
 
-const refHelp = 'Id of the API key, or its name if unique'
+const refHelp = 'Id of the API key, its end, or its name if unique'
 
 const loadApiKeys = () => import('../admin/api-keys.ts')
 

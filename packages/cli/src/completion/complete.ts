@@ -127,7 +127,7 @@ const lookUps: Readonly<Record<string, LookUp>> = {
     const keys = await client.keys.list(project)
     const length = uniqueLength(keys.map(({ id }) => id))
     return keys.flatMap(({ id, label, algorithm }) => [
-      { text: id.slice(0, length), about: formatDescription(label) },
+      { text: id.slice(-length), about: formatDescription(label) },
       { text: label, about: algorithm },
     ])
   },

@@ -16,13 +16,13 @@ interface ItemKind<Item> {
   missing?: string
 }
 
-/** The beginning of an id, long enough not to be given by chance. */
-const shortId = /^[0-9a-f]{4}[0-9a-f-]{0,32}$/i
+/** The end of an id, which is random, long enough not to be given by chance. */
+const shortId = /^[0-9a-f-]{0,32}[0-9a-f]{4}$/i
 
 const maxCandidates = 10
 
 /**
- * The item with the id, the only one with the name, or the only one whose id begins like that. Throws
+ * The item with the id, the only one with the name, or the only one whose id ends like that. Throws
  * if there is none, or several.
  */
 export function pickOne<Item extends { id: string }>(
@@ -34,7 +34,7 @@ export function pickOne<Item extends { id: string }>(
   const id = ref.toLowerCase()
   const named = items.filter((item) => item.id === id || nameOf(item) === ref)
   const isShort = named.length === 0 && shortId.test(ref)
-  const matches = isShort ? items.filter((item) => item.id.startsWith(id)) : named
+  const matches = isShort ? items.filter((item) => item.id.endsWith(id)) : named
   const [first, ...others] = matches
   if (first === undefined) {
     const { missing = `There is no ${noun}` } = kind
@@ -45,7 +45,7 @@ export function pickOne<Item extends { id: string }>(
   }
   if (others.length === 0) return first
   const message = isShort
-    ? `The ids of ${matches.length} ${noun}s begin with ${ref}: pass more of the ${idName}.`
+    ? `The ids of ${matches.length} ${noun}s end with ${ref}: pass more of the ${idName}.`
     : `${matches.length} ${noun}s are called “${ref}”: pass the ${idName} of one.`
   const hints = matches.slice(0, maxCandidates).map((item) => `${item.id}  ${describe(item)}`)
   throw new CommandError('usage', message, { code: 'ambiguous_name', hints })

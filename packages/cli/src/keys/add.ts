@@ -1,7 +1,7 @@
 import { parse } from 'node:path'
 import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '@pubring/client'
-import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { joinDetails } from '@pubring/server/errors'
+import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { present } from '@pubring/server/runtime/present'
 import type { Session } from '../connection/session.ts'
 import { ask } from '../terminal/confirm.ts'

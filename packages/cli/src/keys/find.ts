@@ -3,9 +3,10 @@ import { parseId } from '@pubring/server/kernel/values/ids'
 import { projectCommandLine } from '../connection/command-lines.ts'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, unless } from '../connection/session.ts'
+import { formatState } from '../terminal/times.ts'
 
 /**
- * The ids of the keys that are named by id, unique beginning of an id, published kid or unique label;
+ * The ids of the keys that are named by id, unique end of an id, published kid or unique label;
  * each once.
  */
 export async function resolveKids(session: Session, refs: readonly string[]): Promise<string[]> {
@@ -31,7 +32,7 @@ async function resolveKid(session: Session, keys: readonly JwtKey[], ref: string
   return (published ?? findKey(session, keys, ref)).id
 }
 
-/** The key with that kid, beginning of a kid or label. Throws if there is none, or several. */
+/** The key with that kid, end of a kid or label. Throws if there is none, or several. */
 export function findKey(session: Session, keys: readonly JwtKey[], ref: string): JwtKey {
   return pickOne(keys, ref, {
     list: projectCommandLine(session, 'key list'),
@@ -39,7 +40,7 @@ export function findKey(session: Session, keys: readonly JwtKey[], ref: string):
     idName: 'kid',
     missing: `Project ${session.project} has no key`,
     nameOf: ({ label }) => label,
-    describe: ({ label }) => label,
+    describe: (key) => `${key.label} (${formatState(key)})`,
   })
 }
 

@@ -246,7 +246,7 @@ export async function abandonRotation(session: Session, ref: string): Promise<vo
   session.notify(`Abandoned the rotation ${id}. The keys stay as they are.`)
 }
 
-/** The rotation with this id or beginning of one; without: the only one under way. */
+/** The rotation with this id or end of one; without: the only one under way. */
 export async function findRotation(session: Session, ref: string | true): Promise<Rotation> {
   const rotations = await session.client.rotations.list(session.project)
   const list = projectCommandLine(session, 'key rotation list')

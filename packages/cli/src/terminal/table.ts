@@ -11,7 +11,7 @@ export interface Column<Row> {
   display?(row: Row): string
   /** Whether its middle may be left out on a narrow terminal. */
   cut?: true
-  /** Whether it is an id, of which a terminal shows as much as tells it from others. */
+  /** Whether it is an id, of which a terminal shows the end. */
   id?: true
 }
 
@@ -36,11 +36,11 @@ const gap = '  '
 /** Widths below which the columns that may be cut, and all others but ids, do not shrink. */
 const minWidths = { cut: 6, other: 3 }
 
-const minIdLength = 8
+const minIdLength = 6
 
 /**
- * On a terminal: aligned under headings, at most as wide, without empty columns, with ids cut to a
- * length that tells all of them and `otherIds` apart. In a pipe: tab-separated values, whole, without
+ * On a terminal: aligned under headings, at most as wide, without empty columns, with as much of the
+ * end of ids as tells all of them and `otherIds` apart. In a pipe: tab-separated values, whole, without
  * headings.
  */
 export function formatTable<Row>(
@@ -60,8 +60,8 @@ export function formatTable<Row>(
   const cells = columns
     .map((column) => {
       const { heading, value, display = value, id = false, cut = false } = column
-      const length = id ? idLength : undefined
-      const texts = rows.map((row) => escapeControls(display(row)).slice(0, length))
+      const start = id ? -idLength : 0
+      const texts = rows.map((row) => escapeControls(display(row)).slice(start))
       return { id, cut, texts: [heading, ...texts] }
     })
     .filter(({ texts }) => texts.slice(1).some((text) => text !== ''))
@@ -74,9 +74,9 @@ export function formatTable<Row>(
   return lines.join('')
 }
 
-/** The length that tells all different ids apart, at least 8. */
+/** The length at which the ends of all different ids differ, at least 6. */
 export function uniqueLength(ids: readonly string[]): number {
-  const sorted = [...new Set(ids)].sort()
+  const sorted = [...new Set(ids)].map((id) => [...id].reverse().join('')).sort()
   const lengths = sorted.slice(1).map((id, index) => {
     const before = sorted[index] ?? ''
     const shared = [...id].findIndex((character, at) => character !== before[at])
