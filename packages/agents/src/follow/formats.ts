@@ -16,7 +16,7 @@ export interface OutputFile {
 
 /** What a format writes for the key sets. */
 export interface Output {
-  /** The folder of the key files; `--out` itself if there is none. */
+  /** The folder of the key files, or of their folders; absent if the format has none. */
   keyFolder?: string
   /** One for each key; earlier ones are removed when their key is gone. */
   keyFiles: OutputFile[]
@@ -50,6 +50,7 @@ export const formats: Readonly<Record<string, Format>> = {
   }),
   /** A folder with KID.pem for each key; for several projects with a folder for each. */
   'pem-dir': (sets, options) => ({
+    keyFolder: options.out,
     keyFiles: sets.flatMap((set) => pemFiles(set, options).map(({ file }) => file)),
     files: [],
   }),

@@ -1,10 +1,10 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
-import { parseJson } from '@pubring/server/runtime/json'
+import { isObject, parseJson } from '@pubring/server/runtime/json'
+import { inFolder, isPlainName } from '../folder.ts'
 import type { Format, FormatOptions, OutputFile } from './formats.ts'
 import type { PublishedKeys } from './published-keys.ts'
 
-/** Lists the key files that were written beside it, which alone may be removed. */
+/** Lists the key files that were written, which alone may be removed. */
 const manifestName = '.pubring-follow.json'
 
 /** What `--out` and the options beside it say. */
@@ -15,57 +15,67 @@ export interface OutputOptions extends FormatOptions {
 /**
  * Makes the files contain these key sets. Returns whether any has changed. Rejects if one cannot be
  * written; then each file is as before or new, and never a part of either: it is replaced by a rename,
- * if its content differs, and read back before that.
+ * if its content differs, and read back before that. Links on the way to the folder of `--out` are
+ * followed, and no others.
  */
 export async function writeFiles(
   options: OutputOptions,
   sets: readonly PublishedKeys[],
 ): Promise<boolean> {
-  const { keyFolder = options.out, keyFiles, files } = options.format(sets, options)
-  const manifest = join(keyFolder, manifestName)
-  const names = keyFiles.map(({ path }) => relative(keyFolder, path))
-  const before = await readManifest(manifest)
-  const obsolete = before.filter((name) => !names.includes(name))
+  const root = dirname(options.out)
+  const { keyFolder, keyFiles, files } = options.format(sets, options)
+  if (keyFolder === undefined) return replaceAll(root, files)
+  const paths = keyFiles.map(({ path }) => relative(keyFolder, path))
+  const before = await inFolder(root, keyFolder, async (folder) =>
+    readManifest((await folder.read(manifestName)) ?? ''),
+  )
+  const writeManifest = (listed: readonly string[]) =>
+    inFolder(root, keyFolder, (folder) => folder.replace(manifestName, manifestText(listed)))
+  const obsolete = before.filter((path) => !paths.includes(path))
   // Written first with the files of both, so that a kill loses track of none.
-  const both = [...new Set([...before, ...names])]
-  if (both.length > 0) await replace({ path: manifest, content: manifestText(both) })
-  const changed = []
-  for (const file of [...keyFiles, ...files]) changed.push(await replace(file))
-  for (const name of obsolete) await rm(join(keyFolder, name), { force: true })
-  if (obsolete.length > 0) await replace({ path: manifest, content: manifestText(names) })
-  return changed.includes(true) || obsolete.length > 0
-}
-
-function manifestText(names: string[]): string {
-  return `${JSON.stringify(names.sort(), null, 2)}\n`
-}
-
-async function readManifest(path: string): Promise<string[]> {
-  const names = parseJson(await readFile(path, 'utf8').catch(() => ''))
-  return Array.isArray(names) ? names.filter(isInside) : []
-}
-
-function isInside(name: unknown): name is string {
-  return typeof name === 'string' && name.endsWith('.pem') && !name.split(/[\\/]/).includes('..')
-}
-
-/** Returns whether the content differs from the file's. */
-async function replace({ path, content }: OutputFile): Promise<boolean> {
-  if ((await readFile(path, 'utf8').catch(() => undefined)) === content) return false
-  const folder = dirname(path)
-  await mkdir(folder, { recursive: true })
-  // The same name every time, so that what a kill leaves behind is overwritten.
-  const temporary = join(folder, `.${basename(path)}.new`)
-  const handle = await open(temporary, 'w', 0o644)
-  try {
-    await handle.writeFile(content)
-    await handle.sync()
-  } finally {
-    await handle.close()
+  const both = [...new Set([...before, ...paths])]
+  if (both.length > 0) await writeManifest(both)
+  const haveKeysChanged = await replaceAll(root, keyFiles)
+  const hasChanged = (await replaceAll(root, files)) || haveKeysChanged
+  for (const path of obsolete) {
+    await inFolder(root, join(keyFolder, dirname(path)), (folder) => folder.remove(basename(path)))
   }
-  if ((await readFile(temporary, 'utf8')) !== content) {
-    throw new Error(`${temporary} does not have the content that was written`)
+  if (obsolete.length > 0) await writeManifest(paths)
+  return hasChanged || obsolete.length > 0
+}
+
+/** Returns whether the content of any file was another. */
+async function replaceAll(root: string, files: readonly OutputFile[]): Promise<boolean> {
+  let hasChanged = false
+  for (const [path, inside] of Map.groupBy(files, (file) => dirname(file.path))) {
+    await inFolder(root, path, async (folder) => {
+      for (const file of inside) {
+        hasChanged = (await folder.replace(basename(file.path), file.content)) || hasChanged
+      }
+    })
   }
-  await rename(temporary, path)
-  return true
+  return hasChanged
+}
+
+/** An object with the names of the files by their folder, which is `.` for those beside it. */
+function manifestText(paths: readonly string[]): string {
+  const folders = Map.groupBy([...paths].sort(), (path) => dirname(path))
+  const entries = [...folders].map(([folder, inside]) => [
+    folder,
+    inside.map((path) => basename(path)),
+  ])
+  return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
+}
+
+/** The paths that a manifest lists, without those that lead elsewhere or are no key files. */
+function readManifest(text: string): string[] {
+  const manifest = parseJson(text)
+  return Object.entries(isObject(manifest) ? manifest : {}).flatMap(([folder, names]) => {
+    if (folder !== '.' && !isPlainName(folder)) return []
+    return Array.isArray(names) ? names.filter(isKeyFile).map((name) => join(folder, name)) : []
+  })
+}
+
+function isKeyFile(name: unknown): name is string {
+  return typeof name === 'string' && name.endsWith('.pem') && isPlainName(name)
 }
