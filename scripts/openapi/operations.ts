@@ -16,7 +16,8 @@ const headers = {
   Age: 'Seconds since it was read from the database; only if that is unavailable.',
   'Preference-Applied': '`wait=N`: the request would have waited up to N seconds (RFC 7240).',
   'Content-Location': 'On a key set by name: its URL by the id of the project.',
-  'Pubring-Revision': 'The revision of the project that the key set is of.',
+  'Pubring-Revision':
+    '`REVISION.HASH8`: the last event of the project that the key set accounts for, with the first 8 characters of its hash. A lower revision, or another hash, shows that the database was restored.',
   Vary: '`Accept`, which selects the media type.',
   Link: 'RFC 8288; `rel="next"` is the next page.',
   'Retry-After': 'Seconds to wait before the next attempt.',

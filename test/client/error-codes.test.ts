@@ -32,6 +32,7 @@ const keys = [
   { kid: 'known', kty: 'EC', alg: 'ES256' },
   { kid: 'future', kty: 'EC', alg: 'ES9000' },
 ]
+let revision = 9
 /** Answers each path in its own way. */
 const server: HttpServer = await startHttpServer(({ url = '' }, response) => {
   if (url.includes('/silent/')) return
@@ -42,6 +43,7 @@ const server: HttpServer = await startHttpServer(({ url = '' }, response) => {
       .writeHead(Number(status))
       .end(JSON.stringify({ error, error_description: 'No.' }))
   }
+  if (url.includes('/restored/')) response.setHeader('pubring-revision', `${revision--}.0123abcd`)
   if (url.includes('/old/')) response.setHeader('age', '100')
   return response.writeHead(url.includes('/gone/') ? 404 : 200).end(JSON.stringify({ keys }))
 })
@@ -79,6 +81,15 @@ const keySetErrors: Record<KeySetErrorCode, () => unknown> = {
   algorithm_unsupported: () => find('projects/a', { kid: 'future', alg: 'ES9000' }),
   key_set_stale: () => find('old/projects/a', { kid: 'known' }),
   key_set_disproved: () => find(`projects/${id}`, { kid: 'known' }, { log: { key: logKey } }),
+  key_set_history_changed: async () => {
+    const keys = projectKeySet(`${server.url}/restored/projects/a`, {
+      background: false,
+      coolDown: 0,
+    })
+    await keys.ready()
+    await keys.ready()
+    throw keys.state().error
+  },
   key_set_unavailable: () => find('gone/projects/a', { kid: 'known' }),
   invalid_address: () => projectKeySet('keys.example.com'),
   invalid_option: () => projectKeySet(`${server.url}/projects/a`, { maxStale: 1 }),

@@ -22,7 +22,7 @@ export function publishedKeys(
     project,
     projectId: project,
     etag: '"e"',
-    revision: 1,
+    head: { revision: 1, hashStart: '0123abcd' },
     jwks: parseKeys({ keys }) ?? [],
     fullJwks: parseKeys({ keys: fullKeys }) ?? [],
     discovery: { issuer: `https://keys.example/v1/projects/${project}` },

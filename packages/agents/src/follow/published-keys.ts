@@ -1,4 +1,5 @@
 import { createHash, createPublicKey } from 'node:crypto'
+import type { Head } from '@pubring/client/internal/key-set/head'
 import { algorithmNames } from '@pubring/intake/algorithms'
 import { placeholderJwks } from '@pubring/server/features/keys/placeholder'
 import { placeholderKid } from '@pubring/server/kernel/contract/names'
@@ -19,8 +20,8 @@ export interface PublishedKeys {
   projectId: string
   /** The entity tag of the full key set. */
   etag: string | undefined
-  /** The revision of the project that the documents are of; undefined if a proxy removed it. */
-  revision: number | undefined
+  /** The last event of the project that they account for; undefined if a proxy removed it. */
+  head: Head | undefined
   /** The keys of `jwks.json`, which every verifier can read. */
   jwks: PublishedKey[]
   /** The keys of `jwks-full.json`. */

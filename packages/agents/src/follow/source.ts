@@ -234,8 +234,8 @@ async function readDocuments(
     return fetchKeySet({ url: address, fetch, etag, waitSeconds: wait, timeoutMs, signal })
   }
   const response = await get(project, 'jwks-full.json', known?.etag, waitSeconds)
-  const { body, etag, revision, contentLocation = '' } = response
-  const isSame = body === undefined && revision !== undefined && revision === known?.revision
+  const { body, etag, head, contentLocation = '' } = response
+  const isSame = body === undefined && head !== undefined && head.revision === known?.head?.revision
   if (known !== undefined && isSame && waitSeconds > 0) return { response, keys: known }
   const projectId = /\/projects\/([^/]+)\/\.well-known\//.exec(contentLocation)?.[1] ?? project
   const [jwks, discovery] = await Promise.all([
@@ -248,5 +248,5 @@ async function readDocuments(
     throw notAKeySet(url)
   }
   const documents = { jwks: commonJwks, fullJwks, discovery: discovery.body }
-  return { response, keys: { project, projectId, etag, revision, ...documents } }
+  return { response, keys: { project, projectId, etag, head, ...documents } }
 }

@@ -15,6 +15,19 @@ export function keySetUrl(address: string | URL): string {
   return `${url.origin}${path}/.well-known/jwks-full.json`
 }
 
+/** The id of the project in the `Content-Location` of a key set that was asked for by name. */
+export function projectIdOf(contentLocation: string | undefined): string | undefined {
+  return /\/projects\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/\.well-known\//.exec(
+    contentLocation ?? '',
+  )?.[1]
+}
+
+/** The URL by the id of the project, once a response has told it: later a name may be another's. */
+export function urlById(url: string, contentLocation: string | undefined): string {
+  const id = projectIdOf(contentLocation)
+  return id === undefined ? url : url.replace(/[^/]+(?=\/\.well-known\/)/, id)
+}
+
 function invalidAddress(): KeySetError {
   return new KeySetError(
     'invalid_address',

@@ -1,5 +1,6 @@
 import { isSameKeySet, type KeySetContents, parseKeySet } from './contents.ts'
 import { type KeySetResponse, notAKeySet } from './fetch.ts'
+import { goesBack, type Head, historyChanged } from './head.ts'
 import { addMs, elapsedMs, type Timestamp } from './timestamp.ts'
 
 /** The state of the cache when a request was sent. */
@@ -14,12 +15,13 @@ export type KeySetCache = {
   confirmedAt(): Timestamp | undefined
   /** Whether the contents were confirmed recently enough to be trusted. */
   isFresh(): boolean
-  /** The revision that a response is of, or confirms; undefined if neither is known. */
-  revisionOf(response: KeySetResponse): number | undefined
+  /** The head that a response is of, or confirms; undefined if neither is known. */
+  headOf(response: KeySetResponse): Head | undefined
   /**
    * Stores a response. Delayed on its way, it can be older than the cached contents: a plain request's
-   * response is dropped if the contents have changed since it was sent. A long poll's is stored, since
-   * the next poll corrects it at once. Throws `key_set_unavailable` if it is not a key set.
+   * response is dropped if the contents have changed since it was sent, and so is a cached copy of an
+   * earlier revision. Throws `key_set_history_changed` if the server itself goes back, and
+   * `key_set_unavailable` if it is not a key set.
    */
   store(response: KeySetResponse, sentWith: SentWith): void
 }
@@ -36,19 +38,29 @@ export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache 
     contents: () => contents,
     version: () => version,
     confirmedAt: () => confirmedAt,
-    revisionOf: ({ body, revision }) =>
-      revision ?? (body === undefined ? contents?.revision : undefined),
+    headOf: ({ body, head }) => head ?? (body === undefined ? contents?.head : undefined),
     isFresh: () => confirmedAt !== undefined && elapsedMs(confirmedAt) <= maxStaleMs,
     store(response, sentWith) {
       const asOf = asOfTime(response, sentWith.waitSeconds)
-      if (response.body === undefined) {
-        // "Not modified" confirms only the key set that the request was about.
-        if (sentWith.etag === undefined || sentWith.etag !== contents?.etag) return
-        contents = { ...contents, revision: response.revision ?? contents.revision }
+      const { head, age = 0 } = response
+      if (contents?.head !== undefined && head !== undefined && goesBack(contents.head, head)) {
+        if (sentWith.version !== version) return
+        if (age === 0) throw historyChanged(contents.head, head, advice)
         markFresh(asOf)
         return
       }
-      const received = parseKeySet(response.body, response, contents)
+      if (response.body === undefined) {
+        // "Not modified" confirms only the key set that the request was about.
+        if (sentWith.etag === undefined || sentWith.etag !== contents?.etag) return
+        contents = { ...contents, head: head ?? contents.head }
+        markFresh(asOf)
+        return
+      }
+      const received = parseKeySet(
+        response.body,
+        { ...response, head: head ?? contents?.head },
+        contents,
+      )
       if (received === undefined) throw notAKeySet(url)
       if (sentWith.waitSeconds === 0 && sentWith.version !== version) return
       if (contents === undefined || !isSameKeySet(received, contents)) version += 1
@@ -57,6 +69,9 @@ export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache 
     },
   }
 }
+
+const advice =
+  'Once an operator has looked at the server, restart this process to use what it has now.'
 
 /**
  * The latest time at which the response is certain to have been correct: when the request was sent,

@@ -1,4 +1,5 @@
 import type { Jwk } from '../types.ts'
+import type { Head } from './head.ts'
 import { importKey, type VerifyKey } from './import.ts'
 
 /** A published key; `key()` imports it on first use. */
@@ -7,7 +8,7 @@ export type KeyEntry = { alg: string; text: string; key(): Promise<VerifyKey> }
 /** The keys of a key set by `kid`. */
 export type KeySetContents = KeySetVersion & { entries: ReadonlyMap<string, KeyEntry> }
 
-type KeySetVersion = { etag: string | undefined; revision: number | undefined }
+type KeySetVersion = { etag: string | undefined; head: Head | undefined }
 
 /** Pubring's stand-in for an empty set: no one has its private key. */
 const placeholderKid = 'no-active-key'
@@ -18,7 +19,7 @@ const placeholderKid = 'no-active-key'
  */
 export function parseKeySet(
   body: unknown,
-  { etag, revision }: KeySetVersion,
+  { etag, head }: KeySetVersion,
   previous: KeySetContents | undefined,
 ): KeySetContents | undefined {
   if (typeof body !== 'object' || body === null || !('keys' in body)) return undefined
@@ -30,7 +31,7 @@ export function parseKeySet(
     const known = previous?.entries.get(jwk.kid)
     entries.set(jwk.kid, known?.text === text ? known : createEntry(jwk, text))
   }
-  return { etag, revision, entries }
+  return { etag, head, entries }
 }
 
 export function isSameKeySet(one: KeySetContents, other: KeySetContents): boolean {

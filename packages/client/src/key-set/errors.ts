@@ -7,6 +7,8 @@
  * - `algorithm_unsupported`: this runtime's WebCrypto does not support the key's algorithm.
  * - `key_set_stale`: no contact for longer than `maxStale`, so no key is trusted.
  * - `key_set_disproved`: the key set is older than what the log has proven (option `log`).
+ * - `key_set_history_changed`: the server has lost events that this process knows of, as by the restore of
+ *   a backup.
  * - `key_set_unavailable`: the key set could not be loaded, or is closed.
  * - `invalid_address`: the address is neither an issuer nor a JWKS URL.
  * - `invalid_option`: an option has an invalid value.
@@ -20,6 +22,7 @@ export type KeySetErrorCode =
   | 'algorithm_unsupported'
   | 'key_set_stale'
   | 'key_set_disproved'
+  | 'key_set_history_changed'
   | 'key_set_unavailable'
   | 'invalid_address'
   | 'invalid_option'

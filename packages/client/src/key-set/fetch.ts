@@ -3,6 +3,7 @@ import { networkErrorReason } from '../network-error.ts'
 import { retryAfterSeconds } from '../retry.ts'
 import { readText } from '../text-chunks.ts'
 import { KeySetError } from './errors.ts'
+import { type Head, parseHead } from './head.ts'
 import { now, type Timestamp } from './timestamp.ts'
 
 /** A request for the key set. */
@@ -22,8 +23,8 @@ export type KeySetResponse = {
   /** The key set; undefined if it has not changed (304). */
   body?: unknown
   etag: string | undefined
-  /** The revision of the project; undefined if a proxy removed the header. */
-  revision: number | undefined
+  /** The last event of the project; undefined if a proxy removed the header. */
+  head: Head | undefined
   /** The URL of a key set by the id of its project, if it was requested by its name. */
   contentLocation: string | undefined
   /** When the request was sent: the response is at least as recent. */
@@ -81,7 +82,7 @@ async function readResponse(
   const result: KeySetResponse = {
     etag: headers.get('etag') ?? undefined,
     contentLocation: headers.get('content-location') ?? undefined,
-    revision: matchNumber(headers.get('pubring-revision'), /^(\d+)$/),
+    head: parseHead(headers.get('pubring-revision') ?? ''),
     sentAt,
     appliedWait: matchNumber(headers.get('preference-applied'), /(?:^|[,\s])wait="?(\d+)/i),
     age: matchNumber(headers.get('age'), /^(\d+)/),

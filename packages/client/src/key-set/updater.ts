@@ -1,3 +1,4 @@
+import { urlById } from './address.ts'
 import type { KeySetCache } from './cache.ts'
 import { KeySetError } from './errors.ts'
 import { fetchKeySet, type KeySetResponse } from './fetch.ts'
@@ -30,7 +31,8 @@ type Status = { mode: UpdateMode; following: boolean; closed: boolean; error?: K
 
 // Long because its functions share the status and the pending long poll.
 export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Updater {
-  const { url, fetch, proven, background } = options
+  const { fetch, proven, background } = options
+  let { url } = options
   const status: Status = { mode: 'polling', following: false, closed: false }
   // Without background, requests belong to the calls that send them.
   const lifetime = background ? new AbortController() : undefined
@@ -43,8 +45,9 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
     const sentWith = { etag, version: cache.version(), waitSeconds }
     const timeoutMs = waitSeconds === 0 ? options.timeout : waitSeconds * 1_000 + longPollSlackMs
     const response = await fetchKeySet({ url, fetch, etag, waitSeconds, timeoutMs, signal })
-    await proven?.check(cache.revisionOf(response), signal)
+    await proven?.check(cache.headOf(response)?.revision, signal)
     if (status.closed) throw closedError()
+    url = urlById(url, response.contentLocation)
     cache.store(response, sentWith)
     delete status.error
     return { response, changed: cache.version() !== sentWith.version }

@@ -95,7 +95,7 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
       const published = await waitForChange(live, { ref, keySet, current }, request, reply)
       requireAccepted(request.headers, published)
       reusePublished(request, live, ref, published)
-      reply.header('pubring-revision', published.revision)
+      reply.header('pubring-revision', published.position)
       if ('name' in ref) {
         const issuer = issuerOf(live.context.config.publicUrl, published.projectId)
         // Tells the id, at which alone the discovery document is available.

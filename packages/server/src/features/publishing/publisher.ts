@@ -3,6 +3,7 @@ import { PubringError } from '../../errors.ts'
 import type { Context, CoreConfig, Store } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import type { LedgerEvent, Members } from '../../kernel/ledger/chain.ts'
+import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { applyEffect, subjectKinds } from '../../kernel/ledger/subjects.ts'
 import {
@@ -58,7 +59,8 @@ interface Documents extends Record<KeySetName, PublishedDocument> {
 export interface PublishedProject extends Documents {
   projectId: string
   name: string
-  revision: number
+  /** The last event of its ledger, as `REVISION.HASH8`. */
+  position: string
   /** Seconds for which caches may reuse them: never past the next expiry of a key; 0 if stale. */
   maxAge: number
   /** The validity of the documents with this `maxAge`. */
@@ -188,7 +190,7 @@ function withMaxAge(copy: ProjectCopy, time: number, limit: number): PublishedPr
     ...documents,
     projectId,
     name,
-    revision,
+    position: formatPosition(positionOf({ revision, hash: head })),
     maxAge,
     validity: { heads: [{ ledgerId: projectId, hash: head }], from, until },
   }
