@@ -2,16 +2,13 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import {
-  type FollowOptions,
-  followOnce,
-  followUntilAborted,
-} from '../../../packages/agents/src/follow/follow.ts'
-import { followProjects, newFollowed } from '../../../packages/agents/src/follow/source.ts'
-import { type FollowFlags, readFollowOptions } from '../../../packages/cli/src/follow/options.ts'
-import { processTerminal } from '../../../packages/cli/src/terminal/terminal.ts'
+import { type FollowOptions, followOnce } from '../../../packages/agents/src/follow/follow.ts'
+import { newFollowed } from '../../../packages/agents/src/follow/followed.ts'
+import { followProjects } from '../../../packages/agents/src/follow/source.ts'
+import type { FollowFlags } from '../../../packages/cli/src/follow/options.ts'
 import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
+import { followOptions, kidsIn, startFollower } from '../../support/app/followers.ts'
 import {
   heldRequests,
   newProject,
@@ -29,11 +26,7 @@ const { folder } = temporaryFolder()
 const server = await startApp({ http: { metrics: true } })
 const proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
 
-const running: { stop(): Promise<void> }[] = []
-afterEach(async () => {
-  proxy.restore()
-  for (const follower of running.splice(0)) await follower.stop()
-})
+afterEach(() => proxy.restore())
 
 let count = 0
 async function projectWithKey(): Promise<{ project: TestProject; kid: string; out: string }> {
@@ -43,58 +36,15 @@ async function projectWithKey(): Promise<{ project: TestProject; kid: string; ou
   return { project, kid: await registerKey(server, {}, project.keys), out }
 }
 
-async function optionsOf(projects: readonly string[], flags: Partial<FollowFlags>) {
-  const all = { format: 'jwks', onStale: 'keep', staleAfter: '10m', ...flags }
-  const url = `http://127.0.0.1:${proxy.port}`
-  return readFollowOptions(url, projects, all, processTerminal())
-}
+const optionsOf = (projects: readonly string[], flags: Partial<FollowFlags>) =>
+  followOptions(`http://127.0.0.1:${proxy.port}`, projects, flags)
 
-/** Follows the projects in this process, with a clock that can be moved. */
 async function follow(
   projects: readonly string[],
   flags: Partial<FollowFlags>,
   limits: Partial<Pick<FollowOptions, 'timeoutMs' | 'url'>> = {},
 ) {
-  const options = { ...(await optionsOf(projects, flags)), ...limits }
-  const controller = new AbortController()
-  const clock = testClock()
-  let looks = 0
-  const now = () => {
-    looks += 1
-    return clock.now()
-  }
-  const reports: string[] = []
-  let reload = () => {}
-  const ended = followUntilAborted(options, {
-    clock: { ...clock, now },
-    signal: controller.signal,
-    onReload(run) {
-      reload = run
-    },
-    report: (message) => void reports.push(message),
-  })
-  const follower = {
-    clock,
-    reports,
-    reload: () => reload(),
-    /** Resolves when it has looked at the wall clock twice more, as it does once a second. */
-    async looksTwice() {
-      const before = looks
-      await expect.poll(() => looks).toBeGreaterThan(before + 1)
-    },
-    async stop() {
-      controller.abort()
-      await ended
-    },
-  }
-  running.push(follower)
-  return follower
-}
-
-function kidsIn(file: string): string[] | undefined {
-  if (!existsSync(file)) return undefined
-  // Throws if the file is torn.
-  return JSON.parse(readFileSync(file, 'utf8')).keys.map(({ kid }: { kid: string }) => kid)
+  return startFollower({ ...(await optionsOf(projects, flags)), ...limits })
 }
 
 const soon = { interval: 20 }
@@ -157,7 +107,7 @@ test('--listen serves both key sets and discovery, with its own address', async 
   const follower = await follow([project.name], { out, listen: '127.0.0.1:0', staleAfter: '1h' })
   await expect.poll(() => kidsIn(out), soon).toEqual([kid])
   const [, base = ''] = /Serving the key sets at (\S+)\./.exec(follower.reports.join('\n')) ?? []
-  const get = (path: string, headers = {}) => fetch(base + path, { headers })
+  const { get } = follower
   const at = (name: string, ref = project.name) => `/v1/projects/${ref}/.well-known/${name}`
 
   const jwks = await get(at('jwks.json'))

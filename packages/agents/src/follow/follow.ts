@@ -2,17 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '@pubring/server/kernel/context'
 import { formatCount } from '@pubring/server/runtime/text'
 import { FollowError } from './error.ts'
+import { ageMsOf, type Followed, newFollowed, shownOf } from './followed.ts'
 import { createHook, runCommand } from './hook.ts'
 import { listen } from './listen.ts'
 import type { PublishedKeys } from './published-keys.ts'
-import {
-  ageMsOf,
-  type Followed,
-  followProjects,
-  newFollowed,
-  readProjects,
-  shownOf,
-} from './source.ts'
+import { followProjects, readProjects } from './source.ts'
+import { createStateKeeper, restoreState, type SideFile, saveState } from './state.ts'
 import { type OutputOptions, writeFiles } from './write-files.ts'
 
 /** Pause between two attempts to write the files, and between two looks at the clocks. */
@@ -38,6 +33,8 @@ export interface FollowOptions {
   listenAt: { host: string; port: number } | undefined
   onStale: 'keep' | 'empty'
   staleAfterMs: number
+  /** Where the ids and key sets of the projects are kept across restarts. */
+  stateFile: SideFile | undefined
 }
 
 interface FollowContext {
@@ -51,12 +48,16 @@ interface FollowContext {
 /** Fetches, writes and runs `--exec` once. Rejects unless all of it succeeds. */
 export async function followOnce(
   options: FollowOptions,
-  { signal, report }: FollowContext,
+  { clock, signal, report }: FollowContext,
 ): Promise<void> {
-  const { url, projects, output, exec } = options
-  const keys = await readProjects(projects, { url, signal })
+  const { url, projects, output, exec, stateFile } = options
+  const followed = projects.map(newFollowed)
+  if (stateFile !== undefined) await restoreState(stateFile, followed, clock)
+  await readProjects(followed, { url, clock, signal, report })
+  const keys = followed.flatMap((one) => one.keys ?? [])
   if (output !== undefined) await writeFiles(output, keys)
   report(summaryOf(keys))
+  if (stateFile !== undefined) await saveState(stateFile, followed)
   const failure = exec && (await runCommand({ ...options, command: exec }, projects))
   if (failure) throw new FollowError('error', `--exec ${failure}.`)
 }
@@ -66,10 +67,11 @@ export async function followUntilAborted(
   options: FollowOptions,
   context: FollowContext,
 ): Promise<void> {
-  const { url, onStale, listenAt, staleAfterMs } = options
+  const { url, onStale, listenAt, staleAfterMs, stateFile } = options
   const { clock, signal } = context
   const report = withoutRepeats(context.report, clock)
   const followed = options.projects.map(newFollowed)
+  if (stateFile !== undefined) await restoreState(stateFile, followed, clock)
   const listener = listenAt && (await listen(listenAt, { followed, clock, onStale }))
   if (listener !== undefined) report(`Serving the key sets at ${listener.url}.`)
   let wake = new AbortController()
@@ -84,6 +86,7 @@ export async function followUntilAborted(
   })
   context.onReload(source.refresh)
   const deliver = createDelivery(options, { signal, report })
+  const keepState = stateFile && createStateKeeper(stateFile, followed, { clock, report })
   let refreshedAt = clock.monotonic()
   while (!signal.aborted) {
     const isOverdue = updateStale(followed, clock, options)
@@ -92,6 +95,7 @@ export async function followUntilAborted(
       source.refresh()
     }
     await deliver(followed)
+    await keepState?.()
     await delay(tickMs, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(
       () => {},
     )

@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net'
 import type { Clock } from '@pubring/server/kernel/context'
 import { entityTag, includesEntityTag, parseEntityTags } from '@pubring/server/kernel/entity-tags'
 import { FollowError } from './error.ts'
+import { ageMsOf, type Followed, problemOf, shownOf } from './followed.ts'
 import { jwksText } from './formats.ts'
+import { metricsText } from './metrics.ts'
 import type { PublishedKeys } from './published-keys.ts'
-import { ageMsOf, type Followed, shownOf } from './source.ts'
 
 /** What is served: the followed projects. */
 interface Served {
@@ -67,6 +68,7 @@ function replyTo(
     const problem = problemOf(followed)
     return { status: problem === undefined ? 200 : 503, text: `${problem ?? 'ok'}\n` }
   }
+  if (path === '/metrics') return { status: 200, text: metricsText(followed, clock) }
   const [, name = '', document = ''] = documentPath.exec(path) ?? []
   const one = findProject(followed, decode(name))
   if (one === undefined) return { status: 404, text: 'This project is not followed.\n' }
@@ -81,15 +83,6 @@ function replyTo(
 function findProject(followed: readonly Followed[], nameOrId: string): Followed | undefined {
   const named = followed.find(({ project }) => project === nameOrId)
   return named ?? followed.find(({ keys }) => keys?.projectId === nameOrId)
-}
-
-/** Why the key sets should not be relied on; undefined while all is well. */
-function problemOf(followed: readonly Followed[]): string | undefined {
-  const list = (some: readonly Followed[]) => some.map(({ project }) => project).join(', ')
-  const missing = followed.filter(({ keys }) => keys === undefined)
-  if (missing.length > 0) return `not received yet: ${list(missing)}`
-  const stale = followed.filter(({ isStale }) => isStale)
-  return stale.length > 0 ? `no contact for too long: ${list(stale)}` : undefined
 }
 
 function documentText(name: string, keys: PublishedKeys, url: string): string {

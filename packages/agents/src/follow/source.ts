@@ -1,68 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { KeySetError } from '@pubring/client/internal/key-set/errors'
-import {
-  fetchKeySet,
-  type KeySetResponse,
-  notAKeySet,
-} from '@pubring/client/internal/key-set/fetch'
 import { follow } from '@pubring/client/internal/key-set/follow'
-import { normalizeUrl } from '@pubring/client/internal/validation'
 import { createSemaphore } from '@pubring/server/async/semaphore'
 import type { Clock } from '@pubring/server/kernel/context'
-import { isObject } from '@pubring/server/runtime/json'
+import { type FoundKeySet, findKeySet, readDocuments } from './documents.ts'
 import { FollowError } from './error.ts'
-import { emptied, type PublishedKeys, parseKeys } from './published-keys.ts'
-
-/** A project that is followed, and what is known of it. */
-export interface Followed {
-  /** Its id or name, as on the command line. */
-  readonly project: string
-  /** The documents as last received. */
-  keys?: PublishedKeys
-  /** When the server last confirmed the documents. */
-  confirmedAt: Instant
-  /** Whether it cannot be read: from then on silence does not mean that nothing changes. */
-  isLost: boolean
-  /** Whether it was lost, and not confirmed for longer than `--stale-after`. */
-  isStale: boolean
-  /** Whether what is shown of it has still to be written. */
-  hasChanged: boolean
-}
-
-/** Milliseconds by two clocks: the monotonic one stands still while a machine sleeps. */
-interface Instant {
-  monotonic: number
-  wall: number
-}
-
-export function newFollowed(project: string): Followed {
-  const confirmedAt = { monotonic: 0, wall: 0 }
-  return {
-    project,
-    confirmedAt,
-    isLost: false,
-    isStale: false,
-    hasChanged: false,
-  }
-}
-
-/** The time `ageMs` ago. */
-function instantBefore(clock: Clock, ageMs: number): Instant {
-  return { monotonic: clock.monotonic() - ageMs, wall: clock.now() - ageMs }
-}
-
-/** Milliseconds since the server confirmed the documents, by the clock that shows more. */
-export function ageMsOf({ confirmedAt: { monotonic, wall } }: Followed, clock: Clock): number {
-  return Math.max(clock.monotonic() - monotonic, clock.now() - wall)
-}
-
-/** The keys that are written and served: with `--on-stale empty`, none once the project is stale. */
-export function shownOf(
-  { keys, isStale }: Followed,
-  onStale: 'keep' | 'empty',
-): PublishedKeys | undefined {
-  return keys !== undefined && isStale && onStale === 'empty' ? emptied(keys) : keys
-}
+import { type Followed, instantBefore } from './followed.ts'
 
 /**
  * Projects that are loaded at once: at the start, and when the server is back. The others wait, so
@@ -70,21 +13,21 @@ export function shownOf(
  */
 const maxLoading = 20
 
-/** How much later a response may come before the connection is given up. */
-const graceMs = 5_000
-
-interface SourceOptions {
+interface ReaderOptions {
   /** Base URL of the server. */
   url: string
+  clock: Clock
+  /** Receives the reason why a project cannot be read at the moment. */
+  report(message: string): void
+}
+
+interface SourceOptions extends ReaderOptions {
   /** The projects to follow. The source stores the documents that it receives in them. */
   followed: readonly Followed[]
-  clock: Clock
   staleAfterMs: number
   signal: AbortSignal
   /** A response said something about a project. */
   onChange(): void
-  /** Receives the reason why a project cannot be read at the moment. */
-  report(message: string): void
 }
 
 /** Follows each project by a held request, and retries until the signal is aborted. */
@@ -107,20 +50,19 @@ export function followProjects(options: SourceOptions) {
 
 /** Asks once for the documents of all projects. Throws `FollowError` if those of one cannot be read. */
 export async function readProjects(
-  projects: readonly string[],
-  connection: Pick<SourceOptions, 'url' | 'signal'>,
-): Promise<PublishedKeys[]> {
+  followed: readonly Followed[],
+  { signal, ...options }: ReaderOptions & { signal: AbortSignal },
+): Promise<void> {
   const places = createSemaphore({ permits: maxLoading })
-  return Promise.all(
-    projects.map(async (project) => {
+  await Promise.all(
+    followed.map(async (one) => {
       const leave = await places.acquire()
-      const request = { ...connection, known: undefined, waitSeconds: 0 }
       try {
-        return (await readDocuments(project, request)).keys
+        await createReader(one, options)(0, signal)
       } catch (error) {
         if (!(error instanceof KeySetError)) throw error
         const kind = error.status === 404 ? 'not_found' : 'unavailable'
-        throw new FollowError(kind, problemOf(project, error))
+        throw new FollowError(kind, problemOf(one.project, error))
       } finally {
         leave()
       }
@@ -135,12 +77,59 @@ function problemOf(project: string, { status, message }: KeySetError): string {
   return shared === message ? `Project ${project}: ${message}` : shared
 }
 
+/** A function that asks for the documents of the project once, and stores them in it. */
+function createReader(one: Followed, { url, clock, report }: ReaderOptions) {
+  /**
+   * Once the id is known, the project is asked for by its name only while that leads to the same id: a
+   * request that is held for a name is answered when the name is given up.
+   */
+  async function find(waitSeconds: number, signal: AbortSignal): Promise<FoundKeySet> {
+    const { project, keys: known } = one
+    const query = { url, signal, waitSeconds, known }
+    if (known === undefined || known.projectId === project) return findKeySet(project, query)
+    const isLost = one.nameProblem !== undefined
+    const named = await findKeySet(project, isLost ? { ...query, waitSeconds: 0 } : query).catch(
+      undefinedIfMissing,
+    )
+    const isSame = named?.projectId === known.projectId
+    one.nameProblem = isSame ? undefined : nameProblemOf(known.projectId, named?.projectId)
+    if (isSame) return named
+    report(`Project ${project}: ${one.nameProblem}`)
+    return findKeySet(known.projectId, query)
+  }
+  return async (waitSeconds: number, signal: AbortSignal) => {
+    const found = await find(waitSeconds, signal)
+    const { response } = found
+    const query = { url, signal, waitSeconds, known: one.keys }
+    const keys = await readDocuments(one.project, found, query)
+    const ageMs = (response.age ?? 0) * 1_000
+    const changed = !isDeepStrictEqual(keys, one.keys)
+    if (changed) one.keys = keys
+    one.confirmedAt = instantBefore(clock, ageMs)
+    one.isLost = ageMs > 0
+    return { response, changed }
+  }
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (!(error instanceof KeySetError) || error.status !== 404) throw error
+}
+
+function nameProblemOf(id: string, other: string | undefined): string {
+  const loss =
+    other === undefined
+      ? 'No project has this name'
+      : `This is the name of another project, ${other}`
+  return `${loss}. The one that had it is followed by its id, ${id}. Start the follower with the id of the project that you mean.`
+}
+
 /** The requests for one project. One closure, because all of it depends on the last request. */
 function createSource(
   one: Followed,
   places: ReturnType<typeof createSemaphore>,
-  { url, clock, staleAfterMs, onChange, report }: SourceOptions,
+  { staleAfterMs, onChange, ...options }: SourceOptions,
 ) {
+  const read = createReader(one, options)
   const lifetime = new AbortController()
   let held: AbortController | undefined
   /** Whether the last request succeeded; otherwise the next one must be answered at once. */
@@ -149,19 +138,13 @@ function createSource(
   let leave = () => {}
 
   async function update(waitSeconds: number, signal: AbortSignal) {
-    const request = { url, known: one.keys, waitSeconds, signal }
-    const { response, keys } = await readDocuments(one.project, request)
-    const ageMs = (response.age ?? 0) * 1_000
-    const changed = !isDeepStrictEqual(keys, one.keys)
-    one.keys = keys
-    one.confirmedAt = instantBefore(clock, ageMs)
-    one.isLost = ageMs > 0
-    if (changed || isRefreshing) {
+    const result = await read(waitSeconds, signal)
+    if (result.changed || isRefreshing) {
       one.hasChanged = true
       onChange()
     }
     isRefreshing = false
-    return { response, changed }
+    return result
   }
   /** After a failure, keeps its place until the next attempt: so few ask a server that is away. */
   async function load(): Promise<void> {
@@ -190,9 +173,9 @@ function createSource(
     if (error.status === 504 && isConfirmed) return
     isConfirmed = false
     one.isLost = true
-    report(problemOf(one.project, error))
+    options.report(problemOf(one.project, error))
   }
-  const options = {
+  const followOptions = {
     maxStaleMs: staleAfterMs,
     isWanted: () => true,
     poll,
@@ -200,7 +183,7 @@ function createSource(
     onError,
   }
   return {
-    ended: follow(options, lifetime.signal).finally(() => leave()),
+    ended: follow(followOptions, lifetime.signal).finally(() => leave()),
     stop(): void {
       lifetime.abort()
       held?.abort()
@@ -211,42 +194,4 @@ function createSource(
       held?.abort()
     },
   }
-}
-
-interface DocumentsRequest extends Pick<SourceOptions, 'url' | 'signal'> {
-  known: PublishedKeys | undefined
-  /** How long the server may hold the request until the key set differs from the known one. */
-  waitSeconds: number
-}
-
-/**
- * Asks for the full key set, and for the other documents if they may have changed. They have not as
- * long as the project has the same revision and the connection held.
- */
-async function readDocuments(
-  project: string,
-  { url, known, waitSeconds, signal }: DocumentsRequest,
-): Promise<{ response: KeySetResponse; keys: PublishedKeys }> {
-  function get(ref: string, name: string, etag?: string, wait = 0) {
-    const path = `/projects/${encodeURIComponent(ref)}/.well-known/${name}`
-    const timeoutMs = wait * 1_000 + graceMs
-    const address = `${normalizeUrl(url)}${path}`
-    return fetchKeySet({ url: address, fetch, etag, waitSeconds: wait, timeoutMs, signal })
-  }
-  const response = await get(project, 'jwks-full.json', known?.etag, waitSeconds)
-  const { body, etag, head, contentLocation = '' } = response
-  const isSame = body === undefined && head !== undefined && head.revision === known?.head?.revision
-  if (known !== undefined && isSame && waitSeconds > 0) return { response, keys: known }
-  const projectId = /\/projects\/([^/]+)\/\.well-known\//.exec(contentLocation)?.[1] ?? project
-  const [jwks, discovery] = await Promise.all([
-    get(projectId, 'jwks.json'),
-    get(projectId, 'openid-configuration'),
-  ])
-  const fullJwks = body === undefined ? known?.fullJwks : parseKeys(body)
-  const commonJwks = parseKeys(jwks.body)
-  if (commonJwks === undefined || fullJwks === undefined || !isObject(discovery.body)) {
-    throw notAKeySet(url)
-  }
-  const documents = { jwks: commonJwks, fullJwks, discovery: discovery.body }
-  return { response, keys: { project, projectId, etag, head, ...documents } }
 }

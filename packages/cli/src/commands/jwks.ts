@@ -12,12 +12,12 @@ export function registerJwks(program: Command, terminal: Terminal): void {
     notes:
       'Runs beside a verifier until SIGTERM: writes the keys again within a second of each change, and then runs --exec with JWKS_PROJECTS and JWKS_OUT in its environment. While the server is away the last keys stay, for --stale-after; then --on-stale decides. SIGHUP fetches and writes everything again.',
     examples: [
-      'pubring jwks follow payments --out /run/keys/payments.json',
-      "pubring jwks follow payments --format haproxy --out /etc/haproxy/keys.cfg --exec 'systemctl reload haproxy'",
-      'pubring jwks follow payments orders --listen 127.0.0.1:8081',
+      'pubring jwks follow ID --out /run/keys/payments.json',
+      "pubring jwks follow ID --format haproxy --out /etc/haproxy/keys.cfg --exec 'systemctl reload haproxy'",
+      'pubring jwks follow ID OTHER_ID --listen 127.0.0.1:8081',
     ],
   })
-    .argument('<project...>', 'Ids or names of the projects')
+    .argument('<project...>', 'Ids of the projects; a name is resolved once')
     .option('--out <path>', 'The file or folder to write')
     .option('--format <name>', `${formatHelp}`, 'jwks')
     .option('--template <file>', 'For envoy-lds: the text in which {{jwks}} is replaced')
@@ -26,6 +26,7 @@ export function registerJwks(program: Command, terminal: Terminal): void {
     .option('--listen <host:port>', 'Serve key sets and discovery there, and /health/ready')
     .option('--on-stale <keep|empty>', 'What to do with the keys after --stale-after', 'keep')
     .option('--stale-after <time>', 'How long keys are trusted without the server', '10m')
+    .option('--state <file>', 'Keep ids and key sets there across restarts; default: beside --out')
     .option('--once', 'Write once, and exit with 0 if that succeeded')
     .action(lazyAction(terminal, async () => (await import('../follow/follow.ts')).followKeySets))
 }

@@ -1,7 +1,8 @@
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { FollowOptions } from '@pubring/agents/follow/follow'
 import { formats, templateProblem } from '@pubring/agents/follow/formats'
 import { hookTimeoutMs } from '@pubring/agents/follow/hook'
+import type { SideFile } from '@pubring/agents/follow/state'
 import type { OutputOptions } from '@pubring/agents/follow/write-files'
 import { jwsAlgorithmNames } from '@pubring/intake/algorithms'
 import { fileError, parseChoice, usageError } from '../terminal/failures.ts'
@@ -19,6 +20,7 @@ export interface FollowFlags {
   listen?: string
   onStale: string
   staleAfter: string
+  state?: string
   once?: true
 }
 
@@ -46,7 +48,22 @@ export async function readFollowOptions(
     listenAt: flags.listen === undefined ? undefined : parseAddress(flags.listen),
     onStale: parseChoice(flags.onStale, ['keep', 'empty'], '--on-stale'),
     staleAfterMs: parseDurationOption(flags.staleAfter, '--stale-after') * 1_000,
+    stateFile: stateFileOf(projects, flags),
   }
+}
+
+/** `--state`, or a file beside the keys: in `--out` if that is a folder. */
+function stateFileOf(
+  projects: readonly string[],
+  { out, state, format }: FollowFlags,
+): SideFile | undefined {
+  if (state !== undefined) return { root: dirname(resolve(state)), path: resolve(state) }
+  if (out === undefined) return undefined
+  const [path, isFolder] = [
+    resolve(out),
+    format === 'pem-dir' || (format === 'jwks' && projects.length > 1),
+  ]
+  return { root: dirname(path), path: isFolder ? join(path, '.state') : `${path}.state` }
 }
 
 async function readOutput(

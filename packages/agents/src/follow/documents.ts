@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util'
+import { projectIdOf } from '@pubring/client/internal/key-set/address'
+import { KeySetError } from '@pubring/client/internal/key-set/errors'
+import {
+  fetchKeySet,
+  type KeySetResponse,
+  notAKeySet,
+} from '@pubring/client/internal/key-set/fetch'
+import { normalizeUrl } from '@pubring/client/internal/validation'
+import { parseId } from '@pubring/server/kernel/values/ids'
+import { isObject } from '@pubring/server/runtime/json'
+import { type PublishedKey, type PublishedKeys, parseKeys } from './published-keys.ts'
+
+/** How much later a response may come before the connection is given up. */
+const graceMs = 5_000
+
+interface KeySetQuery {
+  /** Base URL of the server. */
+  url: string
+  signal: AbortSignal
+  /** How long the server may hold the request while the key set has the known entity tag. */
+  waitSeconds: number
+  known: PublishedKeys | undefined
+}
+
+/** The full key set of a project. */
+export interface FoundKeySet {
+  response: KeySetResponse
+  projectId: string
+  /** Undefined if it has not changed. */
+  keys: PublishedKey[] | undefined
+}
+
+/** Asks for the full key set of the project with this id or name. */
+export async function findKeySet(ref: string, query: KeySetQuery): Promise<FoundKeySet> {
+  const response = await get(ref, 'jwks-full.json', query)
+  const keys = parseKeys(response.body)
+  if (response.body !== undefined && keys === undefined) throw notAKeySet(query.url)
+  const projectId = parseId(ref) ?? projectIdOf(response.contentLocation)
+  if (projectId !== undefined) return { response, projectId, keys }
+  throw new KeySetError(
+    'key_set_unavailable',
+    'The response does not tell the id of the project (Content-Location). Does a proxy remove the header? Name the project by its id.',
+  )
+}
+
+/**
+ * The documents of the project, of which the others are asked for unless they cannot have changed: the
+ * project has the same revision, and the connection held.
+ */
+export async function readDocuments(
+  project: string,
+  { response, projectId, keys }: FoundKeySet,
+  query: KeySetQuery,
+): Promise<PublishedKeys> {
+  const { known, waitSeconds } = query
+  const { etag, head } = response
+  const isSame = keys === undefined && head !== undefined && isDeepStrictEqual(head, known?.head)
+  if (known !== undefined && isSame && waitSeconds > 0) return known
+  const plain = { ...query, waitSeconds: 0, known: undefined }
+  const [jwks, discovery] = await Promise.all([
+    get(projectId, 'jwks.json', plain),
+    get(projectId, 'openid-configuration', plain),
+  ])
+  const fullJwks = keys ?? known?.fullJwks
+  const commonJwks = parseKeys(jwks.body)
+  if (commonJwks === undefined || fullJwks === undefined || !isObject(discovery.body)) {
+    throw notAKeySet(query.url)
+  }
+  const documents = { jwks: commonJwks, fullJwks, discovery: discovery.body }
+  return { project, projectId, etag, head, ...documents }
+}
+
+function get(
+  ref: string,
+  name: string,
+  { url, signal, waitSeconds, known }: KeySetQuery,
+): Promise<KeySetResponse> {
+  const path = `/projects/${encodeURIComponent(ref)}/.well-known/${name}`
+  const timeoutMs = waitSeconds * 1_000 + graceMs
+  const [address, etag] = [`${normalizeUrl(url)}${path}`, known?.etag]
+  return fetchKeySet({ url: address, fetch, etag, waitSeconds, timeoutMs, signal })
+}

@@ -1,0 +1,106 @@
+import { basename, dirname } from 'node:path'
+import { formatHead, parseHead } from '@pubring/client/internal/key-set/head'
+import type { Clock } from '@pubring/server/kernel/context'
+import { isObject, parseJson } from '@pubring/server/runtime/json'
+import { inFolder } from '../folder.ts'
+import { FollowError } from './error.ts'
+import { type Followed, instantBefore } from './followed.ts'
+import { type PublishedKeys, parseKeys } from './published-keys.ts'
+
+/** A file beside the keys. Links on the way to the folder `root` are followed, and no others. */
+export interface SideFile {
+  root: string
+  path: string
+}
+
+/** The state tells when the server was last seen, so it is written this often without a change. */
+const rewriteAfterMs = 60_000
+
+/**
+ * Restores what the last run knew of the projects: which id a name stands for, and the key set.
+ * Throws `FollowError` if the file is something else.
+ */
+export async function restoreState(
+  { root, path }: SideFile,
+  followed: readonly Followed[],
+  clock: Clock,
+): Promise<void> {
+  const text = await inFolder(root, dirname(path), (folder) => folder.read(basename(path)))
+  if (text === undefined) return
+  const projects = parseJson(text)
+  if (!isObject(projects)) throw notAState(path)
+  for (const one of followed) {
+    const stored = projects[one.project]
+    if (stored === undefined) continue
+    const keys = parseStored(one.project, stored)
+    const time = isObject(stored) ? Date.parse(String(stored.confirmedTime)) : Number.NaN
+    if (keys === undefined || Number.isNaN(time)) throw notAState(path)
+    one.keys = keys
+    one.confirmedAt = instantBefore(clock, Math.max(0, clock.now() - time))
+    one.isLost = true
+    one.hasChanged = true
+  }
+}
+
+function notAState(path: string): FollowError {
+  return new FollowError(
+    'error',
+    `${path} is not the state of a follower. Without it the follower takes the server's word for which project has a name: restore or remove it.`,
+  )
+}
+
+function parseStored(project: string, stored: unknown): PublishedKeys | undefined {
+  if (!isObject(stored)) return undefined
+  const { projectId, etag, head, discovery } = stored
+  const [jwks, fullJwks] = [parseKeys(stored.jwks), parseKeys(stored.fullJwks)]
+  if (jwks === undefined || fullJwks === undefined) return undefined
+  if (typeof projectId !== 'string' || !isObject(discovery)) return undefined
+  return {
+    project,
+    projectId,
+    etag: typeof etag === 'string' ? etag : undefined,
+    head: typeof head === 'string' ? parseHead(head) : undefined,
+    jwks,
+    fullJwks,
+    discovery,
+  }
+}
+
+export async function saveState(
+  { root, path }: SideFile,
+  followed: readonly Followed[],
+): Promise<void> {
+  const projects = followed.flatMap(({ project, keys, confirmedAt }) => {
+    if (keys === undefined) return []
+    const { projectId, etag, head, discovery } = keys
+    const [jwks, fullJwks] = [keys.jwks, keys.fullJwks].map((set) => ({
+      keys: set.map(({ jwk }) => jwk),
+    }))
+    const confirmedTime = new Date(confirmedAt.wall).toISOString()
+    const documents = { head: head && formatHead(head), etag, jwks, fullJwks, discovery }
+    return [[project, { projectId, confirmedTime, ...documents }]]
+  })
+  const text = `${JSON.stringify(Object.fromEntries(projects), null, 2)}\n`
+  await inFolder(root, dirname(path), (folder) => folder.replace(basename(path), text))
+}
+
+/** A function that saves the state if a key set has changed, or a minute has passed. */
+export function createStateKeeper(
+  file: SideFile,
+  followed: readonly Followed[],
+  { clock, report }: { clock: Clock; report(message: string): void },
+): () => Promise<void> {
+  let saved: { sets: (PublishedKeys | undefined)[]; at: number } | undefined
+  return async () => {
+    const sets = followed.map(({ keys }) => keys)
+    const at = clock.monotonic()
+    const isSaved = saved?.sets.every((keys, index) => keys === sets[index])
+    if (isSaved && at - (saved?.at ?? 0) < rewriteAfterMs) return
+    try {
+      await saveState(file, followed)
+      saved = { sets, at }
+    } catch (error) {
+      report(`The state cannot be written: ${error instanceof Error ? error.message : error}.`)
+    }
+  }
+}
