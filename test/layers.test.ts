@@ -46,19 +46,19 @@ const neighbors: Record<string, string[]> = {
   'access-rules': ['api-keys', 'token-exchange'],
   'api-keys': ['sign-in', 'token-exchange'],
   audit: ['rotations'],
-  events: ['publishing'],
+  events: [],
   health: ['log', 'publishing'],
   imports: [],
   keys: ['imports', 'rotations', 'token-exchange'],
   log: ['publishing'],
   projects: ['access-rules', 'api-keys'],
-  publishing: ['events', 'log', 'warnings'],
+  publishing: [],
   rotations: ['events'],
   search: [],
   'sign-in': ['access-rules', 'api-keys', 'token-exchange'],
   'token-checks': [],
   'token-exchange': ['access-rules', 'api-keys'],
-  warnings: ['publishing', 'search'],
+  warnings: ['search'],
 }
 
 /** Files of the kernel that import features. */
@@ -68,10 +68,6 @@ const openFiles = [
   'packages/server/src/kernel/access/credentials.ts',
   'packages/server/src/kernel/context.ts',
   'packages/server/src/kernel/entity-tags.ts',
-  'packages/server/src/kernel/http/decorations.ts',
-  'packages/server/src/kernel/http/hooks/state-log.ts',
-  'packages/server/src/kernel/http/metrics.ts',
-  'packages/server/src/kernel/http/options.ts',
   'packages/server/src/kernel/ledger/changes.ts',
   'packages/server/src/kernel/ledger/event-reads.ts',
   'packages/server/src/kernel/ledger/subjects.ts',
@@ -259,7 +255,10 @@ const walls: [RegExp, RegExp][] = [
   [/^server\/src\/kernel\/storage\/sqlite\//, /^server\/src\/kernel\/storage\/postgres\//],
   [/^server\/src\/kernel\/storage\/postgres\//, /^server\/src\/kernel\/storage\/sqlite\//],
   [/^server\/src\/kernel\/http\/(?!routes\/)/, /^server\/src\/kernel\/http\/routes\//],
-  [/^server\/src\/(kernel\/(?!http\/)|features\/(?!.*\bhttp\b))/, /^server\/src\/kernel\/http\//],
+  [
+    /^server\/src\/(kernel\/(?!http\/|feature\.ts)|features\/(?!.*\bhttp\b))/,
+    /^server\/src\/kernel\/http\//,
+  ],
   [/^cli\/src\/(?!commands\/|program\.ts)/, /^cli\/src\/commands\//],
   [
     /^cli\/src\/(keys|import|admin|tokens|follow)\//,
@@ -311,6 +310,7 @@ const server = [
   'cli/src/server/serve.ts',
   'server/src/app.ts',
   'server/src/kernel/storage/sqlite/store.ts',
+  ...globSync('server/src/features/*/http.ts', { cwd: 'packages' }),
 ]
 
 test.each([

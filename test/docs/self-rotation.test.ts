@@ -11,7 +11,7 @@ import { edKey, rsaKey, type TestKey } from '../support/keys/pem.ts'
 const file = join(import.meta.dirname, '../../docs/workloads/self-rotation.md')
 const page = readFileSync(file, 'utf8')
 
-const server = await startApp({ config: { jwksMaxAge: 0 }, http: { refusalDelayMs: 0 } })
+const server = await startApp({ config: { jwksMaxAge: 0, refusalDelayMs: 0 } })
 const url = await server.listen()
 /** Has no API key. */
 const service = openShell(() => ({ PUBRING_URL: url }))

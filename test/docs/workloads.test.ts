@@ -16,8 +16,8 @@ const platforms = await startPlatforms()
 const { fetch, env } = platforms
 const server = await startApp({
   fetch,
-  config: { publicUrl },
-  http: { publicUrl, refusalDelayMs: 0 },
+  config: { publicUrl, refusalDelayMs: 0 },
+  http: { publicUrl },
 })
 platforms.forwardTo(await server.listen())
 /** The shells of an admin and of a workload, which has no API key. */

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
+import { eventFeedOf } from '../../../packages/server/src/features/events/feed.ts'
+import { heldRequestsOf } from '../../../packages/server/src/features/publishing/held-requests.ts'
+import { publishedNamesOf } from '../../../packages/server/src/features/publishing/names.ts'
 import {
-  createLiveServices,
-  type LiveServices,
-} from '../../../packages/server/src/features/publishing/live.ts'
-import type { PublishedProject } from '../../../packages/server/src/features/publishing/publisher.ts'
+  type PublishedProject,
+  publisherOf,
+} from '../../../packages/server/src/features/publishing/publisher.ts'
 import type { Context, Store } from '../../../packages/server/src/kernel/context.ts'
+import { createKernel, type Kernel } from '../../../packages/server/src/kernel/kernel.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
@@ -59,7 +62,7 @@ function delayable(store: Store): { store: Store; hold(): () => void; releaseAll
 
 let clock: TestClock
 let delayed: ReturnType<typeof delayable>
-let live: LiveServices
+let kernel: Kernel
 let projectId: string
 let kid: string
 let projects = 0
@@ -89,20 +92,20 @@ beforeEach(async () => {
       throw new Error('publishing fetches nothing')
     },
   }
-  live = createLiveServices(context)
+  kernel = createKernel(context)
   projectId = (await createProject(opened.store, `payments-${++projects}`)).id
   const key = keyRecord(projectId)
   kid = key.id
-  await live.context.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await kernel.store.commit({ type: 'key.create', origin: origin(), key, limits })
 })
 afterEach(() => {
   delayed.releaseAll()
-  live.close()
+  kernel.close()
 })
 
-const published = async () => (await live.publisher.published(projectId)).jwks.body.toString()
+const published = async () => (await publisherOf(kernel).published(projectId)).jwks.body.toString()
 const hold = (latest: PublishedProject, waitMs = 60_000) =>
-  live.keySets.wait(
+  heldRequestsOf(kernel).wait(
     {
       ref: { id: projectId },
       keySet: 'jwks',
@@ -116,14 +119,14 @@ const hold = (latest: PublishedProject, waitMs = 60_000) =>
 const looks = (count: number) =>
   new Promise<void>((resolve) => {
     let left = count
-    live.watch.onRead(() => {
+    kernel.watch.onRead(() => {
       left -= 1
       if (left === 0) resolve()
     })
   })
 const from = (revision: number) => ({ ledgerId: projectId, after: { revision }, callerId: 'x' })
 const change = () => ({ type: 'key.update', origin: origin(), projectId, kid, limits }) as const
-const toggle = (active: boolean, store = live.context.store) =>
+const toggle = (active: boolean, store = kernel.store) =>
   store.commit({ ...change(), patch: { active } })
 
 describe('an unresponsive database', () => {
@@ -147,20 +150,20 @@ describe('an unresponsive database', () => {
   })
 
   test('held requests are answered at their deadline', async () => {
-    const present = await live.publisher.published(projectId)
+    const present = await publisherOf(kernel).published(projectId)
     const place = hold(present, 5_000)
     delayed.hold()
     await looks(1)
     clock.advance(5_000)
     const answer = await place?.result
     expect(answer?.jwks.etag).toBe(present.jwks.etag)
-    expect(live.keySets.count()).toBe(0)
+    expect(heldRequestsOf(kernel).count()).toBe(0)
   })
 
   test('held requests are answered when a key expires', async () => {
     const expireTime = new Date(clock.now() + 10_000).toISOString()
-    await live.context.store.commit({ ...change(), patch: { expireTime } })
-    const present = await live.publisher.published(projectId)
+    await kernel.store.commit({ ...change(), patch: { expireTime } })
+    const present = await publisherOf(kernel).published(projectId)
     delayed.hold()
     const place = hold(present, 600_000)
     await looks(1)
@@ -172,7 +175,7 @@ describe('an unresponsive database', () => {
   test('event streams still send heartbeats', async () => {
     let beats = 0
     const ends: string[] = []
-    live.events.open(from(2), {
+    eventFeedOf(kernel).open(from(2), {
       send: () => true,
       reset: () => true,
       heartbeat: () => {
@@ -186,9 +189,9 @@ describe('an unresponsive database', () => {
     clock.advance(15_000)
     await looks(2)
     expect([beats, ends]).toEqual([1, []])
-    live.events.close()
+    kernel.close()
     expect(ends).toEqual(['complete'])
-    expect(live.events.count()).toBe(0)
+    expect(eventFeedOf(kernel).count()).toBe(0)
   })
 })
 
@@ -211,17 +214,17 @@ test('a read that a change supersedes neither serves later requests nor replaces
 })
 
 test('a held request that has an older key set than the others is answered', async () => {
-  const old = await live.publisher.published(projectId)
+  const old = await publisherOf(kernel).published(projectId)
   await toggle(false)
-  const now = await live.publisher.published(projectId)
+  const now = await publisherOf(kernel).published(projectId)
   const first = hold(now)
   // It saw the old state just before the change, and joins requests that have the new one.
   const late = hold(old)
   const answer = await late?.result
   expect(answer?.jwks.etag).toBe(now.jwks.etag)
-  expect(live.keySets.count()).toBe(1)
+  expect(heldRequestsOf(kernel).count()).toBe(1)
   first?.cancel()
-  expect(live.keySets.count()).toBe(0)
+  expect(heldRequestsOf(kernel).count()).toBe(0)
 })
 
 test('another history with the same revision is published as soon as any change', async () => {
@@ -234,22 +237,24 @@ test('another history with the same revision is published as soon as any change'
 })
 
 test('a renamed project is not found by its old name from the next request on', async () => {
-  expect(await live.names.resolve({ name: `payments-${projects}` })).toBe(projectId)
-  await live.context.store.commit({
+  expect(await publishedNamesOf(kernel).resolve({ name: `payments-${projects}` })).toBe(projectId)
+  await kernel.store.commit({
     type: 'project.rename',
     origin: origin(),
     projectId,
     name: 'payouts',
   })
-  await expect(live.names.resolve({ name: `payments-${projects}` })).rejects.toMatchObject({
+  await expect(
+    publishedNamesOf(kernel).resolve({ name: `payments-${projects}` }),
+  ).rejects.toMatchObject({
     code: 'project_not_found',
   })
-  expect(await live.names.resolve({ name: 'payouts' })).toBe(projectId)
+  expect(await publishedNamesOf(kernel).resolve({ name: 'payouts' })).toBe(projectId)
 })
 
 test('after close no request is held and no stream opens', async () => {
-  live.close()
-  const present = await live.publisher.published(projectId)
+  kernel.close()
+  const present = await publisherOf(kernel).published(projectId)
   expect(hold(present)).toBeUndefined()
   const sink = {
     send: () => true,
@@ -258,5 +263,5 @@ test('after close no request is held and no stream opens', async () => {
     permission: async () => ({}),
     end: () => {},
   }
-  expect(live.events.open(from(0), sink)).toBe('full')
+  expect(eventFeedOf(kernel).open(from(0), sink)).toBe('full')
 })

@@ -74,7 +74,10 @@ describe('held requests', () => {
   let etag: string
   beforeAll(async () => {
     const heldRequests = { capacity: 20, share: 50 }
-    server = await startApp({ http: { heldRequests, trustProxy: true, metrics: true } })
+    server = await startApp({
+      config: { heldRequests },
+      http: { trustProxy: true, metrics: true },
+    })
     base = await server.listen()
     await registerKey(server)
     etag = String((await fetchJwks(server)).headers.etag)

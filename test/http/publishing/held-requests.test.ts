@@ -190,7 +190,10 @@ describe('the number of held requests', () => {
   let few: TestApp
   let address: string
   beforeAll(async () => {
-    few = await startApp({ http: { metrics: true, heldRequests: { capacity: 5, share: 100 } } })
+    few = await startApp({
+      config: { heldRequests: { capacity: 5, share: 100 } },
+      http: { metrics: true },
+    })
     address = await few.listen()
   })
 

@@ -29,7 +29,7 @@ beforeEach(async () => {
   examined = Promise.withResolvers()
   server = await startApp({
     stored,
-    http: { heldRequests: places, eventStreams: places },
+    config: { heldRequests: places, eventStreams: places },
     examine: async (text, algorithm) => {
       await examined.promise
       return examineKey(text, algorithm, emptyBlocklist)

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
-import { createLiveServices } from '../../../packages/server/src/features/publishing/live.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import { addDatabaseLog } from '../../../packages/server/src/kernel/http/hooks/state-log.ts'
+import { createKernel } from '../../../packages/server/src/kernel/kernel.ts'
 import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { keysUrl } from '../../support/app/keys.ts'
@@ -56,15 +56,15 @@ test('a first read that takes longer, as on a busy machine, is no lost database'
     const follower = store.followHeads()
     return { ...follower, read: () => firstRead.then(follower.read) }
   }
-  const live = createLiveServices({ ...server.context, clock, store: { ...store, followHeads } })
-  addDatabaseLog(app, live)
+  const kernel = createKernel({ ...server.context, clock, store: { ...store, followHeads } })
+  addDatabaseLog(app, kernel)
   const outcomes: string[] = []
-  live.watch.onRead(({ outcome }) => void outcomes.push(outcome))
+  kernel.watch.onRead(({ outcome }) => void outcomes.push(outcome))
   clock.advance(1_500)
   await expect.poll(() => outcomes).toContain('pending')
   resolve()
   await expect.poll(() => outcomes).toContain('completed')
-  live.close()
+  kernel.close()
   await app.close()
   expect(written).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { signInOf } from '../../../packages/server/src/features/sign-in/sign-in.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
@@ -168,9 +169,10 @@ describe('signing in', () => {
 
   test('uses a changed client secret, as soon as it is known', async () => {
     const browser = createBrowser(provider, server)
-    server.app.signIn?.replaceSecrets(oidcWith('another'))
+    const signIn = await signInOf(server.app.kernel)
+    signIn?.replaceSecrets(oidcWith('another'))
     expect((await browser.signIn()).statusCode).toBe(400)
-    server.app.signIn?.replaceSecrets(oidcWith(clientSecret))
+    signIn?.replaceSecrets(oidcWith(clientSecret))
     expect((await browser.signIn()).statusCode).toBe(302)
   })
 })

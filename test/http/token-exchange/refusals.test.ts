@@ -11,7 +11,7 @@ import { flatRefusal } from './flat-refusal.ts'
 
 const otherKey = ecKey().privateKey
 const rsa = rsaKey().privateKey
-const server = await startWorkloadApp({ http: { exchangeLimit: { limit: 10_000, window: 60 } } })
+const server = await startWorkloadApp({ config: { exchangeLimit: { limit: 10_000, window: 60 } } })
 const { issuer } = server
 const ruleId = (await server.rule()).id
 const inactiveId = (await server.rule({ active: false, conditions: { ref: 'inactive' } })).id
@@ -344,7 +344,7 @@ test('only issuers of active rules are ever fetched', async () => {
 })
 
 test('a refusal takes its time with any fault', async () => {
-  const slow = await startWorkloadApp({ http: { refusalDelayMs: 150 } })
+  const slow = await startWorkloadApp({ config: { refusalDelayMs: 150 } })
 
   await slow.rule()
   const time = async (token: string, headers = {}) => {

@@ -309,7 +309,7 @@ describe('a token', () => {
 describe('limits', () => {
   const limited = async (limit: number) => {
     await server.close()
-    server = await startWorkloadApp({ http: { exchangeLimit: { limit, window: 60 } } })
+    server = await startWorkloadApp({ config: { exchangeLimit: { limit, window: 60 } } })
     await server.rule()
   }
 
@@ -336,7 +336,8 @@ describe('limits', () => {
       )
     await server.close()
     server = await startWorkloadApp({
-      http: { exchangeLimit: { limit: 2, window: 60 }, trustProxy: true },
+      config: { exchangeLimit: { limit: 2, window: 60 } },
+      http: { trustProxy: true },
     })
     await server.rule()
     for (let index = 0; index < 5; index += 1) {

@@ -23,8 +23,8 @@ export async function startEventStreamApp(
   share = 100,
 ): Promise<EventStreamApp> {
   const clock = testClock()
-  const http = { eventStreams: { capacity: maxStreams, share } }
-  const app = await startApp({ clock, config: { maxKeysPerProject: 1_000 }, http })
+  const eventStreams = { capacity: maxStreams, share }
+  const app = await startApp({ clock, config: { maxKeysPerProject: 1_000, eventStreams } })
   const url = await app.listen()
   const streams: EventStream[] = []
   return {

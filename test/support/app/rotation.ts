@@ -51,7 +51,7 @@ export async function newRotatedKey(algorithm: Algorithm = 'ES256'): Promise<Rot
 /** An application whose project `payments` lets its keys vouch once `rule` was called. */
 export async function startRotationApp(config: Partial<CoreConfig> = {}): Promise<RotationApp> {
   const clock = testClock()
-  const app = await startApp({ clock, config, http: { refusalDelayMs: 0 } })
+  const app = await startApp({ clock, config: { refusalDelayMs: 0, ...config } })
   const keysUrl = '/v1/projects/payments/jwt-keys'
   const issuer = `${publicUrl}/v1/projects/${app.project.id}`
   const server: RotationApp = {

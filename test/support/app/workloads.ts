@@ -25,7 +25,7 @@ export interface WorkloadApp extends TestApp {
 type Options = NonNullable<Parameters<typeof startApp>[0]>
 
 /** The application beside a real issuer, whose host may have a private address. */
-export async function startWorkloadApp({ http, ...options }: Options = {}): Promise<WorkloadApp> {
+export async function startWorkloadApp({ config, ...options }: Options = {}): Promise<WorkloadApp> {
   const clock = testClock()
   const issuer = await startIssuer(clock)
   const fetch = issuer.server.fetchWith()
@@ -33,7 +33,7 @@ export async function startWorkloadApp({ http, ...options }: Options = {}): Prom
     clock,
     fetch,
     ...options,
-    http: { refusalDelayMs: 0, ...http },
+    config: { refusalDelayMs: 0, ...config },
   })
   const server: WorkloadApp = {
     ...app,

@@ -77,7 +77,11 @@ async function apply(config: Config, changed: string[], { app, registry }: Serve
   const hasChanged = (name: string) => changed.some((change) => change.startsWith(name))
   if (hasChanged('PUBRING_BLOCKLIST')) registry.replaceBlocklist(readBlocklist(config).blocklist)
   if (hasChanged('PUBRING_ADMIN')) await prepareRegistry(registry.context, config.adminApiKey)
-  if (config.oidc !== undefined) app.signIn?.replaceSecrets(config.oidc)
+  if (config.oidc !== undefined) {
+    const { signInOf } = await import('@pubring/server/features/sign-in/sign-in')
+    const signIn = await signInOf(app.kernel)
+    signIn?.replaceSecrets(config.oidc)
+  }
   // Logged at every level, the old one and the new one.
   app.log.level = 'info'
   app.log.info({ changed }, 'settings re-read')

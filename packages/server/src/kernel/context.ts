@@ -2,6 +2,7 @@ import type { Bytes } from '@pubring/client/internal/log/encoding'
 import type { VerifierKey } from '@pubring/client/internal/log/note'
 import type { ExposedKey } from '@pubring/intake'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
+import type { PlacesOptions } from '../async/places.ts'
 import type { LogReads } from '../features/log/records.ts'
 import type { SearchReads } from '../features/search/limits.ts'
 import type { IntakeCaller } from '../intake/fair-queue.ts'
@@ -166,6 +167,13 @@ export interface OidcConfig {
   scopes: string
 }
 
+export interface Rate {
+  /** Requests per window. */
+  limit: number
+  /** Seconds. */
+  window: number
+}
+
 /** A witness (C2SP tlog-witness): its key, and the address that `/add-checkpoint` is below. */
 export interface Witness {
   key: VerifierKey
@@ -188,6 +196,14 @@ export interface CoreConfig {
   sessionLifetime: number
   /** Absent: people sign in with API keys. */
   oidc?: OidcConfig | undefined
+  /** Limit of token exchanges per client address and per access rule; 600 a minute if absent. */
+  exchangeLimit?: Rate
+  /** Milliseconds from the arrival of a token that is refused to the response; 500 if absent. */
+  refusalDelayMs?: number
+  /** Requests that are held until a key set changes; `heldRequestPlaces` if absent. */
+  heldRequests?: PlacesOptions
+  /** Event streams and exports; `eventStreamPlaces` if absent. */
+  eventStreams?: PlacesOptions
 }
 
 /** The key of this process, and what it has signed, which a restored database may not know. */

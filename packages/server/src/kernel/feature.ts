@@ -8,12 +8,15 @@ import type {
   Kinds,
 } from './changes.ts'
 import { createHooks, type Subscription } from './hooks.ts'
+import type { HttpSide } from './http/http-side.ts'
 import type { Db } from './storage/schema.ts'
 
 /** What a feature adds to the server. */
 interface Parts {
   name: string
   hooks?: readonly Subscription[]
+  /** Loads its routes and metrics, for the process that serves. */
+  http?(): Promise<HttpSide>
 }
 
 interface Definition<All extends Kinds> extends Parts {

@@ -1,7 +1,7 @@
-import type { Context } from '../../kernel/context.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/paths.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { checkAccessRule } from './checks.ts'
 import {
   AccessRule,
@@ -10,7 +10,7 @@ import {
   AccessRuleCreate,
   AccessRuleUpdate,
 } from './contract.ts'
-import type { IssuerKeys } from './issuer-keys.ts'
+import { issuerKeysOf } from './issuer-keys.ts'
 import {
   createAccessRule,
   deleteAccessRule,
@@ -50,8 +50,8 @@ const accessRules = managedRecords({
   },
 })
 
-export function accessRuleRoutes(app: App, context: Context, keys: IssuerKeys): void {
-  recordRoutes(app, context, accessRules)
+export function routes(app: App, kernel: Kernel): void {
+  recordRoutes(app, kernel, accessRules)
   const { collection, access } = accessRules
   app.route({
     method: 'POST',
@@ -68,7 +68,7 @@ export function accessRuleRoutes(app: App, context: Context, keys: IssuerKeys): 
     },
     handler: async (request, reply) => {
       const { params, body } = request
-      return reply.send(await checkAccessRule(context, keys, params.id, body))
+      return reply.send(await checkAccessRule(kernel, issuerKeysOf(kernel), params.id, body))
     },
   })
 }

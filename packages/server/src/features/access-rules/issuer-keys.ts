@@ -5,7 +5,9 @@ import { LRUCache } from 'lru-cache'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { IssuerKeySource } from '../../kernel/records.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { fetchJson, OutboundError } from '../../outbound/outbound.ts'
@@ -101,6 +103,9 @@ export function createIssuerKeys(context: Context) {
     },
   }
 }
+
+/** The keys of issuers, shared by exchanges and checks. */
+export const issuerKeysOf = oneFor((kernel: Kernel) => createIssuerKeys(kernel))
 
 /** The active key of the project with the `kid` and `alg` of a token. */
 async function findProjectKey(

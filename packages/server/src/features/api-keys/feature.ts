@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const apiKeys = feature({ name: 'api-keys' })
+export const apiKeys = feature({
+  name: 'api-keys',
+  http: () => import('./http.ts'),
+})

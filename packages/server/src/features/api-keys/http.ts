@@ -59,7 +59,7 @@ const apiKeys = managedRecords({
   },
 })
 
-export function apiKeyRoutes(app: App, context: Context): void {
+export function routes(app: App, context: Context): void {
   recordRoutes(app, context, apiKeys)
   app.route({
     method: 'GET',

@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const events = feature({ name: 'events' })
+export const events = feature({
+  name: 'events',
+  http: () => import('./http.ts'),
+})

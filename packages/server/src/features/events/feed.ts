@@ -1,13 +1,13 @@
-import type { Places, Refusal } from '../../async/places.ts'
+import { createPlaces, type Refusal } from '../../async/places.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
-import type { Clock, Store } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { LedgerEvent } from '../../kernel/ledger/chain.ts'
 import {
   formatPosition,
   type LedgerPosition,
   readEventsAfter,
 } from '../../kernel/ledger/position.ts'
-import type { RevisionWatch } from '../../kernel/ledger/revision-watch.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
 
 /**
@@ -24,7 +24,8 @@ interface StreamRequest {
 }
 
 /** Streams ledger events to readers, which share their reads of the store. */
-export function createEventFeed(store: Store, watch: RevisionWatch, clock: Clock, places: Places) {
+export const eventFeedOf = oneFor(({ store, watch, clock, config, onClose }: Kernel) => {
+  const places = createPlaces(config.eventStreams ?? eventStreamPlaces)
   const streams = new Set<EventStream>()
   const reads = createSingleFlight<LedgerEvent[] | 'history_changed'>()
   let isClosed = false
@@ -37,11 +38,15 @@ export function createEventFeed(store: Store, watch: RevisionWatch, clock: Clock
   watch.onRead(() => {
     for (const stream of streams) stream.check()
   })
+  onClose(() => {
+    isClosed = true
+    for (const stream of streams) stream.close()
+  })
   return {
     reserve,
     /**
      * Streams the events of a ledger after a position to the sink, in order and without a gap. Refused
-     * if too many streams are open, in all or of this API key or ledger, and after `close`.
+     * if too many streams are open, in all or of this API key or ledger, and after the close of the kernel.
      */
     open({ ledgerId, after, callerId }: StreamRequest, sink: EventSink): EventStream | Refusal {
       const release = reserve({ ledgerId, callerId })
@@ -66,10 +71,5 @@ export function createEventFeed(store: Store, watch: RevisionWatch, clock: Clock
       return stream
     },
     count: places.count,
-    /** Ends all streams and accepts no more. */
-    close() {
-      isClosed = true
-      for (const stream of streams) stream.close()
-    },
   }
-}
+})

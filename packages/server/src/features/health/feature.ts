@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const health = feature({ name: 'health' })
+export const health = feature({
+  name: 'health',
+  http: () => import('./http.ts'),
+})

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import type { App } from '../../kernel/http/options.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { withStorageTimeout } from '../../kernel/storage-faults.ts'
 import { isStop } from '../log/faults.ts'
-import type { LiveServices } from '../publishing/live.ts'
+import { logOf } from '../log/log.ts'
+import { publisherOf } from '../publishing/publisher.ts'
 
 /** How long a ping of the storage, and a trial change, may take. */
 const pingTimeoutMs = 1_000
@@ -38,7 +39,9 @@ const Health = Type.Object(
 
 type Reason = 'storage' | 'starting' | 'shutting_down' | 'overloaded'
 
-export function healthRoutes(app: App, live: LiveServices): void {
+export function routes(app: App, kernel: Kernel): void {
+  const publisher = publisherOf(kernel)
+  const log = logOf(kernel)
   app.addSchema(Health)
   app.route({
     method: 'GET',
@@ -66,16 +69,16 @@ export function healthRoutes(app: App, live: LiveServices): void {
     },
     handler: async (request, reply) => {
       const reason = busyReason(app)
-      const isFresh = reason === undefined && (await isReadable(live))
-      const canServe = reason === undefined && (isFresh || live.publisher.canServe())
+      const isFresh = reason === undefined && (await isReadable(kernel))
+      const canServe = reason === undefined && (isFresh || publisher.canServe())
       if (!canServe) return sendUnavailable(request, reply, reason ?? 'storage')
       const state = isFresh ? 'fresh' : 'stale'
-      const log = isStop(live.log.state().fault) ? ({ log: 'stopped' } as const) : {}
-      const writes = live.context.store.isWritable() ? {} : ({ writes: 'failing' } as const)
+      const stopped = isStop(log.state().fault) ? ({ log: 'stopped' } as const) : {}
+      const writes = kernel.store.isWritable() ? {} : ({ writes: 'failing' } as const)
       return reply
         .header('cache-control', 'no-store')
         .header('pubring-state', state)
-        .send({ status: 'ok', state, ...writes, ...log })
+        .send({ status: 'ok', state, ...writes, ...stopped })
     },
   })
   app.route({
@@ -92,7 +95,7 @@ export function healthRoutes(app: App, live: LiveServices): void {
     handler: async (request, reply) => {
       const reason = busyReason(app)
       const canWrite =
-        reason === undefined && (await isReadable(live)) && (await isWritable(live.context))
+        reason === undefined && (await isReadable(kernel)) && (await isWritable(kernel))
       if (!canWrite) return sendUnavailable(request, reply, reason ?? 'storage')
       return reply.header('cache-control', 'no-store').send({ status: 'ok' })
     },
@@ -112,12 +115,12 @@ function busyReason(app: App): Reason | undefined {
 }
 
 /** Does not wait for a store that is known to be unavailable. */
-async function isReadable({ watch, context: { store } }: LiveServices): Promise<boolean> {
+async function isReadable({ watch, store }: Kernel): Promise<boolean> {
   if (watch.ageMs() > staleAfterMs) return false
   return succeeds(store.ping(), pingTimeoutMs)
 }
 
-async function isWritable({ store }: Context): Promise<boolean> {
+async function isWritable({ store }: Kernel): Promise<boolean> {
   return store.isWritable() || succeeds(store.commit({ type: 'storage.try' }), trialTimeoutMs)
 }
 

@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const imports = feature({ name: 'imports' })
+export const imports = feature({
+  name: 'imports',
+  http: () => import('./http.ts'),
+})

@@ -29,7 +29,7 @@ const maxImportBytes = 4 * 1024 * 1024
 
 type ImportBody = Static<typeof Envelope>
 
-export function keyImportRoutes(app: App, context: Context): void {
+export function routes(app: App, context: Context): void {
   const places = createPlaces(maxImports)
   app.route<{ Body: ImportBody }>({
     method: 'POST',

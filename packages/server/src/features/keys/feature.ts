@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const keys = feature({ name: 'keys' })
+export const keys = feature({
+  name: 'keys',
+  http: () => import('./http.ts'),
+})

@@ -1,12 +1,15 @@
+import { intakeCodes } from '@pubring/intake/codes'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { keyEntityTag } from '../../kernel/entity-tags.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
+import type { Meters } from '../../kernel/http/http-side.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { KeyPath, Query } from '../../kernel/http/request/paths.ts'
 import { type Resource, resourceRoutes } from '../../kernel/http/routes/resource-routes.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { intersect } from '../../kernel/values/validity.ts'
 import {
   JwtKey,
@@ -29,7 +32,7 @@ import { createKey, deleteKey, type KeyReference, updateKey } from './operations
 import { keyRole } from './roles.ts'
 
 /** Long because it lists the handlers. */
-export function keyRoutes(app: App, context: Context): void {
+export function routes(app: App, context: Context): void {
   resourceRoutes(app, keys, {
     async create(request, reply) {
       const own = contextOf(request, context)
@@ -178,4 +181,19 @@ function reuseDocument(
     headsMatch: store.headsMatch,
     onReuse: () => authenticator.recordUse(principal),
   }
+}
+
+/** Error codes of rejected keys; a finer code in the error says which rule applied. */
+const rejectionCodes: readonly string[] = Object.values(intakeCodes)
+
+export function metrics(_kernel: Kernel, { counter, onRequest }: Meters): void {
+  const rejected = counter({
+    name: 'pubring_key_refusals_total',
+    help: 'Keys rejected by the intake, by deciding rule.',
+    labelNames: ['code'],
+  })
+  onRequest(({ problem }) => {
+    if (problem === undefined || !rejectionCodes.includes(problem.code)) return
+    rejected.inc({ code: problem.extras.errors?.[0]?.code ?? problem.code })
+  })
 }

@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const log = feature({ name: 'log' })
+export const log = feature({
+  name: 'log',
+  http: () => import('./http.ts'),
+})

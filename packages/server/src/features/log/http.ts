@@ -5,12 +5,17 @@ import { parseProjectRef } from '../../kernel/access/projects.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { contextOf, ledgerOf } from '../../kernel/http/hooks/access.ts'
 import { publicRoute } from '../../kernel/http/hooks/cross-origin.ts'
+import type { Meters } from '../../kernel/http/http-side.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { Query } from '../../kernel/http/request/paths.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { publishedFolder } from '../publishing/http.ts'
-import type { LiveServices } from '../publishing/live.ts'
+import { readPublished } from '../publishing/names.ts'
 import { LedgerProof, LogTree } from './contract.ts'
+import { isStop } from './faults.ts'
+import { reportRuns } from './http-reports.ts'
+import { logOf } from './log.ts'
 import { proveHead, proveLedger } from './proofs.ts'
 import type { LogTree as Tree } from './records.ts'
 import { readLogFile } from './tiles.ts'
@@ -35,10 +40,11 @@ const ProofQuery = Query({
  * The log: public files for everyone, proofs for the readers of a ledger, operations for admins. Long
  * because it lists the routes.
  */
-export function logRoutes(app: App, live: LiveServices): void {
-  const { log, context } = live
-  const { store } = context
-  publicFiles(app, live)
+export function routes(app: App, kernel: Kernel): void {
+  const log = logOf(kernel)
+  const { store } = kernel
+  reportRuns(app, log)
+  publicFiles(app, kernel)
   fileRoute(app, '/log/vkey', {
     schema: {
       operationId: 'getLogVerifierKey',
@@ -61,7 +67,7 @@ export function logRoutes(app: App, live: LiveServices): void {
     },
     errors: ['project_not_found'],
     async read({ projectIdOrName = '' }) {
-      const { projectId } = await live.readPublished(parseProjectRef(projectIdOrName))
+      const { projectId } = await readPublished(kernel, parseProjectRef(projectIdOrName))
       return proveHead(store.log, projectId)
     },
   })
@@ -99,7 +105,7 @@ export function logRoutes(app: App, live: LiveServices): void {
     description:
       'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
   })
-  const restart = (request: FastifyRequest) => log.restart(contextOf(request, context).origin)
+  const restart = (request: FastifyRequest) => log.restart(contextOf(request, kernel).origin)
   const restartErrors = ['log_stopped', 'recent_sign_in_required'] as const
   adminRoute(
     app,
@@ -116,10 +122,7 @@ export function logRoutes(app: App, live: LiveServices): void {
 }
 
 /** A checkpoint of the tree that grows, and the files of each tree below its origin. */
-function publicFiles(app: App, { context }: LiveServices): void {
-  const { store, config } = context
-  const { log } = store
-
+function publicFiles(app: App, { store: { log }, config }: Kernel): void {
   /** Throws `log_ended` for a tree that another one has followed. */
   async function treeOf({ id = '' }: FileParams): Promise<Tree | undefined> {
     const tree = /^[0-9a-f]{8}$/.test(id) ? await log.tree(id) : undefined
@@ -212,5 +215,23 @@ function adminRoute(
       const { checkpoint = '', checkpointSize: size, origin, verifierKey } = await sign(request)
       return reply.code(201).send({ origin, verifierKey, size, checkpoint })
     },
+  })
+}
+
+export function metrics(kernel: Kernel, { gauge }: Meters): void {
+  const log = logOf(kernel)
+  gauge({
+    name: 'pubring_log_stopped',
+    help: '1 if the last attempt to sign a checkpoint of the log has failed.',
+    read: () => Number(log.state().error !== undefined || isStop(log.state().fault)),
+  })
+  gauge({
+    name: 'pubring_log_witness_cosigned',
+    help: '1 for a witness that has cosigned the last checkpoint of the log that it was sent.',
+    labelNames: ['witness'],
+    read: () =>
+      log
+        .witnesses()
+        .map(({ name, outcome }) => [{ witness: name }, Number(outcome === 'cosigned')]),
   })
 }

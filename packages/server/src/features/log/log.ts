@@ -1,9 +1,11 @@
 import type { LogSigner } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { Origin } from '../../kernel/ledger/changes.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
 import type { LogTree } from './records.ts'
 import { type LogContext, restartLog, signCheckpoint } from './signing.ts'
-import type { WitnessResult } from './witnesses.ts'
+import { createWitnesses, type WitnessResult } from './witnesses.ts'
 
 /** `error`: one that no fault of the log has caused, such as of the storage. */
 export interface LogState {
@@ -87,3 +89,11 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
     },
   }
 }
+
+/** The log, which signs while the process runs. */
+export const logOf = oneFor(({ store, clock, config, fetch, logSigner, onClose }: Kernel) => {
+  const witnesses = createWitnesses(config.logWitnesses, fetch)
+  const log = createLog({ store, clock, config, witnesses }, logSigner)
+  onClose(log.close)
+  return log
+})

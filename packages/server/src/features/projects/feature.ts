@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const projects = feature({ name: 'projects' })
+export const projects = feature({
+  name: 'projects',
+  http: () => import('./http.ts'),
+})

@@ -17,7 +17,7 @@ import {
   renameProject,
 } from './operations.ts'
 
-export function projectRoutes(app: App, context: Context): void {
+export function routes(app: App, context: Context): void {
   resourceRoutes(app, projects, {
     async create(request: FastifyRequest<{ Body: ProjectCreate }>, reply) {
       const project = await createProject(contextOf(request, context), request.body)

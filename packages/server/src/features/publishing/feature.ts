@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const publishing = feature({ name: 'publishing' })
+export const publishing = feature({
+  name: 'publishing',
+  http: () => import('./http.ts'),
+})

@@ -1,13 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Places } from '../../async/places.ts'
+import { createPlaces } from '../../async/places.ts'
 import type { PubringError } from '../../errors.ts'
-import type { Clock, ProjectRef } from '../../kernel/context.ts'
+import type { ProjectRef } from '../../kernel/context.ts'
 import { type EntityTags, includesEntityTag } from '../../kernel/entity-tags.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { RevisionWatch } from '../../kernel/ledger/revision-watch.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import { isStorageUnavailable, storageUnavailable } from '../../kernel/storage-faults.ts'
 import { includes } from '../../kernel/values/validity.ts'
-import type { ReadPublished } from './names.ts'
-import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
+import { readPublished } from './names.ts'
+import { type KeySetName, type PublishedProject, publisherOf } from './publisher.ts'
 
 /**
  * Requests that one process holds. Each takes 20 KiB, so all take 200 MB at most. One client address
@@ -52,21 +54,14 @@ interface Group {
   following: ReturnType<RevisionWatch['follow']>
 }
 
-interface LiveKeySetServices {
-  publisher: Publisher
-  readPublished: ReadPublished
-  watch: RevisionWatch
-  clock: Clock
-}
-
 /**
  * Long polling for verifiers: each holds an idle connection, and all share one query of the store.
  * Long because its functions share the groups.
  */
-export function createLiveKeySets(
-  { publisher, readPublished, watch, clock }: LiveKeySetServices,
-  places: Places,
-) {
+export const heldRequestsOf = oneFor((kernel: Kernel) => {
+  const { watch, clock, config } = kernel
+  const publisher = publisherOf(kernel)
+  const places = createPlaces(config.heldRequests ?? heldRequestPlaces)
   const groups = new Map<string, Group>()
   let isClosed = false
 
@@ -90,7 +85,7 @@ export function createLiveKeySets(
     let resolved = 0
     for (const request of requests) {
       if (!isDue(request) || !remove(request)) continue
-      request.resolve(readPublished(request.ref))
+      request.resolve(readPublished(kernel, request.ref))
       resolved += 1
       if (resolved % sliceSize === 0) await setImmediate()
     }
@@ -135,11 +130,15 @@ export function createLiveKeySets(
   }
 
   watch.onRead(check)
+  kernel.onClose(() => {
+    isClosed = true
+    void resolveDue(allRequests(), () => true)
+  })
   return {
     /**
      * Holds a request whose `If-None-Match` names the key set in `latest`, for up to `waitMs`
      * milliseconds. Undefined if too many requests are held, in all or of its address, and after
-     * `close`.
+     * the close of the kernel.
      */
     wait(waiting: KeySetRequest, latest: PublishedProject, waitMs: number) {
       const release = isClosed ? 'full' : places.take([waiting.address])
@@ -164,13 +163,8 @@ export function createLiveKeySets(
       }
     },
     count: places.count,
-    /** Resolves all held requests and accepts no more. */
-    close() {
-      isClosed = true
-      void resolveDue(allRequests(), () => true)
-    },
   }
-}
+})
 
 /** The hash, because a fail-over that loses changes reuses their revisions. */
 const headOf = ({ validity }: PublishedProject) => validity.heads[0]?.hash

@@ -1,17 +1,20 @@
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { type ErrorCode, PubringError } from '../../errors.ts'
 import { parseProjectRef } from '../../kernel/access/projects.ts'
+import type { ProjectRef } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { includesEntityTag, parseEntityTags } from '../../kernel/entity-tags.ts'
 import { publicRoute } from '../../kernel/http/hooks/cross-origin.ts'
+import type { Meters } from '../../kernel/http/http-side.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { clientAddress } from '../../kernel/http/request/client-address.ts'
 import { KeyPath, ProjectPath } from '../../kernel/http/request/paths.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
+import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { Discovery, Jwks } from './contract.ts'
-import type { KeySetRequest } from './held-requests.ts'
-import { reusePublished } from './http-reuse.ts'
-import type { LiveServices } from './live.ts'
+import { heldRequestsOf, type KeySetRequest } from './held-requests.ts'
+import { publishedNamesOf, readPublished } from './names.ts'
 import { heldSeconds, isFreshOnly, requireAccepted } from './preferences.ts'
 import {
   type KeySetName,
@@ -19,6 +22,7 @@ import {
   type PublishedProject,
   pemOfKey,
   pemSet,
+  publisherOf,
 } from './publisher.ts'
 
 export const publishedFolder = '/v1/projects/:projectIdOrName/.well-known'
@@ -67,12 +71,12 @@ const keySetRoutes: readonly KeySetRoute[] = [
 ]
 
 /** Public routes for verifiers: no API key, query, cookie or redirect. */
-export function publishedRoutes(app: App, live: LiveServices): void {
-  for (const route of keySetRoutes) keySetRoute(app, live, route)
-  for (const route of documentRoutes) documentRoute(app, live, route)
+export function routes(app: App, kernel: Kernel): void {
+  for (const route of keySetRoutes) keySetRoute(app, kernel, route)
+  for (const route of documentRoutes) documentRoute(app, kernel, route)
 }
 
-function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
+function keySetRoute(app: App, kernel: Kernel, route: KeySetRoute): void {
   const { file, keySet, operationId, summary, content } = route
   publicRoute<{ projectIdOrName: string }>(app, {
     url: `${publishedFolder}/${file}`,
@@ -90,14 +94,14 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
     },
     handler: async (request, reply) => {
       const ref = parseProjectRef(request.params.projectIdOrName)
-      const current = await live.readPublished(ref)
+      const current = await readPublished(kernel, ref)
       requireAccepted(request.headers, current)
-      const published = await waitForChange(live, { ref, keySet, current }, request, reply)
+      const published = await waitForChange(kernel, { ref, keySet, current }, request, reply)
       requireAccepted(request.headers, published)
-      reusePublished(request, live, ref, published)
+      reusePublished(request, kernel, ref, published)
       reply.header('pubring-revision', published.position)
       if ('name' in ref) {
-        const issuer = issuerOf(live.context.config.publicUrl, published.projectId)
+        const issuer = issuerOf(kernel.config.publicUrl, published.projectId)
         // Tells the id, at which alone the discovery document is available.
         reply.header('content-location', `${issuer}/.well-known/${file}`)
       }
@@ -108,7 +112,7 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
 
 /** Holds the request if it asks to wait and already has the current key set. */
 async function waitForChange(
-  { keySets }: LiveServices,
+  kernel: Kernel,
   { current, ...named }: Pick<KeySetRequest, 'ref' | 'keySet'> & { current: PublishedProject },
   request: FastifyRequest,
   reply: FastifyReply,
@@ -124,7 +128,8 @@ async function waitForChange(
     confirmWait()
     return current
   }
-  let waiter: ReturnType<typeof keySets.wait>
+  const heldRequests = heldRequestsOf(kernel)
+  let waiter: ReturnType<typeof heldRequests.wait>
   const endWait =
     wait === 0
       ? undefined
@@ -133,7 +138,7 @@ async function waitForChange(
   try {
     const [address, freshOnly] = [clientAddress(request), isFreshOnly(request.headers)]
     const waiting = { ...named, ifNoneMatch: known, address, freshOnly }
-    waiter = keySets.wait(waiting, current, wait * 1000)
+    waiter = heldRequests.wait(waiting, current, wait * 1000)
     if (waiter === undefined) return current
     confirmWait()
     return await waiter.result
@@ -154,7 +159,7 @@ interface DocumentRoute {
   documentOf(published: PublishedProject, kid: string): PublishedDocument
 }
 
-function documentRoute(app: App, live: LiveServices, route: DocumentRoute): void {
+function documentRoute(app: App, kernel: Kernel, route: DocumentRoute): void {
   const { url, schema, errors = [], mediaType, byIdOnly, documentOf } = route
   publicRoute<{ projectIdOrName: string; kid?: string }>(app, {
     url,
@@ -167,10 +172,10 @@ function documentRoute(app: App, live: LiveServices, route: DocumentRoute): void
       const { projectIdOrName, kid = '' } = request.params
       const ref = parseProjectRef(projectIdOrName)
       if ('name' in ref && byIdOnly !== undefined) throw byIdOnly()
-      const published = await live.readPublished(ref)
+      const published = await readPublished(kernel, ref)
       requireAccepted(request.headers, published)
       const document = documentOf(published, kid)
-      reusePublished(request, live, ref, published)
+      reusePublished(request, kernel, ref, published)
       return sendDocument(reply, published, document, mediaType)
     },
   })
@@ -251,4 +256,52 @@ function sendDocument(
     .header('cache-control', `public, max-age=${maxAge}`)
     .header('etag', document.etag)
     .send(document.body)
+}
+
+/** Lets the response cache reuse the documents while the publisher would serve the same. */
+function reusePublished(
+  request: FastifyRequest,
+  kernel: Kernel,
+  ref: ProjectRef,
+  { projectId, validity, staleMs }: PublishedProject,
+): void {
+  const names = publishedNamesOf(kernel)
+  const publisher = publisherOf(kernel)
+  const dataAgeMs = () => publisher.ageMs(projectId)
+  request.dataAgeMs = dataAgeMs()
+  // The Age of a stale response differs with every request.
+  if (staleMs !== undefined) return
+  request.reuse = {
+    validity,
+    headsMatch: (heads) => names.isCurrent(ref, projectId) && publisher.headsMatch(heads),
+    dataAgeMs,
+  }
+}
+
+export function metrics(kernel: Kernel, { gauge, counter, histogram, onRequest }: Meters): void {
+  gauge({
+    name: 'pubring_held_requests',
+    help: 'Requests for key sets that are held until the key set changes.',
+    read: heldRequestsOf(kernel).count,
+  })
+  const served = counter({
+    name: 'pubring_published_total',
+    help: 'Key sets and discovery documents served, by status (200 or 304).',
+    labelNames: ['status'],
+  })
+  const ages = histogram({
+    name: 'pubring_published_age_seconds',
+    help: 'Age of the database read that a served document is based on.',
+    buckets: [0.1, 0.25, 0.5, 1, 5, 30, 60, 300, 600, 3_600],
+  })
+  const stale = counter({
+    name: 'pubring_published_stale_total',
+    help: 'Documents older than a second served while the database was unavailable.',
+  })
+  onRequest(({ dataAgeMs, status }) => {
+    if (dataAgeMs === undefined || status >= 400) return
+    served.inc({ status })
+    ages.observe(dataAgeMs / 1_000)
+    if (dataAgeMs > staleAfterMs) stale.inc()
+  })
 }

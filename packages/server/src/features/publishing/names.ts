@@ -1,21 +1,26 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
-import type { Context, ProjectRef } from '../../kernel/context.ts'
+import type { ProjectRef } from '../../kernel/context.ts'
 import { projectNamePattern } from '../../kernel/contract/names.ts'
-import { notPublished, type PublishedProject, type Publisher } from './publisher.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
+import { systemLedgerId } from '../../kernel/ledger/chain.ts'
+import { oneFor } from '../../kernel/shared.ts'
+import { notPublished, type PublishedProject, publisherOf } from './publisher.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Names cached per process. */
 const maxNames = 10_000
 
-type PublishedNames = ReturnType<typeof createPublishedNames>
-
-export function createPublishedNames({ store, clock }: Context) {
+/** The ids of the projects that are asked for by name. */
+export const publishedNamesOf = oneFor(({ store, clock, onCommit }: Kernel) => {
   const ids = createRevalidatedCache<string>({
     clock,
     copies: new LRUCache({ max: maxNames }),
     staleLimitMs: Number.POSITIVE_INFINITY,
     read: async (name) => (await store.identifyProject({ name }))?.id,
+  })
+  onCommit((ledgerId) => {
+    if (ledgerId === systemLedgerId) ids.invalidate()
   })
   return {
     /**
@@ -35,24 +40,22 @@ export function createPublishedNames({ store, clock }: Context) {
     /** A project was created, renamed or deleted: the name, or all, must be read again. */
     invalidate: ids.invalidate,
   }
-}
-
-/** Reads what a plain GET of the key set returns. Throws `project_not_found`. */
-export type ReadPublished = (ref: ProjectRef) => Promise<PublishedProject>
+})
 
 /**
- * Reads documents by id or name. A project can be renamed or deleted after its name was resolved to an
- * id: if the documents have another name, or there are none, the name is resolved again.
+ * Reads what a plain GET of the key set returns, by id or name. A project can be renamed or deleted
+ * after its name was resolved to an id: if the documents have another name, or there are none, the
+ * name is resolved again. Throws `project_not_found`.
  */
-export function createReadPublished(names: PublishedNames, publisher: Publisher): ReadPublished {
-  return async (ref) => {
-    if ('id' in ref) return publisher.published(ref.id)
-    const id = await names.resolve(ref)
-    const published = await publisher.published(id).catch(undefinedIfDeleted)
-    if (published?.name === ref.name) return published
-    names.invalidate(ref.name)
-    return publisher.published(await names.resolve(ref))
-  }
+export async function readPublished(kernel: Kernel, ref: ProjectRef): Promise<PublishedProject> {
+  const publisher = publisherOf(kernel)
+  if ('id' in ref) return publisher.published(ref.id)
+  const names = publishedNamesOf(kernel)
+  const id = await names.resolve(ref)
+  const published = await publisher.published(id).catch(undefinedIfDeleted)
+  if (published?.name === ref.name) return published
+  names.invalidate(ref.name)
+  return publisher.published(await names.resolve(ref))
 }
 
 function undefinedIfDeleted(error: unknown): undefined {

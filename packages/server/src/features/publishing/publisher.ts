@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
-import type { Context, CoreConfig, Store } from '../../kernel/context.ts'
+import type { CoreConfig, Store } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { LedgerEvent, Members } from '../../kernel/ledger/chain.ts'
 import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
@@ -12,6 +13,7 @@ import {
   keySetBytes,
   type ObservedHead,
 } from '../../kernel/records.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import {
@@ -81,70 +83,70 @@ interface ProjectCopy {
   keySet?: KeySet
 }
 
-export type Publisher = ReturnType<typeof createPublisher>
+/** Renders the public documents and keeps copies of them. */
+export const publisherOf = oneFor(
+  ({ store: { published: store }, clock, config, onCommit }: Kernel) => {
+    const copies = createRevalidatedCache<ProjectCopy>({
+      clock,
+      copies: new LRUCache({
+        maxSize: maxCachedBytes,
+        sizeCalculation: ({ value }) => bytesOf(value),
+      }),
+      staleLimitMs: config.jwksStaleLimit * 1000,
+      async read(projectId, previous) {
+        // The hash identifies a history: a fail-over that loses changes reuses their revisions.
+        const heads = previous && (await store.heads([projectId]))
+        if (heads && heads.get(projectId)?.hash === previous.head) return previous
+        const found = await store.keySet(projectId)
+        if (found === undefined) return undefined
+        // Nothing of such a row is published, not even its algorithm.
+        const keySet = { ...found, keys: found.keys.filter(({ contradicted }) => !contradicted) }
+        const { name, revision, head } = keySet
+        const time = clock.now()
+        const hadKeys =
+          publishesKey(keySet, time) || (await hadPublishedKey(store, projectId, revision))
+        const documents = render(config, projectId, { keySet, hadKeys }, time)
+        const copy = { projectId, name, revision, head, documents, hadKeys }
+        return documents.span === always ? copy : { ...copy, keySet }
+      },
+    })
+    onCommit(copies.invalidate)
 
-export function createPublisher(context: Context) {
-  const { clock, config } = context
-  const store = context.store.published
-  const copies = createRevalidatedCache<ProjectCopy>({
-    clock,
-    copies: new LRUCache({
-      maxSize: maxCachedBytes,
-      sizeCalculation: ({ value }) => bytesOf(value),
-    }),
-    staleLimitMs: config.jwksStaleLimit * 1000,
-    async read(projectId, previous) {
-      // The hash identifies a history: a fail-over that loses changes reuses their revisions.
-      const heads = previous && (await store.heads([projectId]))
-      if (heads && heads.get(projectId)?.hash === previous.head) return previous
-      const found = await store.keySet(projectId)
-      if (found === undefined) return undefined
-      // Nothing of such a row is published, not even its algorithm.
-      const keySet = { ...found, keys: found.keys.filter(({ contradicted }) => !contradicted) }
-      const { name, revision, head } = keySet
-      const time = clock.now()
-      const hadKeys =
-        publishesKey(keySet, time) || (await hadPublishedKey(store, projectId, revision))
-      const documents = render(config, projectId, { keySet, hadKeys }, time)
-      const copy = { projectId, name, revision, head, documents, hadKeys }
-      return documents.span === always ? copy : { ...copy, keySet }
-    },
-  })
-
-  return {
-    /**
-     * The project's documents: with every change of this process, and at most 500 ms plus one read
-     * behind other processes. While the store is unavailable, the last good ones for
-     * `jwksStaleLimit`; then `storage_unavailable`. Never an empty `jwks.json` for a project that had
-     * keys in it.
-     */
-    async published(projectId: string): Promise<PublishedProject> {
-      const copy = await copies.get(projectId)
-      if (copy === undefined) throw notPublished()
-      const time = clock.now()
-      const { keySet, hadKeys } = copy
-      if (keySet !== undefined && !includes(copy.documents.span, time)) {
-        copy.documents = render(config, projectId, { keySet, hadKeys }, time)
-      }
-      const ageMs = copies.ageMs(projectId) ?? 0
-      if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
-      return { ...withMaxAge(copy, time, 0), staleMs: ageMs }
-    },
-    /** Whether `published` would return any project's documents without the store. */
-    canServe: copies.hasUsable,
-    /** Whether these are the heads of what `published` would return without a read, not stale. */
-    headsMatch: (heads: readonly ObservedHead[]) =>
-      heads.every(
-        ({ ledgerId, hash }) =>
-          copies.getFresh(ledgerId)?.head === hash &&
-          Number(copies.ageMs(ledgerId)) <= staleAfterMs,
-      ),
-    /** Milliseconds since the project's documents were last read from the store. */
-    ageMs: copies.ageMs,
-    /** The project has changed: reads that began before now are no longer served. */
-    invalidate: copies.invalidate,
-  }
-}
+    return {
+      /**
+       * The project's documents: with every change of this process, and at most 500 ms plus one read
+       * behind other processes. While the store is unavailable, the last good ones for
+       * `jwksStaleLimit`; then `storage_unavailable`. Never an empty `jwks.json` for a project that had
+       * keys in it.
+       */
+      async published(projectId: string): Promise<PublishedProject> {
+        const copy = await copies.get(projectId)
+        if (copy === undefined) throw notPublished()
+        const time = clock.now()
+        const { keySet, hadKeys } = copy
+        if (keySet !== undefined && !includes(copy.documents.span, time)) {
+          copy.documents = render(config, projectId, { keySet, hadKeys }, time)
+        }
+        const ageMs = copies.ageMs(projectId) ?? 0
+        if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
+        return { ...withMaxAge(copy, time, 0), staleMs: ageMs }
+      },
+      /** Whether `published` would return any project's documents without the store. */
+      canServe: copies.hasUsable,
+      /** Whether these are the heads of what `published` would return without a read, not stale. */
+      headsMatch: (heads: readonly ObservedHead[]) =>
+        heads.every(
+          ({ ledgerId, hash }) =>
+            copies.getFresh(ledgerId)?.head === hash &&
+            Number(copies.ageMs(ledgerId)) <= staleAfterMs,
+        ),
+      /** Milliseconds since the project's documents were last read from the store. */
+      ageMs: copies.ageMs,
+      /** The project has changed: reads that began before now are no longer served. */
+      invalidate: copies.invalidate,
+    }
+  },
+)
 
 export function notPublished(): PubringError {
   return new PubringError('project_not_found', 'There is no project with this id or name.')

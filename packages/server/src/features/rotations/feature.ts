@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const rotations = feature({ name: 'rotations' })
+export const rotations = feature({
+  name: 'rotations',
+  http: () => import('./http.ts'),
+})

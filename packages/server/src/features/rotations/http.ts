@@ -43,7 +43,7 @@ const rotations = managedRecords({
   },
 })
 
-export function rotationRoutes(app: App, context: Context): void {
+export function routes(app: App, context: Context): void {
   recordRoutes(app, context, rotations)
   const { collection, access } = rotations
   app.route({

@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const search = feature({ name: 'search' })
+export const search = feature({
+  name: 'search',
+  http: () => import('./http.ts'),
+})

@@ -26,7 +26,7 @@ const SearchQuery = Query({
   ),
 })
 
-export function searchRoute(app: App, context: Context): void {
+export function routes(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: '/v1/search',

@@ -3,8 +3,9 @@ import { PubringError } from '../../errors.ts'
 import { grantsOf } from '../../kernel/access/callers.ts'
 import { recentSignInSeconds } from '../../kernel/access/recent-sign-in.ts'
 import { apiKeyDigest, parseApiKeySecret } from '../../kernel/access/secrets.ts'
-import type { Context } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { SessionRecord } from '../../kernel/records.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { OutboundError } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
@@ -34,10 +35,10 @@ type SignInResult =
   /** No rule gives the person a role; these are their claims. */
   | { refusedClaims: Record<string, unknown> }
 
-export type SignIn = NonNullable<Awaited<ReturnType<typeof createSignIn>>>
+export type SignIn = NonNullable<Awaited<ReturnType<typeof signInOf>>>
 
 /** Signing in through the configured OpenID provider; undefined without one. */
-export async function createSignIn(context: Context) {
+export const signInOf = oneFor(async (context: Kernel) => {
   const { config, store, clock, fetch } = context
   const { oidc, publicUrl } = config
   if (oidc === undefined) return undefined
@@ -144,7 +145,7 @@ export async function createSignIn(context: Context) {
 
     replaceSecrets: provider.replaceSecrets,
   }
-}
+})
 
 /** A sign-in in progress. Only its cookie holds it, so it takes no place on the server. */
 interface Attempt {

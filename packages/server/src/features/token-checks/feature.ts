@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const tokenChecks = feature({ name: 'token-checks' })
+export const tokenChecks = feature({
+  name: 'token-checks',
+  http: () => import('./http.ts'),
+})

@@ -9,7 +9,7 @@ import { KeyCheck, KeyCheckRequest } from './key-contract.ts'
 
 const readKey = bodyReader(KeyCheckRequest)
 
-export function checkRoutes(app: App, context: Context): void {
+export function routes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/v1/key-checks',

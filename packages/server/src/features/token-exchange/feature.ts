@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const tokenExchange = feature({ name: 'token-exchange' })
+export const tokenExchange = feature({
+  name: 'token-exchange',
+  http: () => import('./http.ts'),
+})

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { errorTable, type PubringError } from '../../errors.ts'
-import type { Context } from '../../kernel/context.ts'
 import { anyObjectAsBody } from '../../kernel/http/body/validation.ts'
 import { recordProblem, sendError } from '../../kernel/http/errors/handler.ts'
 import { type RenderedError, renderProblem } from '../../kernel/http/errors/problem.ts'
 import { createLimit, type Spend } from '../../kernel/http/hooks/rate-limits.ts'
-import type { App, HttpOptions } from '../../kernel/http/options.ts'
+import type { App } from '../../kernel/http/options.ts'
 import { clientAddress } from '../../kernel/http/request/client-address.ts'
-import type { IssuerKeys } from '../access-rules/issuer-keys.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
+import { issuerKeysOf } from '../access-rules/issuer-keys.ts'
 import { TokenExchangeError, TokenExchangeRequest, TokenExchangeResponse } from './contract.ts'
 import { createTokenExchange } from './exchange.ts'
 import { refusedToken } from './faults.ts'
@@ -25,18 +25,20 @@ const defaultExchangeLimit = { limit: 600, window: 60 }
  */
 const defaultRefusalDelayMs = 500
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The access rule that accepted the token of an exchange. */
+    accessRuleId: string | undefined
+  }
+}
+
 /** Long because it is one record. */
-export function tokenExchangeRoute(
-  app: App,
-  context: Context,
-  keys: IssuerKeys,
-  options: HttpOptions,
-): void {
-  const exchange = createTokenExchange(context, keys)
-  const { spendByAddress, spendByRule } = createLimits(context, options)
-  const { refusalDelayMs = defaultRefusalDelayMs } = options
+export function routes(app: App, kernel: Kernel): void {
+  const exchange = createTokenExchange(kernel, issuerKeysOf(kernel))
+  const { publicUrl, refusalDelayMs = defaultRefusalDelayMs } = kernel.config
+  const { spendByAddress, spendByRule } = createLimits(kernel)
   app.decorateRequest('accessRuleId', undefined)
-  app.addHook('preClose', async () => exchange.close())
+  kernel.onClose(exchange.close)
   app.route({
     method: 'POST',
     url: '/v1/token',
@@ -66,7 +68,7 @@ export function tokenExchangeRoute(
     },
     errorHandler: async (error, request, reply) => {
       const problem = recordProblem(error, request)
-      const rendered = renderOAuthError(problem, request.id, options.publicUrl)
+      const rendered = renderOAuthError(problem, request.id, publicUrl)
       if (rendered.status === 400) {
         // They would tell that a rule accepts the token, although it was used before.
         reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
@@ -77,10 +79,7 @@ export function tokenExchangeRoute(
   })
 }
 
-function createLimits(
-  { clock }: Context,
-  { exchangeLimit: rate = defaultExchangeLimit }: HttpOptions,
-) {
+function createLimits({ clock, config: { exchangeLimit: rate = defaultExchangeLimit } }: Kernel) {
   const limit = (name: string, callerOf: (request: FastifyRequest) => string): Spend =>
     createLimit(clock, { name, rate, callerOf, reason: 'Too many tokens are exchanged.' })
   return {

@@ -1,3 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 
-export const warnings = feature({ name: 'warnings' })
+export const warnings = feature({
+  name: 'warnings',
+  http: () => import('./http.ts'),
+})

@@ -1,6 +1,7 @@
 import { projectsWith, readerAccess } from '../../kernel/access/grants.ts'
 import type { Principal } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { KeyState } from '../../kernel/records.ts'
 import { isActive, isExpired } from '../../kernel/values/expiry.ts'
 import { now } from '../../kernel/values/times.ts'
@@ -8,7 +9,7 @@ import { present } from '../../runtime/present.ts'
 import { projectNames } from '../search/operations.ts'
 import type { ProjectHealth, Warning } from './contract.ts'
 import { apiKeyWarnings, keyWarnings, liveRotations, urgency } from './rules.ts'
-import type { KeyStatistics } from './statistics.ts'
+import { keyStatisticsOf } from './statistics.ts'
 
 /** The most that are listed. */
 const maxWarnings = 200
@@ -17,14 +18,12 @@ const maxWarnings = 200
  * What the caller should attend to, the most urgent first. For callers that see all projects, those
  * with warnings come from the last census, up to a minute ago; the warnings themselves are current.
  */
-export async function listWarnings(
-  { store, clock }: Context,
-  { grants }: Principal,
-  statistics: KeyStatistics,
-): Promise<Warning[]> {
+export async function listWarnings(kernel: Kernel, { grants }: Principal): Promise<Warning[]> {
+  const { store, clock } = kernel
   const time = now(clock)
   const visible = projectsWith(grants, readerAccess)
-  const projects = visible === 'all' ? (await statistics.census()).warnedProjects : visible
+  const projects =
+    visible === 'all' ? (await keyStatisticsOf(kernel).census()).warnedProjects : visible
   const states = await readStates(store, projects, time)
   const administered = projectsWith(grants, { role: 'admin', auditor: true })
   const apiKeys = administered.length === 0 ? [] : await store.listApiKeys(administered)

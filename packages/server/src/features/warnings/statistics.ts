@@ -1,5 +1,6 @@
-import type { Context } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { Census, KeyCount } from '../../kernel/records.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import { storageUnavailable } from '../../kernel/storage-faults.ts'
 import { now } from '../../kernel/values/times.ts'
 
@@ -23,10 +24,8 @@ interface KeyFigures {
   hasFailed: boolean
 }
 
-export type KeyStatistics = ReturnType<typeof createKeyStatistics>
-
 /** Counts the registry. Each use takes another census in the background, if it is time. */
-export function createKeyStatistics({ store, clock }: Pick<Context, 'store' | 'clock'>) {
+export const keyStatisticsOf = oneFor(({ store, clock }: Kernel) => {
   let last: Census | undefined
   let countedAt: number | undefined
   let recountAt = Number.NEGATIVE_INFINITY
@@ -75,7 +74,7 @@ export function createKeyStatistics({ store, clock }: Pick<Context, 'store' | 'c
       })
     },
   }
-}
+})
 
 function summarize(
   counts: readonly KeyCount[],

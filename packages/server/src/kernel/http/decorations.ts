@@ -1,14 +1,15 @@
 import type { Registry } from 'prom-client'
 import type { TSchema } from 'typebox'
 import type { ErrorCode, PubringError } from '../../errors.ts'
-import type { SignIn } from '../../features/sign-in/sign-in.ts'
 import type { Authenticator } from '../access/authentication.ts'
 import type { Access } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
+import type { Kernel } from '../kernel.ts'
 import type { ProjectIdentity } from '../records.ts'
 import type { ResponseCache, Reuse } from './caching/response-cache.ts'
 import type { Connections } from './hooks/connections.ts'
 import type { CountedLog } from './hooks/counted-log.ts'
+import type { Spend } from './hooks/rate-limits.ts'
 import type { RequestRecords } from './hooks/request-records.ts'
 
 /** Headers that the description of the API explains. */
@@ -56,6 +57,7 @@ declare module 'fastify' {
     countedLog: CountedLog
     /** Whether the event loop lags; never while the server starts. */
     isOverloaded(): boolean
+    kernel: Kernel
     /** Undefined if metrics are disabled. */
     metrics: Registry | undefined
     /**
@@ -65,8 +67,8 @@ declare module 'fastify' {
     readiness: { starting: boolean; shuttingDown: boolean }
     requestRecords: RequestRecords
     responseCache: ResponseCache
-    /** Undefined without an OpenID provider. */
-    signIn: SignIn | undefined
+    /** Counts a failed authentication of the client; undefined if they are not limited. */
+    spendFailure: Spend | undefined
   }
   interface FastifyRequest {
     /** The caller; set if the route has an `access`. */
@@ -75,8 +77,6 @@ declare module 'fastify' {
     project: ProjectIdentity | undefined
     /** The ledger of the project in the path; set if the route reads the ledger. */
     ledgerId: string | undefined
-    /** The access rule that accepted the token of an exchange. */
-    accessRuleId: string | undefined
     /** The error that the request ended with. */
     problem: PubringError | undefined
     /** Milliseconds since the published document was last read from the store. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
-import type { LiveLimits } from '../../features/publishing/live.ts'
+import type { Rate } from '../context.ts'
 
 /** What the HTTP layer needs of the configuration, under the same names, and more. */
-export interface HttpOptions extends LiveLimits {
+export interface HttpOptions {
   /** Base of every URL in a response, without a final slash: `https://keys.example.com/base`. */
   publicUrl: string
   /**
@@ -22,10 +22,6 @@ export interface HttpOptions extends LiveLimits {
   writeLimit?: Rate | undefined
   /** Limit of failed authentications per client address; none if absent. */
   authFailureLimit?: Rate | undefined
-  /** Limit of token exchanges per client address and per access rule; 600 a minute if absent. */
-  exchangeLimit?: Rate
-  /** Milliseconds from the arrival of a token that is refused to the response; 500 if absent. */
-  refusalDelayMs?: number
   /** Event loop lag in milliseconds above which requests are rejected; 500 if absent. 0: never. */
   overloadLagMs?: number
   /** Whether metrics are collected for Prometheus; false if absent. */
@@ -34,13 +30,6 @@ export interface HttpOptions extends LiveLimits {
   logPretty: boolean
   /** Receives the log line by line; standard output if absent. */
   logStream?: { write(line: string): void }
-}
-
-export interface Rate {
-  /** Requests per window. */
-  limit: number
-  /** Seconds. */
-  window: number
 }
 
 /** The application with the types of requests and responses from their TypeBox schemas. */

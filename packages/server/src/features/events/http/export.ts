@@ -2,13 +2,14 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../../kernel/access/grants.ts'
 import { principalOf } from '../../../kernel/http/hooks/access.ts'
+import type { Kernel } from '../../../kernel/kernel.ts'
 import type { LedgerEvent } from '../../../kernel/ledger/chain.ts'
 import {
   type FoundPage,
   type HistoryRequest,
   readHistory,
 } from '../../../kernel/ledger/position.ts'
-import type { LiveServices } from '../../publishing/live.ts'
+import { eventFeedOf } from '../feed.ts'
 import { readPermission, toEvent } from '../operations.ts'
 import { historyChanged, refusedStream } from './faults.ts'
 
@@ -26,14 +27,14 @@ const lineOf = (event: LedgerEvent): string =>
  * and at shutdown, so that an incomplete export is not taken for a whole one. Counts as an event stream.
  */
 export async function sendExport(
-  live: LiveServices,
+  kernel: Kernel,
   request: FastifyRequest,
   reply: FastifyReply,
   { ledgerId, access, page }: ExportRequest,
 ): Promise<void> {
-  const { store } = live.context
+  const { store } = kernel
   const principal = principalOf(request)
-  const release = live.events.reserve({ ledgerId, callerId: principal.callerId })
+  const release = eventFeedOf(kernel).reserve({ ledgerId, callerId: principal.callerId })
   if (typeof release === 'string') throw refusedStream(release)
 
   async function read(next: HistoryRequest): Promise<FoundPage> {
@@ -45,7 +46,7 @@ export async function sendExport(
     for (let found = first; ; ) {
       yield found.events.map(lineOf).join('')
       if (found.next === undefined) return
-      const permission = await readPermission(live.context, principal, access, ledgerId)
+      const permission = await readPermission(kernel, principal, access, ledgerId)
       const mayContinue = permission !== 'refused' && !request.server.readiness.shuttingDown
       if (!mayContinue) throw new Error('the export was cut off')
       found = await read(found.next)

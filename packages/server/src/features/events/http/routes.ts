@@ -6,9 +6,9 @@ import { ledgerOf, principalOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { prefers } from '../../../kernel/http/request/accept.ts'
 import { maxPageSize } from '../../../kernel/http/request/paths.ts'
+import type { Kernel } from '../../../kernel/kernel.ts'
 import { systemLedgerId } from '../../../kernel/ledger/chain.ts'
 import { type LedgerPosition, parsePosition, readHistory } from '../../../kernel/ledger/position.ts'
-import type { LiveServices } from '../../publishing/live.ts'
 import { Event } from '../contract.ts'
 import { toEvent } from '../operations.ts'
 import { jsonLines, sendExport } from './export.ts'
@@ -53,7 +53,7 @@ const sharedConfig = {
 const streamDescription =
   'Filters apply to the whole ledger. A request examines a bounded number of events, so a page may be short or empty and still have a `Link` with `rel="next"`: follow it until there is none. With `Accept: application/x-ndjson` the response has all events that match; it is complete if it ends, and is cut off otherwise. With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
-export function eventRoutes(app: App, live: LiveServices): void {
+export function eventRoutes(app: App, kernel: Kernel): void {
   const sharedSchema = {
     querystring: eventQuery(maxPageSize),
     headers: StreamHeaders,
@@ -71,7 +71,7 @@ export function eventRoutes(app: App, live: LiveServices): void {
       description: `Returns every change to the project and its keys, in order and without gaps. ${streamDescription} The ledger of a deleted project stays readable by id for admins and auditors of all projects.`,
     },
     handler: async (request, reply) => {
-      await respond(live, request, reply, { ledgerId: ledgerOf(request), access: reader })
+      await respond(kernel, request, reply, { ledgerId: ledgerOf(request), access: reader })
       return reply
     },
   })
@@ -87,14 +87,14 @@ export function eventRoutes(app: App, live: LiveServices): void {
       description: `Returns every change to projects and API keys, in order and without gaps. ${streamDescription}`,
     },
     handler: async (request, reply) => {
-      await respond(live, request, reply, { ledgerId: systemLedgerId, access: auditor })
+      await respond(kernel, request, reply, { ledgerId: systemLedgerId, access: auditor })
       return reply
     },
   })
 }
 
 async function respond(
-  live: LiveServices,
+  kernel: Kernel,
   request: FastifyRequest<{ Querystring: EventQuery }>,
   reply: FastifyReply,
   ledger: { ledgerId: string; access: Access },
@@ -105,15 +105,15 @@ async function respond(
   const { ledgerId } = ledger
   if (method === 'GET' && prefers(headers.accept, eventStream, 'application/json')) {
     requireUnfiltered(query, page)
-    return sendEvents(live, request, reply, {
+    return sendEvents(kernel, request, reply, {
       ...ledger,
       after: lastEventId(request) ?? page.after,
     })
   }
   if (method === 'GET' && prefers(headers.accept, jsonLines, 'application/json')) {
-    return sendExport(live, request, reply, { ...ledger, page })
+    return sendExport(kernel, request, reply, { ...ledger, page })
   }
-  const { store, config } = live.context
+  const { store, config } = kernel
   const found = await readHistory(store, ledgerId, page)
   if (found === 'history_changed') throw historyChanged()
   if (found.next !== undefined) {

@@ -3,9 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import type { Access } from '../../../kernel/access/grants.ts'
 import { principalOf } from '../../../kernel/http/hooks/access.ts'
+import type { Kernel } from '../../../kernel/kernel.ts'
 import type { LedgerEvent } from '../../../kernel/ledger/chain.ts'
 import { formatPosition, type LedgerPosition, positionOf } from '../../../kernel/ledger/position.ts'
-import type { LiveServices } from '../../publishing/live.ts'
+import { eventFeedOf } from '../feed.ts'
 import { readPermission, toEvent } from '../operations.ts'
 import type { EventSink, EventStream } from '../stream.ts'
 import { refusedStream } from './faults.ts'
@@ -22,7 +23,7 @@ const retryMs = 2_000
  * `rate_limited` if the caller has its share of them.
  */
 export function sendEvents(
-  live: LiveServices,
+  kernel: Kernel,
   request: FastifyRequest,
   reply: FastifyReply,
   ledger: { ledgerId: string; after: LedgerPosition; access: Access },
@@ -34,7 +35,7 @@ export function sendEvents(
     send: (events) => body.push(events.map(frame).join('')),
     reset: () => body.push(resetFrame),
     heartbeat: () => body.push(':\n\n'),
-    permission: () => readPermission(live.context, principal, ledger.access, ledger.ledgerId),
+    permission: () => readPermission(kernel, principal, ledger.access, ledger.ledgerId),
     end(how, error) {
       if (error !== undefined) request.log.error({ err: error }, 'an event stream failed')
       if (how === 'complete') body.push(null)
@@ -53,7 +54,7 @@ export function sendEvents(
   })
   body.push(`retry: ${retryMs}\n\n`)
   const { ledgerId, after } = ledger
-  const opened = live.events.open({ ledgerId, after, callerId: principal.callerId }, sink)
+  const opened = eventFeedOf(kernel).open({ ledgerId, after, callerId: principal.callerId }, sink)
   if (typeof opened === 'string') {
     endWait()
     throw refusedStream(opened)

@@ -1,24 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorTable, PubringError } from '../../../errors.ts'
-import type { Context } from '../../../kernel/context.ts'
 import type { Spend } from '../../../kernel/http/hooks/rate-limits.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { sessionCookie, signInCookie } from '../../../kernel/http/request/cookies.ts'
-import { signInSeconds } from '../sign-in.ts'
+import type { Kernel } from '../../../kernel/kernel.ts'
+import { type SignIn, signInSeconds } from '../sign-in.ts'
 import { signInPath } from './sessions.ts'
 
 /**
  * The addresses that a browser visits to sign in through the OpenID provider. Failures are pages, not
- * problem details: people read them. `spendFailure` limits failed attempts per client address.
+ * problem details: people read them.
  */
-export function signInRoutes(app: App, context: Context, spendFailure: Spend | undefined): void {
-  const { signIn } = app
-  if (signIn === undefined) return
-  const { publicUrl, sessionLifetime } = context.config
+export function signInRoutes(app: App, { config }: Kernel, signIn: SignIn): void {
+  const { publicUrl, sessionLifetime } = config
   const attempt = signInCookie(publicUrl)
   const session = sessionCookie(publicUrl)
-  const serve = pageServer(publicUrl, spendFailure)
+  const serve = pageServer(publicUrl, app.spendFailure)
 
   app.route({
     method: 'GET',

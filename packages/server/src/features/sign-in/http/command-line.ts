@@ -4,7 +4,6 @@ import { namesSession } from '../../../kernel/access/authentication.ts'
 import type { Context } from '../../../kernel/context.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import { contextOf } from '../../../kernel/http/hooks/access.ts'
-import type { Spend } from '../../../kernel/http/hooks/rate-limits.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { sessionCookie } from '../../../kernel/http/request/cookies.ts'
 import { approveLogin, issueSessionKey, parseLoginRequest } from '../command-line.ts'
@@ -20,18 +19,14 @@ const path = `${signInPath}/cli`
  * exchange of the code that it brings to the command line. Only `pubring login` uses them. Long
  * because it lists the routes.
  */
-export function commandLineRoutes(
-  app: App,
-  context: Context,
-  spendFailure: Spend | undefined,
-): void {
-  if (app.signIn === undefined) return
+export function commandLineRoutes(app: App, context: Context): void {
+  const { authenticator, spendFailure } = app
   const { publicUrl } = context.config
   const cookie = sessionCookie(publicUrl)
   const serve = pageServer(publicUrl, spendFailure)
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { client, port } = parseLoginRequest(Object(request.query))
-    const principal = await app.authenticator
+    const principal = await authenticator
       .authenticate('session', cookie.read(request))
       .catch((error) => {
         if (!(error instanceof PubringError) || error.code !== 'invalid_session') throw error

@@ -1,15 +1,14 @@
 import { PubringError } from '../../../errors.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import type { App } from '../../../kernel/http/options.ts'
+import type { SignIn } from '../sign-in.ts'
 import { signInPath } from './sessions.ts'
 
 /**
  * The OpenID provider ends sessions here (OpenID Connect Back-Channel Logout 1.0 section 2.8). The token
  * authenticates it, and errors have the format that the provider expects.
  */
-export function logoutRoute(app: App): void {
-  const { signIn } = app
-  if (signIn === undefined) return
+export function logoutRoute(app: App, signIn: SignIn): void {
   app.route({
     method: 'POST',
     url: `${signInPath}/back-channel-logout`,

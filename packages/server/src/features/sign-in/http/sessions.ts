@@ -15,13 +15,14 @@ import {
   signInWithApiKey,
   toSession,
 } from '../sessions.ts'
+import type { SignIn } from '../sign-in.ts'
 
 const collection = '/v1/sessions'
 
 export const signInPath = '/sign-in'
 
 /** Long because it lists the routes. */
-export function sessionRoutes(app: App, context: Context): void {
+export function sessionRoutes(app: App, context: Context, signIn: SignIn | undefined): void {
   const { oidc, publicUrl, sessionLifetime } = context.config
   const url = `${publicUrl}${signInPath}`
   const options = { apiKey: true, ...(oidc === undefined ? {} : { oidc: { url } }) }
@@ -113,7 +114,7 @@ export function sessionRoutes(app: App, context: Context): void {
       const session = await context.store.findSession(id)
       await endSession(contextOf(request, context), id)
       cookie.clear(reply)
-      const signOutUrl = await app.signIn?.signOutUrl(session)
+      const signOutUrl = await signIn?.signOutUrl(session)
       return reply.send(signOutUrl === undefined ? {} : { signOutUrl })
     },
   })

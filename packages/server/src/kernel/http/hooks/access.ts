@@ -8,8 +8,9 @@ import { findLedger, findProject } from '../../access/projects.ts'
 import type { Context } from '../../context.ts'
 import type { ProjectIdentity } from '../../records.ts'
 import { now } from '../../values/times.ts'
+import type { HttpOptions } from '../options.ts'
 import { requireSameOrigin, sessionCookie } from '../request/cookies.ts'
-import type { Spend } from './rate-limits.ts'
+import { createFailureLimit } from './rate-limits.ts'
 
 /** Milliseconds after which a request is authenticated again when its body has arrived. */
 const slowBodyMs = 100
@@ -18,10 +19,12 @@ const slowBodyMs = 100
 export function addAuthentication(
   app: FastifyInstance,
   context: Context,
-  spendFailure: Spend | undefined,
+  options: HttpOptions,
 ): void {
   const authenticator = createAuthenticator(context)
+  const spendFailure = createFailureLimit(context.clock, options)
   app.decorate('authenticator', authenticator)
+  app.decorate('spendFailure', spendFailure)
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)
   const cookie = sessionCookie(context.config.publicUrl)

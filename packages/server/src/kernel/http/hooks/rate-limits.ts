@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../../errors.ts'
-import type { Clock } from '../../context.ts'
-import type { HttpOptions, Rate } from '../options.ts'
+import type { Clock, Rate } from '../../context.ts'
+import type { HttpOptions } from '../options.ts'
 import { clientAddress } from '../request/client-address.ts'
 
 const callerOf = ({ principal }: FastifyRequest) => principal?.callerId ?? ''

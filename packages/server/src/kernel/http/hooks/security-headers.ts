@@ -1,6 +1,16 @@
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
+/** Adds the headers of every response. */
+export function addCommonHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    // No response is what its type does not say: data is never run as a script or shown as a page.
+    reply.header('x-content-type-options', 'nosniff')
+    done()
+  })
+}
+
 /**
  * Headers that only matter to pages, for the routes of this scope. The content security policy is the
  * strictest; pages relax it themselves.

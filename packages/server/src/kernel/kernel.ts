@@ -1,0 +1,36 @@
+import type { Context } from './context.ts'
+import { withCommitNotices } from './ledger/commit-notices.ts'
+import { createRevisionWatch } from './ledger/revision-watch.ts'
+
+/** Milliseconds between observations, so that a waiter learns of a change well within a second. */
+const watchIntervalMs = 250
+
+/** The context of a process that serves requests, and how its services keep up with the ledgers. */
+export type Kernel = ReturnType<typeof createKernel>
+
+export function createKernel(context: Context) {
+  const watch = createRevisionWatch(context.store, context.clock, watchIntervalMs)
+  const commitListeners: ((ledgerId: string) => void)[] = []
+  const closeListeners: (() => void)[] = []
+  let isClosed = false
+  return {
+    ...context,
+    store: withCommitNotices(context.store, (ledgerId) => {
+      for (const listener of commitListeners) listener(ledgerId)
+      watch.checkNow(ledgerId)
+    }),
+    watch,
+    /** Calls the listener with each ledger that this process changes, before the commit resolves. */
+    onCommit: (listener: (ledgerId: string) => void) => void commitListeners.push(listener),
+    /** Calls the listener when the process ends, or at once if it does: no request waits any more. */
+    onClose(listener: () => void): void {
+      if (isClosed) listener()
+      else closeListeners.push(listener)
+    },
+    close(): void {
+      isClosed = true
+      for (const listener of closeListeners) listener()
+      watch.close()
+    },
+  }
+}
