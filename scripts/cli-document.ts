@@ -180,7 +180,7 @@ refused before anything is sent (exit code 3, \`private_key\`), with the command
 
 ## API keys without a server
 
-\`pubring api-key create --name NAME --role ROLE\` calls the server and needs an admin API key. If you have lost the
+\`pubring api-key create --name NAME --role ROLE --project PROJECT\` calls the server and needs an admin API key. If you have lost the
 last one, run \`pubring api-key create --admin\` where the database is, with or without a running server: it writes to
 the database (\`PUBRING_DATABASE_URL\`), needs no API key, and creates an admin of all projects.
 

@@ -46,7 +46,7 @@ describe('pubring api-key', () => {
   })
 
   test('an inactive API key gets 401 and stays in the list; a deleted one is gone', async () => {
-    const { secret } = await create('unwanted')
+    const { secret } = await create('unwanted', '--all-projects')
     const env = { PUBRING_API_KEY: secret }
     const activate = (state: string) =>
       shell.pubring(['api-key', 'update', 'unwanted', '--active', state])
@@ -62,7 +62,7 @@ describe('pubring api-key', () => {
   })
 
   test('an API key that expires creates none that outlives it, and hears how', async () => {
-    const role = ['--name', 'brief', '--role', 'admin']
+    const role = ['--name', 'brief', '--role', 'admin', '--all-projects']
     const brief = await shell.pubring(['api-key', 'create', ...role, '--expires', '90d'])
     const env = { PUBRING_API_KEY: rememberSecret('an API key', brief.stdout.trim()) }
     const ran = await shell.pubring(['api-key', 'create', ...role], { env })
@@ -85,6 +85,18 @@ describe('pubring api-key', () => {
       expect(ran.stderr).toMatch(/is the API key that this command uses[\s\S]*--yes/)
     },
   )
+
+  test('create takes the project of the settings, and asks for --all-projects without one', async () => {
+    const created = await create('narrow')
+    expect(created.stderr).toMatch(/API key “narrow” \(writer, payments\)/)
+    const args = ['api-key', 'create', '--name', 'wide', '--role', 'writer']
+    const call = { env: { PUBRING_PROJECT: undefined } }
+    const refused = await shell.pubring(args, call)
+    expect(refused).toMatchObject({ code: 64, stderr: expect.stringContaining('--all-projects') })
+    const wide = await shell.pubring([...args, '--all-projects'], call)
+    expect(wide.stderr).toMatch(/API key “wide” \(writer, all projects\)/)
+    rememberSecret('an API key', wide.stdout.trim())
+  })
 
   test('create without a name or a role names both options, and --admin', async () => {
     const ran = await shell.pubring(['api-key', 'create'])

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { fixture } from '../support/keys/intake.ts'
 import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
@@ -147,8 +148,12 @@ describe('pubring apply', () => {
     const file = declare(spring)
     const dry = await apply(file, '--dry-run')
     expect(dry).toMatchObject({ code: 2, stdout: expect.stringMatching(/^--- no project yet\n/) })
+    const weak = { label: 'weak', publicKeyPem: fixture('keys/rsa/bits-1024.pem') }
+    for (const ran of [await apply(declare(weak), '--dry-run'), await apply(declare(weak))]) {
+      expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('key 1, weak: ') })
+    }
     expect((await shell.test.send('GET', `/v1/projects/${project}`)).statusCode).toBe(404)
-    expect((await apply(file)).stderr).toContain(
+    expect((await apply(declare(spring))).stderr).toContain(
       `Project ${project} does not exist yet: it is created.`,
     )
     expect(await keys()).toMatchObject([{ label: 'spring' }])

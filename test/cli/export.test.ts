@@ -1,8 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readContent } from '../../packages/cli/src/import/read.ts'
 import { sendImport } from '../support/app/imports.ts'
+import { fixture } from '../support/keys/intake.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
@@ -115,7 +116,14 @@ describe('import --all', () => {
     expect(await projectsOf(fresh)).toHaveLength(1)
     await fresh.pubring(['project', 'rename', 'payments', 'payments-old'])
     const dry = await fresh.pubring(['import', file, '--all', '--dry-run', '--json'])
-    expect(documentOf(dry)).toMatchObject({ created: 0, notSent: labels.length + 2 })
+    expect(documentOf(dry)).toMatchObject({ created: labels.length + 2, notSent: 0 })
+    const weak = fixture('keys/rsa/bits-1024.pem').replaceAll('\n', '\\n')
+    const bad = fresh.file('bad.json', readFileSync(file, 'utf8').replace(/-----BEGIN[^"]*/, weak))
+    const refused = await fresh.pubring(['import', bad, '--all', '--dry-run'])
+    expect(refused).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining('\trsa_modulus_too_small: '),
+    })
     const ran = await fresh.pubring(['import', file, '--all'])
     expect(ran.code, ran.stderr).toBe(0)
     const ids = (projects: { id: string; name: string }[]) =>

@@ -71,7 +71,8 @@ describe('pubring ledger verify', () => {
     const { code, stdout, stderr } = await verify('--database-url', 'sqlite:./data/pubring.db')
     expect(code).toBe(1)
     expect(stderr).toBe('2 ledgers, 3 events: 1 broken.\n')
-    const [system, project] = stdout.split('\n')
+    const [system, project, ...others] = stdout.trimEnd().split('\n')
+    expect(others).toEqual([])
     expect(system).toMatch(/^whole {3}system/)
     expect(project).toMatch(
       /^BROKEN {2}[0-9a-f-]{36} {2}revision 2: event 2 \(key\.created, .*\) was altered or moved/,

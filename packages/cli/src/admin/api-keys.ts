@@ -2,7 +2,7 @@ import type { ApiKey } from '@pubring/client'
 import { type Role, roles } from '@pubring/server/kernel/contract/roles'
 import { present } from '@pubring/server/runtime/present'
 import { commandLine } from '../connection/command-lines.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
+import { type ConnectionFlags, defaultSource } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
@@ -15,13 +15,14 @@ export interface ApiKeyCreateFlags extends ConnectionFlags {
   name?: string
   role?: Role
   expires?: string
+  allProjects?: true
   admin?: true
   databaseUrl?: string
 }
 
 /** Creates an API key; only its secret goes to stdout. */
 export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
-  const { name, role, project, expires: expireTime } = flags
+  const { name, role, expires: expireTime, allProjects = false } = flags
   if (flags.databaseUrl !== undefined) {
     throw usageError('--database-url requires --admin: otherwise the server creates the API key.')
   }
@@ -31,7 +32,11 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
       'With --admin it is created in the database directly, without a server.',
     )
   }
-  await withSession(terminal, flags, async ({ client, print, notify }) => {
+  await withSession(terminal, flags, async ({ client, print, notify, ...session }) => {
+    if (!allProjects && session.projectSource === defaultSource) {
+      throw usageError('Name the project of the API key with --project, or pass --all-projects.')
+    }
+    const project = allProjects ? undefined : session.project
     const created = await client.apiKeys.create({
       name,
       role,

@@ -3,7 +3,14 @@ import { type Command, Option } from 'commander'
 import type { ApiKeyCreateFlags } from '../admin/api-keys.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { parseExpires } from '../terminal/times.ts'
-import { addApiCommand, addGroup, databaseOption, sessionAction, yesOption } from './options.ts'
+import {
+  addApiCommand,
+  addGroup,
+  addProjectCommand,
+  databaseOption,
+  sessionAction,
+  yesOption,
+} from './options.ts'
 
 const refHelp = 'Id of the API key, its end, or its name if unique'
 
@@ -12,9 +19,9 @@ const loadApiKeys = () => import('../admin/api-keys.ts')
 /** Long because it is a list. */
 export function registerApiKeys(program: Command, terminal: Terminal): void {
   const apiKey = addGroup(program, 'api-key', 'Manage API keys')
-  addApiCommand(apiKey, 'create', 'Create an API key and print its secret, shown only once', {
+  addProjectCommand(apiKey, 'create', 'Create an API key and print its secret, shown only once', {
     notes: [
-      'Without --project, it is for all projects.',
+      'It is for one project, or with --all-projects for all of them.',
       'With --admin, it is written directly to the database, with or without a running server, and no API key is needed. It is an admin of all projects. Use this to regain access.',
     ].join('\n\n'),
     examples: [
@@ -24,12 +31,13 @@ export function registerApiKeys(program: Command, terminal: Terminal): void {
   })
     .option('-n, --name <name>', 'Name in the list of API keys')
     .addOption(new Option('-r, --role <role>', 'What it may do').choices(roles))
-    .option('-p, --project <id-or-name>', 'Restrict it to one project; default: all')
+    .addOption(new Option('--all-projects', 'For all projects').conflicts('project'))
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z', parseExpires)
     .addOption(
       new Option('--admin', 'Create an admin API key in the database directly').conflicts([
         'role',
         'project',
+        'allProjects',
         'expires',
       ]),
     )

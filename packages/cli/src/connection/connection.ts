@@ -145,8 +145,11 @@ function locateFile(profile: Profile, { path }: Configuration): Texts {
   return { ...profile, apiKeyFile: apiKeyFile && resolve(dirname(path), apiKeyFile) }
 }
 
+/** The source of a setting that is set nowhere. */
+export const defaultSource = 'the default'
+
 function resolveSetting<Value>(name: Name, setting: Setting<Value>, sources: readonly Source[]) {
-  const preset = { text: setting.default ?? '', source: 'the default' }
+  const preset = { text: setting.default ?? '', source: defaultSource }
   const found = sources.values().map((from) => from(name))
   const { text, source } = found.find((each) => each !== undefined) ?? preset
   return { value: parseSetting(setting, text, source), source }

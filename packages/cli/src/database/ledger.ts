@@ -157,10 +157,13 @@ function ledgerName(ledgerId: string): string {
   return ledgerId === systemLedgerId ? 'system' : ledgerId
 }
 
-/** One line for each fault of a ledger. */
+/** One line for each fault of a ledger. After a break, rows are compared with a part of it only. */
 function faultsOf({ broken, differences }: LedgerVerdict): string[] {
-  const chain = broken === undefined ? [] : [`revision ${broken.revision}: ${broken.detail}`]
-  return [...chain, ...differences.map(({ detail }) => escapeControls(detail))]
+  if (broken === undefined) return differences.map(({ detail }) => escapeControls(detail))
+  const rows = formatCount(differences.length, 'row')
+  const rest =
+    differences.length === 0 ? '' : `; ${rows} of the tables differ from what is before it`
+  return [`revision ${broken.revision}: ${broken.detail}${rest}`]
 }
 
 function verdictLine(verdict: LedgerVerdict, terminal: Terminal): string {

@@ -9,7 +9,14 @@ import { sourceName } from '../terminal/files.ts'
 import { colorsFor, escapeControls, type Terminal } from '../terminal/terminal.ts'
 import { readDeclaration } from './declaration.ts'
 import type { KeyRecord } from './entry.ts'
-import { type ImportRow, isSendable, privateKeyError, type SendableRow, toRows } from './rows.ts'
+import {
+  checkRows,
+  type ImportRow,
+  isSendable,
+  privateKeyError,
+  type SendableRow,
+  toRows,
+} from './rows.ts'
 import { sendBatch } from './send.ts'
 
 interface ApplyFlags extends YesFlag {
@@ -99,8 +106,8 @@ function withheldError({ withheld }: Plan): CommandError | undefined {
 }
 
 /**
- * The declared keys, with the kid of those that are registered. Throws if the server rejects any; it
- * checks none for a project that does not exist yet.
+ * The declared keys, with the kid of those that are registered. Throws if the server rejects any, or
+ * this machine those of a project that does not exist yet.
  */
 async function findRegistered(
   session: Session,
@@ -113,7 +120,8 @@ async function findRegistered(
     const { expireTime: _time, ...item } = row.item
     return { ...row, errors: [...row.errors], item }
   })
-  await sendAll(session, exists ? probes : probes.filter((row) => !isSendable(row)), true)
+  if (!exists) checkRows(probes)
+  await sendAll(session, probes, true)
   rows.forEach((row, index) => {
     const kid = probes[index]?.kid
     if (kid !== undefined) row.kid = kid
@@ -157,9 +165,7 @@ function showPlan(
     planText(terminal, plan, names),
   )
   if (isNew) {
-    notify(
-      `Project ${project} does not exist yet: it is created${dryRun ? ', and then its keys are checked' : ''}.`,
-    )
+    notify(`Project ${project} does not exist yet: it ${dryRun ? 'would be' : 'is'} created.`)
     return
   }
   const count = plan.undeclared.length

@@ -1,5 +1,6 @@
 import { createPublicKey, hash } from 'node:crypto'
 import type { KeyImportItem } from '@pubring/client'
+import { createBlocklist, examineKey } from '@pubring/intake'
 import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
 import { normalizeText } from '@pubring/intake/encoding'
 import { present } from '@pubring/server/runtime/present'
@@ -99,6 +100,18 @@ function chooseAlgorithm(
   const fitting = material?.algorithms ?? []
   const fits = preferred !== undefined && (fitting.length === 0 || fitting.includes(preferred))
   return fits ? preferred : (fitting[0] ?? 'RSA')
+}
+
+/** Checks the keys by the server's rules, without a server, and takes them out of those to send. */
+export function checkRows(rows: readonly ImportRow[]): void {
+  const blocklist = createBlocklist()
+  for (const row of rows.filter(isSendable)) {
+    const verdict = examineKey(row.item.publicKeyPem, row.item.algorithm, blocklist)
+    row.outcome = verdict.ok ? 'created' : 'refused'
+    if (!verdict.ok)
+      row.errors.push(...verdict.faults.map(({ code, detail }) => ({ code, detail })))
+    Reflect.deleteProperty(row, 'item')
+  }
 }
 
 /** The error for a source with a private key, which keeps every other key from being sent. */

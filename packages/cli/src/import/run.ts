@@ -8,7 +8,14 @@ import { type Column, formatTable } from '../terminal/table.ts'
 import { tableWidth } from '../terminal/terminal.ts'
 import type { Source, SourceEntry } from './entry.ts'
 import { readSource } from './read.ts'
-import { type ImportRow, isSendable, privateKeyError, readMaterial, toRows } from './rows.ts'
+import {
+  checkRows,
+  type ImportRow,
+  isSendable,
+  privateKeyError,
+  readMaterial,
+  toRows,
+} from './rows.ts'
 import { resetOutcomes, sendRows } from './send.ts'
 
 interface ImportFlags {
@@ -131,7 +138,7 @@ function otherProject(session: Session, name: string, here: string, id: string):
 
 /**
  * Creates the projects, which stay if the import fails, since an id can be given only once. A dry run
- * creates none, and leaves out their keys.
+ * creates none, and checks their keys on this machine.
  */
 async function addProjects(
   { client, notify }: Session,
@@ -141,18 +148,9 @@ async function addProjects(
 ): Promise<void> {
   for (const { id, name } of projects) {
     if (!dryRun) await client.projects.create({ id, name })
-    notify(
-      dryRun
-        ? `Project ${name} would be created; its keys are not checked.`
-        : `Project ${name} is created.`,
-    )
+    notify(`Project ${name} ${dryRun ? 'would be' : 'is'} created.`)
   }
-  if (!dryRun) return
-  for (const row of rows) {
-    if (projects.every(({ name }) => name !== row.project)) continue
-    delete row.item
-    row.note = 'Its project would be created; the key was not checked.'
-  }
+  if (dryRun) checkRows(rows.filter((row) => projects.some(({ name }) => name === row.project)))
 }
 
 /**

@@ -85,10 +85,17 @@ export async function diagnose(terminal: Terminal, { url, ...flags }: DoctorFlag
     }
     const isConfigured = flags.databaseUrl !== undefined || env[settings.databaseUrl.env]
     if (url === undefined || isConfigured) {
-      database = await inspectDatabase(config).catch((error) => {
-        steps.push(failedStep('database', error))
-        return undefined
-      })
+      const { databaseUrl } = config
+      const file = isPostgres(databaseUrl) ? undefined : resolve(sqliteFileOf(databaseUrl))
+      if (file !== undefined && !existsSync(file)) {
+        const detail = `there is no ${file} yet: pubring serve creates it`
+        steps.push({ step: 'database', outcome: 'skipped', detail })
+      } else {
+        database = await inspectDatabase(config).catch((error) => {
+          steps.push(failedStep('database', error))
+          return undefined
+        })
+      }
     }
   } catch (error) {
     steps.push(failedStep('settings', error))
