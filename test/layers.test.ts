@@ -58,7 +58,7 @@ const neighbors: Record<string, string[]> = {
   'sign-in': ['access-rules', 'api-keys', 'token-exchange'],
   'token-checks': [],
   'token-exchange': ['access-rules', 'api-keys'],
-  warnings: ['search'],
+  warnings: ['rotations'],
 }
 
 /** Files of the kernel that import features. */

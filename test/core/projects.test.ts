@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { listProjects } from '../../packages/server/src/features/projects/operations.ts'
+import { observedReads } from '../support/store/observed-reads.ts'
 import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
 const opened = await openTestStore()
@@ -15,10 +16,17 @@ test('a caller bound to projects gets pages of those that exist, in order, by on
   const grants = ['three', 'two', 'forged', 'deleted', 'one'].map((name) => {
     return { role: 'reader', projectId: ids.get(name) ?? '' } as const
   })
-  const findProject = () => Promise.reject(new Error('a query for a single project'))
+  let queries = 0
+  const reader = observedReads(store.reader, {
+    read() {
+      queries += 1
+    },
+  })
   const list = async (limit: number, after?: string) => {
     const page = after === undefined ? { limit } : { limit, after: ids.get(after) ?? '' }
-    const listed = await listProjects({ store: { ...store, findProject } }, { grants }, page)
+    queries = 0
+    const listed = await listProjects({ store: { ...store, reader } }, { grants }, page)
+    expect(queries).toBe(1)
     return listed.map(({ name }) => name)
   }
   expect(await list(2)).toEqual(['one', 'two'])

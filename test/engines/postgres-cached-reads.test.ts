@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
+import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { createDatabase } from '../support/store/database.ts'
@@ -35,7 +36,7 @@ test('the next read of another replica sees every acknowledged change, 300 times
     })
     const [seen, project] = await Promise.all([
       reader.keySet(projectId),
-      reader.findProject({ id: projectId }),
+      findProjectRecord(reader.reader, { id: projectId }),
     ])
     expect(seen?.keys[0]?.label).toBe(patch.label)
     expect([seen?.revision, project?.revision]).toEqual([round + 3, round + 3])
@@ -46,16 +47,16 @@ test('the next read of another replica sees every acknowledged change, 300 times
 test('a name leads to the project that has it now', async () => {
   const [first, second] = [name(), name()]
   const { id } = await createProject(one, first)
-  expect((await other.findProject({ name: first }))?.id).toBe(id)
-  expect((await other.findProject({ name: first }))?.id).toBe(id)
+  expect((await findProjectRecord(other.reader, { name: first }))?.id).toBe(id)
+  expect((await findProjectRecord(other.reader, { name: first }))?.id).toBe(id)
   await one.commit({ type: 'project.rename', origin: origin(), projectId: id, name: second })
-  expect(await other.findProject({ name: first })).toBeUndefined()
+  expect(await findProjectRecord(other.reader, { name: first })).toBeUndefined()
   const { id: successor } = await createProject(one, first)
-  expect((await other.findProject({ name: first }))?.id).toBe(successor)
-  expect((await other.findProject({ name: second }))?.id).toBe(id)
+  expect((await findProjectRecord(other.reader, { name: first }))?.id).toBe(successor)
+  expect((await findProjectRecord(other.reader, { name: second }))?.id).toBe(id)
   await one.commit({ type: 'project.delete', origin: origin(), projectId: successor })
-  expect(await other.findProject({ name: first })).toBeUndefined()
-  expect(await other.findProject({ id: successor })).toBeUndefined()
+  expect(await findProjectRecord(other.reader, { name: first })).toBeUndefined()
+  expect(await findProjectRecord(other.reader, { id: successor })).toBeUndefined()
   expect(await other.keySet(successor)).toBeUndefined()
 })
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import type { ProjectRecord } from '../../packages/server/src/kernel/records.ts'
+import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
@@ -48,7 +49,7 @@ describe.each([80, 200])('with a database %i ms away', (roundTripMs) => {
   test('a read takes one round trip', async () => {
     const { id, name } = project
     expect(await countRoundTrips(() => store.heads([id]))).toBe(1)
-    expect(await countRoundTrips(() => store.findProject({ name }))).toBe(1)
+    expect(await countRoundTrips(() => findProjectRecord(store.reader, { name }))).toBe(1)
     expect(await countRoundTrips(() => store.published.keySet(id))).toBe(1)
   })
 

@@ -3,6 +3,7 @@ import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operat
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { keyEntityTag } from '../../packages/server/src/kernel/entity-tags.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
+import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
@@ -72,7 +73,7 @@ describe.each(['before', 'after'] as const)(
       proxy.cutAt(commit, when)
       const { id, revision } = await createProject(store, name)
       expect(revision).toBe(1)
-      expect(await store.findProject({ name })).toMatchObject({ id, revision: 1 })
+      expect(await findProjectRecord(store.reader, { name })).toMatchObject({ id, revision: 1 })
       expect(await revisionOf(systemLedgerId)).toBe((before ?? 0) + 1)
     })
 
@@ -100,7 +101,7 @@ describe.each(['before', 'after'] as const)(
       })
       proxy.cutAt(commit, when)
       await store.commit({ type: 'project.delete', origin: origin(), projectId })
-      expect(await store.findProject({ id: projectId })).toBeUndefined()
+      expect(await findProjectRecord(store.reader, { id: projectId })).toBeUndefined()
       expect(await revisionOf(projectId)).toBe(4)
     })
 

@@ -5,6 +5,7 @@ import {
   type EventContent,
   eventHash,
 } from '../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openTestStore, origin } from '../support/store/store.ts'
 
@@ -40,7 +41,7 @@ test.each(actors)('%s is stored and read back as the actor of an event', async (
   const id = newId()
   const name = `p${id.replaceAll('-', '')}`
   await store.commit({ type: 'project.create', origin: { ...origin(), actor }, id, name })
-  const [event] = await store.events(id, { after: 0, limit: 1 })
+  const [event] = await readEvents(store.reader, id, { after: 0, limit: 1 })
   // No person with this identity is in the list of people, which has the names.
   expect(event?.actor).toEqual({ ...actor, name: actor.user?.subject ?? actor.name })
   expect(event?.hash).toBe(event && eventHash(genesisHash, event))

@@ -1,6 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AuditedKey, AuditStore } from '../../packages/server/src/features/audit/records.ts'
-import { openAuditStore } from '../../packages/server/src/registry.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import {
+  countAuditedKeys,
+  readAuditedKeys,
+} from '../../packages/server/src/features/audit/reads.ts'
+import type { AuditedKey } from '../../packages/server/src/features/audit/records.ts'
+import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
+import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
@@ -26,11 +31,11 @@ const remove = (projectId: string, kid: string) =>
 
 test('a pass writes no event, and leaves no gap before the next one', async () => {
   const { projectId, kid } = await projectWithKey('passed')
-  const before = await opened.store.findProject({ id: projectId })
+  const before = await findProjectRecord(opened.store.reader, { id: projectId })
   await pass(projectId, [kid])
-  expect(await opened.store.findProject({ id: projectId })).toEqual(before)
+  expect(await findProjectRecord(opened.store.reader, { id: projectId })).toEqual(before)
   await remove(projectId, kid)
-  const events = await opened.store.events(projectId, { after: 0, limit: 10 })
+  const events = await readEvents(opened.store.reader, projectId, { after: 0, limit: 10 })
   expect(events.map(({ revision }) => revision)).toEqual([1, 2, 3])
 })
 
@@ -56,9 +61,8 @@ test('a pass in an unknown project leaves no row', async () => {
 
 describe('an audit reads', () => {
   let first: { projectId: string; kid: string }[]
-  let reads: AuditStore
+  const { reader } = opened.store
   beforeAll(async () => {
-    reads = await openAuditStore(opened.database.url)
     const projects = [await projectWithKey('read-1'), await projectWithKey('read-2')]
     const { projectId } = projects[0] ?? { projectId: '' }
     const key = keyRecord(projectId)
@@ -67,7 +71,6 @@ describe('an audit reads', () => {
       `${a.projectId} ${a.kid}` < `${b.projectId} ${b.kid}` ? -1 : 1,
     )
   })
-  afterAll(() => reads.close())
 
   const own = (keys: AuditedKey[]) =>
     keys
@@ -77,35 +80,35 @@ describe('an audit reads', () => {
   test('all keys in the order of their projects and ids, page by page', async () => {
     const found: AuditedKey[] = []
     for (let after: { projectId: string; kid: string } | undefined; ; ) {
-      const page = await reads.auditedKeys({}, { limit: 2, ...(after && { after }) })
+      const page = await readAuditedKeys(reader, {}, { limit: 2, ...(after && { after }) })
       found.push(...page)
       const last = page.at(-1)?.key
       if (last === undefined) break
       after = { projectId: last.projectId, kid: last.id }
     }
     expect(own(found)).toEqual(first)
-    expect(found).toHaveLength(await reads.countAuditedKeys({}))
+    expect(found).toHaveLength(await countAuditedKeys(reader, {}))
   })
 
   test('the keys of one project, without those that have passed the rules', async () => {
     const { projectId, kid } = first[0] ?? { projectId: '', kid: '' }
     const all = first.filter((each) => each.projectId === projectId)
     const scope = { projectId, withoutPassOf: 'today' }
-    expect(own(await reads.auditedKeys(scope, { limit: 9 }))).toEqual(all)
+    expect(own(await readAuditedKeys(reader, scope, { limit: 9 }))).toEqual(all)
     await pass(projectId, [kid])
-    expect(own(await reads.auditedKeys(scope, { limit: 9 }))).toEqual(
+    expect(own(await readAuditedKeys(reader, scope, { limit: 9 }))).toEqual(
       all.filter((each) => each.kid !== kid),
     )
-    expect(await reads.countAuditedKeys(scope)).toBe(all.length - 1)
+    expect(await countAuditedKeys(reader, scope)).toBe(all.length - 1)
     const other = { projectId, withoutPassOf: 'tomorrow' }
-    expect(await reads.countAuditedKeys(other)).toBe(all.length)
+    expect(await countAuditedKeys(reader, other)).toBe(all.length)
   })
 
   test('the name of the project, and whether the private key was submitted', async () => {
     const { projectId, kid } = first[0] ?? { projectId: '', kid: '' }
-    const read = async () => (await reads.auditedKeys({ projectId }, { limit: 1 }))[0]
+    const read = async () => (await readAuditedKeys(reader, { projectId }, { limit: 1 }))[0]
     const found = await read()
-    const name = (await opened.store.findProject({ id: projectId }))?.name
+    const name = (await findProjectRecord(opened.store.reader, { id: projectId }))?.name
     expect(found).toMatchObject({ key: { id: kid }, projectName: name, wasExposed: false })
     const { thumbprint = '', materialSha256 = '' } = found?.key ?? {}
     const exposed = { thumbprint, materialSha256 }
@@ -128,6 +131,6 @@ test('a weakness is recorded once, and the key is deactivated with it', async ()
   expect(await report(false)).toEqual({ reported, active: true, deactivated: false })
   expect(await report(false)).toEqual({ reported: [], active: true, deactivated: false })
   expect(await report(true)).toEqual({ reported: [], active: false, deactivated: true })
-  const events = await opened.store.events(projectId, { after: 2, limit: 10 })
+  const events = await readEvents(opened.store.reader, projectId, { after: 2, limit: 10 })
   expect(events.map(({ type }) => type)).toEqual(['key.weakness_found', 'key.updated'])
 })

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { readTree } from '../../packages/server/src/features/log/reads.ts'
+import { readProjectPage } from '../../packages/server/src/features/projects/reads.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import type {
@@ -162,10 +164,10 @@ async function state() {
   const { store } = stored
   return {
     heads: await store.heads([projectId, systemLedgerId]),
-    projects: await store.listProjects({ limit: 10 }),
+    projects: await readProjectPage(store.reader, { limit: 10 }),
     keySet: await store.keySet(projectId),
     apiKeys: await store.listApiKeys('all'),
-    log: await store.log.tree(),
+    log: await readTree(store.reader),
     rules: await store.accessRules(),
     sessions: await store.listSessions('all'),
     people: await store.listPeople(),

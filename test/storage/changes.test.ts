@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
+import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
+import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
@@ -11,8 +13,8 @@ const refusal = (code: string) => expect.objectContaining({ name: 'PubringError'
 
 test('a created project is found by id and by name, at revision 1', async () => {
   const project = await createProject(store, 'found')
-  expect(await store.findProject({ id: project.id })).toMatchObject(project)
-  expect(await store.findProject({ name: 'found' })).toMatchObject(project)
+  expect(await findProjectRecord(store.reader, { id: project.id })).toMatchObject(project)
+  expect(await findProjectRecord(store.reader, { name: 'found' })).toMatchObject(project)
   expect(project.revision).toBe(1)
 })
 
@@ -26,7 +28,7 @@ test('a rename keeps the id, increments the revision and frees the old name', as
     name: 'after',
   })
   expect(renamed).toMatchObject({ id, name: 'after', revision: 2, updateTime: later.time })
-  expect(await store.findProject({ name: 'before' })).toBeUndefined()
+  expect(await findProjectRecord(store.reader, { name: 'before' })).toBeUndefined()
 })
 
 test('a rename to the same name changes neither revision nor updateTime', async () => {
@@ -40,7 +42,7 @@ test('a rename to the same name changes neither revision nor updateTime', async 
     name: 'same',
   })
   expect(same).toEqual(project)
-  expect(await store.findProject({ id })).toMatchObject(project)
+  expect(await findProjectRecord(store.reader, { id })).toMatchObject(project)
 })
 
 test('a rename to a taken name is rejected and keeps the revision', async () => {
@@ -53,7 +55,7 @@ test('a rename to a taken name is rejected and keeps the revision', async () => 
     name: 'occupied',
   })
   await expect(rename).rejects.toEqual(refusal('project_name_taken'))
-  expect(await store.findProject({ id: project.id })).toMatchObject(project)
+  expect(await findProjectRecord(store.reader, { id: project.id })).toMatchObject(project)
 })
 
 test('a project can be deleted only once it has no keys', async () => {
@@ -73,7 +75,7 @@ test('a project can be deleted only once it has no keys', async () => {
   })
   await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
   await remove()
-  expect(await store.findProject({ id: projectId })).toBeUndefined()
+  expect(await findProjectRecord(store.reader, { id: projectId })).toBeUndefined()
   expect(await store.keySet(projectId)).toBeUndefined()
   await expect(remove()).rejects.toEqual(refusal('project_not_found'))
 })
@@ -182,7 +184,7 @@ test('the public key of a submitted private key is blocked by either hash', asyn
   await store.commit(refuse)
   expect(await store.isBlocked({ thumbprint, materialSha256: 'none' })).toBe(true)
   expect(await store.isBlocked({ thumbprint: 'none', materialSha256 })).toBe(true)
-  expect((await store.findProject({ id: projectId }))?.revision).toBe(2)
+  expect((await findProjectRecord(store.reader, { id: projectId }))?.revision).toBe(2)
 })
 
 test('submitting a blocked key again writes no event in any ledger', async () => {
@@ -193,8 +195,8 @@ test('submitting a blocked key again writes no event in any ledger', async () =>
   for (const ledger of [projectId, projectId, other]) {
     await store.commit({ type: 'private_key.refuse', origin: origin(), projectId: ledger, exposed })
   }
-  expect((await store.findProject({ id: projectId }))?.revision).toBe(2)
-  expect((await store.findProject({ id: other }))?.revision).toBe(1)
+  expect((await findProjectRecord(store.reader, { id: projectId }))?.revision).toBe(2)
+  expect((await findProjectRecord(store.reader, { id: other }))?.revision).toBe(1)
 })
 
 test('of 25 private keys by one API key within a minute, all are blocked and 10 are recorded', async () => {
@@ -207,13 +209,13 @@ test('of 25 private keys by one API key within a minute, all are blocked and 10 
     await store.commit({ ...refusal, origin: { ...origin(time), actor } })
     expect(await store.isBlocked(exposed)).toBe(true)
   }
-  const revision = async () => (await store.findProject({ id: projectId }))?.revision
+  const revision = async () => (await findProjectRecord(store.reader, { id: projectId }))?.revision
   for (let i = 0; i < 25; i += 1) await refuse('one', '2026-01-02T03:04:05.678Z')
   expect(await revision()).toBe(11)
   await refuse('other', '2026-01-02T03:04:05.678Z')
   expect(await revision()).toBe(12)
   await refuse('one', '2026-01-02T03:05:05.678Z')
   expect(await revision()).toBe(13)
-  const ledger = await store.events(projectId, { after: 0, limit: 100 })
+  const ledger = await readEvents(store.reader, projectId, { after: 0, limit: 100 })
   expect(ledger.map((event) => event.revision)).toEqual(ledger.map((_, index) => index + 1))
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { readProjectPage } from '../../packages/server/src/features/projects/reads.ts'
 import { copyRegistry, openStore } from '../../packages/server/src/registry.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { createProject, openTestStore } from '../support/store/store.ts'
@@ -17,7 +18,7 @@ test('the copy of a source in use is one snapshot, and the summary says what it 
   })
   expect(summary).toMatchObject({ systemRevision: 2, ledgers: 3, newerLedgers: 2 })
   const copy = await openStore(target.url)
-  expect(await copy.listProjects({ limit: 5 })).toMatchObject([
+  expect(await readProjectPage(copy.reader, { limit: 5 })).toMatchObject([
     { name: 'first' },
     { name: 'second' },
   ])

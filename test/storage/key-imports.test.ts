@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { genesisHash } from '../../packages/client/src/log/chain.ts'
 import { eventHash } from '../../packages/server/src/kernel/ledger/chain.ts'
 import type { ChangeOf } from '../../packages/server/src/kernel/ledger/changes.ts'
+import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
 import type { KeyRecord } from '../../packages/server/src/kernel/records.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { fixture } from '../support/keys/intake.ts'
@@ -43,7 +44,7 @@ test('more keys than fit in one statement are all imported, with a valid chain o
   const found = await store.keySet(projectId)
   expect(found?.revision).toBe(1_101)
   expect(new Set(found?.keys.map(({ id }) => id))).toEqual(new Set(keys.map(({ id }) => id)))
-  const events = await store.events(projectId, { after: 0, limit: 2_000 })
+  const events = await readEvents(store.reader, projectId, { after: 0, limit: 2_000 })
   let previous = genesisHash
   for (const [index, { hash, ...content }] of events.entries()) {
     expect(content.revision).toBe(index + 1)
@@ -52,7 +53,7 @@ test('more keys than fit in one statement are all imported, with a valid chain o
   }
   // The next change extends the chain.
   await store.commit(importChange(records(1)))
-  const [next] = await store.events(projectId, { after: 1_101, limit: 1 })
+  const [next] = await readEvents(store.reader, projectId, { after: 1_101, limit: 1 })
   expect(next?.hash).toBe(next && eventHash(previous, next))
 })
 

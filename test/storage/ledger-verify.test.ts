@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
 import {
   type LedgerVerdict,
   verifyLedger,
@@ -44,7 +45,7 @@ const nothing = { differences: [] }
 
 describe('intact ledgers', () => {
   test('the system’s is reported first, then each project’s, with the hash of its last event', async () => {
-    const [last] = await store.store.events(projectId, { after: 5, limit: 1 })
+    const [last] = await readEvents(store.store.reader, projectId, { after: 5, limit: 1 })
     expect(await verdicts()).toEqual([
       {
         ledgerId: systemLedgerId,

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readProjectPage } from '../../packages/server/src/features/projects/reads.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { isWhole } from '../../packages/server/src/kernel/ledger/verification.ts'
@@ -80,7 +81,7 @@ describe('on the schema of a newer release', () => {
       await createProject(store, 'orders')
       await store.close()
       const again = await openExistingStore(database.url)
-      expect(await again.listProjects({ limit: 5 })).toMatchObject([{ name: 'orders' }])
+      expect(await readProjectPage(again.reader, { limit: 5 })).toMatchObject([{ name: 'orders' }])
       await again.close()
     },
   )

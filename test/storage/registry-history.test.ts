@@ -1,11 +1,12 @@
 import type { RootOperationNode } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
-import { createRegistryHistoryReads } from '../../packages/server/src/features/events/history-reads.ts'
+import { readAllLedgers } from '../../packages/server/src/features/events/history-reads.ts'
 import { type LedgerEvent, systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import type { EventPlace, RegistryFilter } from '../../packages/server/src/kernel/ledger/history.ts'
 import { openReads } from '../../packages/server/src/kernel/storage/open.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
+import { observedReads } from '../support/store/observed-reads.ts'
 import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
 const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
@@ -45,7 +46,7 @@ async function allOf(filter: RegistryFilter, limit = 200) {
   let pages = 0
   do {
     const page = { filter, limit, ...(before === undefined ? {} : { before }) }
-    const found = await opened.store.registryHistory(page)
+    const found = await readAllLedgers(opened.store.reader, page)
     expect(found.events.length).toBeLessThanOrEqual(limit)
     events.push(...found.events)
     before = found.next
@@ -100,7 +101,7 @@ test.each<[string, () => RegistryFilter, number]>([
 
 test('one call examines a bounded number of events, and the pages lead on', async () => {
   const filter = { projectId, types: ['project.created'] } as const
-  const first = await opened.store.registryHistory({ filter, limit: 200 })
+  const first = await readAllLedgers(opened.store.reader, { filter, limit: 200 })
   expect(first).toMatchObject({ events: [], next: { ledgerId: projectId } })
   const { events, pages } = await allOf(filter)
   expect([events.length, pages]).toEqual([1, 2])
@@ -119,16 +120,9 @@ test.each(indexed)(
   '%j is found in the order of an index, without sorting',
   async (filter, index) => {
     const nodes: RootOperationNode[] = []
-    const recorded = db.withPlugin({
-      transformQuery({ node }) {
-        nodes.push(node)
-        return node
-      },
-      transformResult: async ({ result }) => result,
-    })
+    const recorded = observedReads(db, { built: (node) => nodes.push(node) })
     const before = { time: day(3), ledgerId: newId(), revision: 7 }
-    const reads = createRegistryHistoryReads(recorded)
-    await reads.registryHistory({ filter, before, limit: 50 })
+    await readAllLedgers(recorded, { filter, before, limit: 50 })
     const [node] = nodes
     if (node === undefined) throw new Error('no query was made')
     const executor = db.getExecutor()

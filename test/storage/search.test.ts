@@ -1,12 +1,18 @@
 import type { RootOperationNode } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
-import type { SearchReads } from '../../packages/server/src/features/search/limits.ts'
+import { readProjects } from '../../packages/server/src/features/projects/reads.ts'
 import { createNeedle } from '../../packages/server/src/features/search/needle.ts'
-import { createSearchReads } from '../../packages/server/src/features/search/reads.ts'
+import {
+  findKeys,
+  findProjects,
+  hasMoreKids,
+} from '../../packages/server/src/features/search/reads.ts'
 import type { KeyRecord } from '../../packages/server/src/kernel/records.ts'
 import { openReads } from '../../packages/server/src/kernel/storage/open.ts'
+import type { Db } from '../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
+import { observedReads } from '../support/store/observed-reads.ts'
 import { createProject, openTestStore, origin } from '../support/store/store.ts'
 
 const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
@@ -49,25 +55,19 @@ afterAll(async () => {
 })
 
 const uuid = newId()
-const queries: [string, (reads: SearchReads) => Promise<unknown>][] = [
-  ['keys by kid', (reads) => reads.keys(createNeedle(uuid), 20)],
-  ['keys by the beginning of a kid', (reads) => reads.keys(createNeedle(uuid.slice(0, 8)), 20)],
-  ['more kids', (reads) => reads.hasMoreKids(createNeedle(key.id.slice(0, 8)))],
-  ['keys by label and published kid', (reads) => reads.keys(createNeedle('key 7-'), 20)],
-  ['projects', (reads) => reads.projects(createNeedle(uuid), 20)],
-  ['projects by id', (reads) => reads.projectsById([uuid])],
+const queries: [string, (db: Db) => Promise<unknown>][] = [
+  ['keys by kid', (db) => findKeys(db, createNeedle(uuid), 20)],
+  ['keys by the beginning of a kid', (db) => findKeys(db, createNeedle(uuid.slice(0, 8)), 20)],
+  ['more kids', (db) => hasMoreKids(db, createNeedle(key.id.slice(0, 8)))],
+  ['keys by label and published kid', (db) => findKeys(db, createNeedle('key 7-'), 20)],
+  ['projects', (db) => findProjects(db, createNeedle(uuid), 20)],
+  ['projects by id', (db) => readProjects(db, [uuid])],
 ]
 
 test.each(queries)('no statement that finds %s reads a whole table', async (_name, find) => {
   const nodes: RootOperationNode[] = []
-  const recorded = db.withPlugin({
-    transformQuery({ node }) {
-      nodes.push(node)
-      return node
-    },
-    transformResult: async ({ result }) => result,
-  })
-  await find(createSearchReads(recorded))
+  const recorded = observedReads(db, { built: (node) => nodes.push(node) })
+  await find(recorded)
   expect(nodes.length).toBeGreaterThan(0)
   const { engine } = opened.database
   for (const node of nodes) {
@@ -85,11 +85,10 @@ test.each(queries)('no statement that finds %s reads a whole table', async (_nam
 })
 
 test('the beginning of an id that thousands of events have finds keys all the same', async () => {
-  const reads = createSearchReads(db)
-  const found = await reads.keys(createNeedle(key.id.slice(0, 8)), 20)
+  const found = await findKeys(db, createNeedle(key.id.slice(0, 8)), 20)
   expect(found.length).toBeGreaterThan(0)
   expect(found.length).toBeLessThanOrEqual(20)
-  expect(await reads.keys(createNeedle(key.id), 20)).toMatchObject([{ id: key.id, projectId }])
+  expect(await findKeys(db, createNeedle(key.id), 20)).toMatchObject([{ id: key.id, projectId }])
 })
 
 test('a key is found by the beginning of its kid that many deleted keys share', async () => {
@@ -105,6 +104,6 @@ test('a key is found by the beginning of its kid that many deleted keys share', 
   for (const kid of ids.slice(0, -1)) {
     await opened.store.commit({ type: 'key.delete', origin: origin(), projectId: id, kid })
   }
-  const found = await createSearchReads(db).keys(createNeedle('deadbeef'), 21)
+  const found = await findKeys(db, createNeedle('deadbeef'), 21)
   expect(found.map((each) => each.id)).toEqual(ids.slice(-1))
 })

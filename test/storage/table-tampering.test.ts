@@ -9,11 +9,15 @@ import {
 } from '../../packages/client/src/log/index.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
 import { proveLedger } from '../../packages/server/src/features/log/proofs.ts'
+import { readTree } from '../../packages/server/src/features/log/reads.ts'
 import { signCheckpoint } from '../../packages/server/src/features/log/signing.ts'
 import { readLogFile } from '../../packages/server/src/features/log/tiles.ts'
+import { readRotations } from '../../packages/server/src/features/rotations/reads.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import type { LedgerEvent } from '../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
 import { isWhole } from '../../packages/server/src/kernel/ledger/verification.ts'
 import type { ApiKeyRecord, KeyRecord } from '../../packages/server/src/kernel/records.ts'
 import { isActive } from '../../packages/server/src/kernel/values/expiry.ts'
@@ -114,16 +118,16 @@ const { key: inactive } = await store.commit({
 })
 await sign(store)
 /** Made before the alterations, and kept by a reader; and what the signing key has signed by then. */
-const proof = parseLedgerProof((await proveLedger(store.log, projectId, undefined)).proof)
+const proof = parseLedgerProof((await proveLedger(store.reader, projectId, undefined)).proof)
 const checkpoints = readFileSync(`${keyFile.file}.checkpoints`)
-const events = new Map<string, Awaited<ReturnType<typeof store.events>>>()
+const events = new Map<string, LedgerEvent[]>()
 for (const ledgerId of [projectId, otherProjectId]) {
-  events.set(ledgerId, await store.events(ledgerId, { after: 0, limit: 500 }))
+  events.set(ledgerId, await readEvents(store.reader, ledgerId, { after: 0, limit: 500 }))
 }
 await store.close()
 registry = {
   database: original,
-  store: { events: async (ledgerId) => events.get(ledgerId) ?? [] },
+  eventsOf: (ledgerId) => events.get(ledgerId) ?? [],
   ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
   ...{ accessRule, exchanged, session, rule, rotation },
   exposed: thumbprint,
@@ -149,7 +153,7 @@ async function unused() {
     const keySet = await store.keySet(id).catch(() => undefined)
     if (keySet === undefined) found.push(`project ${id}`)
     for (const key of keySet?.keys ?? []) if (key.contradicted) found.push(`key ${key.id}`)
-    const used = (await store.rotations(id)).map((rotation) => rotation.id)
+    const used = (await readRotations(store.reader, id)).map((rotation) => rotation.id)
     const rows = registry.database.query('select id from rotation where project_id = ?', id)
     for (const row of await rows) {
       if (!used.includes(String(row.id))) found.push(`rotation ${row.id}`)
@@ -178,15 +182,15 @@ async function unused() {
 /** The earlier proof contradicts what the server exports now, and so does what it signs from now on. */
 async function expectContradictedLog() {
   const store = await openStore(registry.database.url)
-  const events = await store.events(registry.projectId, { after: 0, limit: 500 })
+  const events = await readEvents(store.reader, registry.projectId, { after: 0, limit: 500 })
   await expect(verifyChain(proof.head, events)).rejects.toMatchObject({ code: 'disproved' })
   writeFileSync(`${keyFile.file}.checkpoints`, checkpoints)
   const { checkpoint: note = '', verifierKey } = await sign(store)
   const log = await parseVerifierKey(verifierKey)
-  const tree = await store.log.tree()
+  const tree = await readTree(store.reader)
   const checkpoint = await verifyCheckpoint(note, { log })
   const read = async (path: string) =>
-    Uint8Array.from((tree && (await readLogFile(store.log, tree, path))) ?? [])
+    Uint8Array.from((tree && (await readLogFile(store.reader, tree, path))) ?? [])
   const scanned = scanLog(proof, { checkpoint, read })
   await expect(scanned).rejects.toMatchObject({ code: 'disproved' })
   await store.close()

@@ -4,12 +4,13 @@ import { createAuditPool } from '../../../packages/server/src/features/audit/poo
 import type {
   AuditFinding,
   AuditOptions,
-  AuditStore,
 } from '../../../packages/server/src/features/audit/records.ts'
 import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import type { KeyRecord } from '../../../packages/server/src/kernel/records.ts'
-import { openAuditStore, openLedgerReader } from '../../../packages/server/src/registry.ts'
+import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
+import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { closeModulus, prime, rsaRecord } from '../../support/keys/weak-keys.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
@@ -18,13 +19,10 @@ const pool = createAuditPool()
 afterAll(() => pool.close())
 
 let opened: TestStore
-let auditStore: AuditStore
 async function open(): Promise<void> {
   opened = await openTestStore()
-  auditStore = await openAuditStore(opened.database.url)
 }
 async function dispose(): Promise<void> {
-  await auditStore.close()
   await opened.dispose()
 }
 
@@ -46,7 +44,7 @@ async function run({ blocklist, stopAfter, ...options }: Trial = {}) {
   const controller = new AbortController()
   const clock = { now: Date.now, monotonic: () => performance.now() }
   const setup = {
-    store: auditStore,
+    store: opened.store,
     clock,
     pool,
     blocklist: createBlocklist(blocklist),
@@ -65,7 +63,7 @@ async function run({ blocklist, stopAfter, ...options }: Trial = {}) {
 }
 
 async function eventsOf(projectId: string) {
-  const events = await opened.store.events(projectId, { after: 0, limit: 500 })
+  const events = await readEvents(opened.store.reader, projectId, { after: 0, limit: 500 })
   return events.filter(({ type }) => type !== 'project.created' && type !== 'key.created')
 }
 
@@ -173,7 +171,7 @@ describe('comparison between projects', () => {
     await run(quick)
     const other = { 'first-team': 'right', 'second-team': 'left' } as const
     for (const [name, side] of Object.entries(other)) {
-      const project = await opened.store.findProject({ name })
+      const project = await findProjectRecord(opened.store.reader, { name })
       const foreign = keys[side]
       const text = JSON.stringify(await eventsOf(project?.id ?? ''))
       expect(text).toContain('rsa_shared_prime')
@@ -272,7 +270,7 @@ describe('an interrupted audit', () => {
 
   test('a new key is examined, and a deleted one leaves no pass', async () => {
     await run()
-    const project = await opened.store.findProject({ name: 'two' })
+    const project = await findProjectRecord(opened.store.reader, { name: 'two' })
     const projectId = project?.id ?? ''
     const key = await put(keyRecord(projectId, { enabled: false }))
     expect((await run()).summary.examined).toBe(1)

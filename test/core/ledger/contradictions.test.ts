@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import {
@@ -8,8 +9,10 @@ import {
   systemLedgerId,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import type { Contradiction } from '../../../packages/server/src/kernel/ledger/contradictions.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
 import type { ApiKeyRecord, KeyRecord } from '../../../packages/server/src/kernel/records.ts'
+import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
@@ -77,7 +80,7 @@ test('a contradicted row is reported whenever it is read, and counts until it is
 test('a row whose last event does not have its digest is not used', async () => {
   const { store, database } = opened
   let hash = '0'.repeat(64)
-  for (const event of await store.events(systemLedgerId, { after: 0, limit: 100 })) {
+  for (const event of await readEvents(store.reader, systemLedgerId, { after: 0, limit: 100 })) {
     const { state: _state, ...changes } = event.changes ?? {}
     const content: EventContent = { ...event, changes }
     hash = eventHash(hash, content)
@@ -92,10 +95,12 @@ test('a row whose last event does not have its digest is not used', async () => 
 test('a project whose row contradicts its ledger is not served', async () => {
   await opened.database.execute("update project set name = 'mine' where id = ?", projectId)
   const error = { code: 'storage_unavailable', message: expect.stringMatching(/pubring check/) }
-  await expect(opened.store.findProject({ name: 'mine' })).rejects.toMatchObject(error)
+  await expect(findProjectRecord(opened.store.reader, { name: 'mine' })).rejects.toMatchObject(
+    error,
+  )
   await expect(opened.store.identifyProject({ name: 'mine' })).rejects.toMatchObject(error)
   await expect(opened.store.keySet(projectId)).rejects.toMatchObject(error)
-  expect(await opened.store.listProjects({ limit: 9 })).toEqual([])
+  expect(await readProjectPage(opened.store.reader, { limit: 9 })).toEqual([])
 })
 
 test('a contradicted row cannot be changed, so that no event confirms it, but deleted', async () => {

@@ -1,6 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { verifyCheckpoint } from '../../../packages/client/src/log/ledger-proof.ts'
+import { readTree } from '../../../packages/server/src/features/log/reads.ts'
 import {
   logOrigin,
   logVerifierKey,
@@ -56,7 +57,7 @@ test('the published checkpoint has the cosignatures, and is not cosigned again u
   for (const name of ['a', 'b']) {
     await createProject(stored.store, name)
     await sign()
-    const { checkpoint = '', size } = (await stored.store.log.tree()) ?? {}
+    const { checkpoint = '', size } = (await readTree(stored.store.reader)) ?? {}
     expect(await verifyCheckpoint(checkpoint, keys)).toMatchObject({ size })
   }
   const requests = witness.state.bodies.length
@@ -70,12 +71,12 @@ test('a witness that is away never stops the log, and cosigns when it is back', 
   witness.state.respond = () => 'never'
   const without = await sign()
   expect(results()).toEqual(['failed'])
-  expect((await stored.store.log.tree())?.checkpoint).toBe(without.checkpoint)
+  expect((await readTree(stored.store.reader))?.checkpoint).toBe(without.checkpoint)
   delete witness.state.respond
   const cosigned = await sign()
   expect(results()).toEqual(['cosigned'])
   expect(cosigned.checkpoint?.startsWith(without.checkpoint ?? '-')).toBe(true)
-  expect((await stored.store.log.tree())?.checkpoint).toBe(cosigned.checkpoint)
+  expect((await readTree(stored.store.reader))?.checkpoint).toBe(cosigned.checkpoint)
 })
 
 test('a machine that was restored as a whole signs nothing that a witness contradicts', async () => {
@@ -121,6 +122,6 @@ test('a checkpoint that a witness contradicts is not published', async () => {
   for (const _attempt of [1, 2]) {
     await expect(process.sign(other.open())).rejects.toEqual(contradicted)
   }
-  expect((await fresh.store.log.tree())?.checkpoint).toBeUndefined()
+  expect((await readTree(fresh.store.reader))?.checkpoint).toBeUndefined()
   expect(witness.state.bodies.filter((body) => body.includes('\n4\n'))).toEqual([])
 })

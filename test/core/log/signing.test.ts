@@ -18,6 +18,7 @@ import {
 import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
 import { createLog, type LogState } from '../../../packages/server/src/features/log/log.ts'
 import { proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
+import { findTile, readTree } from '../../../packages/server/src/features/log/reads.ts'
 import type { LogTree } from '../../../packages/server/src/features/log/records.ts'
 import {
   logId,
@@ -28,8 +29,10 @@ import {
   signCheckpoint,
 } from '../../../packages/server/src/features/log/signing.ts'
 import { readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
+import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import type { LogSigner, Store } from '../../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 import { createDatabase, type TestDatabase } from '../../support/store/database.ts'
@@ -78,8 +81,8 @@ async function verified({ checkpoint = '', verifierKey, origin }: LogTree) {
 const reader =
   (store: Store) =>
   async (path: string): Promise<Bytes> => {
-    const tree = await store.log.tree()
-    const file = tree && (await readLogFile(store.log, tree, path))
+    const tree = await readTree(store.reader)
+    const file = tree && (await readLogFile(store.reader, tree, path))
     if (file === undefined) throw new Error(`no ${path}`)
     return Uint8Array.from(file)
   }
@@ -123,7 +126,7 @@ test('the heads of all ledgers are logged, and then those that moved', async () 
 test('the start of the log is in the ledger of the system', async () => {
   await createProject(stored.store, 'payments')
   const { verifierKey } = await sign()
-  const events = await stored.store.events(systemLedgerId, { after: 1, limit: 10 })
+  const events = await readEvents(stored.store.reader, systemLedgerId, { after: 1, limit: 10 })
   expect(events).toMatchObject([
     {
       type: 'log.started',
@@ -143,7 +146,7 @@ test('a proof of each event is valid, and names the ledger', async () => {
   const keys = { log: await parseVerifierKey(log.verifierKey) }
   const revisions: number[] = []
   for (const revision of [1, 2, 3, 4, undefined]) {
-    const { proof, ...members } = await proveLedger(store.log, id, revision)
+    const { proof, ...members } = await proveLedger(store.reader, id, revision)
     const parsed = parseLedgerProof(proof)
     await verifyLedgerProof(parsed, keys)
     revisions.push(members.revision)
@@ -153,7 +156,7 @@ test('a proof of each event is valid, and names the ledger', async () => {
     expect([...heads.keys()]).toEqual([1, 4])
   }
   expect(revisions).toEqual([1, 4, 4, 4, 4])
-  await expect(proveLedger(store.log, id, 5)).rejects.toMatchObject({ code: 'not_logged' })
+  await expect(proveLedger(store.reader, id, 5)).rejects.toMatchObject({ code: 'not_logged' })
 })
 
 test('more ledgers than fit in a page, a tile and a level of tiles', async () => {
@@ -183,13 +186,13 @@ test('at the interval, nothing is appended that soon after something else was', 
 test('tiles are published as far as the checkpoint covers them', async () => {
   await createProject(stored.store, 'payments')
   const tree = await sign()
-  const { log } = stored.store
+  const { reader } = stored.store
   expect(tree.origin).toMatch(/^keys\.example\.com\/base\/log\/[0-9a-f]{8}$/)
   for (const path of ['tile/0/000.p/2', 'tile/0/000.p/1', 'tile/entries/000.p/2']) {
-    expect(await readLogFile(log, tree, path), path).toBeDefined()
+    expect(await readLogFile(reader, tree, path), path).toBeDefined()
   }
   const absent = ['tile/0/000.p/3', 'tile/0/000', 'tile/1/000.p/1', 'tile/0/001.p/1', 'tile/x']
-  for (const path of absent) expect(await readLogFile(log, tree, path), path).toBeUndefined()
+  for (const path of absent) expect(await readLogFile(reader, tree, path), path).toBeUndefined()
 })
 
 describe('the log never forks', () => {
@@ -215,7 +218,7 @@ describe('the log never forks', () => {
     // As many entries as were signed, and more.
     for (const name of ['a', 'b', 'c']) await createProject(store, name)
     await expect(sign(store)).rejects.toEqual(stopped('diverged'))
-    expect((await store.log.tree())?.size).toBe(2)
+    expect((await readTree(store.reader))?.size).toBe(2)
 
     await expect(restart(store)).rejects.toEqual(stopped('key_used'))
     const before = { origin: ownOrigin(), id: logId(key.open()) }
@@ -225,8 +228,10 @@ describe('the log never forks', () => {
     expect(await restart(store)).toMatchObject({ origin: ownOrigin(), size: 0 })
     const log = await sign(store)
     expect(await readEntries(store, log)).toHaveLength(5)
-    expect(await store.log.tree(before.id)).toMatchObject({ nextOrigin: log.origin })
-    expect((await store.events(systemLedgerId, { after: 0, limit: 20 })).at(-1)).toMatchObject({
+    expect(await readTree(store.reader, before.id)).toMatchObject({ nextOrigin: log.origin })
+    expect(
+      (await readEvents(store.reader, systemLedgerId, { after: 0, limit: 20 })).at(-1),
+    ).toMatchObject({
       type: 'log.started',
       changes: {
         origin: { from: before.origin, to: log.origin },
@@ -238,7 +243,7 @@ describe('the log never forks', () => {
 
   test('the same changes again, at another time, are not the same log', async () => {
     const restored = await openTestStore(await goBack())
-    const [project] = await restored.store.listProjects({ limit: 1 })
+    const [project] = await readProjectPage(restored.store.reader, { limit: 1 })
     await rename(project?.id ?? '', 'lost', restored.store)
     await expect(sign(restored.store)).rejects.toEqual(stopped('diverged'))
   })
@@ -258,7 +263,7 @@ describe('the log never forks', () => {
       key.replace()
     }
     origins.push((await restart(fresh.store)).origin)
-    const events = await fresh.store.events(systemLedgerId, { after: 0, limit: 20 })
+    const events = await readEvents(fresh.store.reader, systemLedgerId, { after: 0, limit: 20 })
     expect(events.at(-1)?.changes?.origin).toEqual({ from: origins[0], to: origins[1] })
     expect((await sign(fresh.store)).origin).toBe(origins[1])
   })
@@ -280,7 +285,7 @@ describe('the log never forks', () => {
     key.replace()
     await restart()
     expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 1 })
-    expect((await store.events(systemLedgerId, { after: 0, limit: 5 })).length).toBe(1)
+    expect((await readEvents(store.reader, systemLedgerId, { after: 0, limit: 5 })).length).toBe(1)
   })
 
   test('of two processes that find no tree, one starts it', async () => {
@@ -339,16 +344,16 @@ describe('the log never forks', () => {
     }
     await expect(sign(failing)).rejects.toThrow('killed')
     const recorded = key.open().lastSigned(ownOrigin()) ?? ''
-    expect((await store.log.tree())?.checkpoint).toBeUndefined()
+    expect((await readTree(store.reader))?.checkpoint).toBeUndefined()
     expect((await sign()).checkpoint).toBe(recorded)
-    expect((await store.log.tree())?.checkpoint).toBe(recorded)
+    expect((await readTree(store.reader))?.checkpoint).toBe(recorded)
   })
 
   test('a lost or altered tile stops it', async () => {
     const { store, database } = stored
     await createProject(store, 'payments')
     await sign()
-    const tile = (await store.log.tile(0, 0)) ?? ''
+    const tile = (await findTile(store.reader, 0, 0)) ?? ''
     const altered = fromBase64(tile)?.map((byte, index) => (index === 40 ? byte ^ 1 : byte))
     const change = (hashes: string) => database.execute('update log_tile set hashes = ?', hashes)
     await change(toBase64(altered ?? new Uint8Array()))
@@ -370,7 +375,7 @@ describe('the log never forks', () => {
       const runs = await Promise.all(stores.map((store) => sign(store)))
       signed.push(...runs.map(({ checkpoint = '' }) => checkpoint))
       // What was acknowledged before a run is in its checkpoint.
-      const { index } = await proveLedger(stored.store.log, id, 1)
+      const { index } = await proveLedger(stored.store.reader, id, 1)
       for (const { checkpointSize } of runs) expect(checkpointSize).toBeGreaterThan(index)
     }
     const last = await sign()
@@ -396,7 +401,7 @@ test.each([
   await database.execute(`update log_ledger set blinding = ${value}`)
   await database.execute('update ledger set hash = ? where project_id = ?', 'f'.repeat(64), id)
   const log = await sign()
-  const proof = parseLedgerProof((await proveLedger(store.log, id, undefined)).proof)
+  const proof = parseLedgerProof((await proveLedger(store.reader, id, undefined)).proof)
   const checkpoint = await verified(log)
   await expect(scanLog(proof, { checkpoint, read: reader(store) })).rejects.toMatchObject({
     code: 'disproved',
@@ -431,7 +436,7 @@ describe('the service', () => {
     const signed = seen({})
     passInterval()
     await signed
-    expect((await stored.store.log.tree())?.checkpointSize).toBe(2)
+    expect((await readTree(stored.store.reader))?.checkpointSize).toBe(2)
     rmSync(`${key.file}.checkpoints`)
     const hasStopped = seen({ fault: 'checkpoints_missing' })
     passInterval()

@@ -12,6 +12,7 @@ import type { Context, Store } from '../../../packages/server/src/kernel/context
 import { createKernel, type Kernel } from '../../../packages/server/src/kernel/kernel.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
+import { observedReads } from '../../support/store/observed-reads.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 import { expectWithin } from '../../support/timing.ts'
 
@@ -45,7 +46,7 @@ function delayable(store: Store): { store: Store; hold(): () => void; releaseAll
         keySet: late(store.published.keySet),
         events: late(store.published.events),
       },
-      events: late(store.events),
+      reader: observedReads(store.reader, { read: () => gate }),
       findApiKey: late(store.findApiKey),
     },
     hold() {

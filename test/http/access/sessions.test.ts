@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import {
   accessRuleToRow,
   sessionToRow,
@@ -88,7 +89,10 @@ describe('signing in with an API key', () => {
     })
     const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
     expect((await send(secret, 'POST', keys, body)).statusCode).toBe(201)
-    const events = await server.context.store.events(server.project.id, { after: 0, limit: 100 })
+    const events = await readEvents(server.context.store.reader, server.project.id, {
+      after: 0,
+      limit: 100,
+    })
     expect(events.at(-1)?.actor).toEqual({ apiKeyId: self.apiKeyId, name: 'a writer' })
     const project = await send(secret, 'POST', '/v1/projects', { name: 'other' })
     expect(project.json().code).toBe('insufficient_role')
@@ -269,7 +273,10 @@ describe('sessions', () => {
       await signIn(apiKey)
     }
     await expectEnded(first.secret)
-    const events = await server.context.store.events(systemLedgerId, { after: 0, limit: 10_000 })
+    const events = await readEvents(server.context.store.reader, systemLedgerId, {
+      after: 0,
+      limit: 10_000,
+    })
     const ended = events.filter(({ subject }) => subject.id === first.id).at(-1)
     expect(ended?.changes).toEqual({ reason: { to: 'limit' } })
   })

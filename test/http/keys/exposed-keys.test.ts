@@ -3,6 +3,7 @@ import {
   type LedgerEvent,
   systemLedgerId,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, edKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
 
@@ -28,7 +29,7 @@ const submit = (project: string, key: TestKey, apiKey = app.admin) =>
   })
 
 async function eventsOf(ledgerId: string, subject?: string): Promise<LedgerEvent[]> {
-  const events = await app.context.store.events(ledgerId, { after: 0, limit: 1_000 })
+  const events = await readEvents(app.context.store.reader, ledgerId, { after: 0, limit: 1_000 })
   return events.filter(({ subject: { id } }) => subject === undefined || id === subject)
 }
 const weaknessesOf = async (ledgerId: string, kid: string) =>

@@ -4,6 +4,7 @@ import {
   systemLedgerId,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import type { ChangeType } from '../../../packages/server/src/kernel/ledger/changes.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
@@ -240,7 +241,7 @@ const both = (subject: { type: string; id: string }, type: string): Done['events
 ]
 
 async function ledger(id: string): Promise<LedgerEvent[]> {
-  return server.context.store.events(id, { after: 0, limit: 1_000 })
+  return readEvents(server.context.store.reader, id, { after: 0, limit: 1_000 })
 }
 
 test.each(Object.entries(changes))(

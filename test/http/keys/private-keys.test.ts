@@ -3,6 +3,7 @@ import {
   type LedgerEvent,
   systemLedgerId,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp } from '../../support/app/app.ts'
 import { encodings } from '../../support/keys/encodings.ts'
 import { accepted, pem } from '../../support/keys/intake.ts'
@@ -34,7 +35,7 @@ async function post(url: string, kind: string, publicKeyPem: string, given?: str
 }
 
 async function lastEvent(ledgerId: string): Promise<LedgerEvent | undefined> {
-  return (await app.context.store.events(ledgerId, { after: 0, limit: 1_000 })).at(-1)
+  return (await readEvents(app.context.store.reader, ledgerId, { after: 0, limit: 1_000 })).at(-1)
 }
 
 /** A new pair: its private half in PEM, and the thumbprint of the public one. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
 import { createAuditPool } from '../../../packages/server/src/features/audit/pool.ts'
 import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
-import { openAuditStore } from '../../../packages/server/src/registry.ts'
+import { openExistingStore } from '../../../packages/server/src/registry.ts'
 import { startApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
@@ -25,7 +25,7 @@ async function found(): Promise<[code: string, kid: string][]> {
   const controller = new AbortController()
   const { signal } = controller
   const pool = createAuditPool(signal)
-  const store = await openAuditStore(app.database.url)
+  const store = await openExistingStore(app.database.url)
   const listener = {
     progress: (stage: string) => stage === 'examining' && controller.abort(),
     finding: ({ code, kid }: { code: string; kid: string }) => findings.push([code, kid]),

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp } from '../../support/app/app.ts'
 import {
   fetchJwks,
@@ -155,7 +156,10 @@ test.each([-hour, hour])(
 test('an incident is recorded although the clock was set back after ten earlier ones', async () => {
   const headers = { 'x-api-key': await server.apiKey('reader') }
   const incidents = async () => {
-    const events = await server.context.store.events(systemLedgerId, { after: 0, limit: 1_000 })
+    const events = await readEvents(server.context.store.reader, systemLedgerId, {
+      after: 0,
+      limit: 1_000,
+    })
     return events.filter(({ type }) => type === 'private_key.refused').length
   }
   const submit = () =>

@@ -3,6 +3,7 @@ import { genesisHash } from '../../../packages/client/src/log/chain.ts'
 import type { Event } from '../../../packages/server/src/features/events/contract.ts'
 import { eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import type { Origin } from '../../../packages/server/src/kernel/ledger/changes.ts'
+import { readStretch } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import { startEventStreamApp } from '../../support/app/event-streams.ts'
@@ -141,9 +142,9 @@ describe('a filter of the ledger', () => {
     const change = { type: 'key.import', origin, projectId: large.id, keys, limits } as const
     await server.context.store.commit({ ...change, compared: [], dryRun: false })
     await server.send('PATCH', '/v1/projects/large', { body: { name: 'larger' } })
-    const { history } = server.context.store
+    const { reader } = server.context.store
     const types = ['project.renamed'] as const
-    const first = await history(large.id, page({ types }))
+    const first = await readStretch(reader, large.id, page({ types }))
     expect(first).toEqual({ events: [], examinedTo: 2_000 })
     const url = `/v1/projects/${large.id}/events?type=project.renamed`
     const response = await server.send('GET', url)
@@ -153,11 +154,11 @@ describe('a filter of the ledger', () => {
     ])
     const byZero = await server.send('GET', `/v1/projects/${large.id}/events?actor=0`)
     expect(byZero.headers.link).toContain('&actor=0>')
-    const rest = await history(large.id, page({ types }, 2_000))
+    const rest = await readStretch(reader, large.id, page({ types }, 2_000))
     expect(rest.events.map(({ revision }) => revision)).toEqual([2_502])
     expect(rest.examinedTo).toBeUndefined()
     const oldest = { ...page({ types: ['project.created'] }), newestFirst: true }
-    expect(await history(large.id, oldest)).toEqual({ events: [], examinedTo: 503 })
+    expect(await readStretch(reader, large.id, oldest)).toEqual({ events: [], examinedTo: 503 })
   })
 
   const page = (filter: object, after = 0) => ({ after, limit: 10, newestFirst: false, filter })

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 
 let server: TestApp
@@ -20,7 +21,8 @@ test('an overloaded process rejects requests early and fails the readiness check
   server = await startApp({ http: { overloadLagMs: 120 } })
   await server.app.ready()
   await strain(8)
-  const revision = (await server.context.store.findProject({ name: 'payments' }))?.revision
+  const revision = (await findProjectRecord(server.context.store.reader, { name: 'payments' }))
+    ?.revision
   const requests = [
     server.send('GET', list),
     server.send('GET', list, { headers: { 'x-api-key': '' } }),
@@ -39,8 +41,10 @@ test('an overloaded process rejects requests early and fails the readiness check
     { status: 'unavailable', reason: 'overloaded' },
   ])
   expect((await server.inject('/health/live')).statusCode).toBe(200)
-  expect(await server.context.store.findProject({ name: 'late' })).toBeUndefined()
-  expect((await server.context.store.findProject({ name: 'payments' }))?.revision).toBe(revision)
+  expect(await findProjectRecord(server.context.store.reader, { name: 'late' })).toBeUndefined()
+  expect(
+    (await findProjectRecord(server.context.store.reader, { name: 'payments' }))?.revision,
+  ).toBe(revision)
   await expect.poll(async () => (await server.send('GET', list)).statusCode).toBe(200)
   expect((await server.inject('/health/ready')).statusCode).toBe(200)
 })

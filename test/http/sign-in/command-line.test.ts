@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { exchangeLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
@@ -128,7 +129,8 @@ describe('signing in on the command line', () => {
     const answer = await server.send('POST', '/v1/projects', { headers, body })
     expect(answer.json().code).toBe('insufficient_role')
     const [event] =
-      (await server.context.store.events(exchangeLedgerId, { after: 0, limit: 1 })) ?? []
+      (await readEvents(server.context.store.reader, exchangeLedgerId, { after: 0, limit: 1 })) ??
+      []
     expect(event).toMatchObject({
       type: 'token.exchanged',
       actor: { name: 'Ada Lovelace', user: { subject: 'ada', sessionId: self.session.id } },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { signInOf } from '../../../packages/server/src/features/sign-in/sign-in.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
 import {
@@ -210,7 +211,10 @@ describe('back-channel logout', () => {
     })
     expect(left.headers.get('location')).toBe(`${publicUrl}/console/`)
     expect([await statusOf(browser), await statusOf(other)]).toEqual([401, 200])
-    const events = await server.context.store.events(systemLedgerId, { after: 0, limit: 1_000 })
+    const events = await readEvents(server.context.store.reader, systemLedgerId, {
+      after: 0,
+      limit: 1_000,
+    })
     expect(events.at(-1)).toMatchObject({ changes: { reason: { to: 'provider_logout' } } })
   })
 

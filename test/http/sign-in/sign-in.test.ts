@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
 import {
@@ -409,7 +410,10 @@ describe('signing out', () => {
       await statusOf(other, replica),
     ]
     expect(statuses).toEqual([401, 401, 200])
-    const events = await server.context.store.events(systemLedgerId, { after: 0, limit: 1_000 })
+    const events = await readEvents(server.context.store.reader, systemLedgerId, {
+      after: 0,
+      limit: 1_000,
+    })
     expect(events.at(-1)).toMatchObject({
       type: 'session.ended',
       actor: { name: 'OpenID provider' },

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import { openLedgerReader, openStore } from '../../../packages/server/src/registry.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { createProject } from '../../support/store/store.ts'
@@ -26,7 +27,7 @@ async function crashed(name: string, use: (file: string) => Promise<void>): Prom
 
 const names = async (file: string) => {
   const store = await openStore(`sqlite:${file}`)
-  const projects = await store.listProjects({ limit: 5 })
+  const projects = await readProjectPage(store.reader, { limit: 5 })
   await store.close()
   return projects.map(({ name }) => name)
 }

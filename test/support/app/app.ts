@@ -18,6 +18,7 @@ import type {
 import { Problem } from '../../../packages/server/src/kernel/contract/problem.ts'
 import type { Role } from '../../../packages/server/src/kernel/contract/roles.ts'
 import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
+import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
 import { now } from '../../../packages/server/src/kernel/values/times.ts'
 import { createOutboundFetch } from '../../../packages/server/src/outbound/outbound.ts'
 import { endLater } from '../ending.ts'
@@ -78,7 +79,8 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
   const { store, database, dispose } = options.stored ?? (await openTestStore(options.database))
   const context = testContext(store, options)
   const name = 'payments'
-  const project = (await store.findProject({ name })) ?? (await createProject(store, name))
+  const project =
+    (await findProjectRecord(store.reader, { name })) ?? (await createProject(store, name))
   const apiKey = (role: Role, projectId?: string, expireTime?: string) =>
     registerApiKey(context, role, { projectId, expireTime })
   const admin = await apiKey('admin')

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { KeyRole } from '../../../packages/server/src/features/keys/contract.ts'
 import type { Rotation } from '../../../packages/server/src/features/rotations/contract.ts'
 import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { type KeyChangesApp, startKeyChanges } from './key-changes.ts'
 import { newProject, registerKey, type TestProject } from './keys.ts'
 
@@ -58,7 +59,8 @@ export async function startRotationsApp(): Promise<RotationsApp> {
         entries.map(({ kid, role }: { kid: string; role: KeyRole }) => [kid, role]),
       )
     },
-    events: ({ project }) => app.context.store.events(project.id, { after: 0, limit: 500 }),
+    events: ({ project }) =>
+      readEvents(app.context.store.reader, project.id, { after: 0, limit: 500 }),
     finish: ({ url }, id) => app.send('POST', `${url}/${id}/finish`),
   }
 }

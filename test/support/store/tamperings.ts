@@ -1,4 +1,4 @@
-import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { type EventContent, eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import type {
   ApiKeyRecord,
@@ -16,7 +16,7 @@ import { keyRecord } from './key-records.ts'
 export interface TamperedRegistry {
   database: TestDatabase
   /** Read before the database is altered. */
-  store: Pick<Store, 'events'>
+  eventsOf(ledgerId: string): LedgerEvent[]
   projectId: string
   otherProjectId: string
   /** Two active keys of the project, and an inactive one with a `publishedKid`. */
@@ -61,8 +61,8 @@ async function insertKey({ database }: TamperedRegistry, key: KeyRecord): Promis
 }
 
 /** Removes the last events of the project, and moves the head back. */
-async function truncate({ database, store, projectId }: TamperedRegistry, count: number) {
-  const events = await store.events(projectId, { after: 0, limit: 500 })
+async function truncate({ database, eventsOf, projectId }: TamperedRegistry, count: number) {
+  const events = eventsOf(projectId)
   const last = events.at(-1 - count)
   if (last === undefined) throw new Error('there are not that many events')
   await database.execute(
@@ -80,11 +80,11 @@ async function truncate({ database, store, projectId }: TamperedRegistry, count:
 
 /** Recomputes the chain of the project's ledger after an edit of its events. */
 async function rewrite(
-  { database, store, projectId }: TamperedRegistry,
+  { database, eventsOf, projectId }: TamperedRegistry,
   edit: (event: EventContent) => EventContent,
 ) {
   let hash = '0'.repeat(64)
-  for (const event of await store.events(projectId, { after: 0, limit: 500 })) {
+  for (const event of eventsOf(projectId)) {
     const edited = edit(event)
     hash = eventHash(hash, edited)
     const set = 'update event set changes = ?, hash = ? where project_id = ? and revision = ?'
@@ -377,10 +377,10 @@ export const tamperings: Tampering[] = [
   },
   {
     name: 'the row and its event, without the chain',
-    async tamper({ database, inactive, projectId, store }) {
+    async tamper({ database, eventsOf, inactive, projectId }) {
       const { stateChange } = await import('../../../packages/server/src/kernel/ledger/subjects.ts')
       await database.execute(update('jwt_key', 'enabled = 1'), inactive.id)
-      const events = await store.events(projectId, { after: 0, limit: 500 })
+      const events = eventsOf(projectId)
       const last = events.filter(({ subject }) => subject.id === inactive.id).at(-1)
       const changes = {
         active: { from: false, to: true },

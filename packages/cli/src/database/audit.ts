@@ -7,12 +7,13 @@ import type {
   AuditListener,
   AuditOptions,
   AuditStage,
-  AuditStore,
   AuditSummary,
 } from '@pubring/server/features/audit/records'
 import { runAudit } from '@pubring/server/features/audit/run'
 import { parseProjectRef } from '@pubring/server/kernel/access/projects'
-import { openAuditStore } from '@pubring/server/registry'
+import type { Store } from '@pubring/server/kernel/context'
+import { findProjectRecord } from '@pubring/server/kernel/storage/reads'
+import { openExistingStore } from '@pubring/server/registry'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { lowerProcessPriority } from '@pubring/server/runtime/priority'
 import { formatCount } from '@pubring/server/runtime/text'
@@ -40,7 +41,7 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   const blocklist = createBlocklist(readBlocklist(config).blocklist)
   lowerProcessPriority()
   const signal = terminal.interruptSignal()
-  const store = await openAuditStore(config.databaseUrl)
+  const store = await openExistingStore(config.databaseUrl)
   const pool = createAuditPool(signal)
   const report = createAuditReport(terminal)
   try {
@@ -59,10 +60,10 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   }
 }
 
-async function auditOptions(store: AuditStore, flags: AuditFlags): Promise<AuditOptions> {
+async function auditOptions({ reader }: Store, flags: AuditFlags): Promise<AuditOptions> {
   const { project, deactivate = false, again = false } = flags
   if (project === undefined) return { deactivate, again }
-  const found = await store.findProject(parseProjectRef(project))
+  const found = await findProjectRecord(reader, parseProjectRef(project))
   if (found === undefined) {
     throw new CommandError('not_found', `There is no project ${project}.`)
   }

@@ -1,6 +1,6 @@
 import { formatVerifierKey } from '@pubring/client/internal/log/note'
 import { loadConfig } from '@pubring/server/config/server-settings'
-import { createLogReads } from '@pubring/server/features/log/reads'
+import { readTree } from '@pubring/server/features/log/reads'
 import { logId, logOrigin, logVerifierKey } from '@pubring/server/features/log/signing'
 import { openReads } from '@pubring/server/kernel/storage/open'
 import { openLogSigner } from '../server/log-key.ts'
@@ -21,7 +21,7 @@ export async function printKey(
     )
   }
   const { db, close } = await openReads(config.databaseUrl)
-  const log = await createLogReads(db).tree().finally(close)
+  const log = await readTree(db).finally(close)
   const origin = log?.id === logId(signer) ? log.origin : logOrigin(config.publicUrl, signer)
   const verifierKey = formatVerifierKey(await logVerifierKey(origin, signer))
   printResult(terminal, { origin, verifierKey }, () => `${verifierKey}\n`)

@@ -3,15 +3,12 @@ import type { VerifierKey } from '@pubring/client/internal/log/note'
 import type { ExposedKey } from '@pubring/intake'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import type { PlacesOptions } from '../async/places.ts'
-import type { LogReads } from '../features/log/records.ts'
-import type { SearchReads } from '../features/search/limits.ts'
 import type { IntakeCaller } from '../intake/fair-queue.ts'
 import type { Intake } from '../intake/pool.ts'
 import type { OutboundFetch } from '../outbound/outbound.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type { Contradictions } from './ledger/contradictions.ts'
-import type { HistoryPage, HistoryResult, RegistryPage, RegistryResult } from './ledger/history.ts'
 import type {
   AccessRuleRecord,
   ApiKeyRecord,
@@ -20,16 +17,14 @@ import type {
   KeyState,
   LedgerHead,
   ObservedHead,
-  OpenRotation,
   PeopleRule,
   PersonRecord,
   ProjectIdentity,
-  ProjectRecord,
-  RotationWithActor,
   RsaKey,
   SessionRecord,
   WorkloadRule,
 } from './records.ts'
+import type { Db } from './storage/schema.ts'
 
 /** Whose sessions. */
 export type SessionOwner = { personId: string } | { apiKeyId: string }
@@ -38,25 +33,10 @@ export type ProjectRef = { id: string } | { name: string }
 
 /** The reads that are one query, and so see one snapshot. */
 export interface StoreReads {
-  findProject(ref: ProjectRef): Promise<ProjectRecord | undefined>
-  /** A page by creation; `after` is the last id of the previous page. */
-  listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
-  events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
-  /** Events of a stretch of a ledger that match a filter. One call examines a bounded number. */
-  history(ledgerId: string, page: HistoryPage): Promise<HistoryResult>
-  /** Events of all ledgers that match a filter. One call examines a bounded number. */
-  registryHistory(page: RegistryPage): Promise<RegistryResult>
-  /** The subjects of people with this id, name or email address; at most 20. */
-  findSubjects(person: string): Promise<string[]>
   /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
-  /** The project's rotations: those under way first, and the newest first; at most 200. */
-  rotations(projectId: string): Promise<RotationWithActor[]>
-  findRotation(projectId: string, id: string): Promise<RotationWithActor | undefined>
   /** The keys of projects, in no order. */
   keyStates(projectIds: readonly string[]): Promise<KeyState[]>
-  /** The rotations under way in projects, also those whose old key has expired, in no order. */
-  openRotations(projectIds: readonly string[]): Promise<OpenRotation[]>
   findSessionByDigest(digest: string): Promise<SessionRecord | undefined>
   findSession(id: string): Promise<SessionRecord | undefined>
   /** Sessions by creation, ended ones included: all, or those of a person or an API key. */
@@ -84,11 +64,6 @@ export interface StoreReads {
   rsaKeys(projectId: string): Promise<RsaKey[]>
   /** Keys with this material in all projects, active or not. */
   findKeysByMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
-  /** The tree over the heads of all ledgers. */
-  log: LogReads
-  search: SearchReads
-  /** Resolves if all tables can be read. */
-  ping(): Promise<void>
 }
 
 /**
@@ -96,6 +71,10 @@ export interface StoreReads {
  * process. Every method rejects with `storage_unavailable` while the database is unavailable.
  */
 export interface Store extends StoreReads {
+  /** Reads outside transactions. A statement sees one snapshot. */
+  reader: Db
+  /** Resolves if all tables can be read. */
+  ping(): Promise<void>
   /**
    * Makes a change. Resolves once it is durable (it survives `kill -9` and power loss). Where the
    * change is rejected, the error is a PubringError and nothing was changed.
@@ -119,7 +98,9 @@ export interface Store extends StoreReads {
    * Uncached reads for published documents, which the publisher caches. They may use a standby, but
    * are never older than what this process has read or written.
    */
-  published: Pick<Store, 'heads' | 'keySet' | 'events'>
+  published: Pick<Store, 'heads' | 'keySet'> & {
+    events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
+  }
   /** Counts keys and warnings at the time (ISO 8601). Slow, but does not delay others. */
   census(time: string): Promise<Census>
   /** The rows that contradict their ledgers, of those that this process has read. */

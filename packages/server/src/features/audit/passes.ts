@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { intakeCodes } from '@pubring/intake/codes'
-import type { Clock } from '../../kernel/context.ts'
+import type { Clock, Store } from '../../kernel/context.ts'
 import { now } from '../../kernel/values/times.ts'
-import type { AuditedKey, AuditStore } from './records.ts'
+import type { AuditedKey } from './records.ts'
 
 /** Raise it whenever a check rejects other keys than before (`test/intake/key-policy.test.ts`). */
 const revision = 2
@@ -21,7 +21,7 @@ const saveIntervalMs = 1_000
  * Stores which keys passed, many with one change: beside a running server, an audit must not take the
  * database's one writer for every key.
  */
-export function createPassRecorder(store: AuditStore, clock: Clock) {
+export function createPassRecorder(store: Pick<Store, 'commit'>, clock: Clock) {
   let unsaved: AuditedKey[] = []
   let savedAt = clock.monotonic()
 

@@ -1,5 +1,4 @@
 import type { Fault } from '@pubring/intake'
-import type { Store } from '../../kernel/context.ts'
 import type { KeyRecord } from '../../kernel/records.ts'
 
 /** The key of a finding, as the operator sees it. Ledgers of projects never name other projects. */
@@ -23,20 +22,11 @@ export interface AuditScope {
   withoutPassOf?: string
 }
 
-interface AuditPage {
+export interface AuditPage {
   /** The last key of the previous page. */
   after?: { projectId: string; kid: string }
   limit: number
 }
-
-/** What an audit reads of a database; each method is one statement. */
-export interface AuditReads {
-  /** A page in order of project and key. */
-  auditedKeys(scope: AuditScope, page: AuditPage): Promise<AuditedKey[]>
-  countAuditedKeys(scope: AuditScope): Promise<number>
-}
-
-export type AuditStore = AuditReads & Pick<Store, 'commit' | 'findProject' | 'close'>
 
 export interface AuditFinding extends AuditSubject, Fault {
   /** Whether this audit wrote it to the project's ledger; otherwise an earlier one did. */

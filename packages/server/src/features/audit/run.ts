@@ -1,6 +1,6 @@
 import type { Blocklist, Fault } from '@pubring/intake'
 import { base64urlToBigInt, minimalBytes, sha256Hex } from '@pubring/intake/encoding'
-import type { Clock } from '../../kernel/context.ts'
+import type { Clock, Store } from '../../kernel/context.ts'
 import type { KeyRecord } from '../../kernel/records.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { now } from '../../kernel/values/times.ts'
@@ -9,18 +9,18 @@ import { reportWeaknesses } from '../keys/exposure/incidents.ts'
 import { findReusedModuli, findWeakModuli, type StoredModulus } from './moduli.ts'
 import { auditRules, createPassRecorder } from './passes.ts'
 import type { AuditPool } from './pool.ts'
+import { countAuditedKeys, readAuditedKeys } from './reads.ts'
 import type {
   AuditedKey,
   AuditListener,
   AuditOptions,
   AuditScope,
-  AuditStore,
   AuditSubject,
   AuditSummary,
 } from './records.ts'
 
 interface AuditSetup {
-  store: AuditStore
+  store: Pick<Store, 'commit' | 'reader'>
   clock: Clock
   pool: AuditPool
   /** The built-in list and the operator's. */
@@ -45,7 +45,7 @@ export async function runAudit(setup: AuditSetup, options: AuditOptions): Promis
   const audit: Audit = { ...setup, options, requestId: newId() }
   const scope = present({ projectId: options.projectId })
   const progress = { examined: 0 }
-  const keys = await setup.store.countAuditedKeys(scope)
+  const keys = await countAuditedKeys(setup.store.reader, scope)
   try {
     await compareModuli(audit, await readKeys(audit))
     const toExamine = options.again ? scope : { ...scope, withoutPassOf: auditRules }
@@ -61,7 +61,7 @@ export async function runAudit(setup: AuditSetup, options: AuditOptions): Promis
 async function readKeys(audit: Audit): Promise<StoredModulus[]> {
   const { store, blocklist, listener } = audit
   const moduli: StoredModulus[] = []
-  const total = await store.countAuditedKeys({})
+  const total = await countAuditedKeys(store.reader, {})
   let read = 0
   for await (const audited of auditedKeys(audit, {})) {
     const { jwk, spkiSha256, materialSha256 } = audited.key
@@ -116,7 +116,7 @@ async function examineKeys(
   progress: { examined: number },
 ): Promise<void> {
   const { store, clock, pool, listener } = audit
-  const total = await store.countAuditedKeys(scope)
+  const total = await countAuditedKeys(store.reader, scope)
   const keys = auditedKeys(audit, scope)
   const passes = createPassRecorder(store, clock)
   listener.progress('examining', 0, total)
@@ -161,7 +161,8 @@ async function* auditedKeys(
 ): AsyncGenerator<AuditedKey, undefined> {
   let after: { projectId: string; kid: string } | undefined
   for (;;) {
-    const page = await store.auditedKeys(scope, { limit: pageSize, ...(after && { after }) })
+    const next = { limit: pageSize, ...present({ after }) }
+    const page = await readAuditedKeys(store.reader, scope, next)
     for (const audited of page) {
       options.signal?.throwIfAborted()
       yield audited

@@ -60,7 +60,7 @@ export const eventFeedOf = oneFor(({ store, watch, clock, config, onClose }: Ker
         isProjectDeleted: async () => (await store.identifyProject({ id: ledgerId })) === undefined,
         read: (last) =>
           reads.run(`${ledgerId} ${formatPosition(last)}`, () =>
-            readEventsAfter(store, ledgerId, last, eventsPerPage),
+            readEventsAfter(store.reader, ledgerId, last, eventsPerPage),
           ),
         onEnd() {
           release()

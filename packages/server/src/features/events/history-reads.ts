@@ -1,4 +1,3 @@
-import type { StoreReads } from '../../kernel/context.ts'
 import { readEventsAt } from '../../kernel/ledger/event-reads.ts'
 import type {
   EventPlace,
@@ -19,12 +18,11 @@ interface Entry extends EventPlace {
   person: string | null
 }
 
-export function createRegistryHistoryReads(db: Db) {
-  return { registryHistory: (page) => readRegistryHistory(db, page) } satisfies Partial<StoreReads>
-}
-
-/** Newest first; the events of one project come in the order of its ledger, which has a key for it. */
-async function readRegistryHistory(
+/**
+ * Events of all ledgers that match a filter. Newest first; the events of one project come in the order
+ * of its ledger, which has a key for it. One call examines a bounded number.
+ */
+export async function readAllLedgers(
   db: Db,
   { filter, before, limit }: RegistryPage,
 ): Promise<RegistryResult> {

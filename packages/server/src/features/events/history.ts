@@ -1,6 +1,7 @@
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
+import { findSubjects } from '../../kernel/ledger/event-reads.ts'
 import type {
   EventPlace,
   RegistryFilter,
@@ -8,6 +9,7 @@ import type {
   RegistryResult,
 } from '../../kernel/ledger/history.ts'
 import { parseId } from '../../kernel/values/ids.ts'
+import { readAllLedgers } from './history-reads.ts'
 
 /** A filter as a caller sends it. */
 interface RegistryQuery extends Omit<RegistryFilter, 'projectId' | 'people'> {
@@ -25,7 +27,7 @@ export async function readRegistryHistory(
 ): Promise<RegistryResult> {
   const projectId = project === undefined ? undefined : await projectIdOf(store, project)
   const people = person === undefined ? undefined : await subjectsOf(store, person)
-  return store.registryHistory({
+  return readAllLedgers(store.reader, {
     ...page,
     filter: {
       ...filter,
@@ -45,7 +47,7 @@ async function projectIdOf(store: Context['store'], project: string): Promise<st
 
 /** The text itself may be a subject too: of an erased person, the registry knows nothing else. */
 async function subjectsOf(store: Context['store'], person: string): Promise<string[]> {
-  const found = await store.findSubjects(parseId(person) ?? person)
+  const found = await findSubjects(store.reader, parseId(person) ?? person)
   return [...new Set([person, ...found])]
 }
 

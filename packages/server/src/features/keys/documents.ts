@@ -6,6 +6,7 @@ import type { KeyRecord, KeySet } from '../../kernel/records.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
+import { readRotations } from '../rotations/reads.ts'
 import type { KeyRole } from './contract.ts'
 import { activationConvergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
@@ -106,7 +107,7 @@ async function situationOf(
   { keys }: KeySet,
   time: string,
 ): Promise<RoleSituation> {
-  const rotations = await store.rotations(projectId)
+  const rotations = await readRotations(store.reader, projectId)
   return { keys, rotations, time, jwksMaxAge: config.jwksMaxAge }
 }
 

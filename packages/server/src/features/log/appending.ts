@@ -4,6 +4,7 @@ import { blindedLedgerId, entryKey, formatEntry } from '@pubring/client/internal
 import { leafHash } from '@pubring/client/internal/log/tree'
 import type { Context, LogSigner } from '../../kernel/context.ts'
 import { isoTime } from '../../kernel/values/times.ts'
+import { readMovedHeads, readTree } from './reads.ts'
 import type { LogTree, MovedHead, NewLogEntry } from './records.ts'
 import { extendTiles, readTile, sha256 } from './tiles.ts'
 
@@ -31,7 +32,7 @@ export async function appendMovedHeads(
   let after: string | undefined = ''
   let isFirst = true
   while (after !== undefined && size - log.size < maxHeads) {
-    const { heads, last } = await store.log.movedHeads({ after, limit: pageSize })
+    const { heads, last } = await readMovedHeads(store.reader, { after, limit: pageSize })
     after = last
     // SQLite reads without waiting: others get their turn.
     await setImmediate()
@@ -40,7 +41,7 @@ export async function appendMovedHeads(
       heads.map((head) => newEntry(head, time, signer.blindingOf(head.ledgerId))),
     )
     const leaves = await Promise.all(entries.map(({ content }) => leafHash(utf8(content), sha256)))
-    const tiles = await extendTiles(size, leaves, (tile) => readTile(store.log, tile))
+    const tiles = await extendTiles(size, leaves, (tile) => readTile(store.reader, tile))
     const notSince = isFirst ? isoTime(start - minAgeMs) : time
     const append = { id: log.id, size, time, notSince, entries, tiles }
     if (await store.commit({ type: 'log.append', ...append })) {
@@ -49,7 +50,7 @@ export async function appendMovedHeads(
     } else {
       // Another process appends: on request, what it does not is appended after that.
       if (minAgeMs > 0) return false
-      size = (await store.log.tree(log.id))?.size ?? size
+      size = (await readTree(store.reader, log.id))?.size ?? size
       after = ''
     }
   }

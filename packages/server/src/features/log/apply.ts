@@ -6,7 +6,7 @@ import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
 import { present } from '../../runtime/present.ts'
-import { createLogReads } from './reads.ts'
+import { readTree } from './reads.ts'
 
 /**
  * Starts a tree in place of the previous one, whose entries are deleted, unless another process has
@@ -17,7 +17,7 @@ export async function startLog(
   { tree, previous, origin }: ChangeOf<'log.start'>,
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
-  const running = await createLogReads(db).tree()
+  const running = await readTree(db)
   if (running?.id !== previous?.id) return { result: undefined, changed: false }
   if (previous !== undefined) {
     requireRecentSignIn(ledger.caller, origin)

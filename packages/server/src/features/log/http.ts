@@ -17,6 +17,7 @@ import { isStop } from './faults.ts'
 import { reportRuns } from './http-reports.ts'
 import { logOf } from './log.ts'
 import { proveHead, proveLedger } from './proofs.ts'
+import { readTree } from './reads.ts'
 import type { LogTree as Tree } from './records.ts'
 import { readLogFile } from './tiles.ts'
 
@@ -42,7 +43,7 @@ const ProofQuery = Query({
  */
 export function routes(app: App, kernel: Kernel): void {
   const log = logOf(kernel)
-  const { store } = kernel
+  const { reader } = kernel.store
   reportRuns(app, log)
   publicFiles(app, kernel)
   fileRoute(app, '/log/vkey', {
@@ -53,7 +54,7 @@ export function routes(app: App, kernel: Kernel): void {
         'A "vkey" (C2SP signed-note) of the tree that grows. Get it from the operator once: reading it here at each use means trusting the server that answers.',
     },
     async read() {
-      const current = await store.log.tree()
+      const current = await readTree(reader)
       return current && `${current.verifierKey}\n`
     },
   })
@@ -68,7 +69,7 @@ export function routes(app: App, kernel: Kernel): void {
     errors: ['project_not_found'],
     async read({ projectIdOrName = '' }) {
       const { projectId } = await readPublished(kernel, parseProjectRef(projectIdOrName))
-      return proveHead(store.log, projectId)
+      return proveHead(reader, projectId)
     },
   })
   const errors = ['not_logged', 'log_stopped'] as const
@@ -85,7 +86,7 @@ export function routes(app: App, kernel: Kernel): void {
         'An entry of the log has the hash of an event, which covers all events before it. The proof contains the secret by which the entries of this ledger are found among all.',
     },
     handler: async (request, reply) =>
-      reply.send(await proveLedger(store.log, ledgerOf(request), request.query.revision)),
+      reply.send(await proveLedger(reader, ledgerOf(request), request.query.revision)),
   })
   app.route({
     method: 'GET',
@@ -97,7 +98,7 @@ export function routes(app: App, kernel: Kernel): void {
       summary: "Prove that the log has the registry's ledger",
     },
     handler: async (request, reply) =>
-      reply.send(await proveLedger(store.log, systemLedgerId, request.query.revision)),
+      reply.send(await proveLedger(reader, systemLedgerId, request.query.revision)),
   })
   adminRoute(app, '/v1/log/checkpoints', () => log.sign(), {
     operationId: 'createLogCheckpoint',
@@ -122,10 +123,10 @@ export function routes(app: App, kernel: Kernel): void {
 }
 
 /** A checkpoint of the tree that grows, and the files of each tree below its origin. */
-function publicFiles(app: App, { store: { log }, config }: Kernel): void {
+function publicFiles(app: App, { store: { reader }, config }: Kernel): void {
   /** Throws `log_ended` for a tree that another one has followed. */
   async function treeOf({ id = '' }: FileParams): Promise<Tree | undefined> {
-    const tree = /^[0-9a-f]{8}$/.test(id) ? await log.tree(id) : undefined
+    const tree = /^[0-9a-f]{8}$/.test(id) ? await readTree(reader, id) : undefined
     if (tree?.endTime === undefined) return tree
     const { endTime: ended, nextOrigin = '' } = tree
     const next = `${new URL(config.publicUrl).protocol}//${nextOrigin}`
@@ -139,7 +140,7 @@ function publicFiles(app: App, { store: { log }, config }: Kernel): void {
       description:
         'A signed tree head (C2SP tlog-checkpoint) over the heads of all ledgers. Its origin is the address of the tree, without the scheme: below it are the same checkpoint, the tiles of the tree and the bundles of its entries (C2SP tlog-tiles), `/log/ID/tile/LEVEL/N` and `/log/ID/tile/entries/N`.',
     },
-    read: async () => (await log.tree())?.checkpoint,
+    read: async () => (await readTree(reader))?.checkpoint,
   })
   fileRoute(app, '/log/:id/checkpoint', {
     schema: { hide: true },
@@ -151,7 +152,7 @@ function publicFiles(app: App, { store: { log }, config }: Kernel): void {
     errors: ['log_ended'],
     async read(params) {
       const tree = await treeOf(params)
-      return tree && readLogFile(log, tree, `tile/${params['*'] ?? ''}`)
+      return tree && readLogFile(reader, tree, `tile/${params['*'] ?? ''}`)
     },
   })
 }

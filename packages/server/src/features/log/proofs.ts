@@ -3,10 +3,11 @@ import { entryKey, parseEntry } from '@pubring/client/internal/log/leaf'
 import { formatLedgerProof } from '@pubring/client/internal/log/ledger-proof'
 import { inclusionProof } from '@pubring/client/internal/log/proofs'
 import { PubringError } from '../../errors.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
 import { present } from '../../runtime/present.ts'
 import type { LedgerProof } from './contract.ts'
 import { logError } from './faults.ts'
-import type { LogReads } from './records.ts'
+import { findEntry, readTree } from './reads.ts'
 import { createNodeReader, sha256 } from './tiles.ts'
 
 /**
@@ -14,11 +15,11 @@ import { createNodeReader, sha256 } from './tiles.ts'
  * published checkpoint. Throws `not_logged` if there is none.
  */
 export async function proveLedger(
-  log: LogReads,
+  db: Db,
   ledgerId: string,
   revision: number | undefined,
 ): Promise<LedgerProof> {
-  const { head, blinding, ...proof } = await findProof(log, ledgerId, revision)
+  const { head, blinding, ...proof } = await findProof(db, ledgerId, revision)
   return {
     ...head,
     ...proof,
@@ -29,24 +30,24 @@ export async function proveLedger(
 }
 
 /** The same of the last one as text, with the key of this entry instead of the ledger's secret. */
-export async function proveHead(log: LogReads, ledgerId: string): Promise<string> {
-  const { head, blinding, ...proof } = await findProof(log, ledgerId)
+export async function proveHead(db: Db, ledgerId: string): Promise<string> {
+  const { head, blinding, ...proof } = await findProof(db, ledgerId)
   const opening = { key: await entryKey(blinding, head.revision, sha256) }
   return formatLedgerProof({ head, opening, ...proof })
 }
 
-async function findProof(log: LogReads, ledgerId: string, revision?: number) {
-  const current = await log.tree()
+async function findProof(db: Db, ledgerId: string, revision?: number) {
+  const current = await readTree(db)
   if (current?.checkpoint === undefined) throw notLogged()
   const { checkpoint, checkpointSize: size } = current
   const search = { before: size, ...present({ revision }) }
-  const found = await log.findEntry(ledgerId, search)
+  const found = await findEntry(db, ledgerId, search)
   if (found === undefined) throw notLogged()
   const { position: index, content } = found
   const blinding = fromBase64(found.blinding)
   if (blinding === undefined) throw logError('damaged')
   const { ledger: _ledger, ...entry } = parseEntry(utf8(content))
-  const hashes = await inclusionProof(index, size, createNodeReader(log, size), sha256)
+  const hashes = await inclusionProof(index, size, createNodeReader(db, size), sha256)
   return { head: { ledgerId, ...entry }, blinding, index, hashes, checkpoint }
 }
 

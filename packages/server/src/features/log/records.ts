@@ -38,32 +38,3 @@ export interface LogTile {
   /** Up to 256 hashes, in base64. */
   hashes: string
 }
-
-/** An entry of a ledger. */
-interface FoundLogEntry {
-  position: number
-  content: string
-  /** The blinding of its ledger: 32 bytes, in base64. */
-  blinding: string
-}
-
-/** The reads of the log, of the tree that grows. Each is one statement, unless it says otherwise. */
-export interface LogReads {
-  /** A tree, by default the one that grows; undefined if there is none. */
-  tree(id?: string): Promise<LogTree | undefined>
-  /** The origin in the last event that a tree was started; undefined if there is none. */
-  startedAs(): Promise<string | undefined>
-  /**
-   * The next `limit` ledgers after an id, in two statements: the heads that differ from what the tree
-   * has. `last` is the `after` of the next page; absent at the end.
-   */
-  movedHeads(page: { after: string; limit: number }): Promise<{ heads: MovedHead[]; last?: string }>
-  tile(level: number, position: number): Promise<string | undefined>
-  /** The texts of entries from `start` up to `end`, without the latter. */
-  entries(range: { start: number; end: number }): Promise<string[]>
-  /** The first entry of the ledger with at least this revision, or its last one, before a position. */
-  findEntry(
-    ledgerId: string,
-    search: { revision?: number; before: number },
-  ): Promise<FoundLogEntry | undefined>
-}

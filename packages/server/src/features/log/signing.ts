@@ -19,6 +19,7 @@ import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { appendMovedHeads, type RunLimits } from './appending.ts'
 import { logError } from './faults.ts'
+import { readStartedOrigin, readTree } from './reads.ts'
 import type { LogTree } from './records.ts'
 import { createNodeReader, sha256 } from './tiles.ts'
 import type { Submission, Witnesses } from './witnesses.ts'
@@ -57,7 +58,7 @@ export function logVerifierKey(
  */
 async function readGrowing(context: LogContext, signer: LogSigner): Promise<LogTree> {
   const signed = signer.newest()
-  const found = await context.store.log.tree()
+  const found = await readTree(context.store.reader)
   if (found !== undefined) return found
   if (signed !== undefined) throw logError('diverged')
   const { clock } = context
@@ -74,11 +75,11 @@ export async function restartLog(
   signer: LogSigner,
   origin: Origin,
 ): Promise<LogTree> {
-  const { log } = context.store
+  const { reader } = context.store
   const name = logOrigin(context.config.publicUrl, signer)
   const isUsed = signer.lastSigned(name) !== undefined
-  if (isUsed || (await log.tree(logId(signer))) !== undefined) throw logError('key_used')
-  const running = await log.tree()
+  if (isUsed || (await readTree(reader, logId(signer))) !== undefined) throw logError('key_used')
+  const running = await readTree(reader)
   const last = lastTree(signer.newest() ?? running?.checkpoint)
   return startTree(context, signer, origin, { ...present({ id: running?.id }), ...last })
 }
@@ -94,7 +95,7 @@ async function startTree(
   const verifierKey = formatVerifierKey(await logVerifierKey(name, signer))
   const tree = { id: logId(signer), origin: name, verifierKey }
   await store.commit({ type: 'log.start', origin, tree, ...present({ previous }) })
-  const started = await store.log.tree()
+  const started = await readTree(store.reader)
   if (started === undefined) throw logError('diverged')
   return started
 }
@@ -120,19 +121,19 @@ async function readContinuous(
   signer: LogSigner,
   id: string,
 ): Promise<{ log: LogTree; tree: TreeHead; signed?: TreeHead & { note: string } }> {
-  const before = await store.log.tree(id)
+  const before = await readTree(store.reader, id)
   if (before === undefined || before.endTime !== undefined) throw logError('diverged')
   const key = formatVerifierKey(await logVerifierKey(before.origin, signer))
   if (key !== before.verifierKey) throw logError('other_key')
   const note = signer.lastSigned(before.origin)
   // Again, because another process with the key may just have appended and signed.
-  const log = note === undefined ? before : ((await store.log.tree(id)) ?? before)
-  const read = createNodeReader(store.log, log.size)
+  const log = note === undefined ? before : ((await readTree(store.reader, id)) ?? before)
+  const read = createNodeReader(store.reader, log.size)
   const tree = { size: log.size, root: await treeRoot(log.size, read, sha256) }
   if (note === undefined) {
     if (before.checkpoint !== undefined) throw logError('checkpoints_missing')
     // Otherwise a row inserted into the database would be signed, and no event would show it.
-    if ((await store.log.startedAs()) !== before.origin) throw logError('not_recorded')
+    if ((await readStartedOrigin(store.reader)) !== before.origin) throw logError('not_recorded')
     return { log, tree }
   }
   const signed = { ...readCheckpoint(note), note }
@@ -151,7 +152,7 @@ async function requireExtension(
   newer: TreeHead,
 ): Promise<void> {
   if (older.size > newer.size) throw logError('diverged')
-  const read = createNodeReader(store.log, newer.size)
+  const read = createNodeReader(store.reader, newer.size)
   const proof = await consistencyProof(older.size, newer.size, read, sha256)
   if (!(await verifyConsistency(older, newer, proof))) throw logError('diverged')
 }
@@ -191,7 +192,7 @@ function submissionOf(
   { origin }: LogTree,
   { note, size }: { note: string; size: number },
 ): Submission {
-  const read = createNodeReader(store.log, size)
+  const read = createNodeReader(store.reader, size)
   return {
     note,
     proofFrom: (oldSize) => consistencyProof(oldSize, size, read, sha256),

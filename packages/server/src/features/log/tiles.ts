@@ -9,8 +9,10 @@ import {
   tileWidth,
   tileWidthIn,
 } from '@pubring/client/internal/log/tiles'
+import type { Db } from '../../kernel/storage/schema.ts'
 import { logError } from './faults.ts'
-import type { LogReads, LogTile, LogTree } from './records.ts'
+import { findTile, readEntries } from './reads.ts'
+import type { LogTile, LogTree } from './records.ts'
 
 const hashLength = 32
 
@@ -21,18 +23,18 @@ export function sha256(data: Bytes): Bytes {
 
 /** The beginning of a stored tile. Throws `log_stopped` if the tile is missing or too short. */
 export async function readTile(
-  log: LogReads,
+  db: Db,
   { level, index, width }: { level: number; index: number; width: number },
 ): Promise<Bytes> {
-  const stored = await log.tile(level, index)
+  const stored = await findTile(db, level, index)
   const bytes = Uint8Array.from(Buffer.from(stored ?? '', 'base64'))
   if (bytes.length < width * hashLength) throw logError('damaged')
   return bytes.slice(0, width * hashLength)
 }
 
 /** Reads nodes of the tree with the first `size` entries. */
-export function createNodeReader(log: LogReads, size: number): ReadNode {
-  return createTileReader(size, (tile) => readTile(log, tile), sha256)
+export function createNodeReader(db: Db, size: number): ReadNode {
+  return createTileReader(size, (tile) => readTile(db, tile), sha256)
 }
 
 /** The tiles that change when a tree with `size` leaves gets these, which are hashes. */
@@ -65,16 +67,16 @@ export async function extendTiles(
  * checkpoint covers it; undefined if there is none.
  */
 export async function readLogFile(
-  log: LogReads,
+  db: Db,
   { checkpointSize }: Pick<LogTree, 'checkpointSize'>,
   path: string,
 ): Promise<Uint8Array | undefined> {
   const tile = parseTilePath(path)
   if (tile === undefined || tile.width > tileWidthIn(checkpointSize, tile)) return undefined
   const { level, index, width } = tile
-  if (level !== 'entries') return readTile(log, { level, index, width })
+  if (level !== 'entries') return readTile(db, { level, index, width })
   const start = index * tileWidth
-  const entries = await log.entries({ start, end: start + width })
+  const entries = await readEntries(db, { start, end: start + width })
   if (entries.length !== width) throw logError('damaged')
   return concatBytes(...entries.map(withLength))
 }

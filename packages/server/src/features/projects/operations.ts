@@ -6,9 +6,11 @@ import type { Context } from '../../kernel/context.ts'
 import { projectNamePattern } from '../../kernel/contract/names.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { ProjectRecord } from '../../kernel/records.ts'
+import { findProjectRecord } from '../../kernel/storage/reads.ts'
 import { isKid, newId, parseId } from '../../kernel/values/ids.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
+import { readProjectPage, readProjects } from './reads.ts'
 
 /** Normalizes a name; throws `invalid_request`. */
 function parseProjectName(text: string): string {
@@ -35,7 +37,7 @@ export async function createProject(
 
 /** Throws `project_not_found` if it was deleted after the access check. */
 export async function readProject({ store }: Context, id: string): Promise<ProjectRecord> {
-  const project = await store.findProject({ id })
+  const project = await findProjectRecord(store.reader, { id })
   if (project === undefined) throw notFound('project_not_found')
   return project
 }
@@ -47,10 +49,11 @@ export async function listProjects(
   page: { after?: string; limit: number },
 ): Promise<ProjectRecord[]> {
   const visible = projectsWith(grants, readerAccess)
-  if (visible === 'all') return store.listProjects(page)
+  if (visible === 'all') return readProjectPage(store.reader, page)
   const { after = '', limit } = page
   // The page is cut after the deleted projects are left out: a short page is the last one.
-  const projects = await store.search.projectsById(visible.filter((id) => id > after))
+  const later = visible.filter((id) => id > after)
+  const projects = await readProjects(store.reader, later)
   return projects.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, limit)
 }
 

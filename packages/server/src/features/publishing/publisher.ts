@@ -219,7 +219,7 @@ const historyPageSize = 100
  * deleted keys too, and every replica reads the same there.
  */
 async function hadPublishedKey(
-  { events }: Pick<Store, 'events'>,
+  { events }: Store['published'],
   projectId: string,
   revision: number,
 ): Promise<boolean> {

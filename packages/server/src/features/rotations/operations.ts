@@ -14,6 +14,7 @@ import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import type { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
+import { findRotation, readRotations } from './reads.ts'
 import { hasEnded, type RotationSituation, takeoverTime } from './rules.ts'
 
 /** The rotations under way first, the newest first. */
@@ -23,7 +24,7 @@ export async function listRotations(
   projectId: string,
 ): Promise<Rotation[]> {
   const situation = await readSituation(context, projectId)
-  const rotations = await context.store.rotations(projectId)
+  const rotations = await readRotations(context.store.reader, projectId)
   return rotations.map((rotation) => toRotation(rotation, situation))
 }
 
@@ -41,7 +42,7 @@ export async function getRotation(
 ): Promise<Rotation> {
   const known = requireId(id, 'rotation_not_found')
   const situation = await readSituation(context, projectId)
-  const found = await context.store.findRotation(projectId, known)
+  const found = await findRotation(context.store.reader, projectId, known)
   if (found === undefined || found.contradicted) throw notFound('rotation_not_found')
   return toRotation(found, situation)
 }

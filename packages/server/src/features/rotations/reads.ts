@@ -1,8 +1,7 @@
-import type { Store } from '../../kernel/context.ts'
 import type { Actor, LedgerEvent } from '../../kernel/ledger/chain.ts'
 import { withNames } from '../../kernel/ledger/event-reads.ts'
-import { type CheckedTables, rotations } from '../../kernel/ledger/last-events.ts'
-import type { RotationWithActor } from '../../kernel/records.ts'
+import { rotations } from '../../kernel/ledger/last-events.ts'
+import type { OpenRotation, RotationWithActor } from '../../kernel/records.ts'
 import { eventFromRow, rotationPartFromRow } from '../../kernel/storage/row-mapping.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
@@ -26,37 +25,43 @@ const oneRotation = statement((db, values: { projectId: string; id: string }) =>
 /** The actor of an event that the ledger no longer has. */
 const unknown: Actor = { name: '' }
 
-export function createRotationReads(db: Db, { rotations: { check } }: CheckedTables) {
-  return {
-    async rotations(projectId) {
-      const found = await withActors(db, check, await rotationsOfProject(db, { projectId }))
-      // A rotation that contradicts its ledger changes no role.
-      return found.filter(({ contradicted }) => !contradicted)
-    },
-    async findRotation(projectId, id) {
-      return (await withActors(db, check, await oneRotation(db, { projectId, id })))[0]
-    },
-    async openRotations(projectIds) {
-      const rows = await inChunks(projectIds, (some) =>
-        db
-          .selectFrom('rotation')
-          .select(['project_id', 'from_kid'])
-          .where('project_id', 'in', some)
-          .where('outcome', 'is', null)
-          .execute(),
-      )
-      return rows.map(rotationPartFromRow)
-    },
-  } satisfies Partial<Store>
+/** The project's rotations: those under way first, and the newest first; at most 200. */
+export async function readRotations(db: Db, projectId: string): Promise<RotationWithActor[]> {
+  const found = await withActors(db, await rotationsOfProject(db, { projectId }))
+  // A rotation that contradicts its ledger changes no role.
+  return found.filter(({ contradicted }) => !contradicted)
+}
+
+export async function findRotation(
+  db: Db,
+  projectId: string,
+  id: string,
+): Promise<RotationWithActor | undefined> {
+  return (await withActors(db, await oneRotation(db, { projectId, id })))[0]
+}
+
+/** The rotations under way in projects, also those whose old key has expired, in no order. */
+export async function readOpenRotations(
+  db: Db,
+  projectIds: readonly string[],
+): Promise<OpenRotation[]> {
+  const rows = await inChunks(projectIds, (some) =>
+    db
+      .selectFrom('rotation')
+      .select(['project_id', 'from_kid'])
+      .where('project_id', 'in', some)
+      .where('outcome', 'is', null)
+      .execute(),
+  )
+  return rows.map(rotationPartFromRow)
 }
 
 async function withActors(
   db: Db,
-  check: typeof rotations.check,
   rows: Awaited<ReturnType<typeof oneRotation>>,
 ): Promise<RotationWithActor[]> {
   const events = rows.length === 0 ? [] : await readStarts(db, rows)
-  return rows.map(check).map((rotation) => {
+  return rotations.check(db, rows).map((rotation) => {
     const { id, projectId } = rotation
     const start = events.find((event) => event.subject.id === id && event.ledgerId === projectId)
     return { ...rotation, startedBy: start?.actor ?? unknown }

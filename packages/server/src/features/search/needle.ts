@@ -8,7 +8,20 @@ import type { KeyRecord } from '../../kernel/records.ts'
 import { containsPrivateKey } from '../../kernel/values/labels.ts'
 import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
 import { recordExposureOf } from '../keys/exposure/intake.ts'
-import type { Needle } from './limits.ts'
+
+/** A text to search for, in the forms in which it is compared. */
+export interface Needle {
+  /** As it was sent, without white space around it and control characters. */
+  text: string
+  /** In lower case, as far as it is ASCII: labels and names begin with it. */
+  folded: string
+  /** The beginning of a UUID. */
+  id?: string
+  /** The beginning of a hash in lower-case hex. */
+  hex?: string
+  /** The beginning of a thumbprint or published kid. */
+  prefix?: string
+}
 
 /** No label, name or id has more characters. */
 const maxLength = 510

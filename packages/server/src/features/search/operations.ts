@@ -4,9 +4,10 @@ import type { Context } from '../../kernel/context.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
+import { readProjectNames, readProjects } from '../projects/reads.ts'
 import type { Search } from './contract.ts'
-import type { Needle } from './limits.ts'
-import { matchKey, matchProject, readQuery } from './needle.ts'
+import { matchKey, matchProject, type Needle, readQuery } from './needle.ts'
+import { findKeys, findProjects, hasMoreKids } from './reads.ts'
 
 type Result = Search['results'][number]
 
@@ -34,20 +35,20 @@ export async function search(
     limit: limit + 1,
     time: now(context.clock),
   }
-  const found = await Promise.all([findKeys(scope, needle), findProjects(scope, needle)])
-  const isCut = scope.visible === 'all' && (await context.store.search.hasMoreKids(needle))
+  const found = await Promise.all([searchKeys(scope, needle), searchProjects(scope, needle)])
+  const isCut = scope.visible === 'all' && (await hasMoreKids(context.store.reader, needle))
   return {
     results: found.flatMap((results) => results.slice(0, limit)),
     hasMore: isCut || found.some((results) => results.length > limit),
   }
 }
 
-async function findKeys(scope: Scope, needle: Needle): Promise<Result[]> {
+async function searchKeys(scope: Scope, needle: Needle): Promise<Result[]> {
   const { store, visible, limit, time } = scope
   const candidates =
-    visible === 'all' ? await store.search.keys(needle, limit) : await keysOf(store, visible)
+    visible === 'all' ? await findKeys(store.reader, needle, limit) : await keysOf(store, visible)
   const found = matching(candidates, (key) => matchKey(needle, key), limit)
-  const names = await projectNames(scope, found)
+  const names = await readProjectNames(store.reader, found)
   return found.map(({ matched, id: kid, projectId, publishedKid, label, algorithm, ...key }) => ({
     type: 'key',
     matched,
@@ -63,17 +64,17 @@ async function findKeys(scope: Scope, needle: Needle): Promise<Result[]> {
 
 /** Leaves out projects that contradict their ledgers, whose keys cannot be read. */
 async function keysOf(store: Scope['store'], visible: string[]) {
-  const projects = await store.search.projectsById(visible)
+  const projects = await readProjects(store.reader, visible)
   const keySets = await Promise.all(projects.map(({ id }) => store.keySet(id)))
   return keySets.flatMap((keySet) => keySet?.keys ?? [])
 }
 
-async function findProjects(scope: Scope, needle: Needle): Promise<Result[]> {
+async function searchProjects(scope: Scope, needle: Needle): Promise<Result[]> {
   const { store, visible, limit } = scope
   const candidates =
     visible === 'all'
-      ? await store.search.projects(needle, limit)
-      : await store.search.projectsById(visible)
+      ? await findProjects(store.reader, needle, limit)
+      : await readProjects(store.reader, visible)
   const found = matching(candidates, (project) => matchProject(needle, project), limit)
   return found.map(({ id, name, matched }) => ({ type: 'project', matched, id, name }))
 }
@@ -91,14 +92,4 @@ function matching<Candidate extends { id: string; projectId?: string }, Member e
     found.set(`${candidate.projectId} ${candidate.id}`, { ...candidate, matched })
   }
   return [...found.values()]
-}
-
-/** The names of the projects that exist, by id. */
-export async function projectNames(
-  { store }: Pick<Context, 'store'>,
-  found: readonly { projectId?: string }[],
-): Promise<Map<string, { projectName: string }>> {
-  const ids = [...new Set(found.flatMap(({ projectId }) => projectId ?? []))]
-  const projects = ids.length === 0 ? [] : await store.search.projectsById(ids)
-  return new Map(projects.map(({ id, name }) => [id, { projectName: name }]))
 }

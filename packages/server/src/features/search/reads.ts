@@ -1,34 +1,39 @@
 import { sql } from 'kysely'
-import { checkedProject, keys, projectsWithLastEvents } from '../../kernel/ledger/last-events.ts'
-import { projectFromRow } from '../../kernel/storage/row-mapping.ts'
+import { checkedProjects, keys, projectsWithLastEvents } from '../../kernel/ledger/last-events.ts'
+import type { KeyRecord, ProjectRecord } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { inChunks } from '../../kernel/storage/statements.ts'
-import type { Needle, SearchReads } from './limits.ts'
+import type { Needle } from './needle.ts'
 
 /** Entries of the index of subjects that are read for the beginning of an id. */
 const maxSubjectEntries = 1_000
 
-export function createSearchReads(db: Db): SearchReads {
-  return {
-    async keys(needle, limit) {
-      const found = keyQueries(db, needle, limit).map((query) => query.execute())
-      return (await Promise.all(found)).flat().map(keys.check)
-    },
-    hasMoreKids: ({ id }) => (id === undefined ? Promise.resolve(false) : hasMoreSubjects(db, id)),
-    async projects({ id, folded }, limit) {
-      const all = projectsWithLastEvents(db).limit(limit)
-      const queries = [
-        ...(id === undefined ? [] : [all.where(begins('project.id', id)).orderBy('project.id')]),
-        all.where(begins('project.name', folded)).orderBy('project.name'),
-      ]
-      return projectsOf((await Promise.all(queries.map((query) => query.execute()))).flat())
-    },
-    async projectsById(ids) {
-      const all = projectsWithLastEvents(db)
-      const rows = await inChunks(ids, (some) => all.where('project.id', 'in', some).execute())
-      return projectsOf(rows)
-    },
-  }
+/*
+ * Searches by indexes. What is found may match in other ways than were asked for, so the caller
+ * compares it; each call returns at most `limit` candidates of each way to match.
+ */
+
+export async function findKeys(db: Db, needle: Needle, limit: number): Promise<KeyRecord[]> {
+  const found = keyQueries(db, needle, limit).map((query) => query.execute())
+  return keys.check(db, (await Promise.all(found)).flat())
+}
+
+/** Whether more ids begin like this than `findKeys` looks through. */
+export async function hasMoreKids(db: Db, { id }: Needle): Promise<boolean> {
+  return id !== undefined && (await hasMoreSubjects(db, id))
+}
+
+export async function findProjects(
+  db: Db,
+  { id, folded }: Needle,
+  limit: number,
+): Promise<ProjectRecord[]> {
+  const all = projectsWithLastEvents(db).limit(limit)
+  const queries = [
+    ...(id === undefined ? [] : [all.where(begins('project.id', id)).orderBy('project.id')]),
+    all.where(begins('project.name', folded)).orderBy('project.name'),
+  ]
+  const found = await Promise.all(queries.map((query) => query.execute()))
+  return checkedProjects(db, found.flat())
 }
 
 const lowerLabel = sql<string>`lower(jwt_key.label)`
@@ -38,10 +43,6 @@ function begins(column: string | typeof lowerLabel, beginning: string) {
   const value = typeof column === 'string' ? sql.ref(column) : column
   // The last code point: every longer text with this beginning sorts before it.
   return sql<boolean>`(${value} >= ${beginning} and ${value} < ${`${beginning}\u{10ffff}`})`
-}
-
-function projectsOf(rows: Parameters<typeof checkedProject>[0][]) {
-  return rows.filter((row) => checkedProject(row) !== undefined).map(projectFromRow)
 }
 
 /** One query for each way to find a key that exists. */

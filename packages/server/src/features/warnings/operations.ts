@@ -6,7 +6,8 @@ import type { KeyState } from '../../kernel/records.ts'
 import { isActive, isExpired } from '../../kernel/values/expiry.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import { projectNames } from '../search/operations.ts'
+import { readProjectNames } from '../projects/reads.ts'
+import { readOpenRotations } from '../rotations/reads.ts'
 import type { ProjectHealth, Warning } from './contract.ts'
 import { apiKeyWarnings, keyWarnings, liveRotations, urgency } from './rules.ts'
 import { keyStatisticsOf } from './statistics.ts'
@@ -32,7 +33,7 @@ export async function listWarnings(kernel: Kernel, { grants }: Principal): Promi
     ...apiKeys.flatMap((apiKey) => apiKeyWarnings(apiKey, time)),
   ]
   const shown = warnings.sort(compareUrgency).slice(0, maxWarnings)
-  const names = await projectNames({ store }, shown)
+  const names = await readProjectNames(store.reader, shown)
   return shown.map((warning) => ({ ...warning, ...names.get(warning.projectId ?? '') }))
 }
 
@@ -85,7 +86,7 @@ async function readStates(
 ): Promise<(projectId: string) => ProjectState> {
   const byProject = ({ projectId }: { projectId: string }) => projectId
   const keysOf = Map.groupBy(await store.keyStates(projects), byProject)
-  const rotationsOf = Map.groupBy(await store.openRotations(projects), byProject)
+  const rotationsOf = Map.groupBy(await readOpenRotations(store.reader, projects), byProject)
   return (id) => {
     const keys = keysOf.get(id) ?? []
     return { keys, rotations: liveRotations(rotationsOf.get(id) ?? [], keys, time) }

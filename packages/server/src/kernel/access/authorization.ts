@@ -15,8 +15,7 @@ const lockedReads = (db: Db): CallerReads => ({
   findApiKey: (id) => apiKeys.lock(db, id),
   findSession: (id) => sessions.lock(db, id),
   keySet: (projectId) => readKeySet(db, projectId),
-  peopleRules: async () =>
-    (await lockPeopleRules(db, {})).map(accessRules.check).filter(isForPeople),
+  peopleRules: async () => accessRules.check(db, await lockPeopleRules(db, {})).filter(isForPeople),
 })
 
 /**

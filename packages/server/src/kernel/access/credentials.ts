@@ -1,13 +1,7 @@
 import { createBatchLoader } from '../../async/batch-loader.ts'
 import { isForPeople, isForWorkloads } from '../../features/access-rules/operations.ts'
 import type { Store } from '../context.ts'
-import {
-  apiKeys,
-  type CheckedTables,
-  isManaged,
-  peopleRuleRows,
-  sessions,
-} from '../ledger/last-events.ts'
+import { accessRules, apiKeys, isManaged, peopleRuleRows, sessions } from '../ledger/last-events.ts'
 import { personFromRow } from '../storage/row-mapping.ts'
 import { columnsOf, type Db } from '../storage/schema.ts'
 import { inChunks, statement } from '../storage/statements.ts'
@@ -23,17 +17,17 @@ const sessionsByDigest = statement((db, { digests }: Digests) =>
 const allPeopleRules = statement((db) => peopleRuleRows(db).orderBy('id'))
 
 /** The queries of what identifies callers, and of the rules that give them roles. */
-export function createCredentialReads(db: Db, { apiKeys, sessions, accessRules }: CheckedTables) {
+export function createCredentialReads(db: Db) {
   const apiKey = createDigestLoader(async (digests) =>
-    (await apiKeysByDigest(db, { digests })).map(apiKeys.check),
+    apiKeys.check(db, await apiKeysByDigest(db, { digests })),
   )
   const session = createDigestLoader(async (digests) =>
-    (await sessionsByDigest(db, { digests })).map(sessions.check),
+    sessions.check(db, await sessionsByDigest(db, { digests })),
   )
   return {
     accessRules: () => accessRules.read(db, (all) => all.orderBy('id')),
     peopleRules: async () =>
-      (await allPeopleRules(db, {})).map(accessRules.check).filter(isForPeople),
+      accessRules.check(db, await allPeopleRules(db, {})).filter(isForPeople),
     async workloadRules() {
       const read = await accessRules.read(db, (all) =>
         all.where('for', '=', 'workloads').orderBy('id'),

@@ -1,3 +1,5 @@
+import type { Db } from '../storage/schema.ts'
+
 /** A row that its ledger contradicts, as `key ID`. */
 export interface Contradiction {
   ledgerId: string
@@ -6,6 +8,17 @@ export interface Contradiction {
 
 /** Called with each row that was compared with its last event. */
 export type NoteRow = (row: Contradiction, contradicted: boolean) => void
+
+const notes = new WeakMap<Db, NoteRow>()
+
+/** Has each comparison of a row that was read over this database noted. */
+export function noteContradictions(db: Db, note: NoteRow): void {
+  notes.set(db, note)
+}
+
+export function noteOf(db: Db): NoteRow | undefined {
+  return notes.get(db)
+}
 
 export type Contradictions = ReturnType<typeof createContradictions>
 

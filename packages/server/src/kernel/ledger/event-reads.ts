@@ -1,6 +1,5 @@
 import { type Selectable, sql } from 'kysely'
 import { nameOf } from '../../features/sign-in/people.ts'
-import type { Store } from '../context.ts'
 import { eventFromRow, personFromRow } from '../storage/row-mapping.ts'
 import { columnsOf, type Db, type Tables } from '../storage/schema.ts'
 import { inChunks } from '../storage/statements.ts'
@@ -16,15 +15,19 @@ const maxLabelDistance = 100
 /** People of one name whose events are looked for. */
 const maxNamesakes = 20
 
-export function createEventReads(db: Db) {
-  return {
-    async events(ledgerId, { after, limit }) {
-      const range = { after, limit, newestFirst: false }
-      return toEvents(db, await labelled(inRange(eventsOf(db, ledgerId), range)).execute())
-    },
-    history: (ledgerId, page) => readHistory(db, ledgerId, page),
-    findSubjects: (person) => namesakesOf(db, { actor: person, byEmail: true }),
-  } satisfies Partial<Store>
+/** A page of a ledger's events in order. */
+export async function readEvents(
+  db: Db,
+  ledgerId: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<LedgerEvent[]> {
+  const range = { after, limit, newestFirst: false }
+  return toEvents(db, await labelled(inRange(eventsOf(db, ledgerId), range)).execute())
+}
+
+/** The subjects of people with this id, name or email address; at most 20. */
+export function findSubjects(db: Db, person: string): Promise<string[]> {
+  return namesakesOf(db, { actor: person, byEmail: true })
 }
 
 /** A page of a ledger's events in order, as they are stored. */
@@ -38,7 +41,12 @@ export function readEventRows(
     .execute()
 }
 
-async function readHistory(db: Db, ledgerId: string, page: HistoryPage): Promise<HistoryResult> {
+/** Events of a stretch of a ledger that match a filter. One call examines a bounded number. */
+export async function readStretch(
+  db: Db,
+  ledgerId: string,
+  page: HistoryPage,
+): Promise<HistoryResult> {
   const { filter } = page
   const { subject, ...compared } = filter
   const ofLedger = eventsOf(db, ledgerId)

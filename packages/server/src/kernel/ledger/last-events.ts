@@ -13,7 +13,7 @@ import { columnsOf, type Db, type TableName, type Tables } from '../storage/sche
 import { locked, statement } from '../storage/statements.ts'
 import { storageUnavailable } from '../storage-faults.ts'
 import { type EventChanges, exchangeLedgerId, systemLedgerId } from './chain.ts'
-import type { NoteRow } from './contradictions.ts'
+import { noteOf } from './contradictions.ts'
 import {
   contradictsEvent,
   type LastEvent,
@@ -80,7 +80,6 @@ function checkedTable<Name extends SubjectName, Table extends TableName>(
   table: Table,
   ledger: Ledger<SubjectRows[Name]>,
   fromRow: (row: Row<Table>) => SubjectRows[Name],
-  note: NoteRow | undefined,
 ) {
   // Several subjects are not in the order of the index. A sum keeps both engines from an index in the order
   // of revisions instead, through which they would search the ledger.
@@ -104,31 +103,31 @@ function checkedTable<Name extends SubjectName, Table extends TableName>(
     locked(db, byId(db, id)),
   )
 
-  /** The record of such a row, marked if it contradicts its last event. */
-  function check(row: RowWithEvent<Table>): SubjectRows[Name] & { contradicted?: true } {
-    const record = fromRow(row)
-    const contradicted = contradictsEvent(name, record, parseLastEvent(row.last_event))
-    const subject = `${name} ${subjectKinds[name].id(record)}`
-    note?.({ ledgerId: ledger.of(record), subject }, contradicted)
-    return contradicted ? { ...record, contradicted } : record
+  /** The records of such rows, each marked if it contradicts its last event. */
+  function check(db: Db, found: readonly RowWithEvent<Table>[]) {
+    const note = noteOf(db)
+    return found.map((row): SubjectRows[Name] & { contradicted?: true } => {
+      const record = fromRow(row)
+      const contradicted = contradictsEvent(name, record, parseLastEvent(row.last_event))
+      const subject = `${name} ${subjectKinds[name].id(record)}`
+      note?.({ ledgerId: ledger.of(record), subject }, contradicted)
+      return contradicted ? { ...record, contradicted } : record
+    })
   }
   return {
     lastEvent,
     rows,
     check,
     async read(db: Db, refine: Refine<Table, RowWithEvent<Table>> = (all) => all) {
-      const found = await refine(rows(db)).execute()
-      return (found as RowWithEvent<Table>[]).map(check)
+      return check(db, (await refine(rows(db)).execute()) as RowWithEvent<Table>[])
     },
     /** Only for tables whose ids are unique. */
     async find(db: Db, id: string) {
-      const [row] = await findById(db, { id })
-      return row && check(row)
+      return check(db, await findById(db, { id }))[0]
     },
     /** The same under the lock of `locked`. */
     async lock(db: Db, id: string) {
-      const [row] = await lockById(db, { id })
-      return row && check(row)
+      return check(db, await lockById(db, { id }))[0]
     },
     /** Reads rows without comparing them with their last events. */
     async readUnchecked(db: Db, refine: Refine<Table, Row<Table>> = (all) => all) {
@@ -160,35 +159,33 @@ const apiKeyLedger: Ledger<ApiKeyRecord> = {
   isSubject: sql`in (api_key.id, api_key.rule_id)`,
 }
 
-export type CheckedTables = ReturnType<typeof checkedTables>
+export const keys = checkedTable('key', 'jwt_key', projectLedger('jwt_key'), keyFromRow)
+export const rotations = checkedTable(
+  'rotation',
+  'rotation',
+  projectLedger('rotation'),
+  rotationFromRow,
+)
+export const apiKeys = checkedTable('api_key', 'api_key', apiKeyLedger, apiKeyFromRow)
+export const sessions = checkedTable('session', 'session', systemLedger, sessionFromRow)
+export const accessRules = checkedTable(
+  'access_rule',
+  'access_rule',
+  systemLedger,
+  accessRuleFromRow,
+)
 
-/** `note` gets the result of each comparison. */
-export function checkedTables(note?: NoteRow) {
-  function checkedProject(row: ProjectRow): ProjectRecord | undefined {
+/** The projects of the rows that do not contradict their ledgers. */
+export function checkedProjects(db: Db, rows: readonly ProjectRow[]): ProjectRecord[] {
+  const note = noteOf(db)
+  return rows.flatMap((row) => {
     const project = projectFromRow(row)
     const { id: ledgerId } = project
     const contradicted = contradictsEvent('project', project, parseLastEvent(row.project_event))
     note?.({ ledgerId, subject: `project ${ledgerId}` }, contradicted)
-    return contradicted ? undefined : project
-  }
-  return {
-    /** Undefined if the row contradicts its ledger. */
-    checkedProject,
-    keys: checkedTable('key', 'jwt_key', projectLedger('jwt_key'), keyFromRow, note),
-    rotations: checkedTable(
-      'rotation',
-      'rotation',
-      projectLedger('rotation'),
-      rotationFromRow,
-      note,
-    ),
-    apiKeys: checkedTable('api_key', 'api_key', apiKeyLedger, apiKeyFromRow, note),
-    sessions: checkedTable('session', 'session', systemLedger, sessionFromRow, note),
-    accessRules: checkedTable('access_rule', 'access_rule', systemLedger, accessRuleFromRow, note),
-  }
+    return contradicted ? [] : [project]
+  })
 }
-
-export const { checkedProject, keys, rotations, apiKeys, sessions, accessRules } = checkedTables()
 
 /** The rules for people, with their last events. */
 export const peopleRuleRows = (db: Db) => accessRules.rows(db).where('for', '=', 'people')

@@ -1,7 +1,8 @@
 import { present } from '../../runtime/present.ts'
-import type { Store } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
+import type { Db } from '../storage/schema.ts'
 import type { LedgerEvent } from './chain.ts'
+import { readEvents, readStretch } from './event-reads.ts'
 import type { HistoryPage } from './history.ts'
 
 /**
@@ -42,14 +43,15 @@ export function isAt(position: LedgerPosition, event: LedgerHead): boolean {
  * A position without a hash is only recognized as foreign if it is ahead of the ledger.
  */
 export async function readEventsAfter(
-  store: Pick<Store, 'events'>,
+  db: Db,
   ledgerId: string,
   position: LedgerPosition,
   limit: number,
 ): Promise<LedgerEvent[] | 'history_changed'> {
   const { revision } = position
-  if (revision === 0) return store.events(ledgerId, { after: 0, limit })
-  const [last, ...events] = await store.events(ledgerId, { after: revision - 1, limit: limit + 1 })
+  if (revision === 0) return readEvents(db, ledgerId, { after: 0, limit })
+  const page = { after: revision - 1, limit: limit + 1 }
+  const [last, ...events] = await readEvents(db, ledgerId, page)
   return last !== undefined && isAt(position, last) ? events : 'history_changed'
 }
 
@@ -64,18 +66,18 @@ export interface FoundPage {
 
 /** Returns `history_changed` if the ledger does not have the event at the position `after`. */
 export async function readHistory(
-  store: Pick<Store, 'events' | 'history'>,
+  db: Db,
   ledgerId: string,
   request: HistoryRequest,
 ): Promise<FoundPage | 'history_changed'> {
   const { after, limit, newestFirst } = request
   const { revision } = after
   if (revision > 0) {
-    const [last] = await store.events(ledgerId, { after: revision - 1, limit: 1 })
+    const [last] = await readEvents(db, ledgerId, { after: revision - 1, limit: 1 })
     if (last === undefined || !isAt(after, last)) return 'history_changed'
   }
   const page = { ...request, after: revision, limit: limit + 1 }
-  const { events: found, examinedTo } = await store.history(ledgerId, page)
+  const { events: found, examinedTo } = await readStretch(db, ledgerId, page)
   const events = found.slice(0, limit)
   const last = found.length > limit ? events.at(-1) : undefined
   const end = last?.revision ?? examinedTo

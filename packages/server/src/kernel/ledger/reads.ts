@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
-import type { Store } from '../context.ts'
-import type { LedgerHead } from '../records.ts'
+import type { ProjectRef } from '../context.ts'
+import type { LedgerHead, ProjectRecord } from '../records.ts'
 import { eventFromRow } from '../storage/row-mapping.ts'
 import type { Db, Tables } from '../storage/schema.ts'
 import { inChunks } from '../storage/statements.ts'
@@ -20,7 +20,8 @@ import type { LedgerRows, SubjectIds } from './replay.ts'
 import type { LedgerEntry, LedgerReads, StoredHead } from './verification.ts'
 
 /** The ledgers of a database. */
-export interface LedgerReader extends LedgerReads, Pick<Store, 'findProject'> {
+export interface LedgerReader extends LedgerReads {
+  findProject(ref: ProjectRef): Promise<ProjectRecord | undefined>
   close(): Promise<void>
 }
 

@@ -3,7 +3,10 @@ import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Store, StoreReads } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
+import { readEvents } from '../ledger/event-reads.ts'
 import { type KeySet, keySetBytes, type ProjectIdentity } from '../records.ts'
+import { findProjectRecord } from './reads.ts'
+import type { Db } from './schema.ts'
 
 /** How an engine reads the heads of ledgers, which validate every cached copy. */
 export type LedgerHeads = Pick<Store, 'heads' | 'headsMatch'>
@@ -14,7 +17,7 @@ const maxProjects = 20_000
 /** A key set is cached if its project was read among the last this many projects. */
 const admissionWindow = 4_000
 
-type UncachedReads = Pick<StoreReads, 'findProject' | 'keySet' | 'events'>
+type UncachedReads = Pick<StoreReads, 'keySet'>
 type CachedReads = Pick<Store, 'identifyProject' | 'keySet' | 'heads' | 'headsMatch' | 'published'>
 type ReadHead = (ledgerId: string) => Promise<string | undefined>
 
@@ -24,13 +27,21 @@ type ReadHead = (ledgerId: string) => Promise<string | undefined>
  * nothing and sees every change acknowledged before it, by any process. The hash is compared and not
  * the revision, since a fail-over that loses changes assigns their revisions to other changes.
  */
-export function createCachedReads(reads: UncachedReads, ledgerHeads: LedgerHeads): CachedReads {
+export function createCachedReads(
+  db: Db,
+  reads: UncachedReads,
+  ledgerHeads: LedgerHeads,
+): CachedReads {
   const readHead: ReadHead = async (ledgerId) =>
     (await ledgerHeads.heads([ledgerId])).get(ledgerId)?.hash
   return {
     ...ledgerHeads,
-    published: { heads: ledgerHeads.heads, keySet: reads.keySet, events: reads.events },
-    identifyProject: createIdentityCache(reads, readHead),
+    published: {
+      heads: ledgerHeads.heads,
+      keySet: reads.keySet,
+      events: (ledgerId, page) => readEvents(db, ledgerId, page),
+    },
+    identifyProject: createIdentityCache(db, readHead),
     keySet: createKeySetCache(reads, readHead),
   }
 }
@@ -39,10 +50,7 @@ export function createCachedReads(reads: UncachedReads, ledgerHeads: LedgerHeads
  * A project that is created, renamed or deleted has an event in the system ledger, so its identity costs
  * no read while that is unchanged. The head is read before the project.
  */
-function createIdentityCache(
-  { findProject }: UncachedReads,
-  readHead: ReadHead,
-): Store['identifyProject'] {
+function createIdentityCache(db: Db, readHead: ReadHead): Store['identifyProject'] {
   const known = new LRUCache<string, ProjectIdentity & { head: string | undefined }>({
     max: maxProjects,
   })
@@ -52,7 +60,7 @@ function createIdentityCache(
     const key = 'id' in ref ? ref.id : ref.name
     const cached = known.get(key)
     if (cached !== undefined && cached.head === head) return cached
-    const project = await findProject(ref)
+    const project = await findProjectRecord(db, ref)
     if (project !== undefined) known.set(key, { id: project.id, name: project.name, head })
     return project
   }

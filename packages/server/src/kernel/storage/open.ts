@@ -4,7 +4,7 @@ import { type Feature, loadAppliers } from '../feature.ts'
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
 import type { CopyListener } from './copy/copy.ts'
 import { requireSchema } from './migrations/index.ts'
-import { createStoreReads } from './reads.ts'
+import { findProjectRecord } from './reads.ts'
 import type { Db } from './schema.ts'
 
 /** The modules of the threads of SQLite; both run the same features as this one. */
@@ -84,7 +84,7 @@ export async function openReads(
 /** Opens an existing store to read its ledgers. Servers may be using it. */
 async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
   const { db, close } = await openReads(databaseUrl)
-  return { ...createLedgerReads(db), findProject: createStoreReads(db).findProject, close }
+  return { ...createLedgerReads(db), findProject: (ref) => findProjectRecord(db, ref), close }
 }
 
 /** The path of the SQLite file. Throws for a PostgreSQL database, and for a device or a pipe. */

@@ -1,69 +1,46 @@
-import { createRegistryHistoryReads } from '../../features/events/history-reads.ts'
 import { damagedJwk, parseStored } from '../../features/keys/damaged.ts'
-import { createLogReads } from '../../features/log/reads.ts'
-import { createRotationReads } from '../../features/rotations/reads.ts'
-import { createSearchReads } from '../../features/search/reads.ts'
 import { createCredentialReads } from '../access/credentials.ts'
-import type { StoreReads } from '../context.ts'
-import type { NoteRow } from '../ledger/contradictions.ts'
-import { createEventReads } from '../ledger/event-reads.ts'
+import type { ProjectRef, StoreReads } from '../context.ts'
 import {
-  type CheckedTables,
-  checkedTables,
+  checkedProjects,
   keys,
   lastProjectEvent,
   projectsWithLastEvents,
 } from '../ledger/last-events.ts'
-import type { KeySet } from '../records.ts'
+import type { KeySet, ProjectRecord } from '../records.ts'
 import { contradictedProject } from '../storage-faults.ts'
-import { hasKey, keyColumns, keyPartFromRow, projectFromRow } from './row-mapping.ts'
+import { hasKey, keyColumns, keyPartFromRow } from './row-mapping.ts'
 import { type Db, tableNames } from './schema.ts'
 import { inChunks, statement } from './statements.ts'
 
-/** The store's queries, on any engine. `note` gets the result of each comparison with a ledger. */
-export function createStoreReads(db: Db, note?: NoteRow): StoreReads {
-  const tables = checkedTables(note)
-  return {
-    ...createProjectReads(db, tables),
-    ...createCredentialReads(db, tables),
-    ...createKeyReads(db, tables),
-    ...createEventReads(db),
-    ...createRegistryHistoryReads(db),
-    ...createRotationReads(db, tables),
-    log: createLogReads(db),
-    search: createSearchReads(db),
-    async ping() {
-      await db
-        .selectNoFrom(({ exists, lit, selectFrom }) =>
-          tableNames.map((table) => exists(selectFrom(table).select(lit(1).as('one'))).as(table)),
-        )
-        .execute()
-    },
-  }
+/** The store's queries, on any engine. */
+export function createStoreReads(db: Db): StoreReads {
+  return { ...createCredentialReads(db), ...createKeyReads(db) }
 }
 
-function createProjectReads(db: Db, { checkedProject }: CheckedTables) {
-  return {
-    async findProject(ref) {
-      const [row] = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
-      const project = row && checkedProject(row)
-      if (row !== undefined && project === undefined) throw contradictedProject()
-      return project
-    },
-    async listProjects({ after, limit }) {
-      const rows = await projectsWithLastEvents(db)
-        .where('project.id', '>', after ?? '')
-        .orderBy('project.id')
-        .limit(limit)
-        .execute()
-      return rows.flatMap((row) => (checkedProject(row) === undefined ? [] : [projectFromRow(row)]))
-    },
-  } satisfies Partial<StoreReads>
+/** Rejects unless all tables can be read. */
+export async function ping(db: Db): Promise<void> {
+  await db
+    .selectNoFrom(({ exists, lit, selectFrom }) =>
+      tableNames.map((table) => exists(selectFrom(table).select(lit(1).as('one'))).as(table)),
+    )
+    .execute()
 }
 
-function createKeyReads(db: Db, tables: CheckedTables) {
+/** Throws `storage_unavailable` for a project that contradicts its ledger. */
+export async function findProjectRecord(
+  db: Db,
+  ref: ProjectRef,
+): Promise<ProjectRecord | undefined> {
+  const rows = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
+  const [project] = checkedProjects(db, rows)
+  if (project === undefined && rows.length > 0) throw contradictedProject()
+  return project
+}
+
+function createKeyReads(db: Db) {
   return {
-    keySet: (projectId) => readKeySet(db, projectId, tables),
+    keySet: (projectId) => readKeySet(db, projectId),
     async keyStates(projectIds) {
       const rows = await inChunks(projectIds, (some) =>
         db
@@ -135,18 +112,15 @@ const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
 )
 
 /** The key set in one snapshot. Also used by changes, once they hold the project's lock. */
-export async function readKeySet(
-  db: Db,
-  projectId: string,
-  { keys, checkedProject } = checkedTables(),
-): Promise<KeySet | undefined> {
+export async function readKeySet(db: Db, projectId: string): Promise<KeySet | undefined> {
   const rows = await keysOfProject(db, { projectId })
   const [first] = rows
   if (first === undefined) return undefined
   const { name, revision, hash, project_event, project_time, project_update_time } = first
   const times = { create_time: project_time, update_time: project_update_time }
-  if (checkedProject({ id: projectId, name, ...times, revision, project_event }) === undefined) {
-    throw contradictedProject()
-  }
-  return { name, revision, head: hash, keys: rows.filter(hasKey).map(keys.check) }
+  const [project] = checkedProjects(db, [
+    { id: projectId, name, ...times, revision, project_event },
+  ])
+  if (project === undefined) throw contradictedProject()
+  return { name, revision, head: hash, keys: keys.check(db, rows.filter(hasKey)) }
 }

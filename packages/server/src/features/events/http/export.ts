@@ -38,7 +38,7 @@ export async function sendExport(
   if (typeof release === 'string') throw refusedStream(release)
 
   async function read(next: HistoryRequest): Promise<FoundPage> {
-    const found = await readHistory(store, ledgerId, { ...next, limit: pageSize })
+    const found = await readHistory(store.reader, ledgerId, { ...next, limit: pageSize })
     if (found === 'history_changed') throw historyChanged()
     return found
   }

@@ -114,7 +114,7 @@ async function respond(
     return sendExport(kernel, request, reply, { ...ledger, page })
   }
   const { store, config } = kernel
-  const found = await readHistory(store, ledgerId, page)
+  const found = await readHistory(store.reader, ledgerId, page)
   if (found === 'history_changed') throw historyChanged()
   if (found.next !== undefined) {
     const path = ledgerId === systemLedgerId ? '/v1' : `/v1/projects/${ledgerId}`

@@ -1,6 +1,6 @@
 import type { EventChanges } from '../../../kernel/ledger/chain.ts'
 import type { ChangeOf } from '../../../kernel/ledger/changes.ts'
-import { checkedProject } from '../../../kernel/ledger/last-events.ts'
+import { checkedProjects } from '../../../kernel/ledger/last-events.ts'
 import {
   appendEvents,
   type LockedLedger,
@@ -49,8 +49,7 @@ export async function rejectPrivateKey(
 /** The project as it is, since this is the last event about it. */
 async function readProjectState(db: Db, projectId: string | undefined): Promise<EventChanges> {
   if (projectId === undefined) return {}
-  const [row] = await projectById(db, { id: projectId })
-  const project = row && checkedProject(row)
+  const [project] = checkedProjects(db, await projectById(db, { id: projectId }))
   return project === undefined ? {} : stateChange('project', project)
 }
 

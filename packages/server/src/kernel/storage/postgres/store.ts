@@ -1,11 +1,13 @@
 import { takeCensus } from '../../../features/warnings/census.ts'
 import type { Appliers } from '../../changes.ts'
-import type { Store, StoreReads } from '../../context.ts'
-import { createContradictions } from '../../ledger/contradictions.ts'
+import type { Store } from '../../context.ts'
+import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
+import { readEvents } from '../../ledger/event-reads.ts'
 import type { KeySet, LedgerHead } from '../../records.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
 import { createCachedReads } from '../cached.ts'
-import { createStoreReads } from '../reads.ts'
+import { createStoreReads, ping, readKeySet } from '../reads.ts'
+import type { Db } from '../schema.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
 import { openDatabase, type PostgresDatabase } from './database.ts'
@@ -55,12 +57,18 @@ function createStore(
   const replica =
     replicaUrl === undefined ? undefined : openDatabase(parsePostgresAddress(replicaUrl), 'any')
   const contradictions = createContradictions()
-  const readsOf = ({ read }: PostgresDatabase) =>
-    createStoreReads(createKysely(read), contradictions.note)
-  const reads = readsOf(database)
+  const readerOf = ({ read }: PostgresDatabase) => {
+    const db = createKysely(read)
+    noteContradictions(db, contradictions.note)
+    return db
+  }
+  const reader = readerOf(database)
+  const reads = createStoreReads(reader)
   const store: Store = {
     ...reads,
-    ...createCachedReads(reads, createBatchedHeads(database.read)),
+    reader,
+    ping: () => ping(reader),
+    ...createCachedReads(reader, reads, createBatchedHeads(database.read)),
     followHeads: () => createHeadFollower(database.read),
     ...createCommit(appliers, database, address),
     census: (time) =>
@@ -71,7 +79,7 @@ function createStore(
       await Promise.all([database.close(), replica?.close()])
     },
   }
-  return replica === undefined ? store : withReplicaReads(store, readsOf(replica))
+  return replica === undefined ? store : withReplicaReads(store, readerOf(replica))
 }
 
 /**
@@ -80,7 +88,7 @@ function createStore(
  * unavailable the key set is read from the primary. While the primary is unavailable, the standby
  * alone is read.
  */
-function withReplicaReads(store: Store, standby: Pick<StoreReads, 'keySet' | 'events'>): Store {
+function withReplicaReads(store: Store, standby: Db): Store {
   return {
     ...store,
     published: {
@@ -88,14 +96,15 @@ function withReplicaReads(store: Store, standby: Pick<StoreReads, 'keySet' | 'ev
       async keySet(projectId) {
         const heads = await store.heads([projectId]).catch(ifUnavailable('unknown' as const))
         const head = heads === 'unknown' ? heads : heads.get(projectId)
-        const keySet = await standby.keySet(projectId).catch(ifUnavailable(undefined))
+        const keySet = await readKeySet(standby, projectId).catch(ifUnavailable(undefined))
         return keySet !== undefined && isCurrent(keySet, head)
           ? keySet
           : store.published.keySet(projectId)
       },
       async events(ledgerId, page) {
-        const events = await store.events(ledgerId, page).catch(ifUnavailable(undefined))
-        return events ?? standby.events(ledgerId, page)
+        const found = store.published.events(ledgerId, page)
+        const events = await found.catch(ifUnavailable(undefined))
+        return events ?? readEvents(standby, ledgerId, page)
       },
     },
   }

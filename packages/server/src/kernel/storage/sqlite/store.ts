@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import { siblingModule } from '../../../runtime/modules.ts'
 import type { Store } from '../../context.ts'
-import { createContradictions } from '../../ledger/contradictions.ts'
+import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
 import type { Census } from '../../records.ts'
 import { createCachedReads } from '../cached.ts'
-import { createStoreReads } from '../reads.ts'
+import { createStoreReads, ping } from '../reads.ts'
 import { openSqlite } from './connection.ts'
 import { isIntact, openDatabaseFile } from './file.ts'
 import { createHeadFollower } from './head-follower.ts'
@@ -27,12 +27,15 @@ export async function openSqliteStore({
   const writer = await startWriterThread(threads.writer, { file, descriptor })
   const reader = openSqlite({ file, role: 'reader', descriptor })
   const contradictions = createContradictions()
-  const reads = createStoreReads(reader.db, contradictions.note)
+  noteContradictions(reader.db, contradictions.note)
+  const reads = createStoreReads(reader.db)
   const census = createCensus(file)
-  const heads = createVersionedHeads(reader, () => reads.ping())
+  const heads = createVersionedHeads(reader)
   return {
     ...reads,
-    ...createCachedReads(reads, heads),
+    reader: reader.db,
+    ping: () => ping(reader.db),
+    ...createCachedReads(reader.db, reads, heads),
     followHeads: () => createHeadFollower(reader, heads),
     async commit(change) {
       try {
