@@ -11,6 +11,7 @@
 import { connect } from 'node:net'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { keySetOf } from '../packages/server/src/features/keys/key-sets.ts'
 import { findProjectRecord } from '../packages/server/src/kernel/storage/reads.ts'
 import { newId } from '../packages/server/src/kernel/values/ids.ts'
 import { isoTime } from '../packages/server/src/kernel/values/times.ts'
@@ -159,7 +160,7 @@ async function relabel({ projectId, kid }: { projectId: string; kid: string }): 
 
 async function keyOf(index: number): Promise<{ projectId: string; kid: string }> {
   const project = await findProjectRecord(other.reader, { name: nameOf(index) })
-  const [key] = (project && (await other.keySet(project.id)))?.keys ?? []
+  const [key] = (project && (await keySetOf(other, project.id)))?.keys ?? []
   if (key === undefined) throw new Error(`${nameOf(index)} has no key`)
   return { projectId: key.projectId, kid: key.id }
 }

@@ -58,14 +58,12 @@ const neighbors: Record<string, string[]> = {
   'sign-in': ['access-rules', 'api-keys', 'token-exchange'],
   'token-checks': [],
   'token-exchange': ['access-rules', 'api-keys'],
-  warnings: ['rotations'],
+  warnings: ['api-keys', 'rotations'],
 }
 
 /** Files of the kernel that import features. */
 const openFiles = [
-  'packages/server/src/kernel/access/authorization.ts',
   'packages/server/src/kernel/access/callers.ts',
-  'packages/server/src/kernel/access/credentials.ts',
   'packages/server/src/kernel/context.ts',
   'packages/server/src/kernel/entity-tags.ts',
   'packages/server/src/kernel/ledger/changes.ts',
@@ -75,7 +73,6 @@ const openFiles = [
   'packages/server/src/kernel/storage/apply.ts',
   'packages/server/src/kernel/storage/inspect.ts',
   'packages/server/src/kernel/storage/postgres/store.ts',
-  'packages/server/src/kernel/storage/reads.ts',
   'packages/server/src/kernel/storage/row-mapping.ts',
   'packages/server/src/kernel/storage/sqlite/census-thread.ts',
 ]

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { freePort } from '../support/server/process.ts'
@@ -73,7 +74,12 @@ test('with two connections behind pgbouncer, the schema is created, and concurre
       stores[n % 2]?.commit({ type: 'key.create', origin: origin(), key, limits }),
     ),
   )
-  const sets = await Promise.all(projects.map(({ id }, n) => stores[(n + 1) % 2]?.keySet(id)))
+  const sets = await Promise.all(
+    projects.map(({ id }, n) => {
+      const other = stores[(n + 1) % 2]
+      return other && keySetOf(other, id)
+    }),
+  )
   expect(sets.map((set) => set?.keys)).toEqual(keys.map((key) => [key]))
   for (const store of stores) await store.close()
 })
@@ -81,7 +87,7 @@ test('with two connections behind pgbouncer, the schema is created, and concurre
 test('behind pgbouncer no statement is prepared: its sessions are shared', async () => {
   const store = await openStore(url)
   const project = await createProject(store, `p-${newId().slice(-12)}`)
-  await store.keySet(project.id)
+  await keySetOf(store, project.id)
   const client = new pg.Client(url)
   await client.connect()
   for (let session = 0; session < 4; session += 1) {

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
@@ -25,7 +26,7 @@ test('the next read of another replica sees every acknowledged change, 300 times
   for (let round = 0; round < 300; round += 1) {
     const [writer, reader] = round % 2 === 0 ? [one, other] : [other, one]
     const patch = { label: `label ${round}` }
-    const reading = Array.from({ length: 5 }, () => reader.keySet(projectId))
+    const reading = Array.from({ length: 5 }, () => keySetOf(reader, projectId))
     await writer.commit({
       type: 'key.update',
       origin: origin(),
@@ -35,7 +36,7 @@ test('the next read of another replica sees every acknowledged change, 300 times
       limits,
     })
     const [seen, project] = await Promise.all([
-      reader.keySet(projectId),
+      keySetOf(reader, projectId),
       findProjectRecord(reader.reader, { id: projectId }),
     ])
     expect(seen?.keys[0]?.label).toBe(patch.label)
@@ -57,17 +58,17 @@ test('a name leads to the project that has it now', async () => {
   await one.commit({ type: 'project.delete', origin: origin(), projectId: successor })
   expect(await findProjectRecord(other.reader, { name: first })).toBeUndefined()
   expect(await findProjectRecord(other.reader, { id: successor })).toBeUndefined()
-  expect(await other.keySet(successor)).toBeUndefined()
+  expect(await keySetOf(other, successor)).toBeUndefined()
 })
 
 test('the same revision of another history, as after a lossy fail-over, invalidates the cache', async () => {
   const { id: projectId } = await createProject(one, name())
   const key = keyRecord(projectId)
   await one.commit({ type: 'key.create', origin: origin(), key, limits })
-  expect((await other.keySet(projectId))?.keys[0]?.enabled).toBe(true)
+  expect((await keySetOf(other, projectId))?.keys[0]?.enabled).toBe(true)
   await database.query('update jwt_key set enabled = 0 where project_id = ?', projectId)
   await database.query('update ledger set hash = ? where project_id = ?', 'f'.repeat(64), projectId)
-  expect((await other.keySet(projectId))?.keys[0]?.enabled).toBe(false)
+  expect((await keySetOf(other, projectId))?.keys[0]?.enabled).toBe(false)
 })
 
 test('headsMatch sees every change that any replica acknowledged before the call', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
 import { features } from '../../packages/server/src/features.ts'
 import { loadAppliers } from '../../packages/server/src/kernel/feature.ts'
 import { parsePostgresAddress } from '../../packages/server/src/kernel/storage/postgres/address.ts'
@@ -45,7 +46,7 @@ test('more requests than the server allows connections wait for one', async () =
       store.commit({ type: 'key.create', origin: origin(), key: keyRecord(id), limits }),
     ),
   )
-  const sets = await Promise.all(projects.map(({ id }) => store.published.keySet(id)))
+  const sets = await Promise.all(projects.map(({ id }) => store.published.newest(id, readKeySet)))
   expect(sets.map((set) => set?.keys.length)).toEqual(projects.map(() => 1))
 })
 

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
+import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
@@ -42,7 +44,7 @@ test('prepared statements work when they are repeated', async () => {
     const key = keyRecord(project.id)
     await store.commit({ type: 'key.create', origin: origin(), key, limits })
   }
-  expect((await store.keySet(project.id))?.keys).toHaveLength(20)
+  expect((await keySetOf(store, project.id))?.keys).toHaveLength(20)
   const ids = Array.from({ length: 700 }, () => newId())
   expect(await store.heads([...ids, project.id])).toEqual(headsOf(project.id, 21))
 })
@@ -117,13 +119,13 @@ describe('published reads on a standby', () => {
     const key = keyRecord(project.id)
     await other.commit({ type: 'key.create', origin: origin(), key, limits })
     expect(await published.heads([project.id])).toEqual(headsOf(project.id, 2))
-    expect(await published.keySet(project.id)).toEqual({
+    expect(await published.newest(project.id, readKeySet)).toEqual({
       name: expect.any(String),
       revision: 2,
       head: expect.any(String),
       keys: [key],
     })
-    expect(await published.keySet(newId())).toBeUndefined()
+    expect(await published.newest(newId(), readKeySet)).toBeUndefined()
   })
 
   test('come from the standby if it is current, but not from another history', async () => {
@@ -137,22 +139,22 @@ describe('published reads on a standby', () => {
     await other.commit({ type: 'key.create', origin: origin(), key, limits })
     await store.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
     // The same revision on the standby belongs to a change that the primary does not have.
-    expect((await store.published.keySet(projectId))?.keys).toEqual([])
+    expect((await store.published.newest(projectId, readKeySet))?.keys).toEqual([])
     await other.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
-    expect(await store.published.keySet(projectId)).toEqual({
+    expect(await store.published.newest(projectId, readKeySet)).toEqual({
       name: expect.any(String),
       revision: 3,
       head: expect.any(String),
       keys: [key],
     })
-    expect((await store.keySet(projectId))?.keys).toEqual([])
+    expect((await keySetOf(store, projectId))?.keys).toEqual([])
   })
 
   test('come from the primary if the standby is unavailable', async () => {
     const unreachable = standby.url.replace(/:\d+\//, ':1/')
     const store = await openWithReplica(unreachable)
     const project = await createProject(store, name())
-    expect(await store.published.keySet(project.id)).toEqual({
+    expect(await store.published.newest(project.id, readKeySet)).toEqual({
       name: expect.any(String),
       revision: 1,
       head: expect.any(String),

@@ -1,5 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { findApiKeyByDigest } from '../../packages/server/src/features/api-keys/reads.ts'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
+import { isBlocked } from '../../packages/server/src/features/keys/reads.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { keyEntityTag } from '../../packages/server/src/kernel/entity-tags.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
@@ -42,7 +45,7 @@ describe.each(['before', 'after'] as const)(
       proxy.cutAt(commit, when)
       const made = await store.commit({ type: 'key.create', origin: origin(), key, limits })
       expect(made).toEqual(key)
-      expect(await store.keySet(projectId)).toEqual({
+      expect(await keySetOf(store, projectId)).toEqual({
         name: expect.any(String),
         revision: 2,
         head: expect.any(String),
@@ -93,7 +96,7 @@ describe.each(['before', 'after'] as const)(
       proxy.cutAt(commit, when)
       const kid = key.id
       await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
-      expect(await store.keySet(projectId)).toEqual({
+      expect(await keySetOf(store, projectId)).toEqual({
         name: expect.any(String),
         revision: 3,
         head: expect.any(String),
@@ -122,7 +125,7 @@ describe.each(['before', 'after'] as const)(
       expect((await store.commit({ type: 'key.update', ...change })).key.enabled).toBe(false)
       proxy.cutAt(commit, when)
       await store.commit({ type: 'key.delete', ...named, origin: origin() })
-      expect((await store.keySet(projectId))?.keys).toEqual([])
+      expect((await keySetOf(store, projectId))?.keys).toEqual([])
       expect(await revisionOf(projectId)).toBe(4)
     })
 
@@ -131,7 +134,7 @@ describe.each(['before', 'after'] as const)(
       const before = await revisionOf(systemLedgerId)
       proxy.cutAt(commit, when)
       await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
-      expect(await store.findApiKeyByDigest(apiKey.digest)).toEqual(apiKey)
+      expect(await findApiKeyByDigest(store.reader, apiKey.digest)).toEqual(apiKey)
       expect(await revisionOf(systemLedgerId)).toBe((before ?? 0) + 1)
     })
 
@@ -140,7 +143,7 @@ describe.each(['before', 'after'] as const)(
       const exposed = { thumbprint, materialSha256 }
       proxy.cutAt(commit, when)
       await store.commit({ type: 'private_key.refuse', origin: origin(), projectId, exposed })
-      expect(await store.isBlocked(exposed)).toBe(true)
+      expect(await isBlocked(store.reader, exposed)).toBe(true)
       expect(await revisionOf(projectId)).toBe(2)
     })
   },
@@ -150,7 +153,7 @@ test('if the connection breaks in the middle of a change, the change is made onc
   const key = keyRecord(projectId)
   proxy.cutAt('insert into "jwt_key"', 'after')
   await store.commit({ type: 'key.create', origin: origin(), key, limits })
-  expect(await store.keySet(projectId)).toEqual({
+  expect(await keySetOf(store, projectId)).toEqual({
     name: expect.any(String),
     revision: 2,
     head: expect.any(String),

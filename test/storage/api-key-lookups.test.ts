@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import type { KyselyPlugin } from 'kysely'
 import { expect, test } from 'vitest'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { findApiKeyByDigest } from '../../packages/server/src/features/api-keys/reads.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
-import { createStoreReads } from '../../packages/server/src/kernel/storage/reads.ts'
 import { openMigrated } from '../../packages/server/src/kernel/storage/sqlite/opening.ts'
 import { temporaryFolder } from '../support/server/process.ts'
+import { observedReads } from '../support/store/observed-reads.ts'
 import { openTestStore, origin } from '../support/store/store.ts'
 
 /** Digests of secrets that were never registered. */
@@ -20,7 +20,7 @@ test('API keys are found among more unknown secrets than fit one statement', asy
   })
   await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
   const digests = [...unknown(700), apiKey.digest, ...unknown(700), apiKey.digest]
-  const found = await Promise.all(digests.map((digest) => store.findApiKeyByDigest(digest)))
+  const found = await Promise.all(digests.map((digest) => findApiKeyByDigest(store.reader, digest)))
   expect(found.flatMap((one, index) => (one === undefined ? [] : [index]))).toEqual([700, 1_401])
   expect(found[700]).toEqual(apiKey)
 })
@@ -29,15 +29,12 @@ test('200 concurrent unknown secrets cost one query', async () => {
   const { folder } = temporaryFolder()
   const connection = await openMigrated({ file: join(folder, 'lookups.db') })
   let queries = 0
-  const counting: KyselyPlugin = {
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }) {
+  const db = observedReads(connection.db, {
+    read() {
       queries += 1
-      return result
     },
-  }
-  const reads = createStoreReads(connection.db.withPlugin(counting))
-  const found = await Promise.all(unknown(200).map((digest) => reads.findApiKeyByDigest(digest)))
+  })
+  const found = await Promise.all(unknown(200).map((digest) => findApiKeyByDigest(db, digest)))
   expect(found.every((one) => one === undefined)).toBe(true)
   expect(queries).toBe(1)
   connection.close()

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { readAccessRules } from '../../packages/server/src/features/access-rules/reads.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { readApiKeys } from '../../packages/server/src/features/api-keys/reads.ts'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { readTree } from '../../packages/server/src/features/log/reads.ts'
 import { readProjectPage } from '../../packages/server/src/features/projects/reads.ts'
+import { readPeople, readSessions } from '../../packages/server/src/features/sign-in/reads.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import type {
@@ -165,12 +169,12 @@ async function state() {
   return {
     heads: await store.heads([projectId, systemLedgerId]),
     projects: await readProjectPage(store.reader, { limit: 10 }),
-    keySet: await store.keySet(projectId),
-    apiKeys: await store.listApiKeys('all'),
+    keySet: await keySetOf(store, projectId),
+    apiKeys: await readApiKeys(store.reader, 'all'),
     log: await readTree(store.reader),
-    rules: await store.accessRules(),
-    sessions: await store.listSessions('all'),
-    people: await store.listPeople(),
+    rules: await readAccessRules(store.reader),
+    sessions: await readSessions(store.reader, 'all'),
+    people: await readPeople(store.reader),
   }
 }
 

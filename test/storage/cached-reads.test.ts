@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { cachedBytes, keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import type { ProjectRef } from '../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { keySetBytes } from '../../packages/server/src/kernel/records.ts'
-import { cachedBytes } from '../../packages/server/src/kernel/storage/cached.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
@@ -13,11 +13,11 @@ const elsewhere = await openTestStore(here.database)
 test('concurrent readers share one key set, and later ones get it until the project changes', async () => {
   const { id } = await createProject(here.store, `same-${newId()}`)
   // The first read is not cached.
-  await here.store.keySet(id)
-  const together = await Promise.all([1, 2, 3].map(() => here.store.keySet(id)))
+  await keySetOf(here.store, id)
+  const together = await Promise.all([1, 2, 3].map(() => keySetOf(here.store, id)))
   expect(new Set(together).size).toBe(1)
   await createProject(here.store, `other-${newId()}`)
-  expect(await here.store.keySet(id)).toBe(together[0])
+  expect(await keySetOf(here.store, id)).toBe(together[0])
 })
 
 test('the next read sees a change by another connection, 50 times', async () => {
@@ -25,8 +25,8 @@ test('the next read sees a change by another connection, 50 times', async () => 
   for (let count = 1; count <= 50; count += 1) {
     const key = keyRecord(id)
     await elsewhere.store.commit({ type: 'key.create', origin: origin(), limits, key })
-    expect((await here.store.keySet(id))?.keys.at(-1)?.id).toBe(key.id)
-    expect((await here.store.keySet(id))?.keys).toHaveLength(count)
+    expect((await keySetOf(here.store, id))?.keys.at(-1)?.id).toBe(key.id)
+    expect((await keySetOf(here.store, id))?.keys).toHaveLength(count)
   }
 })
 

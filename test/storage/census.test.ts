@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { readKeyStates } from '../../packages/server/src/features/keys/reads.ts'
 import { keyWarnings, urgency } from '../../packages/server/src/features/warnings/rules.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
@@ -38,7 +39,10 @@ test('the census counts the warnings that the rules give for each project', asyn
     }
   }
   const census = await store.census(time)
-  const byProject = Map.groupBy(await store.keyStates(ids), ({ projectId }) => projectId)
+  const byProject = Map.groupBy(
+    await readKeyStates(store.reader, ids),
+    ({ projectId }) => projectId,
+  )
   const warnings = [...byProject.values()].flatMap((keys) => keyWarnings(keys, time))
   const counts = Map.groupBy(warnings, ({ code, severity }) => `${code} ${severity}`)
   expect(counts.size).toBe(4)

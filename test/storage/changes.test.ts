@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { findApiKeyByDigest } from '../../packages/server/src/features/api-keys/reads.ts'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
+import { isBlocked } from '../../packages/server/src/features/keys/reads.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
+import { apiKeys } from '../../packages/server/src/kernel/ledger/last-events.ts'
 import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
@@ -76,7 +80,7 @@ test('a project can be deleted only once it has no keys', async () => {
   await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
   await remove()
   expect(await findProjectRecord(store.reader, { id: projectId })).toBeUndefined()
-  expect(await store.keySet(projectId)).toBeUndefined()
+  expect(await keySetOf(store, projectId)).toBeUndefined()
   await expect(remove()).rejects.toEqual(refusal('project_not_found'))
 })
 
@@ -88,7 +92,7 @@ test('a key is read back as it was written', async () => {
     normalised: ['bom', 'line_breaks'],
   })
   await store.commit({ type: 'key.create', origin: origin(), key, limits })
-  expect(await store.keySet(projectId)).toEqual({
+  expect(await keySetOf(store, projectId)).toEqual({
     name: 'round-trip',
     revision: 2,
     head: expect.any(String),
@@ -104,7 +108,7 @@ test('keys are listed oldest first, and by id within a millisecond', async () =>
   for (const key of [late, second, first]) {
     await store.commit({ type: 'key.create', origin: origin(), key, limits })
   }
-  const { keys = [] } = (await store.keySet(projectId)) ?? {}
+  const { keys = [] } = (await keySetOf(store, projectId)) ?? {}
   expect(keys.map(({ id }) => id)).toEqual([first.id, second.id, late.id])
 })
 
@@ -121,7 +125,7 @@ test('20 concurrent creates fill a project exactly up to its limit', async () =>
     ),
   )
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(7)
-  expect((await store.keySet(projectId))?.keys).toHaveLength(7)
+  expect((await keySetOf(store, projectId))?.keys).toHaveLength(7)
   for (const result of results) {
     if (result.status === 'rejected') {
       expect(result.reason).toMatchObject({ code: 'key_limit_reached', extras: { limit: 7 } })
@@ -158,7 +162,7 @@ test('an API key is found by its digest; creating the same secret again returns 
   const secret = newApiKeySecret()
   const apiKey = apiKeyRecord(secret, origin().time, { name: 'ci', role: 'writer' })
   await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
-  expect(await store.findApiKeyByDigest(apiKey.digest)).toEqual(apiKey)
+  expect(await findApiKeyByDigest(store.reader, apiKey.digest)).toEqual(apiKey)
   const again = apiKeyRecord(secret, origin().time, { name: 'other', role: 'reader' })
   expect(await store.commit({ type: 'api_key.create', origin: origin(), apiKey: again })).toEqual(
     apiKey,
@@ -172,18 +176,18 @@ test('an API key for a deleted project is rejected', async () => {
   const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, members)
   const create = store.commit({ type: 'api_key.create', origin: origin(), apiKey })
   await expect(create).rejects.toEqual(refusal('project_not_found'))
-  expect(await store.findApiKey(apiKey.id)).toBeUndefined()
+  expect(await apiKeys.find(store.reader, apiKey.id)).toBeUndefined()
 })
 
 test('the public key of a submitted private key is blocked by either hash', async () => {
   const { id: projectId } = await createProject(store, 'incident')
   const { thumbprint, materialSha256 } = keyRecord(projectId)
-  expect(await store.isBlocked({ thumbprint, materialSha256 })).toBe(false)
+  expect(await isBlocked(store.reader, { thumbprint, materialSha256 })).toBe(false)
   const exposed = { thumbprint, materialSha256 }
   const refuse = { type: 'private_key.refuse', origin: origin(), projectId, exposed } as const
   await store.commit(refuse)
-  expect(await store.isBlocked({ thumbprint, materialSha256: 'none' })).toBe(true)
-  expect(await store.isBlocked({ thumbprint: 'none', materialSha256 })).toBe(true)
+  expect(await isBlocked(store.reader, { thumbprint, materialSha256: 'none' })).toBe(true)
+  expect(await isBlocked(store.reader, { thumbprint: 'none', materialSha256 })).toBe(true)
   expect((await findProjectRecord(store.reader, { id: projectId }))?.revision).toBe(2)
 })
 
@@ -207,7 +211,7 @@ test('of 25 private keys by one API key within a minute, all are blocked and 10 
     const actor = { apiKeyId: name, name }
     const refusal = { type: 'private_key.refuse', projectId, exposed } as const
     await store.commit({ ...refusal, origin: { ...origin(time), actor } })
-    expect(await store.isBlocked(exposed)).toBe(true)
+    expect(await isBlocked(store.reader, exposed)).toBe(true)
   }
   const revision = async () => (await findProjectRecord(store.reader, { id: projectId }))?.revision
   for (let i = 0; i < 25; i += 1) await refuse('one', '2026-01-02T03:04:05.678Z')

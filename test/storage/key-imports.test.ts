@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { genesisHash } from '../../packages/client/src/log/chain.ts'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { eventHash } from '../../packages/server/src/kernel/ledger/chain.ts'
 import type { ChangeOf } from '../../packages/server/src/kernel/ledger/changes.ts'
 import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
@@ -41,7 +42,7 @@ test('more keys than fit in one statement are all imported, with a valid chain o
   const keys = records(1_100)
   const { items, rejected } = await store.commit(importChange(keys))
   expect({ items: items.length, rejected }).toEqual({ items: 1_100, rejected: [] })
-  const found = await store.keySet(projectId)
+  const found = await keySetOf(store, projectId)
   expect(found?.revision).toBe(1_101)
   expect(new Set(found?.keys.map(({ id }) => id))).toEqual(new Set(keys.map(({ id }) => id)))
   const events = await readEvents(store.reader, projectId, { after: 0, limit: 2_000 })
@@ -69,7 +70,7 @@ test.each([
   expect(rejected.map(({ pointer }) => pointer)).toEqual(
     hasDuplicate ? ['/keys/3/publicKeyPem'] : [],
   )
-  expect(await store.keySet(projectId)).toMatchObject({ revision: 1, keys: [] })
+  expect(await keySetOf(store, projectId)).toMatchObject({ revision: 1, keys: [] })
 })
 
 test('an RSA key registered after the comparison is compared under the lock', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { readProjectPage } from '../../packages/server/src/features/projects/reads.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
@@ -49,7 +50,7 @@ test('a release with further migrations upgrades a registry, and this one works 
   await store.close()
 
   const again = await openExistingStore(database.url)
-  expect((await again.keySet(projectId))?.keys.map(({ id }) => id).sort()).toEqual(kids.sort())
+  expect((await keySetOf(again, projectId))?.keys.map(({ id }) => id).sort()).toEqual(kids.sort())
   kids.push((await put(again)).id)
   await again.close()
   const ledgers = await openLedgerReader(database.url)

@@ -7,17 +7,25 @@ import {
   verifyChain,
   verifyCheckpoint,
 } from '../../packages/client/src/log/index.ts'
+import { readAccessRules } from '../../packages/server/src/features/access-rules/reads.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { findApiKeyByDigest } from '../../packages/server/src/features/api-keys/reads.ts'
+import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { proveLedger } from '../../packages/server/src/features/log/proofs.ts'
 import { readTree } from '../../packages/server/src/features/log/reads.ts'
 import { signCheckpoint } from '../../packages/server/src/features/log/signing.ts'
 import { readLogFile } from '../../packages/server/src/features/log/tiles.ts'
 import { readRotations } from '../../packages/server/src/features/rotations/reads.ts'
+import {
+  findSessionByDigest,
+  readSessions,
+} from '../../packages/server/src/features/sign-in/reads.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import type { LedgerEvent } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
+import { apiKeys } from '../../packages/server/src/kernel/ledger/last-events.ts'
 import { isWhole } from '../../packages/server/src/kernel/ledger/verification.ts'
 import type { ApiKeyRecord, KeyRecord } from '../../packages/server/src/kernel/records.ts'
 import { isActive } from '../../packages/server/src/kernel/values/expiry.ts'
@@ -150,7 +158,7 @@ async function unused() {
   const time = new Date().toISOString()
   const found: string[] = []
   for (const id of [registry.projectId, registry.otherProjectId]) {
-    const keySet = await store.keySet(id).catch(() => undefined)
+    const keySet = await keySetOf(store, id).catch(() => undefined)
     if (keySet === undefined) found.push(`project ${id}`)
     for (const key of keySet?.keys ?? []) if (key.contradicted) found.push(`key ${key.id}`)
     const used = (await readRotations(store.reader, id)).map((rotation) => rotation.id)
@@ -162,17 +170,17 @@ async function unused() {
       expect(key.contradicted && isActive(key, time)).not.toBe(true)
   }
   for (const row of await registry.database.query('select id, digest from api_key')) {
-    const apiKey = await store.findApiKey(String(row.id))
+    const apiKey = await apiKeys.find(store.reader, String(row.id))
     if (apiKey?.contradicted) found.push(`api_key ${row.id}`)
-    const byDigest = await store.findApiKeyByDigest(String(row.digest))
+    const byDigest = await findApiKeyByDigest(store.reader, String(row.digest))
     expect(byDigest).toEqual(apiKey)
   }
-  for (const accessRule of await store.accessRules()) {
+  for (const accessRule of await readAccessRules(store.reader)) {
     if (accessRule.contradicted) found.push(`access_rule ${accessRule.id}`)
   }
-  for (const session of await store.listSessions('all')) {
+  for (const session of await readSessions(store.reader, 'all')) {
     if (session.contradicted) found.push(`session ${session.id}`)
-    const byDigest = await store.findSessionByDigest(session.digest)
+    const byDigest = await findSessionByDigest(store.reader, session.digest)
     expect(byDigest?.contradicted).toBe(session.contradicted)
   }
   await store.close()

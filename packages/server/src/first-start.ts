@@ -1,5 +1,6 @@
 import { PubringError } from './errors.ts'
 import { apiKeyRecord } from './features/api-keys/operations.ts'
+import { countApiKeys } from './features/api-keys/reads.ts'
 import { newApiKeySecret } from './kernel/access/secrets.ts'
 import type { Context } from './kernel/context.ts'
 import type { Origin } from './kernel/ledger/changes.ts'
@@ -21,7 +22,7 @@ export async function prepareRegistry(
   const { store } = context
   const actor = { name: 'pubring serve' }
   const origin: Origin = { actor, requestId: newId(), time: now(context.clock) }
-  const isEmpty = (await store.countApiKeys()) === 0
+  const isEmpty = (await countApiKeys(store.reader)) === 0
   if (isEmpty) await createFirstProject(context, origin)
   const secret = adminSecret ?? (isEmpty ? newApiKeySecret() : undefined)
   if (secret === undefined) return {}

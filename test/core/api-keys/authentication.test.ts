@@ -11,6 +11,8 @@ import {
 } from '../../../packages/server/src/kernel/access/secrets.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import type { Role } from '../../../packages/server/src/kernel/contract/roles.ts'
+import { apiKeys } from '../../../packages/server/src/kernel/ledger/last-events.ts'
+import { observedReads } from '../../support/store/observed-reads.ts'
 import { openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
 let opened: TestStore
@@ -26,10 +28,11 @@ beforeEach(async () => {
   // The real store, which counts what it is reads and can be slow.
   store = {
     ...opened.store,
-    async findApiKeyByDigest(digest) {
-      reads.digests += 1
-      return opened.store.findApiKeyByDigest(digest)
-    },
+    reader: observedReads(opened.store.reader, {
+      read() {
+        reads.digests += 1
+      },
+    }),
     async heads(ids) {
       reads.heads += 1
       await reads.waiting
@@ -154,7 +157,7 @@ describe('the read of the ledger head', () => {
 })
 
 describe('last uses', () => {
-  const lastUse = async (id: string) => (await store.findApiKey(id))?.lastUseTime
+  const lastUse = async (id: string) => (await apiKeys.find(store.reader, id))?.lastUseTime
 
   test('are written together, the latest one of each API key', async () => {
     const first = await register('reader')

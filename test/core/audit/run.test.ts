@@ -6,6 +6,7 @@ import type {
   AuditOptions,
 } from '../../../packages/server/src/features/audit/records.ts'
 import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
+import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import type { KeyRecord } from '../../../packages/server/src/kernel/records.ts'
@@ -68,7 +69,7 @@ async function eventsOf(projectId: string) {
 }
 
 async function isEnabled({ projectId, id }: KeyRecord): Promise<boolean | undefined> {
-  const keys = (await opened.store.keySet(projectId))?.keys
+  const keys = (await keySetOf(opened.store, projectId))?.keys
   return keys?.find((key) => key.id === id)?.enabled
 }
 
@@ -182,7 +183,7 @@ describe('comparison between projects', () => {
   })
 
   test('keys that share a prime are deactivated with the event; keys that share a modulus are not', async () => {
-    const before = await opened.store.keySet(keys.left.projectId)
+    const before = await keySetOf(opened.store, keys.left.projectId)
     const { findings } = await run({ ...quick, deactivate: true })
     for (const finding of findings) {
       const shared = finding.code === 'rsa_shared_prime'
@@ -201,7 +202,7 @@ describe('comparison between projects', () => {
         { weaknesses: { to: 'rsa_shared_prime' }, active: { from: true, to: false }, state },
       ],
     ])
-    const after = await opened.store.keySet(keys.left.projectId)
+    const after = await keySetOf(opened.store, keys.left.projectId)
     expect(after?.revision).toBe((before?.revision ?? 0) + 2)
     const left = after?.keys.find(({ id }) => id === keys.left.id)
     expect(left?.publishTime).toBe(left?.updateTime)

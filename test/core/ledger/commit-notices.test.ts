@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { withCommitNotices } from '../../../packages/server/src/kernel/ledger/commit-notices.ts'
@@ -35,5 +36,5 @@ test('an unclear commit is notified before it rejects', async () => {
   const create = store.commit({ type: 'key.create', origin: origin(), key, limits })
   await create.catch(() => log.push('failed'))
   expect(log).toEqual([projectId, 'failed'])
-  expect((await store.keySet(projectId))?.keys).toEqual([key])
+  expect((await keySetOf(store, projectId))?.keys).toEqual([key])
 })

@@ -1,5 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+import { findApiKeyByDigest } from '../../../packages/server/src/features/api-keys/reads.ts'
+import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
+import { readKeySet } from '../../../packages/server/src/features/keys/reads.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
@@ -10,6 +13,7 @@ import {
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import type { Contradiction } from '../../../packages/server/src/kernel/ledger/contradictions.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { apiKeys } from '../../../packages/server/src/kernel/ledger/last-events.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
 import type { ApiKeyRecord, KeyRecord } from '../../../packages/server/src/kernel/records.ts'
 import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
@@ -50,8 +54,8 @@ test('a contradicted row is reported whenever it is read, and counts until it is
   const read: Contradiction[] = []
   store.contradictions.onRead((one) => read.push(one))
   const readAll = async () => {
-    await store.published.keySet(projectId).catch(() => undefined)
-    await store.findApiKeyByDigest(apiKey.digest)
+    await store.published.newest(projectId, readKeySet).catch(() => undefined)
+    await findApiKeyByDigest(store.reader, apiKey.digest)
   }
   await readAll()
   expect(store.contradictions.count()).toBe(0)
@@ -88,7 +92,7 @@ test('a row whose last event does not have its digest is not used', async () => 
     await database.execute(set, JSON.stringify(changes), hash, systemLedgerId, event.revision)
   }
   await database.execute('update ledger set hash = ? where project_id = ?', hash, systemLedgerId)
-  expect(await store.findApiKey(apiKey.id)).toMatchObject({ contradicted: true })
+  expect(await apiKeys.find(store.reader, apiKey.id)).toMatchObject({ contradicted: true })
   expect(await areWhole()).toBe(false)
 })
 
@@ -99,7 +103,7 @@ test('a project whose row contradicts its ledger is not served', async () => {
     error,
   )
   await expect(opened.store.identifyProject({ name: 'mine' })).rejects.toMatchObject(error)
-  await expect(opened.store.keySet(projectId)).rejects.toMatchObject(error)
+  await expect(keySetOf(opened.store, projectId)).rejects.toMatchObject(error)
   expect(await readProjectPage(opened.store.reader, { limit: 9 })).toEqual([])
 })
 

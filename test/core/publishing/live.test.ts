@@ -40,14 +40,12 @@ function delayable(store: Store): { store: Store; hold(): () => void; releaseAll
         const follower = store.followHeads()
         return { ...follower, read: late(follower.read) }
       },
-      keySet: late(store.keySet),
       published: {
         heads: late(store.heads),
-        keySet: late(store.published.keySet),
-        events: late(store.published.events),
+        newest: late(store.published.newest),
+        read: late(store.published.read),
       },
       reader: observedReads(store.reader, { read: () => gate }),
-      findApiKey: late(store.findApiKey),
     },
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
@@ -113,7 +114,7 @@ describe('signing in with an API key', () => {
     expect((await send(secret, 'GET', keys)).statusCode).toBe(200)
     await server.send('DELETE', `/v1/api-keys/${apiKeyId}`)
     await expectEnded(secret)
-    const sessions = await server.context.store.listSessions({ apiKeyId })
+    const sessions = await readSessions(server.context.store.reader, { apiKeyId })
     expect(sessions).toEqual([])
   })
 
@@ -296,7 +297,7 @@ describe('sessions', () => {
       later,
     )
     expect((await other.send('POST', '/v1/sessions')).statusCode).toBe(201)
-    const sessions = await other.context.store.listSessions('all')
+    const sessions = await readSessions(other.context.store.reader, 'all')
     expect(sessions).toHaveLength(10_000)
     expect(sessions.map(({ id }) => id)).not.toContain('s77')
     expect(sessions.filter((session) => session.apiKeyId === apiKeyId)).toHaveLength(1)
@@ -307,7 +308,7 @@ describe('sessions', () => {
     const { id } = await signIn(server.admin)
     time += 13 * 3_600_000
     await signIn(server.admin)
-    const left = await server.context.store.listSessions('all')
+    const left = await readSessions(server.context.store.reader, 'all')
     expect(left.map((session) => session.id)).not.toContain(id)
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import { startApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
@@ -36,7 +37,7 @@ describe('shutdown', () => {
     }
     await idle.closed
     await closed
-    const { keys: stored } = (await closing.context.store.keySet(closing.project.id)) ?? {
+    const { keys: stored } = (await keySetOf(closing.context.store, closing.project.id)) ?? {
       keys: [],
     }
     expect(stored.length).toBe(50)

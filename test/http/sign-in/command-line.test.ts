@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { exchangeLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
@@ -172,7 +173,7 @@ describe('signing in on the command line', () => {
   test('never lasts longer than the session that approved it', async () => {
     offset = -43_200_000 + 600_000
     const browser = await signedIn()
-    const sessions = await server.context.store.listSessions('all')
+    const sessions = await readSessions(server.context.store.reader, 'all')
     const end = sessions.at(-1)?.expireTime ?? ''
     offset = 0
     const { store } = server.context
@@ -325,7 +326,7 @@ describe('attacks', () => {
 
   test('an API key that was inserted, or given another session or none, gives no access', async () => {
     const { apiKey } = await loggedIn(await signedIn())
-    const sessions = await server.context.store.listSessions('all')
+    const sessions = await readSessions(server.context.store.reader, 'all')
     await server.database.execute(
       'update api_key set session_id = ? where session_id is not null',
       sessions[0]?.id ?? '',

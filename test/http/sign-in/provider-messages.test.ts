@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { signInOf } from '../../../packages/server/src/features/sign-in/sign-in.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { sessions } from '../../../packages/server/src/kernel/ledger/last-events.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
 import {
@@ -182,7 +183,7 @@ describe('back-channel logout', () => {
   test('by the session at the provider alone ends the sessions that began in it', async () => {
     const [one, two] = [await signedIn(), await signedIn()]
     const { id } = (await server.send('GET', '/v1/self', { headers: asPerson(one) })).json().session
-    const sid = (await server.context.store.findSession(id))?.person?.providerSessionId
+    const sid = (await sessions.find(server.context.store.reader, id))?.person?.providerSessionId
     const token = await provider.sign({ sid, events: logoutEvent })
     expect((await logOut(token)).statusCode).toBe(200)
     expect([await statusOf(one), await statusOf(two)]).toEqual([401, 200])

@@ -1,29 +1,13 @@
 import type { Bytes } from '@pubring/client/internal/log/encoding'
 import type { VerifierKey } from '@pubring/client/internal/log/note'
-import type { ExposedKey } from '@pubring/intake'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import type { PlacesOptions } from '../async/places.ts'
 import type { IntakeCaller } from '../intake/fair-queue.ts'
 import type { Intake } from '../intake/pool.ts'
 import type { OutboundFetch } from '../outbound/outbound.ts'
-import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type { Contradictions } from './ledger/contradictions.ts'
-import type {
-  AccessRuleRecord,
-  ApiKeyRecord,
-  Census,
-  KeySet,
-  KeyState,
-  LedgerHead,
-  ObservedHead,
-  PeopleRule,
-  PersonRecord,
-  ProjectIdentity,
-  RsaKey,
-  SessionRecord,
-  WorkloadRule,
-} from './records.ts'
+import type { Census, LedgerHead, ObservedHead, ProjectIdentity } from './records.ts'
 import type { Db } from './storage/schema.ts'
 
 /** Whose sessions. */
@@ -31,46 +15,17 @@ export type SessionOwner = { personId: string } | { apiKeyId: string }
 
 export type ProjectRef = { id: string } | { name: string }
 
-/** The reads that are one query, and so see one snapshot. */
-export interface StoreReads {
-  /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
-  keySet(projectId: string): Promise<KeySet | undefined>
-  /** The keys of projects, in no order. */
-  keyStates(projectIds: readonly string[]): Promise<KeyState[]>
-  findSessionByDigest(digest: string): Promise<SessionRecord | undefined>
-  findSession(id: string): Promise<SessionRecord | undefined>
-  /** Sessions by creation, ended ones included: all, or those of a person or an API key. */
-  listSessions(owner: SessionOwner | 'all'): Promise<SessionRecord[]>
-  /** People by their first sign-in: those with these ids, or all. */
-  listPeople(ids?: readonly string[]): Promise<PersonRecord[]>
-  findApiKeyByDigest(digest: string): Promise<ApiKeyRecord | undefined>
-  findApiKey(id: string): Promise<ApiKeyRecord | undefined>
-  /**
-   * API keys by creation: all, or those bound to one of the projects. Without those that tokens were
-   * exchanged for, or with `exchanged` only those.
-   */
-  listApiKeys(
-    projects: 'all' | readonly string[],
-    options?: { exchanged?: boolean },
-  ): Promise<ApiKeyRecord[]>
-  /** The number of API keys, without those that tokens were exchanged for. */
-  countApiKeys(): Promise<number>
-  /** Access rules by creation: all, those for people, or those for workloads. */
-  accessRules(): Promise<AccessRuleRecord[]>
-  peopleRules(): Promise<PeopleRule[]>
-  workloadRules(): Promise<WorkloadRule[]>
-  /** Whether the private half was ever submitted; such keys can no longer be registered. */
-  isBlocked(key: ExposedKey): Promise<boolean>
-  rsaKeys(projectId: string): Promise<RsaKey[]>
-  /** Keys with this material in all projects, active or not. */
-  findKeysByMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
+/** A read of a project, with the revision and the hash of its ledger's head in the same snapshot. */
+export interface Snapshot {
+  revision: number
+  head: string
 }
 
 /**
  * What the core needs of a database. Reads see every change whose `commit` has resolved, in any
  * process. Every method rejects with `storage_unavailable` while the database is unavailable.
  */
-export interface Store extends StoreReads {
+export interface Store {
   /** Reads outside transactions. A statement sees one snapshot. */
   reader: Db
   /** Resolves if all tables can be read. */
@@ -98,8 +53,13 @@ export interface Store extends StoreReads {
    * Uncached reads for published documents, which the publisher caches. They may use a standby, but
    * are never older than what this process has read or written.
    */
-  published: Pick<Store, 'heads' | 'keySet'> & {
-    events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
+  published: Pick<Store, 'heads'> & {
+    newest<Found extends Snapshot>(
+      projectId: string,
+      read: (db: Db, projectId: string) => Promise<Found | undefined>,
+    ): Promise<Found | undefined>
+    /** Only for what never changes, such as the events up to a revision. */
+    read<Found>(read: (db: Db) => Promise<Found>): Promise<Found>
   }
   /** Counts keys and warnings at the time (ISO 8601). Slow, but does not delay others. */
   census(time: string): Promise<Census>

@@ -21,7 +21,8 @@ import { latest } from '../../kernel/values/times.ts'
 import { requireProject } from '../api-keys/apply.ts'
 import { requirePermanent } from '../api-keys/lifetime.ts'
 import { lockExchangeLedger } from '../token-exchange/apply.ts'
-import { isForWorkloads, patchAccessRule, toAccessRule } from './operations.ts'
+import { patchAccessRule, toAccessRule } from './operations.ts'
+import { isForWorkloads } from './reads.ts'
 
 /** As for API keys, no rule outlives its project. */
 export async function createAccessRule(

@@ -8,6 +8,7 @@ import { compareClaims } from './conditions.ts'
 import type { AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import { findAccessRule } from './operations.ts'
+import { readAccessRules } from './reads.ts'
 import { checkForm, checkRule, checkSignature, examineSubjectToken } from './subject-tokens.ts'
 
 /** Reports whether the rule would give its role now. Nothing of the token or the claims is stored. */
@@ -17,7 +18,7 @@ export async function checkAccessRule(
   id: string,
   { token: text, claims }: AccessRuleCheckRequest,
 ): Promise<AccessRuleCheck> {
-  const rule = findAccessRule(await context.store.accessRules(), id)
+  const rule = findAccessRule(await readAccessRules(context.store.reader), id)
   requireOneSubject(rule, text, claims)
   if (claims !== undefined && rule.for === 'people') return checkClaims(context, rule, claims)
   const token = decodeToken(text ?? '')

@@ -13,6 +13,8 @@ import { isoTime } from '../../kernel/values/times.ts'
 import { fetchJson, OutboundError } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import { quote } from '../../tokens/findings.ts'
+import { keySetOf } from '../keys/key-sets.ts'
+import { isBlocked } from '../keys/reads.ts'
 
 const second = 1_000
 
@@ -98,7 +100,8 @@ export function createIssuerKeys(context: Context) {
       const keySet = isEnough ? last : await flights.run(id, () => load(id, source))
       const isUsable = clock.monotonic() < keySet.freshUntil + graceMs
       const found = select(keySet, { kid, alg, isUsable })
-      if ('fault' in found || !(await context.store.isBlocked(found.key.exposed))) return found
+      if ('fault' in found || !(await isBlocked(context.store.reader, found.key.exposed)))
+        return found
       return { fault: "The issuer's key is not used: Its private key was submitted to Pubring." }
     },
   }
@@ -113,7 +116,7 @@ async function findProjectKey(
   projectId: string,
   { kid, alg }: { kid: string; alg: string },
 ): Promise<IssuerKeyLookup> {
-  const keySet = await store.keySet(projectId)
+  const keySet = await keySetOf(store, projectId)
   const key = keySet?.keys.find(({ id, publishedKid }) => id === kid || publishedKid === kid)
   if (key === undefined) return { fault: 'The project has no key with this kid.' }
   if (!isActive(key, isoTime(clock.now()))) return { fault: 'The key with this kid is inactive.' }

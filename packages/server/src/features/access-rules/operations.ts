@@ -6,12 +6,7 @@ import type { Context, CoreConfig } from '../../kernel/context.ts'
 import type { Role } from '../../kernel/contract/roles.ts'
 import { collectFaults, notFound, rejection, type Submitted } from '../../kernel/faults.ts'
 import { changeOf, deletionOf } from '../../kernel/managed-records.ts'
-import type {
-  AccessRuleRecord,
-  PeopleRule,
-  RecordReference,
-  WorkloadRule,
-} from '../../kernel/records.ts'
+import type { AccessRuleRecord, RecordReference, WorkloadRule } from '../../kernel/records.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
@@ -26,6 +21,7 @@ import {
   workloadRoles,
 } from './contract.ts'
 import { requireProvider, requireSomePeople } from './people.ts'
+import { readAccessRules } from './reads.ts'
 import {
   requireAudience,
   requireRotation,
@@ -43,10 +39,6 @@ export function toAccessRule(record: AccessRuleRecord): AccessRule {
 export function isApplied({ enabled, contradicted }: AccessRuleRecord): boolean {
   return enabled && contradicted === undefined
 }
-
-export const isForPeople = (rule: AccessRuleRecord): rule is PeopleRule => rule.for === 'people'
-export const isForWorkloads = (rule: AccessRuleRecord): rule is WorkloadRule =>
-  rule.for === 'workloads'
 
 export async function createAccessRule(
   context: RequestContext,
@@ -163,7 +155,7 @@ function readWorkloads(
 }
 
 export async function listAccessRules({ store }: Context): Promise<AccessRule[]> {
-  return (await store.accessRules()).map(toAccessRule)
+  return (await readAccessRules(store.reader)).map(toAccessRule)
 }
 
 export async function getAccessRule(
@@ -171,7 +163,7 @@ export async function getAccessRule(
   _principal: Principal,
   id: string,
 ): Promise<AccessRule> {
-  return toAccessRule(findAccessRule(await store.accessRules(), id))
+  return toAccessRule(findAccessRule(await readAccessRules(store.reader), id))
 }
 
 /** The rule that a request names. Throws `access_rule_not_found`. */

@@ -11,6 +11,7 @@ import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../kernel/access
 import type { Context } from '../../kernel/context.ts'
 import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
 import type { Origin } from '../../kernel/ledger/changes.ts'
+import { apiKeys } from '../../kernel/ledger/last-events.ts'
 import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts'
 import type { ApiKeyRecord, RecordReference } from '../../kernel/records.ts'
 import {
@@ -25,6 +26,7 @@ import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from './contract.ts'
+import { readApiKeys } from './reads.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
   const {
@@ -124,7 +126,7 @@ export async function getOwnApiKey(context: Context, principal: Principal): Prom
   const { holder } = principal
   const { store, clock } = context
   const id = 'apiKeyId' in holder ? holder.apiKeyId : ''
-  const record = await store.findApiKey(id)
+  const record = await apiKeys.find(store.reader, id)
   if (record === undefined) throw notFound('api_key_not_found')
   return toApiKey(record, now(clock))
 }
@@ -135,9 +137,11 @@ export async function listApiKeys(
   { grants }: Principal,
   { exchanged = false }: { exchanged?: boolean },
 ): Promise<ApiKey[]> {
-  const records = await store.listApiKeys(projectsWith(grants, { role: 'admin', auditor: true }), {
-    exchanged,
-  })
+  const records = await readApiKeys(
+    store.reader,
+    projectsWith(grants, { role: 'admin', auditor: true }),
+    { exchanged },
+  )
   const time = now(clock)
   return records.map((record) => toApiKey(record, time))
 }
@@ -155,10 +159,10 @@ export async function getApiKey(
   const { store, clock } = context
   const projects = projectsWith(grants, { role: 'admin', auditor: true })
   const listed = async (exchanged: boolean) =>
-    projects === 'all' ? [] : store.listApiKeys(projects, { exchanged })
+    projects === 'all' ? [] : readApiKeys(store.reader, projects, { exchanged })
   const record =
     projects === 'all'
-      ? await store.findApiKey(parsed)
+      ? await apiKeys.find(store.reader, parsed)
       : [...(await listed(false)), ...(await listed(true))].find(({ id: own }) => own === parsed)
   if (record === undefined || record.sessionId !== undefined) throw notFound('api_key_not_found')
   return toApiKey(record, now(clock))

@@ -20,8 +20,9 @@ export async function readPermission(
   access: Access,
   ledgerId: string,
 ): Promise<Permission> {
+  const look = { db: store.reader, time: now(clock), isLocked: false }
   try {
-    const { grants, expireTime, voucher } = await readCaller(store, credential, now(clock))
+    const { grants, expireTime, voucher } = await readCaller(look, credential)
     requireAccess(grants, access, ledgerId)
     // Such an API key ends with a key of the project, of which a stream learns too late.
     if (voucher !== undefined) return 'refused'

@@ -6,6 +6,7 @@ import type { Context } from '../../kernel/context.ts'
 import { itemFaults } from '../../kernel/faults.ts'
 import type { KeyToImport } from '../../kernel/ledger/changes.ts'
 import { keyLimits } from '../keys/operations.ts'
+import { readRsaKeys } from '../keys/reads.ts'
 import { sharedPrime } from '../keys/registration/admission.ts'
 import { examineSubmission, type Submission } from '../keys/registration/submission.ts'
 import type { KeyImportReport } from './contract.ts'
@@ -124,7 +125,7 @@ async function rejectSharedPrimes(
   { keys, rejected }: ExaminedImport,
 ): Promise<ExaminedImport & { compared: string[] }> {
   if (keys.every(({ key }) => key.jwk.kty !== 'RSA')) return { keys, rejected, compared: [] }
-  const registered = await context.store.rsaKeys(projectId)
+  const registered = await readRsaKeys(context.store.reader, projectId)
   const thumbprints = new Set(registered.map(({ thumbprint }) => thumbprint))
   const added = keys.flatMap(({ index, key: { jwk, thumbprint } }) =>
     jwk.kty === 'RSA' && !thumbprints.has(thumbprint) ? [{ index, n: jwk.n }] : [],

@@ -14,7 +14,6 @@ import {
 import { recordedChanges } from '../../kernel/ledger/subjects.ts'
 import type { KeyRecord, KeySet } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
-import { readKeySet } from '../../kernel/storage/reads.ts'
 import { keyToRow } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, requireValidExpiry } from '../../kernel/values/expiry.ts'
@@ -29,6 +28,7 @@ import {
   rejectBlockedActivation,
   requirePatchCapacity,
 } from './patches.ts'
+import { readKeySet } from './reads.ts'
 
 export async function updateKey(
   db: Db,

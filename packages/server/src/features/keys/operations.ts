@@ -10,6 +10,7 @@ import { requireProof } from '../token-exchange/possession.ts'
 import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyRole } from './contract.ts'
 import { rejectPrivateKeys } from './exposure/intake.ts'
 import { convergedTime } from './jwks.ts'
+import { keySetOf } from './key-sets.ts'
 import { findByKid } from './kids.ts'
 import { examineSubmission, examineText } from './registration/submission.ts'
 
@@ -76,7 +77,7 @@ export async function createKey(
 
 /** Throws `project_not_found` if the project was deleted after the access check. */
 export async function requireKeySet({ store }: Context, projectId: string): Promise<KeySet> {
-  const keySet = await store.keySet(projectId)
+  const keySet = await keySetOf(store, projectId)
   if (keySet === undefined) throw notFound('project_not_found')
   return keySet
 }

@@ -4,6 +4,7 @@ import type { CoreConfig, Store } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import type { LedgerEvent, Members } from '../../kernel/ledger/chain.ts'
+import { readEvents } from '../../kernel/ledger/event-reads.ts'
 import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { applyEffect, subjectKinds } from '../../kernel/ledger/subjects.ts'
@@ -25,6 +26,7 @@ import {
 } from '../../kernel/values/validity.ts'
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
+import { readKeySet } from '../keys/reads.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Bound of the cached key sets and documents, in bytes. */
@@ -97,7 +99,7 @@ export const publisherOf = oneFor(
         // The hash identifies a history: a fail-over that loses changes reuses their revisions.
         const heads = previous && (await store.heads([projectId]))
         if (heads && heads.get(projectId)?.hash === previous.head) return previous
-        const found = await store.keySet(projectId)
+        const found = await store.newest(projectId, readKeySet)
         if (found === undefined) return undefined
         // Nothing of such a row is published, not even its algorithm.
         const keySet = { ...found, keys: found.keys.filter(({ contradicted }) => !contradicted) }
@@ -219,14 +221,15 @@ const historyPageSize = 100
  * deleted keys too, and every replica reads the same there.
  */
 async function hadPublishedKey(
-  { events }: Store['published'],
+  { read }: Store['published'],
   projectId: string,
   revision: number,
 ): Promise<boolean> {
   const states = new Map<string, Members>()
   let after = 0
   while (after < revision) {
-    const page = await events(projectId, { after, limit: historyPageSize })
+    const range = { after, limit: historyPageSize }
+    const page = await read((db) => readEvents(db, projectId, range))
     for (const event of page) {
       if (event.revision > revision) return false
       if (publishesKeyAfter(states, event)) return true

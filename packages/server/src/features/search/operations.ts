@@ -4,6 +4,7 @@ import type { Context } from '../../kernel/context.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
+import { keySetOf } from '../keys/key-sets.ts'
 import { readProjectNames, readProjects } from '../projects/reads.ts'
 import type { Search } from './contract.ts'
 import { matchKey, matchProject, type Needle, readQuery } from './needle.ts'
@@ -65,7 +66,7 @@ async function searchKeys(scope: Scope, needle: Needle): Promise<Result[]> {
 /** Leaves out projects that contradict their ledgers, whose keys cannot be read. */
 async function keysOf(store: Scope['store'], visible: string[]) {
   const projects = await readProjects(store.reader, visible)
-  const keySets = await Promise.all(projects.map(({ id }) => store.keySet(id)))
+  const keySets = await Promise.all(projects.map(({ id }) => keySetOf(store, id)))
   return keySets.flatMap((keySet) => keySet?.keys ?? [])
 }
 

@@ -7,11 +7,13 @@ import type { RequestContext } from '../../kernel/access/principal.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Origin } from '../../kernel/ledger/changes.ts'
+import { sessions } from '../../kernel/ledger/last-events.ts'
 import type { SessionRecord } from '../../kernel/records.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
 import type { SessionKey, SessionKeyRequest } from './command-line-contract.ts'
+import { findSessionByDigest } from './reads.ts'
 import { idleSince, newSession } from './sessions.ts'
 
 /** How long a code can be redeemed. */
@@ -60,7 +62,7 @@ export async function approveLogin(
   { port, codeChallenge, state }: LoginRequest,
 ): Promise<string> {
   const { store, origin, clock, principal } = context
-  const own = await store.findSession(principal.credential.id)
+  const own = await sessions.find(store.reader, principal.credential.id)
   if (own === undefined) throw invalidSession()
   const endMs = Math.min(clock.now() + codeSeconds * 1_000, Date.parse(own.expireTime))
   const { session } = newSession(context, own, isoTime(endMs))
@@ -81,7 +83,7 @@ export async function issueSessionKey(
   requestId: string,
 ): Promise<SessionKey> {
   if (renewalSecret === undefined) return redeemCode(context, login, requestId)
-  const session = await context.store.findSessionByDigest(renewalDigest(renewalSecret))
+  const session = await findSessionByDigest(context.store.reader, renewalDigest(renewalSecret))
   return issueKey(context, await requireLive(context, session), requestId)
 }
 
@@ -92,10 +94,10 @@ async function redeemCode(
 ): Promise<SessionKey> {
   const { store } = context
   const digest = codeDigest(code, hash('sha256', codeVerifier, 'base64url'), port)
-  const approval = await requireLive(context, await store.findSessionByDigest(digest))
+  const approval = await requireLive(context, await findSessionByDigest(store.reader, digest))
   // The session that approved it must not have ended in the meantime.
   const approverId = parseId(code.split('.')[1] ?? '') ?? ''
-  const approver = await requireLive(context, await store.findSession(approverId))
+  const approver = await requireLive(context, await sessions.find(store.reader, approverId))
   const { session, secret } = newSession(context, approver.session, approver.session.expireTime)
   const created = { ...session, digest: renewalDigest(secret) }
   const caller = { ...approval, session: created }
@@ -144,7 +146,7 @@ async function requireLive(
   session: SessionRecord | undefined,
 ): Promise<SessionCaller> {
   const time = isoTime(clock.now())
-  const caller = await readSessionCaller(store, session, time)
+  const caller = await readSessionCaller({ db: store.reader, time, isLocked: false }, session)
   if (session === undefined) throw invalidSession()
   return { ...caller, session }
 }

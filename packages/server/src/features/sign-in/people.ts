@@ -3,9 +3,10 @@ import type { Context } from '../../kernel/context.ts'
 import { requireId } from '../../kernel/managed-records.ts'
 import type { PersonRecord } from '../../kernel/records.ts'
 import type { Person } from './contract.ts'
+import { readPeople } from './reads.ts'
 
 export function listPeople({ store }: Context): Promise<Person[]> {
-  return store.listPeople()
+  return readPeople(store.reader)
 }
 
 /** Erases name and email of a person, and ends their sessions. Throws `person_not_found`. */

@@ -6,13 +6,16 @@ import { recentSignInSeconds, signedInRecently } from '../../kernel/access/recen
 import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
+import { apiKeys, sessions } from '../../kernel/ledger/last-events.ts'
 import { requireId } from '../../kernel/managed-records.ts'
 import type { ApiKeyRecord, PersonRecord, SessionRecord } from '../../kernel/records.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
+import { readApiKeys } from '../api-keys/reads.ts'
 import type { Self, Session } from './contract.ts'
 import { nameOf } from './people.ts'
+import { readPeople, readSessions } from './reads.ts'
 
 /** Who signs in, and when they proved who they are. */
 type Holder = Pick<SessionRecord, 'person' | 'apiKeyId' | 'signInTime'>
@@ -49,7 +52,8 @@ export function idleSince({ clock }: Context): string {
 export async function signInWithApiKey(context: RequestContext): Promise<NewSession> {
   const { store, origin, principal } = context
   const { credential } = principal
-  const apiKey = credential.type === 'api_key' ? await store.findApiKey(credential.id) : undefined
+  const apiKey =
+    credential.type === 'api_key' ? await apiKeys.find(store.reader, credential.id) : undefined
   if (apiKey === undefined || apiKey.exchanged !== undefined) {
     throw new PubringError(
       'invalid_request',
@@ -81,13 +85,15 @@ export async function listSessions(
   const { store, clock } = context
   const seesAll = permits(principal.grants, auditAccess)
   const owner = seesAll && personId !== undefined ? { personId } : 'all'
-  const sessions = await store.listSessions(seesAll ? owner : principal.holder)
+  const sessions = await readSessions(store.reader, seesAll ? owner : principal.holder)
   const time = isoTime(clock.now())
   const since = idleSince(context)
   const isLive = ({ expireTime, lastUseTime }: SessionRecord) =>
     expireTime > time && lastUseTime >= since
-  const people = new Map((await store.listPeople()).map((person) => [person.id, person]))
-  const apiKeys = new Map((await store.listApiKeys('all')).map((apiKey) => [apiKey.id, apiKey]))
+  const people = new Map((await readPeople(store.reader)).map((person) => [person.id, person]))
+  const apiKeys = new Map(
+    (await readApiKeys(store.reader, 'all')).map((apiKey) => [apiKey.id, apiKey]),
+  )
   const holderOf = ({ person, apiKeyId = '' }: SessionRecord) => ({
     person: people.get(person?.id ?? ''),
     apiKey: apiKeys.get(apiKeyId),
@@ -152,9 +158,11 @@ export function canEnd({ grants, session, apiKey }: Caller, one: SessionRecord):
 export async function describeSelf(context: Context, principal: Principal): Promise<Self> {
   const { store, clock } = context
   const { credential, grants, holder, actor } = principal
-  const [person] = 'personId' in holder ? await store.listPeople([holder.personId]) : []
-  const apiKey = 'apiKeyId' in holder ? await store.findApiKey(holder.apiKeyId) : undefined
-  const session = credential.type === 'session' ? await store.findSession(credential.id) : undefined
+  const [person] = 'personId' in holder ? await readPeople(store.reader, [holder.personId]) : []
+  const apiKey =
+    'apiKeyId' in holder ? await apiKeys.find(store.reader, holder.apiKeyId) : undefined
+  const session =
+    credential.type === 'session' ? await sessions.find(store.reader, credential.id) : undefined
   const isRecent = session && signedInRecently(session, clock.now())
   const recentUntil = Date.parse(session?.signInTime ?? '') + recentSignInSeconds * 1_000
   return {

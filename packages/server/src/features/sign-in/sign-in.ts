@@ -10,8 +10,10 @@ import { isoTime } from '../../kernel/values/times.ts'
 import { OutboundError } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import { isPlain } from '../access-rules/conditions.ts'
+import { readPeopleRules } from '../access-rules/reads.ts'
 import { failure, storedClaims, toPerson } from './claims.ts'
 import type { SignInChecks } from './provider.ts'
+import { findSessionByDigest, readSessions } from './reads.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
 
 /** Seconds for which a sign-in at the provider may take. */
@@ -77,7 +79,10 @@ export const signInOf = oneFor(async (context: Kernel) => {
       const identity = await redeem(callback, attempt)
       const { issuer, subject } = identity
       const claims = storedClaims(identity)
-      if (grantsOf({ issuer, claims }, await store.peopleRules()).length === 0) {
+      if (
+        grantsOf({ issuer, claims }, await readPeopleRules(store.reader, { isLocked: false }))
+          .length === 0
+      ) {
         return { refusedClaims: claims }
       }
       const person = toPerson(identity, isoTime(clock.now()))
@@ -96,7 +101,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
       })
       const { id: sessionId, createTime: time } = created.session
       const previous = parseApiKeySecret(callback.sessionSecret ?? '')
-      const replaced = previous && (await store.findSessionByDigest(apiKeyDigest(previous)))
+      const replaced = previous && (await findSessionByDigest(store.reader, apiKeyDigest(previous)))
       const actor = { name: '', user: { issuer, subject, sessionId } }
       await store.commit({
         type: 'session.create',
@@ -120,7 +125,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
         createTime <= latest &&
         person.subject === (subject ?? person.subject) &&
         person.providerSessionId === (providerSessionId ?? person.providerSessionId)
-      const ids = (await store.listSessions('all')).filter(isMeant).map(({ id }) => id)
+      const ids = (await readSessions(store.reader, 'all')).filter(isMeant).map(({ id }) => id)
       const origin = { actor: { name: 'OpenID provider' }, requestId, time: isoTime(clock.now()) }
       await store.commit({
         type: 'session.end',

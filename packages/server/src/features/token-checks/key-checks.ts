@@ -4,6 +4,7 @@ import { soleProject } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { rejection } from '../../kernel/faults.ts'
 import { recordExposureOf } from '../keys/exposure/intake.ts'
+import { isBlocked } from '../keys/reads.ts'
 import { submittedBefore } from '../keys/registration/admission.ts'
 import { examineSubmission, examineText, type Submission } from '../keys/registration/submission.ts'
 import type { KeyCheck } from './key-contract.ts'
@@ -20,7 +21,8 @@ export async function checkKey(context: RequestContext, submission: Submission):
     throw rejection(Array.isArray(result) ? result : [])
   }
   const verdict = await recordExposureOf(context, projectId, examined)
-  if (!verdict.ok || !(await context.store.isBlocked(verdict.key))) return toKeyCheck(verdict)
+  if (!verdict.ok || !(await isBlocked(context.store.reader, verdict.key)))
+    return toKeyCheck(verdict)
   const { key, normalised } = verdict
   return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key: described(key) })
 }

@@ -11,6 +11,7 @@ import { decodeToken } from '../../tokens/decode.ts'
 import type { Finding } from '../../tokens/findings.ts'
 import { type IssuerKeys, keySourceId } from '../access-rules/issuer-keys.ts'
 import { isApplied } from '../access-rules/operations.ts'
+import { readWorkloadRules } from '../access-rules/reads.ts'
 import { checkSignature, examineSubjectToken, type Grant } from '../access-rules/subject-tokens.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
 import {
@@ -40,7 +41,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
   async function readRules(): Promise<WorkloadRule[]> {
     const head = (await store.heads([systemLedgerId])).get(systemLedgerId)?.hash
     if (cached === undefined || cached.head !== head) {
-      cached = { head, rules: await store.workloadRules() }
+      cached = { head, rules: await readWorkloadRules(store.reader) }
     }
     return cached.rules
   }

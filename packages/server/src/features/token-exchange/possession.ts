@@ -6,6 +6,7 @@ import { decodeToken } from '../../tokens/decode.ts'
 import { type Finding, failed, passed } from '../../tokens/findings.ts'
 import { isSignedBy } from '../../tokens/signatures.ts'
 import { findAccessRule } from '../access-rules/operations.ts'
+import { readWorkloadRules } from '../access-rules/reads.ts'
 import { examineSubjectToken } from '../access-rules/subject-tokens.ts'
 
 /**
@@ -30,7 +31,7 @@ export async function requireProof(
   }
   const token = decodeToken(proof)
   if ('fault' in token) throw invalidProof(token.fault)
-  const rule = findAccessRule(await store.workloadRules(), voucher.ruleId)
+  const rule = findAccessRule(await readWorkloadRules(store.reader), voucher.ruleId)
   const verify = () => checkPossession(token.text, key)
   const { steps, grant } = await examineSubjectToken(token, rule, { verify, nowMs: clock.now() })
   if (grant === undefined) throw invalidProof(steps.at(-1)?.detail ?? '')

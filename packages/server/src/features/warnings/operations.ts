@@ -6,6 +6,8 @@ import type { KeyState } from '../../kernel/records.ts'
 import { isActive, isExpired } from '../../kernel/values/expiry.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
+import { readApiKeys } from '../api-keys/reads.ts'
+import { readKeyStates } from '../keys/reads.ts'
 import { readProjectNames } from '../projects/reads.ts'
 import { readOpenRotations } from '../rotations/reads.ts'
 import type { ProjectHealth, Warning } from './contract.ts'
@@ -27,7 +29,7 @@ export async function listWarnings(kernel: Kernel, { grants }: Principal): Promi
     visible === 'all' ? (await keyStatisticsOf(kernel).census()).warnedProjects : visible
   const states = await readStates(store, projects, time)
   const administered = projectsWith(grants, { role: 'admin', auditor: true })
-  const apiKeys = administered.length === 0 ? [] : await store.listApiKeys(administered)
+  const apiKeys = administered.length === 0 ? [] : await readApiKeys(store.reader, administered)
   const warnings = [
     ...projects.flatMap((id) => keyWarnings(states(id).keys, time)),
     ...apiKeys.flatMap((apiKey) => apiKeyWarnings(apiKey, time)),
@@ -85,7 +87,7 @@ async function readStates(
   time: string,
 ): Promise<(projectId: string) => ProjectState> {
   const byProject = ({ projectId }: { projectId: string }) => projectId
-  const keysOf = Map.groupBy(await store.keyStates(projects), byProject)
+  const keysOf = Map.groupBy(await readKeyStates(store.reader, projects), byProject)
   const rotationsOf = Map.groupBy(await readOpenRotations(store.reader, projects), byProject)
   return (id) => {
     const keys = keysOf.get(id) ?? []

@@ -4,14 +4,7 @@ import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { isoTime } from '../values/times.ts'
 import { headsMatch, isValid, spanUntilExpiry } from '../values/validity.ts'
-import {
-  type Caller,
-  invalidApiKey,
-  invalidSession,
-  readApiKeyCaller,
-  readSessionCaller,
-  workloadOf,
-} from './callers.ts'
+import { type Caller, invalidApiKey, invalidSession, readCaller, workloadOf } from './callers.ts'
 import type { Credential } from './grants.ts'
 import { createLastUses } from './last-uses.ts'
 import type { Principal } from './principal.ts'
@@ -40,14 +33,6 @@ export function createAuthenticator({ store, clock }: Pick<Context, 'store' | 'c
   const callers = new LRUCache<string, Principal>({ max: maxCallers })
   const lastUses = createLastUses(store)
 
-  async function readByDigest(type: Credential['type'], digest: string): Promise<Caller> {
-    if (type === 'api_key') {
-      const apiKey = await store.findApiKeyByDigest(digest)
-      return readApiKeyCaller(store, apiKey, isoTime(clock.now()))
-    }
-    const session = await store.findSessionByDigest(digest)
-    return readSessionCaller(store, session, isoTime(clock.now()))
-  }
   async function find(type: Credential['type'], secret: string): Promise<Principal> {
     const digest = apiKeyDigest(secret)
     const key = `${type} ${digest}`
@@ -58,7 +43,8 @@ export function createAuthenticator({ store, clock }: Pick<Context, 'store' | 'c
       if (await isValid(known.validity, clock, (seen) => headsMatch(seen, current))) return known
       callers.delete(key)
     }
-    const caller = await readByDigest(type, digest)
+    const look = { db: store.reader, time: isoTime(clock.now()), isLocked: false }
+    const caller = await readCaller(look, { type, digest })
     const hash = current.get(systemLedgerId)?.hash
     if (hash === undefined) throw new Error('the system ledger is missing')
     const principal = toPrincipal(caller, hash, clock.now())

@@ -1,13 +1,19 @@
 import { PubringError } from '../../errors.ts'
 import { compareClaims } from '../../features/access-rules/conditions.ts'
+import { readPeopleRules } from '../../features/access-rules/reads.ts'
+import { findApiKeyByDigest } from '../../features/api-keys/reads.ts'
 import { findByKid } from '../../features/keys/kids.ts'
+import { readKeySet } from '../../features/keys/reads.ts'
+import { findSessionByDigest } from '../../features/sign-in/reads.ts'
 import { present } from '../../runtime/present.ts'
-import type { Store } from '../context.ts'
 import type { Actor } from '../ledger/chain.ts'
+import type { Origin } from '../ledger/changes.ts'
+import { apiKeys, sessions } from '../ledger/last-events.ts'
 import type { ApiKeyRecord, Exchange, ObservedHead, PeopleRule, SessionRecord } from '../records.ts'
+import type { Db } from '../storage/schema.ts'
 import { isActive } from '../values/expiry.ts'
 import { isoTime } from '../values/times.ts'
-import type { Credential, Grant } from './grants.ts'
+import { type Credential, type Grant, requireAccess } from './grants.ts'
 
 /** The holder of a credential, as the store had it at one time. */
 export interface Caller {
@@ -32,23 +38,39 @@ export interface Voucher {
   head: ObservedHead
 }
 
-/** Reads from the store, or within a transaction. */
-export type CallerReads = Pick<Store, 'findApiKey' | 'findSession' | 'peopleRules' | 'keySet'>
+/** Where and when a credential is looked up. */
+export interface Look {
+  db: Db
+  /** ISO 8601. */
+  time: string
+  /** Locks the rows until the transaction ends. */
+  isLocked: boolean
+}
+
+/** The id of a credential, or the digest of its secret. */
+export type CredentialReference = Credential | (Pick<Credential, 'type'> & { digest: string })
 
 /** Milliseconds after which an unused session ends: a browser that was left has no rights for long. */
 export const sessionIdleMs = 30 * 60_000
 
 /**
  * Reads the holder of a credential; throws `invalid_api_key` or `invalid_session` unless it is active
- * at that time (ISO 8601).
+ * at that time.
  */
-export async function readCaller(
-  reads: CallerReads,
-  { type, id }: Credential,
-  time: string,
-): Promise<Caller> {
-  if (type === 'api_key') return readApiKeyCaller(reads, await reads.findApiKey(id), time)
-  return readSessionCaller(reads, await reads.findSession(id), time)
+export async function readCaller(look: Look, by: CredentialReference): Promise<Caller> {
+  return by.type === 'api_key'
+    ? readApiKeyCaller(look, await find(look, by, apiKeys, findApiKeyByDigest))
+    : readSessionCaller(look, await find(look, by, sessions, findSessionByDigest))
+}
+
+async function find<Found>(
+  { db, isLocked }: Look,
+  by: CredentialReference,
+  table: Record<'find' | 'lock', (db: Db, id: string) => Promise<Found | undefined>>,
+  findByDigest: (db: Db, digest: string) => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  if ('digest' in by) return findByDigest(db, by.digest)
+  return isLocked ? table.lock(db, by.id) : table.find(db, by.id)
 }
 
 /**
@@ -56,22 +78,19 @@ export async function readCaller(
  * unless the API key exists and is active at that time, and also if it is for the successor of a key
  * that is no longer active; throws `invalid_session` if its session has ended.
  */
-export async function readApiKeyCaller(
-  reads: CallerReads,
-  apiKey: ApiKeyRecord | undefined,
-  time: string,
-): Promise<Caller> {
+async function readApiKeyCaller(look: Look, apiKey: ApiKeyRecord | undefined): Promise<Caller> {
+  const { db, time } = look
   if (apiKey === undefined || !isActive(apiKey, time)) throw invalidApiKey()
   const { expireTime, sessionId, exchanged, projectId } = apiKey
   if (sessionId !== undefined) {
-    const caller = await readSessionCaller(reads, await reads.findSession(sessionId), time)
+    const caller = await readCaller(look, { type: 'session', id: sessionId })
     return { ...caller, ...earlierEnd(expireTime, caller.expireTime) }
   }
   const caller = { grants: [grantOf(apiKey)], ...present({ expireTime }), apiKey }
   if (exchanged?.successor === undefined) return caller
   const { ruleId, subject, successor } = exchanged
   const ledgerId = projectId ?? ''
-  const keySet = await reads.keySet(ledgerId)
+  const keySet = await readKeySet(db, ledgerId)
   const key = findByKid(keySet?.keys ?? [], subject)
   if (keySet === undefined || key === undefined || !isActive(key, time)) throw invalidApiKey()
   return {
@@ -91,19 +110,20 @@ function earlierEnd(...ends: (string | undefined)[]): Pick<Caller, 'expireTime'>
  * them now. Throws `invalid_session` if the session has ended, or gives no role any more.
  */
 export async function readSessionCaller(
-  reads: Pick<CallerReads, 'findApiKey' | 'peopleRules'>,
+  look: Look,
   session: SessionRecord | undefined,
-  time: string,
 ): Promise<Caller> {
   if (session === undefined || session.contradicted) throw invalidSession()
   const { apiKeyId, person } = session
-  const apiKey = apiKeyId === undefined ? undefined : await reads.findApiKey(apiKeyId)
+  const { db, time, isLocked } = look
+  const findKey = isLocked ? apiKeys.lock : apiKeys.find
+  const apiKey = apiKeyId === undefined ? undefined : await findKey(db, apiKeyId)
   const ends = [sessionEnd(session), apiKey?.expireTime ?? []].flat()
   const [expireTime = ''] = ends.sort()
   const isUsable =
     expireTime > time &&
     (apiKeyId === undefined || (apiKey !== undefined && isActive(apiKey, time)))
-  const rules = person === undefined ? [] : await reads.peopleRules()
+  const rules = person === undefined ? [] : await readPeopleRules(db, { isLocked })
   const grants = apiKey === undefined ? grantsOf(person, rules) : [grantOf(apiKey)]
   if (!isUsable || grants.length === 0) throw invalidSession()
   return { grants, expireTime, session, ...present({ apiKey }) }
@@ -112,6 +132,23 @@ export async function readSessionCaller(
 function sessionEnd({ expireTime, lastUseTime }: SessionRecord): string {
   const idleEnd = isoTime(Date.parse(lastUseTime) + sessionIdleMs)
   return idleEnd < expireTime ? idleEnd : expireTime
+}
+
+/**
+ * Checks again, inside the transaction, what the request was admitted on: that its credential still
+ * exists, is active and has the role. So no change commits after the revocation of its API key, the
+ * end of its session or the removal of an access rule was answered. Returns the caller; a change by the
+ * system has none. Throws `invalid_api_key`, `invalid_session` or `insufficient_role`.
+ */
+export async function requireAuthorization(
+  db: Db,
+  { authorization }: Origin,
+): Promise<Caller | undefined> {
+  if (authorization === undefined) return undefined
+  const { credential, access, projectId } = authorization
+  const caller = await readCaller({ db, time: isoTime(Date.now()), isLocked: true }, credential)
+  requireAccess(caller.grants, access, projectId)
+  return caller
 }
 
 /** The workload that exchanged a token for the API key, for the events of its changes. */

@@ -187,9 +187,6 @@ export function checkedProjects(db: Db, rows: readonly ProjectRow[]): ProjectRec
   })
 }
 
-/** The rules for people, with their last events. */
-export const peopleRuleRows = (db: Db) => accessRules.rows(db).where('for', '=', 'people')
-
 /** Undefined if there is none, or it is not an event any more. */
 function parseLastEvent(text: string | null): LastEvent | undefined {
   const end = text?.indexOf(' ') ?? -1

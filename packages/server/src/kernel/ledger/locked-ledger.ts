@@ -1,6 +1,5 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
-import { requireAuthorization } from '../access/authorization.ts'
-import type { Caller } from '../access/callers.ts'
+import { type Caller, requireAuthorization } from '../access/callers.ts'
 import { notFound } from '../faults.ts'
 import { eventToRow } from '../storage/row-mapping.ts'
 import type { Db, Tables } from '../storage/schema.ts'

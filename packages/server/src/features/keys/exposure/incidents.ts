@@ -5,6 +5,7 @@ import type { Store } from '../../../kernel/context.ts'
 import type { Actor } from '../../../kernel/ledger/chain.ts'
 import type { ChangeOf, WeaknessReport } from '../../../kernel/ledger/changes.ts'
 import { present } from '../../../runtime/present.ts'
+import { findKeysByMaterial } from '../reads.ts'
 
 /** The actor that other projects see: the caller may belong to a project that they must not know of. */
 const anonymous: Actor = { name: 'pubring' }
@@ -24,7 +25,7 @@ export async function recordExposure(
   const scope = present({ projectId })
   await store.commit({ type: 'private_key.refuse', origin, ...scope, exposed })
   // Read after the commit: any key registered later is rejected as blocked.
-  const keys = await store.findKeysByMaterial(exposed.materialSha256)
+  const keys = await findKeysByMaterial(store.reader, exposed.materialSha256)
   for (const key of keys) {
     const actor = key.projectId === projectId ? origin.actor : anonymous
     await reportWeaknesses(store, {

@@ -5,6 +5,7 @@ import { contextOf, principalOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { sessionCookie } from '../../../kernel/http/request/cookies.ts'
 import { Query } from '../../../kernel/http/request/paths.ts'
+import { sessions } from '../../../kernel/ledger/last-events.ts'
 import { Self, Session, SignedOut, SignInOptions } from '../contract.ts'
 import {
   describeSelf,
@@ -111,7 +112,7 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
     },
     handler: async (request, reply) => {
       const id = ownSessionId(principalOf(request))
-      const session = await context.store.findSession(id)
+      const session = await sessions.find(context.store.reader, id)
       await endSession(contextOf(request, context), id)
       cookie.clear(reply)
       const signOutUrl = await signIn?.signOutUrl(session)

@@ -1,12 +1,10 @@
 import { takeCensus } from '../../../features/warnings/census.ts'
 import type { Appliers } from '../../changes.ts'
-import type { Store } from '../../context.ts'
+import type { Snapshot, Store } from '../../context.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
-import { readEvents } from '../../ledger/event-reads.ts'
-import type { KeySet, LedgerHead } from '../../records.ts'
+import type { LedgerHead } from '../../records.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
-import { createCachedReads } from '../cached.ts'
-import { createStoreReads, ping, readKeySet } from '../reads.ts'
+import { commonReads } from '../cached.ts'
 import type { Db } from '../schema.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
@@ -63,12 +61,8 @@ function createStore(
     return db
   }
   const reader = readerOf(database)
-  const reads = createStoreReads(reader)
   const store: Store = {
-    ...reads,
-    reader,
-    ping: () => ping(reader),
-    ...createCachedReads(reader, reads, createBatchedHeads(database.read)),
+    ...commonReads(reader, createBatchedHeads(database.read)),
     followHeads: () => createHeadFollower(database.read),
     ...createCommit(appliers, database, address),
     census: (time) =>
@@ -93,18 +87,19 @@ function withReplicaReads(store: Store, standby: Db): Store {
     ...store,
     published: {
       heads: (ids) => store.heads(ids),
-      async keySet(projectId) {
+      async newest(projectId, read) {
         const heads = await store.heads([projectId]).catch(ifUnavailable('unknown' as const))
         const head = heads === 'unknown' ? heads : heads.get(projectId)
-        const keySet = await readKeySet(standby, projectId).catch(ifUnavailable(undefined))
-        return keySet !== undefined && isCurrent(keySet, head)
-          ? keySet
-          : store.published.keySet(projectId)
+        const found = await read(standby, projectId).catch(ifUnavailable(undefined))
+        return found !== undefined && isCurrent(found, head) ? found : read(store.reader, projectId)
       },
-      async events(ledgerId, page) {
-        const found = store.published.events(ledgerId, page)
-        const events = await found.catch(ifUnavailable(undefined))
-        return events ?? readEvents(standby, ledgerId, page)
+      async read(read) {
+        try {
+          return await read(store.reader)
+        } catch (error) {
+          if (!isStorageUnavailable(error)) throw error
+          return read(standby)
+        }
       },
     },
   }
@@ -114,10 +109,10 @@ function withReplicaReads(store: Store, standby: Db): Store {
  * A higher revision is current: the standby has a change that was made after the head was read. The
  * same revision with another hash belongs to a history that a fail-over has discarded.
  */
-function isCurrent(keySet: KeySet, head: LedgerHead | 'unknown' | undefined): boolean {
+function isCurrent(found: Snapshot, head: LedgerHead | 'unknown' | undefined): boolean {
   if (head === 'unknown') return true
   if (head === undefined) return false
-  return keySet.revision > head.revision || keySet.head === head.hash
+  return found.revision > head.revision || found.head === head.hash
 }
 
 function ifUnavailable<Substitute>(substitute: Substitute) {

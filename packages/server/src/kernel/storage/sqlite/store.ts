@@ -3,8 +3,7 @@ import { siblingModule } from '../../../runtime/modules.ts'
 import type { Store } from '../../context.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
 import type { Census } from '../../records.ts'
-import { createCachedReads } from '../cached.ts'
-import { createStoreReads, ping } from '../reads.ts'
+import { commonReads } from '../cached.ts'
 import { openSqlite } from './connection.ts'
 import { isIntact, openDatabaseFile } from './file.ts'
 import { createHeadFollower } from './head-follower.ts'
@@ -28,14 +27,10 @@ export async function openSqliteStore({
   const reader = openSqlite({ file, role: 'reader', descriptor })
   const contradictions = createContradictions()
   noteContradictions(reader.db, contradictions.note)
-  const reads = createStoreReads(reader.db)
   const census = createCensus(file)
   const heads = createVersionedHeads(reader)
   return {
-    ...reads,
-    reader: reader.db,
-    ping: () => ping(reader.db),
-    ...createCachedReads(reader.db, reads, heads),
+    ...commonReads(reader.db, heads),
     followHeads: () => createHeadFollower(reader, heads),
     async commit(change) {
       try {

@@ -1,0 +1,39 @@
+import { findByDigest } from '../../kernel/access/digests.ts'
+import { apiKeys, isManaged } from '../../kernel/ledger/last-events.ts'
+import type { ApiKeyRecord } from '../../kernel/records.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { statement } from '../../kernel/storage/statements.ts'
+
+const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
+  apiKeys.rows(db).where('digest', 'in', digests),
+)
+
+export const findApiKeyByDigest = findByDigest(async (db, digests) =>
+  apiKeys.check(db, await apiKeysByDigest(db, { digests })),
+)
+
+/**
+ * API keys by creation: all, or those bound to one of the projects. Without those that tokens were
+ * exchanged for, or with `exchanged` only those.
+ */
+export function readApiKeys(
+  db: Db,
+  projects: 'all' | readonly string[],
+  { exchanged = false }: { exchanged?: boolean } = {},
+): Promise<ApiKeyRecord[]> {
+  return apiKeys.read(db, (all) => {
+    const wanted = exchanged ? all.where('rule_id', 'is not', null) : all.where(isManaged)
+    const ordered = wanted.orderBy('id')
+    return projects === 'all' ? ordered : ordered.where('project_id', 'in', projects)
+  })
+}
+
+/** The number of API keys, without those that tokens were exchanged for. */
+export async function countApiKeys(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('api_key')
+    .where(isManaged)
+    .select((select) => select.fn.countAll<number | string>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}

@@ -1,0 +1,92 @@
+import type { ExposedKey } from '@pubring/intake'
+import { checkedProjects, keys, lastProjectEvent } from '../../kernel/ledger/last-events.ts'
+import type { KeySet, KeyState, RsaKey } from '../../kernel/records.ts'
+import { hasKey, keyColumns, keyPartFromRow } from '../../kernel/storage/row-mapping.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { exists, inChunks, statement } from '../../kernel/storage/statements.ts'
+import { contradictedProject } from '../../kernel/storage-faults.ts'
+import { damagedJwk, parseStored } from './damaged.ts'
+
+const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
+  db
+    .selectFrom('project')
+    .innerJoin('ledger', 'ledger.project_id', 'project.id')
+    .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
+    .select(['project.name', 'ledger.revision', 'ledger.hash', lastProjectEvent, keys.lastEvent])
+    .select(['project.create_time as project_time', 'project.update_time as project_update_time'])
+    .select(keyColumns)
+    .where('project.id', '=', projectId)
+    .orderBy('jwt_key.create_time')
+    .orderBy('jwt_key.id'),
+)
+
+/** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
+export async function readKeySet(db: Db, projectId: string): Promise<KeySet | undefined> {
+  const rows = await keysOfProject(db, { projectId })
+  const [first] = rows
+  if (first === undefined) return undefined
+  const { name, revision, hash, project_event, project_time, project_update_time } = first
+  const times = { create_time: project_time, update_time: project_update_time }
+  const [project] = checkedProjects(db, [
+    { id: projectId, name, ...times, revision, project_event },
+  ])
+  if (project === undefined) throw contradictedProject()
+  return { name, revision, head: hash, keys: keys.check(db, rows.filter(hasKey)) }
+}
+
+/** The keys of projects, in no order. */
+export async function readKeyStates(db: Db, projectIds: readonly string[]): Promise<KeyState[]> {
+  const rows = await inChunks(projectIds, (some) =>
+    db
+      .selectFrom('jwt_key')
+      .select([
+        'id',
+        'project_id',
+        'label',
+        'enabled',
+        'expire_time',
+        'create_time',
+        'introduced_by',
+      ])
+      .where('project_id', 'in', some)
+      .execute(),
+  )
+  return rows.map(keyPartFromRow)
+}
+
+export async function readRsaKeys(db: Db, projectId: string): Promise<RsaKey[]> {
+  const rows = await db
+    .selectFrom('jwt_key')
+    .select(['id', 'thumbprint', 'jwk'])
+    .where('project_id', '=', projectId)
+    // Only RSA keys have a length in bits.
+    .where('bits', 'is not', null)
+    .execute()
+  return rows.flatMap(({ id, thumbprint, jwk }) => {
+    const parsed = parseStored(jwk, damagedJwk)
+    return parsed.kty === 'RSA' ? [{ kid: id, thumbprint, n: parsed.n }] : []
+  })
+}
+
+/** Whether the private half was ever submitted; such keys can no longer be registered. */
+export function isBlocked(db: Db, { thumbprint, materialSha256 }: ExposedKey): Promise<boolean> {
+  const query = db
+    .selectFrom('blocked_fingerprint')
+    .select('fingerprint')
+    .where('fingerprint', 'in', [thumbprint, materialSha256])
+  return exists(query)
+}
+
+/** Keys with this material in all projects, active or not. */
+export function findKeysByMaterial(
+  db: Db,
+  materialSha256: string,
+): Promise<{ projectId: string; kid: string }[]> {
+  return db
+    .selectFrom('jwt_key')
+    .select(['project_id as projectId', 'id as kid'])
+    .where('material_sha256', '=', materialSha256)
+    .orderBy('project_id')
+    .orderBy('id')
+    .execute()
+}

@@ -1,0 +1,33 @@
+import { findByDigest } from '../../kernel/access/digests.ts'
+import type { SessionOwner } from '../../kernel/context.ts'
+import { sessions } from '../../kernel/ledger/last-events.ts'
+import type { PersonRecord, SessionRecord } from '../../kernel/records.ts'
+import { personFromRow } from '../../kernel/storage/row-mapping.ts'
+import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
+import { statement } from '../../kernel/storage/statements.ts'
+
+const sessionsByDigest = statement((db, { digests }: { digests: string[] }) =>
+  sessions.rows(db).where('digest', 'in', digests),
+)
+
+export const findSessionByDigest = findByDigest(async (db, digests) =>
+  sessions.check(db, await sessionsByDigest(db, { digests })),
+)
+
+/** Sessions by creation, ended ones included: all, or those of a person or an API key. */
+export function readSessions(db: Db, owner: SessionOwner | 'all'): Promise<SessionRecord[]> {
+  return sessions.read(db, (all) => {
+    const ordered = all.orderBy('id')
+    if (owner === 'all') return ordered
+    return 'personId' in owner
+      ? ordered.where('person_id', '=', owner.personId)
+      : ordered.where('api_key_id', '=', owner.apiKeyId)
+  })
+}
+
+/** People by their first sign-in: those with these ids, or all. */
+export async function readPeople(db: Db, ids?: readonly string[]): Promise<PersonRecord[]> {
+  const all = db.selectFrom('person').select(columnsOf('person')).orderBy('id')
+  const rows = await (ids === undefined ? all : all.where('id', 'in', ids)).execute()
+  return rows.map(personFromRow)
+}
