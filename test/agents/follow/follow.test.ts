@@ -246,6 +246,8 @@ test('an unexpected error of one project is reported with its name, and the proj
     followed,
     clock: testClock(),
     staleAfterMs: 600_000,
+    acceptedHistory: [],
+    log: undefined,
     signal: controller.signal,
     onChange() {
       changes += 1

@@ -12,7 +12,7 @@ import { isObject } from '@pubring/server/runtime/json'
 import { type PublishedKey, type PublishedKeys, parseKeys } from './published-keys.ts'
 
 /** How much later a response may come before the connection is given up. */
-const graceMs = 5_000
+export const graceMs = 5_000
 
 interface KeySetQuery {
   /** Base URL of the server. */
@@ -68,7 +68,7 @@ export async function readDocuments(
     throw notAKeySet(query.url)
   }
   const documents = { jwks: commonJwks, fullJwks, discovery: discovery.body }
-  return { project, projectId, etag, head, ...documents }
+  return { project, projectId, etag, head: head ?? known?.head, ...documents }
 }
 
 function get(
@@ -76,8 +76,11 @@ function get(
   name: string,
   { url, signal, waitSeconds, known }: KeySetQuery,
 ): Promise<KeySetResponse> {
-  const path = `/projects/${encodeURIComponent(ref)}/.well-known/${name}`
   const timeoutMs = waitSeconds * 1_000 + graceMs
-  const [address, etag] = [`${normalizeUrl(url)}${path}`, known?.etag]
+  const [address, etag] = [documentUrl(url, ref, name), known?.etag]
   return fetchKeySet({ url: address, fetch, etag, waitSeconds, timeoutMs, signal })
+}
+
+export function documentUrl(url: string, ref: string, name: string): string {
+  return `${normalizeUrl(url)}/projects/${encodeURIComponent(ref)}/.well-known/${name}`
 }

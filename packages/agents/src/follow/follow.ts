@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import type { Clock } from '@pubring/server/kernel/context'
 import { formatCount } from '@pubring/server/runtime/text'
 import { FollowError } from './error.ts'
@@ -35,6 +36,10 @@ export interface FollowOptions {
   staleAfterMs: number
   /** Where the ids and key sets of the projects are kept across restarts. */
   stateFile: SideFile | undefined
+  /** Histories that the server may be set back to, as `REVISION.HASH8`. */
+  acceptedHistory: readonly string[]
+  /** The log by which key sets that are older than it are refused. */
+  log: LogOptions | undefined
 }
 
 interface FollowContext {
@@ -50,10 +55,10 @@ export async function followOnce(
   options: FollowOptions,
   { clock, signal, report }: FollowContext,
 ): Promise<void> {
-  const { url, projects, output, exec, stateFile } = options
+  const { projects, output, exec, stateFile } = options
   const followed = projects.map(newFollowed)
   if (stateFile !== undefined) await restoreState(stateFile, followed, clock)
-  await readProjects(followed, { url, clock, signal, report })
+  await readProjects(followed, { ...options, clock, signal, report })
   const keys = followed.flatMap((one) => one.keys ?? [])
   if (output !== undefined) await writeFiles(output, keys)
   report(summaryOf(keys))
@@ -67,7 +72,7 @@ export async function followUntilAborted(
   options: FollowOptions,
   context: FollowContext,
 ): Promise<void> {
-  const { url, onStale, listenAt, staleAfterMs, stateFile } = options
+  const { onStale, listenAt, stateFile } = options
   const { clock, signal } = context
   const report = withoutRepeats(context.report, clock)
   const followed = options.projects.map(newFollowed)
@@ -76,10 +81,9 @@ export async function followUntilAborted(
   if (listener !== undefined) report(`Serving the key sets at ${listener.url}.`)
   let wake = new AbortController()
   const source = followProjects({
-    url,
+    ...options,
     followed,
     clock,
-    staleAfterMs,
     signal,
     report,
     onChange: () => wake.abort(),

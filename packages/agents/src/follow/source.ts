@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { KeySetError } from '@pubring/client/internal/key-set/errors'
+import { KeySetError, type KeySetErrorCode } from '@pubring/client/internal/key-set/errors'
 import { follow } from '@pubring/client/internal/key-set/follow'
+import { formatHead, goesBack, historyChanged } from '@pubring/client/internal/key-set/head'
+import type { LogOptions } from '@pubring/client/internal/key-set/options'
+import { createProvenRevisions } from '@pubring/client/internal/key-set/proven'
 import { createSemaphore } from '@pubring/server/async/semaphore'
 import type { Clock } from '@pubring/server/kernel/context'
-import { type FoundKeySet, findKeySet, readDocuments } from './documents.ts'
+import { documentUrl, type FoundKeySet, findKeySet, graceMs, readDocuments } from './documents.ts'
 import { FollowError } from './error.ts'
-import { type Followed, instantBefore } from './followed.ts'
+import { type Followed, instantBefore, isRefused } from './followed.ts'
 
 /**
  * Projects that are loaded at once: at the start, and when the server is back. The others wait, so
@@ -17,6 +20,10 @@ interface ReaderOptions {
   /** Base URL of the server. */
   url: string
   clock: Clock
+  /** What the server may be set back to, as `REVISION.HASH8`. */
+  acceptedHistory: readonly string[]
+  /** The log by which older key sets are refused. */
+  log: LogOptions | undefined
   /** Receives the reason why a project cannot be read at the moment. */
   report(message: string): void
 }
@@ -78,7 +85,10 @@ function problemOf(project: string, { status, message }: KeySetError): string {
 }
 
 /** A function that asks for the documents of the project once, and stores them in it. */
-function createReader(one: Followed, { url, clock, report }: ReaderOptions) {
+function createReader(one: Followed, options: ReaderOptions) {
+  const { url, clock, acceptedHistory, log, report } = options
+  let proven: ReturnType<typeof createProvenRevisions> | undefined
+
   /**
    * Once the id is known, the project is asked for by its name only while that leads to the same id: a
    * request that is held for a name is answered when the name is given up.
@@ -97,18 +107,43 @@ function createReader(one: Followed, { url, clock, report }: ReaderOptions) {
     report(`Project ${project}: ${one.nameProblem}`)
     return findKeySet(known.projectId, query)
   }
+  /** Whether it is news of the same history. Throws if it is of another one, or older than the log. */
+  async function isNews({ response, projectId }: FoundKeySet, signal: AbortSignal) {
+    const { head, age = 0 } = response
+    const known = one.keys?.head
+    if (head !== undefined && known !== undefined && goesBack(known, head)) {
+      const position = formatHead(head)
+      const isAccepted = acceptedHistory.includes(position)
+      // Caches may have an earlier copy.
+      if (!isAccepted && age > 0) return false
+      if (!isAccepted) throw historyChanged(known, head, adviceFor(position))
+    }
+    const address = documentUrl(url, projectId, 'jwks-full.json')
+    proven ??= log && createProvenRevisions({ url: address, fetch, timeout: graceMs, log })
+    await proven?.check((head ?? known)?.revision, signal)
+    return true
+  }
   return async (waitSeconds: number, signal: AbortSignal) => {
     const found = await find(waitSeconds, signal)
     const { response } = found
+    if (!(await isNews(found, signal))) {
+      one.isLost = true
+      return { response, changed: false }
+    }
     const query = { url, signal, waitSeconds, known: one.keys }
     const keys = await readDocuments(one.project, found, query)
     const ageMs = (response.age ?? 0) * 1_000
     const changed = !isDeepStrictEqual(keys, one.keys)
     if (changed) one.keys = keys
+    one.refusedSince = undefined
     one.confirmedAt = instantBefore(clock, ageMs)
     one.isLost = ageMs > 0
     return { response, changed }
   }
+}
+
+function adviceFor(position: string): string {
+  return `Once an operator has looked at the server, start the follower with --accept-history ${position}.`
 }
 
 function undefinedIfMissing(error: unknown): undefined {
@@ -122,6 +157,8 @@ function nameProblemOf(id: string, other: string | undefined): string {
       : `This is the name of another project, ${other}`
   return `${loss}. The one that had it is followed by its id, ${id}. Start the follower with the id of the project that you mean.`
 }
+
+const refusalCodes: readonly KeySetErrorCode[] = ['key_set_history_changed', 'key_set_disproved']
 
 /** The requests for one project. One closure, because all of it depends on the last request. */
 function createSource(
@@ -172,6 +209,11 @@ function createSource(
     // A proxy has given up on the held request, not on the server.
     if (error.status === 504 && isConfirmed) return
     isConfirmed = false
+    if (refusalCodes.includes(error.code)) {
+      one.refusals += 1
+      one.refusedSince ??= options.clock.monotonic()
+      if (!isRefused(one, options.clock)) return
+    }
     one.isLost = true
     options.report(problemOf(one.project, error))
   }

@@ -27,6 +27,12 @@ export function registerJwks(program: Command, terminal: Terminal): void {
     .option('--on-stale <keep|empty>', 'What to do with the keys after --stale-after', 'keep')
     .option('--stale-after <time>', 'How long keys are trusted without the server', '10m')
     .option('--state <file>', 'Keep ids and key sets there across restarts; default: beside --out')
+    .option('--accept-history <head...>', 'Let the server go back to this REVISION.HASH8')
+    .option(
+      '--log-key <vkey>',
+      'Refuse key sets that are older than the log with this verifier key',
+    )
+    .option('--witness-key <vkey...>', 'Verifier keys of witnesses that must have cosigned the log')
     .option('--once', 'Write once, and exit with 0 if that succeeded')
     .action(lazyAction(terminal, async () => (await import('../follow/follow.ts')).followKeySets))
 }

@@ -4,6 +4,9 @@ import { formats, templateProblem } from '@pubring/agents/follow/formats'
 import { hookTimeoutMs } from '@pubring/agents/follow/hook'
 import type { SideFile } from '@pubring/agents/follow/state'
 import type { OutputOptions } from '@pubring/agents/follow/write-files'
+import { parseHead } from '@pubring/client/internal/key-set/head'
+import type { LogOptions } from '@pubring/client/internal/key-set/options'
+import { parseVerifierKey } from '@pubring/client/log'
 import { jwsAlgorithmNames } from '@pubring/intake/algorithms'
 import { fileError, parseChoice, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
@@ -21,6 +24,9 @@ export interface FollowFlags {
   onStale: string
   staleAfter: string
   state?: string
+  acceptHistory?: string[]
+  logKey?: string
+  witnessKey?: string[]
   once?: true
 }
 
@@ -49,7 +55,30 @@ export async function readFollowOptions(
     onStale: parseChoice(flags.onStale, ['keep', 'empty'], '--on-stale'),
     staleAfterMs: parseDurationOption(flags.staleAfter, '--stale-after') * 1_000,
     stateFile: stateFileOf(projects, flags),
+    acceptedHistory: (flags.acceptHistory ?? []).map(parseAcceptedHead),
+    log: await readLogOptions(flags),
   }
+}
+
+function parseAcceptedHead(text: string): string {
+  if (parseHead(text)?.hashStart !== undefined) return text
+  throw usageError('--accept-history must be REVISION.HASH8, as the follower prints it.')
+}
+
+async function readLogOptions({
+  logKey,
+  witnessKey = [],
+}: FollowFlags): Promise<LogOptions | undefined> {
+  if (logKey === undefined && witnessKey.length > 0) {
+    throw usageError('--witness-key needs --log-key.')
+  }
+  if (logKey === undefined) return undefined
+  for (const key of [logKey, ...witnessKey]) {
+    await parseVerifierKey(key).catch(() => {
+      throw usageError(`${key} is not a verifier key. "pubring log key" prints the one of the log.`)
+    })
+  }
+  return { key: logKey, witnesses: witnessKey }
 }
 
 /** `--state`, or a file beside the keys: in `--out` if that is a folder. */

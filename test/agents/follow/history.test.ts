@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { followOnce } from '../../../packages/agents/src/follow/follow.ts'
+import type { FollowFlags } from '../../../packages/cli/src/follow/options.ts'
+import { entryKey } from '../../../packages/client/src/log/leaf.ts'
+import {
+  formatLedgerProof,
+  parseLedgerProof,
+} from '../../../packages/client/src/log/ledger-proof.ts'
+import { formatVerifierKey } from '../../../packages/client/src/log/note.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { followOptions, kidsIn, startFollower } from '../../support/app/followers.ts'
+import { jwkOf } from '../../support/keys/published.ts'
+import { createMemoryLog } from '../../support/log/memory-log.ts'
+import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
+import { temporaryFolder } from '../../support/server/process.ts'
+
+const { folder } = temporaryFolder()
+const soon = { interval: 20 }
+
+/** What the server publishes. */
+let published: { kids: string[]; head: string; age: number; proof: string | undefined }
+let project: string
+let out: string
+let requests: number
+let server: HttpServer
+beforeEach(async () => {
+  project = randomUUID()
+  out = join(folder, project, 'keys.json')
+  published = { kids: ['first'], head: '4.44444444', age: 0, proof: undefined }
+  requests = 0
+  server = await startHttpServer(({ url = '', headers }, response) => {
+    const { kids, head, age, proof } = published
+    if (url.endsWith('/ledger-proof')) return response.writeHead(proof ? 200 : 404).end(proof)
+    if (url.endsWith('/openid-configuration')) return response.end('{"issuer": "https://k"}')
+    requests += 1
+    const etag = `"${kids.join()}"`
+    response.setHeader('pubring-revision', head).setHeader('etag', etag)
+    if (age > 0) response.setHeader('age', age)
+    if (headers['if-none-match'] === etag) return response.writeHead(304).end()
+    return response.end(JSON.stringify({ keys: kids.map((kid) => jwkOf(kid)) }))
+  })
+})
+
+const optionsOf = (flags: Partial<FollowFlags> = {}) =>
+  followOptions(`${server.url}`, [project], { out, ...flags })
+
+async function follow(flags: Partial<FollowFlags> = {}) {
+  const follower = startFollower(await optionsOf({ listen: '127.0.0.1:0', ...flags }))
+  const readiness = async () => (await follower.get('/health/ready')).text()
+  return { ...follower, readiness, log: () => follower.reports.join('\n') }
+}
+
+const context = {
+  clock: testClock(),
+  signal: new AbortController().signal,
+  onReload: () => {},
+  report: () => {},
+}
+
+async function further(count: number): Promise<void> {
+  const before = requests
+  await expect.poll(() => requests, soon).toBeGreaterThan(before + count)
+}
+
+test.each([
+  ['an earlier revision', '3.33333333', ['revoked']],
+  ['another event of the same revision', '4.00000000', ['revoked']],
+  ['an earlier revision with the same keys', '3.33333333', ['first']],
+])('%s is refused, reported, counted, and fails readiness until it is accepted', async (...row) => {
+  const [, head, kids] = row
+  const follower = await follow()
+  await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+  Object.assign(published, { kids, head })
+  await further(2)
+  follower.clock.advance(2_001)
+  await expect.poll(follower.log, soon).toContain(`--accept-history ${head}`)
+  expect(await follower.readiness()).toBe(`the server has been set back: ${project}\n`)
+  const metrics = await (await follower.get('/metrics')).text()
+  expect(metrics).toMatch(/^pubring_follow_refused_total\{.*\} [1-9]/m)
+  expect(metrics).toMatch(/^pubring_follow_ready 0$/m)
+  expect(kidsIn(out)).toEqual(['first'])
+  await follower.stop()
+
+  await expect(followOnce(await optionsOf(), context)).rejects.toThrow(/--accept-history/)
+  const other = await optionsOf({ acceptHistory: ['3.99999999'] })
+  await expect(followOnce(other, context)).rejects.toThrow(/--accept-history/)
+  expect(kidsIn(out)).toEqual(['first'])
+  await followOnce(await optionsOf({ acceptHistory: [head] }), context)
+  expect(kidsIn(out)).toEqual(kids)
+  await followOnce(await optionsOf(), context)
+})
+
+test('a replica that is behind for a moment is asked again without a report', async () => {
+  const follower = await follow()
+  await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+  Object.assign(published, { kids: ['old'], head: '3.33333333' })
+  await further(1)
+  expect(await follower.readiness()).toBe('ok\n')
+  Object.assign(published, { kids: ['second'], head: '5.55555555' })
+  await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
+  follower.clock.advance(2_001)
+  expect(await follower.readiness()).toBe('ok\n')
+  expect(follower.log()).not.toContain('Project')
+})
+
+test('a copy of an earlier revision in a cache is neither used nor reported', async () => {
+  const follower = await follow()
+  await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+  Object.assign(published, { kids: ['old'], head: '3.33333333', age: 5 })
+  await further(2)
+  follower.clock.advance(2_001)
+  expect(await follower.readiness()).toBe('ok\n')
+  expect(kidsIn(out)).toEqual(['first'])
+  Object.assign(published, { kids: ['second'], head: '5.55555555', age: 0 })
+  await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
+  expect(follower.log()).not.toContain('Project')
+})
+
+test('with --log-key a key set that is older than the log is refused', async () => {
+  const log = await createMemoryLog()
+  const head = {
+    ledgerId: project,
+    revision: 6,
+    head: 'a'.repeat(64),
+    time: '2026-01-31T12:00:00.000Z',
+  }
+  const { opening: _, ...proof } = parseLedgerProof(await log.proof(await log.append(head), head))
+  const opening = { key: await entryKey(log.blinding, head.revision) }
+  published.proof = formatLedgerProof({ ...proof, opening })
+  const options = await optionsOf({ logKey: formatVerifierKey(log.key) })
+  await expect(followOnce(options, context)).rejects.toThrow(/is of revision 4, and the log has/)
+  Object.assign(published, { kids: ['second'], head: '6.aaaaaaaa' })
+  await followOnce(options, context)
+  expect(kidsIn(out)).toEqual(['second'])
+})
+
+test.each([
+  [{ acceptHistory: ['12'] }, /--accept-history must be REVISION.HASH8/],
+  [{ logKey: 'none' }, /none is not a verifier key/],
+  [{ witnessKey: ['none'] }, /--witness-key needs --log-key/],
+])('the options %j are rejected', async (flags, message) => {
+  await expect(optionsOf(flags)).rejects.toThrow(message)
+})
