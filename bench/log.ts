@@ -5,6 +5,7 @@
  *
  *   npm run bench:log [-- postgres]
  */
+
 import { generateKeyPairSync, hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,6 +15,7 @@ import process from 'node:process'
 import { openLogSigner } from '../packages/cli/src/server/log-key.ts'
 import { maxHeadsPerRun } from '../packages/server/src/features/log/log.ts'
 import { signCheckpoint } from '../packages/server/src/features/log/signing.ts'
+import { eventTable, ledgerTable } from '../packages/server/src/kernel/ledger/stored.ts'
 import {
   insertRows,
   openCopyEndpoint,
@@ -32,8 +34,8 @@ async function fill(url: string): Promise<void> {
   for (let ledger = 0; ledger < ledgers; ledger += ledgersPerStatement) {
     const ids = Array.from({ length: ledgersPerStatement }, () => newId())
     const heads = ids.map((id) => ({ project_id: id, revision: eventsPerLedger, hash: hashOf(id) }))
-    await insertRows(db, 'ledger', heads)
-    await insertRows(db, 'event', ids.flatMap(eventsOf))
+    await insertRows(db, ledgerTable, heads)
+    await insertRows(db, eventTable, ids.flatMap(eventsOf))
     if (ledger % 10_000 === 0) await commit()
   }
   await commit()

@@ -68,12 +68,10 @@ const openFiles = [
   'packages/server/src/kernel/entity-tags.ts',
   'packages/server/src/kernel/ledger/changes.ts',
   'packages/server/src/kernel/ledger/event-reads.ts',
-  'packages/server/src/kernel/ledger/subjects.ts',
   'packages/server/src/kernel/records.ts',
   'packages/server/src/kernel/storage/apply.ts',
   'packages/server/src/kernel/storage/inspect.ts',
   'packages/server/src/kernel/storage/postgres/store.ts',
-  'packages/server/src/kernel/storage/row-mapping.ts',
   'packages/server/src/kernel/storage/sqlite/census-thread.ts',
 ]
 
@@ -99,7 +97,10 @@ const owners: [RegExp, RegExp][] = [
   ],
   [/^prom-client$/, /^server\/src\/(kernel\/http\/|app\.ts)/],
   [/^(node:sqlite|pg)$/, /^server\/src\/kernel\/storage\//],
-  [/^kysely/, /^server\/src\/(kernel\/(storage|ledger)\/|features\/[^/]+\/(reads|apply|census))/],
+  [
+    /^kysely/,
+    /^server\/src\/(kernel\/(storage|ledger)\/|features\/[^/]+\/(reads|apply|census|stored))/,
+  ],
   [/^(commander|picocolors|cli-progress|@inquirer\/.*|@bomb\.sh\/.*)$/, /^cli\//],
   [
     /^typebox/,

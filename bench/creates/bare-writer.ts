@@ -3,6 +3,7 @@
  * groups, the statements that the storage layer executes to create the same keys. It records them by
  * patching node:sqlite, and therefore runs in a process of its own.
  */
+
 import process from 'node:process'
 import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
 import { features } from '../../packages/server/src/features.ts'
@@ -15,6 +16,7 @@ import {
   savepoint,
 } from '../../packages/server/src/kernel/storage/sqlite/connection.ts'
 import { openMigrated } from '../../packages/server/src/kernel/storage/sqlite/opening.ts'
+import { migrations } from '../../packages/server/src/registry.ts'
 
 interface Statement {
   text: string
@@ -91,8 +93,8 @@ function repeat(database: DatabaseSync, changes: Statement[][], group: number): 
 }
 
 async function measure({ recorded, repeated, projects, keys, group }: BareTask): Promise<number> {
-  const model = await openMigrated({ file: recorded })
-  ;(await openMigrated({ file: repeated })).close()
+  const model = await openMigrated({ file: recorded }, migrations)
+  ;(await openMigrated({ file: repeated }, migrations)).close()
   const database = new DatabaseSync(repeated)
   database.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000')
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF')

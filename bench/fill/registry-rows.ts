@@ -1,12 +1,13 @@
 import type { Insertable } from 'kysely'
 import { genesisHash } from '../../packages/client/src/log/chain.ts'
 import type { Accepted } from '../../packages/intake/src/types.ts'
+import { keyToRow, keys as stored } from '../../packages/server/src/features/keys/stored.ts'
+import { projects } from '../../packages/server/src/kernel/access/stored-projects.ts'
 import { type EventContent, eventHash } from '../../packages/server/src/kernel/ledger/chain.ts'
 import type { Origin } from '../../packages/server/src/kernel/ledger/changes.ts'
-import { recordedChanges } from '../../packages/server/src/kernel/ledger/subjects.ts'
+import { eventToRow } from '../../packages/server/src/kernel/ledger/stored.ts'
 import type { KeyRecord } from '../../packages/server/src/kernel/records.ts'
 import type { Row } from '../../packages/server/src/kernel/storage/copy/endpoints.ts'
-import { eventToRow, keyToRow } from '../../packages/server/src/kernel/storage/row-mapping.ts'
 import type { TableName, Tables } from '../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 
@@ -42,7 +43,7 @@ export function addProject(rows: RegistryRows, system: LedgerHead, project: NewP
   const created = { time, actor, requestId, type: 'project.created' } as const
   const subject = { type: 'project', id } as const
   const record = { id, name, createTime: time, updateTime: time }
-  const changes = recordedChanges('project', undefined, record)
+  const changes = projects.changes(undefined, record)
   for (const head of [own, system]) append(rows, head, { ...created, subject, changes })
   const row: Insertable<Tables['project']> = { id, name, create_time: time, update_time: time }
   rows.project.push(asRow(row))
@@ -55,7 +56,7 @@ export function addProject(rows: RegistryRows, system: LedgerHead, project: NewP
       requestId,
       type: 'key.created',
       subject: { type: 'key', id: key.id },
-      changes: recordedChanges('key', undefined, key),
+      changes: stored.changes(undefined, key),
     })
   }
   const { revision, hash } = own

@@ -1,4 +1,7 @@
+import { keyTable } from '../../packages/server/src/features/keys/stored.ts'
+import { projectTable } from '../../packages/server/src/kernel/access/stored-projects.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
+import { eventTable, ledgerTable } from '../../packages/server/src/kernel/ledger/stored.ts'
 import {
   type CopyEndpoint,
   countRows,
@@ -32,7 +35,7 @@ export async function fillRegistry(
   const target = await openCopyEndpoint(databaseUrl, 'target')
   const source = createFreshKeys(Math.min(500, keys))
   try {
-    if ((await countRows(target.db, 'project')) > 0) {
+    if ((await countRows(target.db, projectTable)) > 0) {
       throw new Error('There are projects in this database. Give the address of an empty one.')
     }
     const system = await systemHead(target)
@@ -72,9 +75,9 @@ async function systemHead({ db }: CopyEndpoint): Promise<LedgerHead> {
 }
 
 async function write(target: CopyEndpoint, rows: RegistryRows, system: LedgerHead): Promise<void> {
-  for (const table of ['project', 'ledger', 'event', 'jwt_key'] as const) {
-    for (let from = 0; from < rows[table].length; from += rowsPerStatement) {
-      await insertRows(target.db, table, rows[table].slice(from, from + rowsPerStatement))
+  for (const table of [projectTable, ledgerTable, eventTable, keyTable]) {
+    for (let from = 0; from < rows[table.name].length; from += rowsPerStatement) {
+      await insertRows(target.db, table, rows[table.name].slice(from, from + rowsPerStatement))
     }
   }
   const { ledgerId, revision, hash } = system

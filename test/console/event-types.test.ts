@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { typeLabel, typesOfLedger } from '../../console/src/events/types.ts'
-import { eventTypes } from '../../packages/server/src/kernel/ledger/chain.ts'
+import { eventTypes } from '../../packages/server/src/features/events/types.ts'
 
 test('every event type has a label, and is listed for some ledger', () => {
   expect(eventTypes.filter((type) => typeLabel(type) === type)).toEqual([])

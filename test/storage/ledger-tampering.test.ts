@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
+import { eventTable } from '../../packages/server/src/kernel/ledger/stored.ts'
 import { verifyLedger } from '../../packages/server/src/kernel/ledger/verification.ts'
 import { columnsOf } from '../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
@@ -158,8 +159,8 @@ describe('a missing, moved or added event is found', () => {
 
   test.each([7, 0, -1])('one is copied to revision %i', async (revision) => {
     await tamper(
-      `insert into event (${columnsOf('event')}) select
-       ${columnsOf('event').map((name) => (name === 'revision' ? revision : name))} from event
+      `insert into event (${columnsOf(eventTable)}) select
+       ${columnsOf(eventTable).map((name) => (name === 'revision' ? revision : name))} from event
        where project_id = ? and revision = 6`,
       projectId,
     )

@@ -4,9 +4,9 @@ import { readProjectPage } from '../../packages/server/src/features/projects/rea
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { isWhole } from '../../packages/server/src/kernel/ledger/verification.ts'
-import { ownMigrations } from '../../packages/server/src/kernel/storage/migrations/index.ts'
 import {
   copyRegistry,
+  migrations,
   openExistingStore,
   openLedgerReader,
   openStore,
@@ -58,7 +58,7 @@ test('a release with further migrations upgrades a registry, and this one works 
   await ledgers.close()
   const recorded = await database.query('select name from migration_release order by name')
   expect(recorded.map(({ name }) => name)).toEqual(
-    Object.keys({ ...ownMigrations, ...furtherMigrations }),
+    Object.keys({ ...migrations, ...furtherMigrations }),
   )
 })
 

@@ -9,11 +9,12 @@ import {
   pipeline,
   statement,
 } from '../../packages/server/src/kernel/storage/statements.ts'
+import { migrations } from '../../packages/server/src/registry.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
-const connection = await openMigrated({ file: join(folder, 'statements.db') })
+const connection = await openMigrated({ file: join(folder, 'statements.db') }, migrations)
 
 afterAll(() => {
   connection.close()

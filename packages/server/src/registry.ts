@@ -3,5 +3,11 @@ import { storageOf } from './kernel/storage/open.ts'
 import { siblingModule } from './runtime/modules.ts'
 
 /** The storage with all features. */
-export const { openStore, openServerStore, openExistingStore, openLedgerReader, copyRegistry } =
-  storageOf(features, { writer: siblingModule(import.meta.url, 'writer-thread') })
+export const {
+  openStore,
+  openServerStore,
+  openExistingStore,
+  openLedgerReader,
+  copyRegistry,
+  migrations,
+} = storageOf(features, { writer: siblingModule(import.meta.url, 'writer-thread') })

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
 import {
   type Authenticator,
   createAuthenticator,
@@ -11,7 +12,6 @@ import {
 } from '../../../packages/server/src/kernel/access/secrets.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import type { Role } from '../../../packages/server/src/kernel/contract/roles.ts'
-import { apiKeys } from '../../../packages/server/src/kernel/ledger/last-events.ts'
 import { observedReads } from '../../support/store/observed-reads.ts'
 import { openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 

@@ -14,7 +14,7 @@ import { ecKey, privatePem } from '../../support/keys/pem.ts'
 const genesis = '0'.repeat(64)
 
 /** The hashes by docs/ledger.md and an independent implementation of RFC 8785. */
-function recomputed(ledgerId: string, events: readonly Event[]): string[] {
+function recomputed(ledgerId: string, events: readonly Omit<LedgerEvent, 'ledgerId'>[]): string[] {
   let previous = genesis
   return events.map(({ hash: _hash, label: _label, ...content }) => {
     previous = hash('sha256', `${previous}\n${canonicalize({ ...content, ledgerId })}`)

@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest'
-import { eventTypes } from '../../../packages/server/src/kernel/ledger/chain.ts'
-import {
-  recordedChanges,
-  type SubjectName,
-  type SubjectRows,
-} from '../../../packages/server/src/kernel/ledger/subjects.ts'
+import { accessRules } from '../../../packages/server/src/features/access-rules/stored.ts'
+import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { eventTypes } from '../../../packages/server/src/features/events/types.ts'
+import { blockedFingerprints } from '../../../packages/server/src/features/keys/exposure/stored.ts'
+import { keys, publishedKids } from '../../../packages/server/src/features/keys/stored.ts'
+import { rotations } from '../../../packages/server/src/features/rotations/stored.ts'
+import { sessions } from '../../../packages/server/src/features/sign-in/stored.ts'
+import { features } from '../../../packages/server/src/features.ts'
+import { projects } from '../../../packages/server/src/kernel/access/stored-projects.ts'
 import type { PeopleRule } from '../../../packages/server/src/kernel/records.ts'
+import { subjectsOf } from '../../../packages/server/src/kernel/stored.ts'
 
 const id = '0197a1b2-0000-7000-8000-000000000001'
 const projectId = '0197a1b2-0000-7000-8000-000000000002'
@@ -28,94 +32,6 @@ const rule: Omit<PeopleRule, 'for'> = {
   updateTime,
 }
 
-/**
- * Records with every member. Stored ledgers contain what events say of such rows, so it must stay as it
- * is, byte for byte. Their values need not belong together.
- */
-const records: { [Name in SubjectName]: SubjectRows[Name] } = {
-  project: { id, name: 'payments', createTime, updateTime },
-  key: {
-    id,
-    projectId,
-    label: 'signer',
-    algorithm: 'ES256',
-    publicKeyPem: '-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n',
-    enabled: true,
-    expireTime,
-    createTime,
-    updateTime,
-    publishTime: createTime,
-    jwsAlgorithm: 'ES256',
-    jwk: { kty: 'EC', crv: 'P-256', x: 'AQ', y: 'Ag' },
-    bits: 256,
-    thumbprint,
-    spkiSha256: digest,
-    materialSha256: digest,
-    normalised: ['pkcs1', 'white_space'],
-    publishedKid: 'signer-1',
-    introducedBy: projectId,
-    activateTime: createTime,
-    contradicted: true,
-  },
-  rotation: {
-    id,
-    projectId,
-    fromKid: 'old',
-    toKid: 'new',
-    tokenLifetime: 900,
-    createTime,
-    updateTime,
-    outcome: 'finished',
-    endTime: updateTime,
-    contradicted: true,
-  },
-  api_key: {
-    id,
-    name: 'deploy',
-    role: 'writer',
-    projectId,
-    prefix: 'pubring_ab',
-    digest,
-    enabled: true,
-    createTime,
-    expireTime,
-    lastUseTime: updateTime,
-    exchanged: { ruleId: projectId, issuer, subject: 'orders', successor: thumbprint },
-    sessionId: id,
-    contradicted: true,
-  },
-  session: {
-    id,
-    digest,
-    person: {
-      id: projectId,
-      issuer,
-      subject: 'ada',
-      claims: { groups: ['platform'] },
-      providerSessionId: 'sid',
-    },
-    apiKeyId: id,
-    signInTime: createTime,
-    createTime,
-    expireTime,
-    lastUseTime: updateTime,
-    contradicted: true,
-  },
-  access_rule: {
-    ...rule,
-    for: 'workloads',
-    keySource: 'jwksUri',
-    jwksUri: 'https://issuer.test/jwks',
-    jwks: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AQ' }] },
-    audience: 'https://keys.example.com',
-    singleUse: true,
-    maxLifetime: 900,
-    lastExchangeTime: updateTime,
-  },
-  published_kid: { kid: 'signer-1', thumbprint },
-  blocked_fingerprint: { fingerprint: digest },
-}
-
 const ruleMembers = {
   name: 'orders, deploy',
   issuer,
@@ -125,10 +41,14 @@ const ruleMembers = {
   active: true,
 }
 
+/**
+ * The records have every member; their values need not belong together. Stored ledgers contain what events
+ * say of such rows, so it must stay as it is, byte for byte.
+ */
 test.each([
   [
     'project',
-    recordedChanges('project', undefined, records.project),
+    projects.changes(undefined, { id, name: 'payments', createTime, updateTime }),
     {
       name: 'payments',
       state: 'c968c65e8c7de23d5304179c5e40053a02100b0fec78539ee0ce39ea0f51f40e',
@@ -136,7 +56,29 @@ test.each([
   ],
   [
     'key',
-    recordedChanges('key', undefined, records.key),
+    keys.changes(undefined, {
+      id,
+      projectId,
+      label: 'signer',
+      algorithm: 'ES256',
+      publicKeyPem: '-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n',
+      enabled: true,
+      expireTime,
+      createTime,
+      updateTime,
+      publishTime: createTime,
+      jwsAlgorithm: 'ES256',
+      jwk: { kty: 'EC', crv: 'P-256', x: 'AQ', y: 'Ag' },
+      bits: 256,
+      thumbprint,
+      spkiSha256: digest,
+      materialSha256: digest,
+      normalised: ['pkcs1', 'white_space'],
+      publishedKid: 'signer-1',
+      introducedBy: projectId,
+      activateTime: createTime,
+      contradicted: true,
+    }),
     {
       label: 'signer',
       publishedKid: 'signer-1',
@@ -152,7 +94,18 @@ test.each([
   ],
   [
     'rotation',
-    recordedChanges('rotation', undefined, records.rotation),
+    rotations.changes(undefined, {
+      id,
+      projectId,
+      fromKid: 'old',
+      toKid: 'new',
+      tokenLifetime: 900,
+      createTime,
+      updateTime,
+      outcome: 'finished',
+      endTime: updateTime,
+      contradicted: true,
+    }),
     {
       from: 'old',
       to: 'new',
@@ -163,7 +116,21 @@ test.each([
   ],
   [
     'API key',
-    recordedChanges('api_key', undefined, records.api_key),
+    apiKeys.changes(undefined, {
+      id,
+      name: 'deploy',
+      role: 'writer',
+      projectId,
+      prefix: 'pubring_ab',
+      digest,
+      enabled: true,
+      createTime,
+      expireTime,
+      lastUseTime: updateTime,
+      exchanged: { ruleId: projectId, issuer, subject: 'orders', successor: thumbprint },
+      sessionId: id,
+      contradicted: true,
+    }),
     {
       name: 'deploy',
       role: 'writer',
@@ -176,7 +143,23 @@ test.each([
   ],
   [
     'session',
-    recordedChanges('session', undefined, records.session),
+    sessions.changes(undefined, {
+      id,
+      digest,
+      person: {
+        id: projectId,
+        issuer,
+        subject: 'ada',
+        claims: { groups: ['platform'] },
+        providerSessionId: 'sid',
+      },
+      apiKeyId: id,
+      signInTime: createTime,
+      createTime,
+      expireTime,
+      lastUseTime: updateTime,
+      contradicted: true,
+    }),
     {
       personId: projectId,
       apiKeyId: id,
@@ -187,7 +170,17 @@ test.each([
   ],
   [
     'access rule for workloads',
-    recordedChanges('access_rule', undefined, records.access_rule),
+    accessRules.changes(undefined, {
+      ...rule,
+      for: 'workloads',
+      keySource: 'jwksUri',
+      jwksUri: 'https://issuer.test/jwks',
+      jwks: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AQ' }] },
+      audience: 'https://keys.example.com',
+      singleUse: true,
+      maxLifetime: 900,
+      lastExchangeTime: updateTime,
+    }),
     {
       for: 'workloads',
       ...ruleMembers,
@@ -202,26 +195,31 @@ test.each([
   ],
   [
     'access rule for people',
-    recordedChanges('access_rule', undefined, { ...rule, for: 'people' }),
+    accessRules.changes(undefined, { ...rule, for: 'people' }),
     {
       for: 'people',
       ...ruleMembers,
       state: '21ed4823641b8f388de7139f84e0c140506ed495601a7c6776e63adb662758b9',
     },
   ],
-  [
-    'published kid',
-    recordedChanges('published_kid', undefined, records.published_kid),
-    { thumbprint },
-  ],
-  [
-    'blocked fingerprint',
-    recordedChanges('blocked_fingerprint', undefined, records.blocked_fingerprint),
-    {},
-  ],
 ])('the members and the digest of one %s', (_subject, changes, members) => {
   const expected = Object.entries(members).map(([member, to]) => [member, { to }])
   expect(Object.entries(changes)).toEqual(expected)
+})
+
+test('what events say of published kids and blocked fingerprints', () => {
+  const event = { ledgerId: projectId, revision: 1, time: createTime, actor: { name: '' } }
+  const created = { type: 'key.created', subject: { type: 'key', id }, requestId: id }
+  const changes = { publishedKid: { to: 'signer-1' }, thumbprint: { to: thumbprint } }
+  expect(publishedKids.effects({ ...event, ...created, changes })).toEqual([
+    { id: 'signer-1', action: 'set', changes: { thumbprint: { to: thumbprint } } },
+  ])
+  const refused = { type: 'private_key.refused', subject: { type: 'registry', id }, requestId: id }
+  const hashes = { thumbprint: { to: thumbprint }, materialSha256: { to: digest } }
+  expect(blockedFingerprints.effects({ ...event, ...refused, changes: hashes })).toEqual([
+    { id: thumbprint, action: 'set', changes: {} },
+    { id: digest, action: 'set', changes: {} },
+  ])
 })
 
 test('the types of events', () => {
@@ -258,4 +256,13 @@ test('the types of events', () => {
     'access_rule.keys_ended',
     'token.exchanged',
   ])
+})
+
+test('every type of event that a feature has can be asked for', () => {
+  const types = [
+    ...subjectsOf(features).flatMap((subject) => subject.eventTypes),
+    ...features.flatMap((feature) => feature.eventTypes ?? []),
+    'ledger.accepted',
+  ]
+  expect(types.toSorted()).toEqual(eventTypes.toSorted())
 })

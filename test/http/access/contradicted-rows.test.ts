@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keyToRow } from '../../../packages/server/src/features/keys/stored.ts'
 import {
   apiKeyDigest,
   newApiKeySecret,
   secretPrefix,
 } from '../../../packages/server/src/kernel/access/secrets.ts'
-import { keyToRow } from '../../../packages/server/src/kernel/storage/row-mapping.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fetchJwks, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'

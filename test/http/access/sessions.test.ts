@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { accessRuleToRow } from '../../../packages/server/src/features/access-rules/stored.ts'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
+import { sessionToRow } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
-import {
-  accessRuleToRow,
-  sessionToRow,
-} from '../../../packages/server/src/kernel/storage/row-mapping.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Search } from '../../../packages/server/src/features/search/contract.ts'
+import { eventTable } from '../../../packages/server/src/kernel/ledger/stored.ts'
 import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp } from '../../support/app/app.ts'
@@ -158,9 +159,9 @@ describe('a text', () => {
     const { id } = await newProject(server, 'busy')
     const copyEvents = (subjectId: string, from: number, count: number) => {
       const changed: Partial<Record<string, string>> = { subject_id: '?', revision: 'number' }
-      const values = columnsOf('event').map((column) => changed[column] ?? column)
+      const values = columnsOf(eventTable).map((column) => changed[column] ?? column)
       return server.database.execute(
-        `insert into event (${columnsOf('event')})
+        `insert into event (${columnsOf(eventTable)})
         with recursive numbers (number) as
           (select ${from} union all select number + 1 from numbers where number < ${from + count - 1})
         select ${values} from event, numbers where project_id = ? and revision = 1`,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { apiKeyTable } from '../../../packages/server/src/features/api-keys/stored.ts'
 import {
   apiKeyDigest,
   newApiKeySecret,
@@ -420,7 +421,7 @@ describe('a row that was written into the database itself grants nothing:', () =
     await server.rule()
     await server.exchangedKey()
     const other = rememberSecret('an API key', newApiKeySecret())
-    const columns = columnsOf('api_key').filter((name) => !/^(id|digest)$/.test(name))
+    const columns = columnsOf(apiKeyTable).filter((name) => !/^(id|digest)$/.test(name))
     await write(
       `insert into api_key (id, digest, ${columns}) select ?, ?, ${columns} from api_key where rule_id is not null`,
       newId(),

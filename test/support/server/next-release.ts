@@ -18,8 +18,8 @@ export function makeNextRelease(folder: string): string {
   const migrations = join(folder, 'packages/server/src/kernel/storage/migrations')
   writeFileSync(join(migrations, '9999-notes.ts'), migration)
   const index = join(migrations, 'index.ts')
-  replaceIn(index, 'import { createFirstTables', `${importNotes}\nimport { createFirstTables`)
-  const first = "'0001-tables': createFirstTables,\n"
+  replaceIn(index, 'import { createTables', `${importNotes}\nimport { createTables`)
+  const first = "'0001-tables': createTables(tables),\n"
   replaceIn(index, first, `${first}  '9999-notes': { ...notes, oldestRelease: '0.1.0' },\n`)
   return join(folder, 'bin/pubring.js')
 }

@@ -3,12 +3,12 @@ import {
   dataType,
   type Migrations,
 } from '../../../packages/server/src/kernel/storage/migrations/building.ts'
-import { ownMigrations } from '../../../packages/server/src/kernel/storage/migrations/index.ts'
 import { parsePostgresAddress } from '../../../packages/server/src/kernel/storage/postgres/address.ts'
 import { openDatabase } from '../../../packages/server/src/kernel/storage/postgres/database.ts'
 import { migratePostgres } from '../../../packages/server/src/kernel/storage/postgres/migrate.ts'
 import type { Tables } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { openMigrated } from '../../../packages/server/src/kernel/storage/sqlite/opening.ts'
+import { migrations } from '../../../packages/server/src/registry.ts'
 import type { TestDatabase } from './database.ts'
 
 const oldestRelease = '0.1.0'
@@ -45,12 +45,12 @@ export const furtherMigrations: Migrations = {
 
 /** Upgrades the database as a replica of a release with the further migrations does. */
 export async function upgrade({ engine, url }: Pick<TestDatabase, 'engine' | 'url'>) {
-  const migrations = { ...ownMigrations, ...furtherMigrations }
+  const all = { ...migrations, ...furtherMigrations }
   if (engine === 'sqlite') {
-    const connection = await openMigrated({ file: url.slice('sqlite:'.length) }, migrations)
+    const connection = await openMigrated({ file: url.slice('sqlite:'.length) }, all)
     connection.close()
     return
   }
   const newer = openDatabase(parsePostgresAddress(url), 'primary')
-  await migratePostgres(newer, migrations).finally(() => newer.close())
+  await migratePostgres(newer, all).finally(() => newer.close())
 }

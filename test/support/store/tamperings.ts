@@ -1,3 +1,8 @@
+import { accessRuleTable } from '../../../packages/server/src/features/access-rules/stored.ts'
+import { apiKeyTable } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { keys, keyToRow } from '../../../packages/server/src/features/keys/stored.ts'
+import { rotationTable } from '../../../packages/server/src/features/rotations/stored.ts'
+import { sessionTable } from '../../../packages/server/src/features/sign-in/stored.ts'
 import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { type EventContent, eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import type {
@@ -7,7 +12,6 @@ import type {
   SessionRecord,
   WorkloadRule,
 } from '../../../packages/server/src/kernel/records.ts'
-import { keyToRow } from '../../../packages/server/src/kernel/storage/row-mapping.ts'
 import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
 import { keyRecord } from './key-records.ts'
@@ -160,7 +164,7 @@ export const tamperings: Tampering[] = [
   {
     name: 'an exchanged API key without an event',
     tamper({ database, exchanged, otherProjectId }) {
-      const columns = columnsOf('api_key').filter((column) => !['id', 'digest'].includes(column))
+      const columns = columnsOf(apiKeyTable).filter((column) => !['id', 'digest'].includes(column))
       return database.execute(
         `insert into api_key (id, digest, ${columns}) select ?, 'd', ${columns} from api_key where id = ?`,
         otherProjectId,
@@ -205,13 +209,12 @@ export const tamperings: Tampering[] = [
     name: 'an event, the row and the whole chain rewritten',
     async tamper(registry) {
       const { key } = registry
-      const { stateChange } = await import('../../../packages/server/src/kernel/ledger/subjects.ts')
       const renamed = { ...key, label: 'mine' }
       await rewrite(registry, (event) =>
         event.subject.id === key.id
           ? {
               ...event,
-              changes: { ...event.changes, label: { to: 'mine' }, ...stateChange('key', renamed) },
+              changes: { ...event.changes, label: { to: 'mine' }, ...keys.state(renamed) },
             }
           : event,
       )
@@ -303,22 +306,22 @@ export const tamperings: Tampering[] = [
     caughtBy: 'read',
     named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
   },
-  ...(['access_rule', 'session', 'rotation'] as const).map(
+  ...[accessRuleTable, sessionTable, rotationTable].map(
     (table): Tampering => ({
-      name: `a row inserted into ${table}`,
+      name: `a row inserted into ${table.name}`,
       tamper({ database, otherProjectId }) {
         const columns = columnsOf(table)
           .filter((column) => !['id', 'digest'].includes(column))
           .map((column) => `"${column}"`)
-        const digest = table === 'session'
+        const digest = table === sessionTable
         return database.execute(
-          `insert into ${table} (id, ${digest ? 'digest, ' : ''}${columns})
-           select ?, ${digest ? "'d', " : ''}${columns} from ${table} limit 1`,
+          `insert into ${table.name} (id, ${digest ? 'digest, ' : ''}${columns})
+           select ?, ${digest ? "'d', " : ''}${columns} from ${table.name} limit 1`,
           otherProjectId,
         )
       },
       caughtBy: 'read',
-      named: ({ otherProjectId }) => ({ type: table, id: otherProjectId }),
+      named: ({ otherProjectId }) => ({ type: table.name, id: otherProjectId }),
     }),
   ),
   ...(
@@ -378,13 +381,12 @@ export const tamperings: Tampering[] = [
   {
     name: 'the row and its event, without the chain',
     async tamper({ database, eventsOf, inactive, projectId }) {
-      const { stateChange } = await import('../../../packages/server/src/kernel/ledger/subjects.ts')
       await database.execute(update('jwt_key', 'enabled = 1'), inactive.id)
       const events = eventsOf(projectId)
       const last = events.filter(({ subject }) => subject.id === inactive.id).at(-1)
       const changes = {
         active: { from: false, to: true },
-        ...stateChange('key', { ...inactive, enabled: true }),
+        ...keys.state({ ...inactive, enabled: true }),
       }
       await database.execute(
         'update event set changes = ? where project_id = ? and revision = ?',

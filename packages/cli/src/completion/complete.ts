@@ -1,6 +1,6 @@
 import type { Client } from '@pubring/client'
 import { algorithmNames } from '@pubring/intake/algorithms'
-import { eventTypes } from '@pubring/server/kernel/ledger/chain'
+import { eventTypes } from '@pubring/server/features/events/types'
 import type { Argument, Command, Option } from 'commander'
 import { readConfiguration } from '../connection/configuration.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'

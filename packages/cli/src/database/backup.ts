@@ -11,6 +11,7 @@ import {
 } from '@pubring/server/kernel/storage/sqlite/backup'
 import { makePrivateFolder } from '@pubring/server/kernel/storage/sqlite/file'
 import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
+import { migrations } from '@pubring/server/registry'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
 import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'
@@ -140,7 +141,7 @@ async function stage(
   acceptBroken: boolean,
 ): Promise<string[]> {
   await copyWhole(source, staged, source)
-  const connection = await openMigrated({ file: staged })
+  const connection = await openMigrated({ file: staged }, migrations)
   connection.close()
   const { ledgerIds, lines } = await findLedgerFaults(terminal, `sqlite:${staged}`)
   if (lines.length > 0 && !acceptBroken) {

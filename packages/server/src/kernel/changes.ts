@@ -1,6 +1,7 @@
 import type { Access, Credential } from './access/grants.ts'
 import type { Hooks } from './hooks.ts'
 import { type Actor, systemLedgerId } from './ledger/chain.ts'
+import type { AnySubject } from './ledger/subject.ts'
 import type { Db } from './storage/schema.ts'
 
 /** Who requested a change, when, and in which request; its ledger event repeats this. */
@@ -110,6 +111,8 @@ export type AppliersOf<All extends Kinds> = {
 
 /** The functions that apply all kinds of changes. */
 export interface Appliers {
+  /** The kinds of rows that ledgers account for. */
+  subjects: readonly AnySubject[]
   apply<Change, Result>(
     db: Db,
     kind: ChangeKind<Change, Result>,

@@ -9,11 +9,18 @@ import type {
 } from './changes.ts'
 import { createHooks, type Subscription } from './hooks.ts'
 import type { HttpSide } from './http/http-side.ts'
-import type { Db } from './storage/schema.ts'
+import type { AnySubject } from './ledger/subject.ts'
+import type { Db, Table } from './storage/schema.ts'
+import { subjectsOf } from './stored.ts'
 
 /** What a feature adds to the server. */
 interface Parts {
   name: string
+  tables?: readonly Table[]
+  /** The kinds of its rows that ledgers account for. */
+  subjects?: readonly AnySubject[]
+  /** The types of its other events. */
+  eventTypes?: readonly string[]
   hooks?: readonly Subscription[]
   /** Loads its routes and metrics, for the process that serves. */
   http?(): Promise<HttpSide>
@@ -60,6 +67,7 @@ export async function loadAppliers(features: readonly Feature[]): Promise<Applie
   const functions = new Map(loaded.flatMap((each) => [...each]))
   const kinds = new Map(features.flatMap(({ changes }) => changes).map((kind) => [kind.type, kind]))
   return {
+    subjects: subjectsOf(features),
     apply<Change, Result>(db: Db, { type }: ChangeKind<Change, Result>, change: Change) {
       // The kind was made for this function.
       const apply = functions.get(type) as Apply<Change, Result> | undefined

@@ -1,21 +1,17 @@
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
 import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
-import { accessRules, requireUncontradicted } from '../../kernel/ledger/last-events.ts'
+import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import {
   appendEvents,
-  eventAbout,
-  eventOfNew,
   type LockedLedger,
   lockSystemLedger,
-  type NewEvent,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
-import { recordedChanges } from '../../kernel/ledger/subjects.ts'
 import type { AccessRuleRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
-import { accessRuleToRow } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { latest } from '../../kernel/values/times.ts'
 import { requireProject } from '../api-keys/apply.ts'
@@ -23,6 +19,7 @@ import { requirePermanent } from '../api-keys/lifetime.ts'
 import { lockExchangeLedger } from '../token-exchange/apply.ts'
 import { patchAccessRule, toAccessRule } from './operations.ts'
 import { isForWorkloads } from './reads.ts'
+import { accessRules, accessRuleToRow } from './stored.ts'
 
 /** As for API keys, no rule outlives its project. */
 export async function createAccessRule(
@@ -33,7 +30,7 @@ export async function createAccessRule(
   requireGiver(ledger, rule)
   if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
   await db.insertInto('access_rule').values(accessRuleToRow(rule)).execute()
-  await appendEvents(ledger, [eventOfNew('access_rule', rule)])
+  await appendEvents(ledger, [accessRules.eventOf('created', rule)])
   return { result: rule, changed: true }
 }
 
@@ -47,7 +44,7 @@ export async function updateAccessRule(
   requireUncontradicted('access rule', before)
   const patched = patchAccessRule(before, patch)
   const after = { ...patched, updateTime: latest(origin.time, before.updateTime) }
-  const changes = recordedChanges('access_rule', before, after)
+  const changes = accessRules.changes(before, after)
   const changed = Object.keys(changes).filter((name) => name !== 'state')
   if (changed.length === 0) return { result: before, changed: false }
   const changesRights = changed.some((name) => name !== 'name')
@@ -59,7 +56,7 @@ export async function updateAccessRule(
     if (changesRights) await endExchangedKeys(exchanges, before)
     else await restoreRevision(exchanges)
   }
-  await appendEvents(ledger, [eventAbout('access_rule.updated', id, changes)])
+  await appendEvents(ledger, [accessRules.event('updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -90,7 +87,7 @@ export async function deleteBoundAccessRules(
 async function remove(db: Db, { id, name, role }: AccessRuleRecord): Promise<NewEvent> {
   await db.deleteFrom('access_rule').where('id', '=', id).execute()
   await deleteExchangedKeys(db, id)
-  return eventAbout('access_rule.deleted', id, { name: { from: name }, role: { from: role } })
+  return accessRules.event('deleted', id, { name: { from: name }, role: { from: role } })
 }
 
 async function deleteExchangedKeys(db: Db, ruleId: string): Promise<void> {
@@ -103,7 +100,7 @@ async function endExchangedKeys(
   { id, name }: AccessRuleRecord,
 ): Promise<void> {
   await deleteExchangedKeys(exchanges.db, id)
-  const ended = eventAbout('access_rule.keys_ended', id, { name: { from: name } })
+  const ended = accessRules.event('keys_ended', id, { name: { from: name } })
   await appendEvents(exchanges, [ended])
 }
 

@@ -1,7 +1,7 @@
-import { accessRules } from '../../kernel/ledger/last-events.ts'
 import type { AccessRuleRecord, PeopleRule, WorkloadRule } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { locked, statement } from '../../kernel/storage/statements.ts'
+import { accessRules } from './stored.ts'
 
 /** By creation. */
 export function readAccessRules(db: Db): Promise<AccessRuleRecord[]> {

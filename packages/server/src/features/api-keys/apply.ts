@@ -10,20 +10,16 @@ import {
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
 import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
-import { apiKeys, isManaged, requireUncontradicted } from '../../kernel/ledger/last-events.ts'
+import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import {
   appendEvents,
-  eventAbout,
-  eventOfNew,
   type LockedLedger,
   lockSystemLedger,
-  type NewEvent,
 } from '../../kernel/ledger/locked-ledger.ts'
-import { recordedChanges } from '../../kernel/ledger/subjects.ts'
 import type { ApiKeyRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
-import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
 import { requireValidExpiry } from '../../kernel/values/expiry.ts'
@@ -31,6 +27,7 @@ import { endSessionsOf } from '../sign-in/apply.ts'
 import { lockExchangeLedger } from '../token-exchange/apply.ts'
 import { requireLifetime } from './lifetime.ts'
 import { patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
+import { apiKeyColumns, apiKeyFromRow, apiKeys, apiKeyToRow, isManaged } from './stored.ts'
 
 /**
  * Idempotent by secret: returns the API key that has it already. Deleting a project takes the same
@@ -56,7 +53,7 @@ export async function createApiKey(
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
   if (projectId !== undefined) await requireProject(db, projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
-  await appendEvents(ledger, [eventOfNew('api_key', apiKey)])
+  await appendEvents(ledger, [apiKeys.eventOf('created', apiKey)])
   return { result: apiKey, changed: true }
 }
 
@@ -71,7 +68,7 @@ export async function updateApiKey(
   requireUncontradicted('API key', before)
   requireValidExpiry(before, patch, origin.time)
   const after = patchApiKey(before, patch)
-  const changes = recordedChanges('api_key', before, after)
+  const changes = apiKeys.changes(before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
   requireLifetime(ledger.caller?.apiKey, before, after)
   if (isPowerful(after.role) && after.enabled) requireRecentSignIn(ledger.caller, origin)
@@ -79,7 +76,7 @@ export async function updateApiKey(
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
   const row = { name, role, enabled, expire_time }
   await db.updateTable('api_key').set(row).where('id', '=', id).execute()
-  await appendEvents(ledger, [eventAbout('api_key.updated', id, changes)])
+  await appendEvents(ledger, [apiKeys.event('updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -116,7 +113,7 @@ async function remove(ledger: LockedLedger, apiKey: ApiKeyRecord): Promise<void>
 }
 
 function apiKeyDeleted({ id, name, role }: ApiKeyRecord): NewEvent {
-  return eventAbout('api_key.deleted', id, { name: { from: name }, role: { from: role } })
+  return apiKeys.event('deleted', id, { name: { from: name }, role: { from: role } })
 }
 
 /**

@@ -11,7 +11,6 @@ import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../kernel/access
 import type { Context } from '../../kernel/context.ts'
 import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
 import type { Origin } from '../../kernel/ledger/changes.ts'
-import { apiKeys } from '../../kernel/ledger/last-events.ts'
 import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts'
 import type { ApiKeyRecord, RecordReference } from '../../kernel/records.ts'
 import {
@@ -27,6 +26,7 @@ import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from './contract.ts'
 import { readApiKeys } from './reads.ts'
+import { apiKeys } from './stored.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
   const {

@@ -1,20 +1,15 @@
 import type { IntakeCode } from '@pubring/intake/codes'
 import { sql } from 'kysely'
 import { notFound } from '../../kernel/faults.ts'
-import type { EventChanges } from '../../kernel/ledger/chain.ts'
+import { type EventChanges, eventAbout } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf, WeaknessReport } from '../../kernel/ledger/changes.ts'
-import {
-  appendEvents,
-  eventAbout,
-  lockLedger,
-  restoreRevision,
-} from '../../kernel/ledger/locked-ledger.ts'
-import { recordedChanges, stateChange } from '../../kernel/ledger/subjects.ts'
+import { appendEvents, lockLedger, restoreRevision } from '../../kernel/ledger/locked-ledger.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { findKey, lockKeySet, updateKeyRow } from '../keys/apply.ts'
 import { patchKey } from '../keys/patches.ts'
+import { keys } from '../keys/stored.ts'
 import { endRotations } from '../rotations/ending.ts'
 
 /**
@@ -64,8 +59,8 @@ export async function reportWeakness(
     .execute()
   const changes: EventChanges = {
     ...(reported.length === 0 ? {} : { weaknesses: { to: reported.join(' ') } }),
-    ...stateChange('key', after),
-    ...recordedChanges('key', key, after),
+    ...keys.state(after),
+    ...keys.changes(key, after),
   }
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
   const ended = after === key ? [] : await endRotations(db, key, 'disable', origin.time)

@@ -1,3 +1,7 @@
 import { feature } from '../../kernel/feature.ts'
+import * as stored from './stored.ts'
 
-export const audit = feature({ name: 'audit' })
+export const audit = feature({
+  name: 'audit',
+  tables: [stored.keyAuditTable],
+})

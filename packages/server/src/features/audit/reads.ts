@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { keyColumns, keyFromRow } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
+import { keyColumns, keyFromRow } from '../keys/stored.ts'
 import type { AuditedKey, AuditPage, AuditScope } from './records.ts'
 
 /** Whether the private half of the key was submitted. */

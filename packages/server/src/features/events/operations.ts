@@ -9,8 +9,10 @@ import { present } from '../../runtime/present.ts'
 import type { Event } from './contract.ts'
 import type { Permission } from './stream.ts'
 
-export function toEvent({ ledgerId: _ledgerId, ...event }: LedgerEvent): Event {
-  return event
+export function toEvent({ ledgerId: _ledgerId, subject, ...event }: LedgerEvent): Event {
+  // The contract lists the kinds of subjects of all features.
+  const type = subject.type as Event['subject']['type']
+  return { ...event, subject: { type, id: subject.id } }
 }
 
 /** Checks whether the caller of a request may still read a ledger, and until when. */

@@ -2,19 +2,16 @@ import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
 import { keyEntityTags, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../kernel/ledger/changes.ts'
-import { requireUncontradicted } from '../../kernel/ledger/last-events.ts'
+import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import {
   appendEvents,
-  eventAbout,
   type LockedLedger,
   lockProjectLedger,
-  type NewEvent,
 } from '../../kernel/ledger/locked-ledger.ts'
-import { recordedChanges } from '../../kernel/ledger/subjects.ts'
 import type { KeyRecord, KeySet } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
-import { keyToRow } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, requireValidExpiry } from '../../kernel/values/expiry.ts'
 import { endRotations } from '../rotations/ending.ts'
@@ -29,6 +26,7 @@ import {
   requirePatchCapacity,
 } from './patches.ts'
 import { readKeySet } from './reads.ts'
+import { keys, keyToRow } from './stored.ts'
 
 export async function updateKey(
   db: Db,
@@ -70,7 +68,7 @@ export async function patchEvents(
     requireRecentSignIn(ledger.caller, origin)
   }
   await updateKeyRow(db, after)
-  const updated = eventAbout('key.updated', before.id, recordedChanges('key', before, after))
+  const updated = keys.event('updated', before.id, keys.changes(before, after))
   const isDisabled = before.enabled && !after.enabled
   const ended = isDisabled ? await endRotations(db, before, 'disable', origin.time) : []
   return { events: [updated, ...ended], warnings }
@@ -97,7 +95,7 @@ export async function deleteKey(
     .where('key_id', '=', id)
     .execute()
   await appendEvents(ledger, [
-    eventAbout('key.deleted', id, deletedKeyChanges(key)),
+    keys.event('deleted', id, deletedKeyChanges(key)),
     ...(await endRotations(db, key, 'delete', origin.time)),
   ])
   return { result: undefined, changed: true }

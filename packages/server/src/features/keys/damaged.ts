@@ -3,20 +3,9 @@ import type { PublicJwk } from '@pubring/intake'
 import { jwsAlgorithmOf } from '@pubring/intake/algorithms'
 import { writePem } from '@pubring/intake/encoding'
 import type { KeyRecord } from '../../kernel/records.ts'
-import { isNestedWithin, parseJson } from '../../runtime/json.ts'
 
 /** Stands for a JWK that is no longer JSON: no thumbprint matches it. */
 export const damagedJwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: '' }
-
-/** Levels of arrays and objects in a column: recursive functions must not exhaust the stack. */
-const maxLevels = 32
-
-/** The stored object or array, or the substitute if it no longer is one. */
-export function parseStored<Value extends object>(text: string, substitute: Value): Value {
-  const value = parseJson(text)
-  const isKept = Array.isArray(value) === Array.isArray(substitute) && value instanceof Object
-  return isKept && isNestedWithin(value, maxLevels) ? (value as Value) : substitute
-}
 
 /**
  * Whether the stored key still is what was registered: a disk, a copy or a person may have changed

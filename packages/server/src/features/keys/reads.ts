@@ -1,18 +1,20 @@
 import type { ExposedKey } from '@pubring/intake'
-import { checkedProjects, keys, lastProjectEvent } from '../../kernel/ledger/last-events.ts'
+import { projects } from '../../kernel/access/stored-projects.ts'
 import type { KeySet, KeyState, RsaKey } from '../../kernel/records.ts'
-import { hasKey, keyColumns, keyPartFromRow } from '../../kernel/storage/row-mapping.ts'
+import { parseStored } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks, statement } from '../../kernel/storage/statements.ts'
 import { contradictedProject } from '../../kernel/storage-faults.ts'
-import { damagedJwk, parseStored } from './damaged.ts'
+import { damagedJwk } from './damaged.ts'
+import { hasKey, keyColumns, keyPartFromRow, keys } from './stored.ts'
 
 const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
   db
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
     .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
-    .select(['project.name', 'ledger.revision', 'ledger.hash', lastProjectEvent, keys.lastEvent])
+    .select(['project.name', 'ledger.revision', 'ledger.hash'])
+    .select([projects.lastEvent.as('project_event'), keys.lastEvent.as('last_event')])
     .select(['project.create_time as project_time', 'project.update_time as project_update_time'])
     .select(keyColumns)
     .where('project.id', '=', projectId)
@@ -25,12 +27,10 @@ export async function readKeySet(db: Db, projectId: string): Promise<KeySet | un
   const rows = await keysOfProject(db, { projectId })
   const [first] = rows
   if (first === undefined) return undefined
-  const { name, revision, hash, project_event, project_time, project_update_time } = first
-  const times = { create_time: project_time, update_time: project_update_time }
-  const [project] = checkedProjects(db, [
-    { id: projectId, name, ...times, revision, project_event },
-  ])
-  if (project === undefined) throw contradictedProject()
+  const { name, revision, hash, project_event: last_event } = first
+  const times = { create_time: first.project_time, update_time: first.project_update_time }
+  const [project] = projects.check(db, [{ id: projectId, name, ...times, last_event }])
+  if (project?.contradicted) throw contradictedProject()
   return { name, revision, head: hash, keys: keys.check(db, rows.filter(hasKey)) }
 }
 

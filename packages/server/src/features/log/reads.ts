@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import { type EventChanges, systemLedgerId } from '../../kernel/ledger/chain.ts'
-import { rowMapping } from '../../kernel/storage/row-mapping.ts'
+import { parseStored, rowMapping } from '../../kernel/storage/row-mapping.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { present } from '../../runtime/present.ts'
-import { parseStored } from '../keys/damaged.ts'
 import type { LogTree, MovedHead } from './records.ts'
+import { logTreeTable } from './stored.ts'
 
 /** A tree, by default the one that grows; undefined if there is none. */
 export async function readTree(db: Db, id?: string): Promise<LogTree | undefined> {
-  const trees = db.selectFrom('log_tree').select(columnsOf('log_tree')).orderBy('id')
+  const trees = db.selectFrom('log_tree').select(columnsOf(logTreeTable)).orderBy('id')
   const query = id === undefined ? trees.where('end_time', 'is', null) : trees.where('id', '=', id)
   const row = await query.limit(1).executeTakeFirst()
   return row && treeFromRow(row)
@@ -83,7 +83,7 @@ export async function findEntry(
         .executeTakeFirst()
 }
 
-const { fromRow: treeFromRow } = rowMapping<'log_tree', LogTree>('log_tree', {})
+const { fromRow: treeFromRow } = rowMapping<typeof logTreeTable, LogTree>(logTreeTable, {})
 
 /**
  * The next `limit` ledgers after an id, in two statements: the heads that differ from what the tree

@@ -1,21 +1,19 @@
 import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import { projects } from '../../kernel/access/stored-projects.ts'
 import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
-import type { EventChanges, EventType } from '../../kernel/ledger/chain.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
 import {
   appendEvents,
-  eventAbout,
   type LockedLedger,
   lockProjectLedger,
   lockSystemLedger,
   openLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
-import { recordedChanges } from '../../kernel/ledger/subjects.ts'
 import type { ProjectRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
-import { projectFromRow } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
 import { latest } from '../../kernel/values/times.ts'
@@ -41,7 +39,7 @@ export async function createProject(
   }
   const ledger = await openLedger(db, id, origin)
   const result = { id, name, revision: ledger.revision, createTime: time, updateTime: time }
-  await appendToBoth(ledger, 'project.created', recordedChanges('project', undefined, result))
+  await appendToBoth(ledger, projects.eventOf('created', result))
   return { result, changed: true }
 }
 
@@ -57,7 +55,10 @@ export async function renameProject(
   const row = { name, update_time: updateTime }
   await db.updateTable('project').set(row).where('id', '=', projectId).execute()
   const result = { ...project, name, updateTime, revision: ledger.revision }
-  await appendToBoth(ledger, 'project.renamed', recordedChanges('project', project, result))
+  await appendToBoth(
+    ledger,
+    projects.event('renamed', projectId, projects.changes(project, result)),
+  )
   return { result, changed: true }
 }
 
@@ -75,7 +76,7 @@ export async function deleteProject(
   }
   requireRecentSignIn(ledger.caller, origin)
   await db.deleteFrom('project').where('id', '=', projectId).execute()
-  await appendToBoth(ledger, 'project.deleted', { name: { from: project.name } })
+  await appendToBoth(ledger, projects.event('deleted', projectId, { name: { from: project.name } }))
   await deleteBoundApiKeys(db, projectId, origin)
   await deleteBoundAccessRules(db, projectId, origin)
   return { result: undefined, changed: true }
@@ -92,23 +93,14 @@ async function lockProject(
   origin: Origin,
 ): Promise<{ ledger: LockedLedger; project: ProjectRecord }> {
   const ledger = await lockProjectLedger(db, projectId, origin)
-  const row = await db
-    .selectFrom('project')
-    .select(['id', 'name', 'create_time', 'update_time'])
-    .where('id', '=', projectId)
-    .executeTakeFirst()
-  if (row === undefined) throw notFound('project_not_found')
-  return { ledger, project: projectFromRow({ ...row, revision: ledger.revision - 1 }) }
+  const [project] = await projects.readUnchecked(db, (all) => all.where('id', '=', projectId))
+  if (project === undefined) throw notFound('project_not_found')
+  return { ledger, project: { ...project, revision: ledger.revision - 1 } }
 }
 
 /** Appends the event to the project's ledger and to the system's. */
-async function appendToBoth(
-  ledger: LockedLedger,
-  type: EventType,
-  changes: EventChanges,
-): Promise<void> {
-  const { db, ledgerId, origin } = ledger
-  const event = eventAbout(type, ledgerId, changes)
+async function appendToBoth(ledger: LockedLedger, event: NewEvent): Promise<void> {
+  const { db, origin } = ledger
   await appendEvents(ledger, [event])
   await appendEvents(await lockSystemLedger(db, origin), [event])
 }

@@ -1,4 +1,4 @@
-import { checkedProjects, projectsWithLastEvents } from '../../kernel/ledger/last-events.ts'
+import { checkedProjects, projectsWithLastEvents } from '../../kernel/access/stored-projects.ts'
 import type { ProjectRecord } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { inChunks } from '../../kernel/storage/statements.ts'

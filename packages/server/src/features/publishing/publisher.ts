@@ -7,7 +7,7 @@ import type { LedgerEvent, Members } from '../../kernel/ledger/chain.ts'
 import { readEvents } from '../../kernel/ledger/event-reads.ts'
 import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
-import { applyEffect, subjectKinds } from '../../kernel/ledger/subjects.ts'
+import { applyEffect } from '../../kernel/ledger/subject.ts'
 import {
   type KeyRecord,
   type KeySet,
@@ -27,6 +27,7 @@ import {
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { readKeySet } from '../keys/reads.ts'
+import { keys } from '../keys/stored.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Bound of the cached key sets and documents, in bytes. */
@@ -242,7 +243,7 @@ async function hadPublishedKey(
 
 /** Applies the event to the states of the keys. */
 function publishesKeyAfter(states: Map<string, Members>, event: LedgerEvent): boolean {
-  return subjectKinds.key.effects(event).some((effect) => {
+  return keys.effects(event).some((effect) => {
     const state = applyEffect(states.get(effect.id) ?? {}, effect)
     states.set(effect.id, state)
     const { algorithm, active, expireTime } = state

@@ -1,9 +1,10 @@
 import { invalidField, PubringError } from '../../errors.ts'
 import { requireIfMatch, rotationEntityTag } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf } from '../../kernel/ledger/changes.ts'
-import { requireUncontradicted, rotations } from '../../kernel/ledger/last-events.ts'
-import { appendEvents, type NewEvent } from '../../kernel/ledger/locked-ledger.ts'
+import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
+import { appendEvents } from '../../kernel/ledger/locked-ledger.ts'
 import type { KeyRecord, RotationRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
@@ -13,6 +14,7 @@ import { findKey, type LockedKeySet, lockKeySet, patchEvents } from '../keys/app
 import { patchKey } from '../keys/patches.ts'
 import { endOf, type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
 import { endOfOldKey, type RotationSituation, requireReady, requireUnderWay } from './rules.ts'
+import { rotations } from './stored.ts'
 
 /** A rotation and the keys of its project, locked, and what its rules depend on. */
 interface LockedRotation extends LockedKeySet {
@@ -35,7 +37,7 @@ export async function startRotation(
   await requireFree(db, from)
   const times = { createTime: time, updateTime: time }
   const after = { projectId, id, fromKid: from.id, toKid: to.id, tokenLifetime, ...times }
-  return append(db, locked, { type: 'rotation.started', before: undefined, after })
+  return append(db, locked, { verb: 'started', before: undefined, after })
 }
 
 function requireActive(key: KeyRecord, time: string): void {
@@ -69,7 +71,7 @@ export async function updateRotation(
   if (tokenLifetime === before.tokenLifetime) return { result: undefined, changed: false }
   const updateTime = latest(situation.time, before.updateTime)
   const after = { ...before, tokenLifetime, updateTime }
-  return append(db, locked, { type: 'rotation.updated', before, after })
+  return append(db, locked, { verb: 'updated', before, after })
 }
 
 /** Sets the end of the old key by the rules of a change by hand. */

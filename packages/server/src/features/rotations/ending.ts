@@ -1,12 +1,9 @@
-import type { EventType } from '../../kernel/ledger/chain.ts'
-import { rotations } from '../../kernel/ledger/last-events.ts'
-import type { NewEvent } from '../../kernel/ledger/locked-ledger.ts'
-import { recordedChanges } from '../../kernel/ledger/subjects.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { KeyRecord, RotationRecord } from '../../kernel/records.ts'
-import { rotationToRow } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { insertion } from '../../kernel/storage/statements.ts'
 import { latest } from '../../kernel/values/times.ts'
+import { rotations, rotationToRow } from './stored.ts'
 
 const insertRotations = insertion('rotation')
 
@@ -37,7 +34,7 @@ export function endOf(
   endTime: string,
 ): RotationChange {
   const updateTime = latest(endTime, before.updateTime)
-  return { type: `rotation.${outcome}`, before, after: { ...before, outcome, endTime, updateTime } }
+  return { verb: outcome, before, after: { ...before, outcome, endTime, updateTime } }
 }
 
 /** The rotations under way, without those that contradict the ledger, which stay as they are. */
@@ -49,7 +46,7 @@ export async function readOpenRotations(db: Db, projectId: string): Promise<Rota
 }
 
 export interface RotationChange {
-  type: EventType
+  verb: 'started' | 'updated' | 'finished' | 'abandoned'
   before: RotationRecord | undefined
   after: RotationRecord
 }
@@ -57,7 +54,7 @@ export interface RotationChange {
 /** Stores the rotation and returns its event. */
 export async function writeRotation(
   db: Db,
-  { type, before, after }: RotationChange,
+  { verb, before, after }: RotationChange,
 ): Promise<NewEvent> {
   const row = rotationToRow(after)
   if (before === undefined) await insertRotations(db, [row])
@@ -70,6 +67,5 @@ export async function writeRotation(
       .where('id', '=', id)
       .execute()
   }
-  const changes = recordedChanges('rotation', before, after)
-  return { type, subject: { type: 'rotation', id: after.id }, changes }
+  return rotations.event(verb, after.id, rotations.changes(before, after))
 }

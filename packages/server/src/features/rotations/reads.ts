@@ -1,10 +1,10 @@
 import type { Actor, LedgerEvent } from '../../kernel/ledger/chain.ts'
 import { withNames } from '../../kernel/ledger/event-reads.ts'
-import { rotations } from '../../kernel/ledger/last-events.ts'
+import { eventFromRow, eventTable } from '../../kernel/ledger/stored.ts'
 import type { OpenRotation, RotationWithActor } from '../../kernel/records.ts'
-import { eventFromRow, rotationPartFromRow } from '../../kernel/storage/row-mapping.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
+import { rotationPartFromRow, rotations } from './stored.ts'
 
 /** Rotations of a project that are read. */
 const maxRotations = 200
@@ -73,7 +73,7 @@ async function readStarts(db: Db, rows: readonly { id: string }[]): Promise<Ledg
   const ids = rows.map(({ id }) => id)
   const events = await db
     .selectFrom('event')
-    .select(columnsOf('event'))
+    .select(columnsOf(eventTable))
     .where('subject_id', 'in', ids)
     .where('type', '=', 'rotation.started')
     .execute()

@@ -1,23 +1,21 @@
 import type { Caller } from '../../kernel/access/callers.ts'
 import { auditAccess, permits, requireAccess, unboundAdmin } from '../../kernel/access/grants.ts'
 import { notFound } from '../../kernel/faults.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf, SessionEndReason } from '../../kernel/ledger/changes.ts'
 import {
   appendEvents,
-  eventAbout,
-  eventOfNew,
   lockSystemLedger,
-  type NewEvent,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
 import type { PersonRecord, SessionRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
-import { personToRow, sessionFromRow, sessionToRow } from '../../kernel/storage/row-mapping.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import { forgetTokens, markUsed } from '../token-exchange/apply.ts'
 import { usedLogoutToken } from './claims.ts'
 import { canEnd } from './sessions.ts'
+import { personToRow, sessionFromRow, sessions, sessionTable, sessionToRow } from './stored.ts'
 
 /** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
 const maxSessions = 10_000
@@ -37,7 +35,7 @@ export async function createSession(
     ...(replaces === undefined ? [] : await endByIds(db, [replaces], 'replaced')),
     ...(await endByIds(db, await readEnded(db, session.createTime, idleSince), 'expired')),
     ...(await endByIds(db, await readExcess(db, session), 'limit')),
-    eventOfNew('session', session),
+    sessions.eventOf('created', session),
   ]
   await db.insertInto('session').values(sessionToRow(session)).execute()
   await forgetTokens(db, { type: 'token.forget', time: session.createTime })
@@ -103,7 +101,7 @@ async function endByIds(
 }
 
 function sessionEnded(id: string, reason: SessionEndReason): NewEvent {
-  return eventAbout('session.ended', id, { reason: { to: reason } })
+  return sessions.event('ended', id, { reason: { to: reason } })
 }
 
 /** Ends the sessions of a person or of a deleted API key; returns an event for each. */
@@ -147,7 +145,7 @@ async function requireEndable(
   if (caller === undefined) return
   const rows = await db
     .selectFrom('session')
-    .select(columnsOf('session'))
+    .select(columnsOf(sessionTable))
     .where('id', 'in', ids)
     .execute()
   const endable = rows.map(sessionFromRow).filter((session) => canEnd(caller, session))

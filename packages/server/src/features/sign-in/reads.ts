@@ -1,10 +1,9 @@
 import { findByDigest } from '../../kernel/access/digests.ts'
 import type { SessionOwner } from '../../kernel/context.ts'
-import { sessions } from '../../kernel/ledger/last-events.ts'
 import type { PersonRecord, SessionRecord } from '../../kernel/records.ts'
-import { personFromRow } from '../../kernel/storage/row-mapping.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { statement } from '../../kernel/storage/statements.ts'
+import { personFromRow, personTable, sessions } from './stored.ts'
 
 const sessionsByDigest = statement((db, { digests }: { digests: string[] }) =>
   sessions.rows(db).where('digest', 'in', digests),
@@ -27,7 +26,7 @@ export function readSessions(db: Db, owner: SessionOwner | 'all'): Promise<Sessi
 
 /** People by their first sign-in: those with these ids, or all. */
 export async function readPeople(db: Db, ids?: readonly string[]): Promise<PersonRecord[]> {
-  const all = db.selectFrom('person').select(columnsOf('person')).orderBy('id')
+  const all = db.selectFrom('person').select(columnsOf(personTable)).orderBy('id')
   const rows = await (ids === undefined ? all : all.where('id', 'in', ids)).execute()
   return rows.map(personFromRow)
 }

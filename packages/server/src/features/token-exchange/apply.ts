@@ -1,21 +1,20 @@
 import { recordEntityTag } from '../../kernel/entity-tags.ts'
 import { exchangeLedgerId } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf, Origin, TokenUse } from '../../kernel/ledger/changes.ts'
-import { isManaged } from '../../kernel/ledger/last-events.ts'
 import {
   appendEvents,
   ensureLedger,
   type LockedLedger,
   lockProjectLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
-import { recordedChanges } from '../../kernel/ledger/subjects.ts'
 import type { AccessRuleRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
-import { accessRuleFromRow, apiKeyToRow } from '../../kernel/storage/row-mapping.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { exists, insertion, statement } from '../../kernel/storage/statements.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { toAccessRule } from '../access-rules/operations.ts'
+import { accessRuleFromRow, accessRuleTable } from '../access-rules/stored.ts'
+import { apiKeys, apiKeyToRow, isManaged } from '../api-keys/stored.ts'
 import { refusedToken } from './faults.ts'
 
 /** Locks the rule too, so that a change of it waits for this one or is seen by it. */
@@ -24,7 +23,7 @@ const touchRule = statement((db, { id, time }: { id: string; time: string }) =>
     .updateTable('access_rule')
     .set({ last_exchange_time: time })
     .where('id', '=', id)
-    .returning(columnsOf('access_rule')),
+    .returning(columnsOf(accessRuleTable)),
 )
 
 const insertKey = insertion('api_key')
@@ -43,7 +42,7 @@ export async function exchangeToken(
   await insertKey(db, [apiKeyToRow(apiKey)])
   const claims = matched.map(([name, to]) => [`claims.${name}`, { to }])
   const changes = {
-    ...recordedChanges('api_key', undefined, apiKey),
+    ...apiKeys.changes(undefined, apiKey),
     ...Object.fromEntries(claims),
   }
   const subject = { type: 'api_key', id: apiKey.id } as const

@@ -1,9 +1,8 @@
 import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
 import { sql } from 'kysely'
-import { isManaged } from '../../kernel/ledger/last-events.ts'
 import type { Census, KeyCount } from '../../kernel/records.ts'
-import { apiKeyColumns, apiKeyFromRow } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
+import { apiKeyColumns, apiKeyFromRow, isManaged } from '../api-keys/stored.ts'
 import {
   apiKeyWarnings,
   expiringKey,

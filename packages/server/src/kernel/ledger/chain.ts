@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson, chainText } from '@pubring/client/internal/log/chain'
+import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
 
 /** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
@@ -7,54 +8,6 @@ export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 
 /** The ledger of token exchanges under access rules for all projects, and of API keys of sessions. */
 export const exchangeLedgerId = '00000000-0000-0000-0000-000000000001'
-
-export const eventTypes = [
-  'project.created',
-  'project.renamed',
-  'project.deleted',
-  'project.recorded',
-  'key.created',
-  'key.updated',
-  'key.deleted',
-  'key.recorded',
-  'key.weakness_found',
-  'rotation.started',
-  'rotation.updated',
-  'rotation.finished',
-  'rotation.abandoned',
-  'rotation.recorded',
-  'private_key.refused',
-  'api_key.created',
-  'api_key.updated',
-  'api_key.deleted',
-  'api_key.recorded',
-  'ledger.accepted',
-  'log.started',
-  'session.created',
-  'session.ended',
-  'session.recorded',
-  'person.deleted',
-  'access_rule.created',
-  'access_rule.updated',
-  'access_rule.deleted',
-  'access_rule.recorded',
-  'access_rule.keys_ended',
-  'token.exchanged',
-] as const
-
-export type EventType = (typeof eventTypes)[number]
-
-/** What an event is about. */
-export type SubjectType =
-  | 'project'
-  | 'key'
-  | 'rotation'
-  | 'api_key'
-  | 'access_rule'
-  | 'session'
-  | 'person'
-  | 'registry'
-  | 'ledger'
 
 /** Who made a change. Without `apiKeyId`, `user` or `workload` it is Pubring or a command on the server. */
 export interface Actor {
@@ -80,10 +33,11 @@ export interface EventContent {
   ledgerId: string
   /** Number of the event in its ledger: the revision of the project after the change. */
   revision: number
-  type: EventType
+  /** The name of its kind of subject, or of another one that it concerns, and what happened. */
+  type: string
   time: string
   actor: Actor
-  subject: { type: SubjectType; id: string }
+  subject: { type: string; id: string }
   changes?: EventChanges
   requestId: string
 }
@@ -92,6 +46,14 @@ export interface LedgerEvent extends EventContent {
   hash: string
   /** Label or name of the subject after the event, as the ledger has it; not part of the hash. */
   label?: string
+}
+
+/** What a change adds to its origin to make an event. */
+export type NewEvent = Pick<EventContent, 'type' | 'subject' | 'changes'>
+
+/** An event about a subject of the kind that its type begins with. */
+export function eventAbout(type: string, id: string, changes: EventChanges): NewEvent {
+  return { type, subject: { type: type.split('.')[0] ?? '', id }, changes }
 }
 
 /** The hash of an event that follows the one with the previous hash (`chainText`). */
@@ -120,4 +82,16 @@ export function eventChanges(before: Members | undefined, after: Members): Event
     }
   }
   return changes
+}
+
+/** Whether the column holds valid `EventChanges`: two levels of objects, then values. */
+export function hasValidChanges(changes: string | null): boolean {
+  return changes === null || parseChanges(changes) !== undefined
+}
+
+export function parseChanges(text: string): EventChanges | undefined {
+  const value = parseJson(text)
+  const isValid =
+    isObject(value) && isNestedWithin(value, 2) && Object.values(value).every(isObject)
+  return isValid ? (value as EventChanges) : undefined
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../storage/schema.ts'
+import { storageUnavailable } from '../storage-faults.ts'
 
 /** A row that its ledger contradicts, as `key ID`. */
 export interface Contradiction {
@@ -42,4 +43,19 @@ export function createContradictions() {
     onRead: (listener: (contradiction: Contradiction) => void) => void listeners.push(listener),
     count: () => known.size,
   }
+}
+
+/**
+ * Throws `storage_unavailable` for a row that contradicts its ledger: a change would make the
+ * forged values part of the ledger.
+ */
+export function requireUncontradicted(
+  noun: string,
+  { contradicted }: { contradicted?: true },
+): void {
+  if (contradicted === undefined) return
+  throw storageUnavailable(
+    `The stored ${noun} contradicts the ledger, so it is not used and cannot be changed. Delete it and create another one, or ask the operator to run pubring check.`,
+    60,
+  )
 }

@@ -1,10 +1,11 @@
 import { type Selectable, sql } from 'kysely'
 import { nameOf } from '../../features/sign-in/people.ts'
-import { eventFromRow, personFromRow } from '../storage/row-mapping.ts'
+import { personFromRow, personTable } from '../../features/sign-in/stored.ts'
 import { columnsOf, type Db, type Tables } from '../storage/schema.ts'
 import { inChunks } from '../storage/statements.ts'
 import type { EventChanges, LedgerEvent } from './chain.ts'
 import type { EventFilter, HistoryPage, HistoryResult } from './history.ts'
+import { eventFromRow, eventTable } from './stored.ts'
 
 /** Events that one call compares with a filter: their rows are read one after another. */
 const maxExamined = 2_000
@@ -37,7 +38,7 @@ export function readEventRows(
   { after, limit }: { after: number; limit: number },
 ): Promise<Selectable<Tables['event']>[]> {
   return inRange(eventsOf(db, ledgerId), { after, limit, newestFirst: false })
-    .select(columnsOf('event'))
+    .select(columnsOf(eventTable))
     .execute()
 }
 
@@ -158,7 +159,7 @@ function labelled(events: Events) {
   const [label, name] = labelPatterns
   const hasLabel = (changes: string) =>
     sql`(${sql.ref(changes)} like ${label} or ${sql.ref(changes)} like ${name})`
-  return events.select(columnsOf('event').map((column) => `event.${column}` as const)).select(
+  return events.select(columnsOf(eventTable).map((column) => `event.${column}` as const)).select(
     sql<string | null>`case when ${hasLabel('event.changes')} then null else (
         select earlier.changes from (
           select before.changes, before.revision from event as before
@@ -190,7 +191,7 @@ export async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEv
   const subjects = new Set(events.flatMap(({ actor }) => actor.user?.subject ?? []))
   if (subjects.size === 0) return events
   const rows = await inChunks([...subjects], (some) =>
-    db.selectFrom('person').select(columnsOf('person')).where('subject', 'in', some).execute(),
+    db.selectFrom('person').select(columnsOf(personTable)).where('subject', 'in', some).execute(),
   )
   const people = new Map(
     rows.map((row) => [JSON.stringify([row.issuer, row.subject]), personFromRow(row)]),

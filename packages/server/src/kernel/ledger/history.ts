@@ -1,8 +1,8 @@
-import type { EventType, LedgerEvent } from './chain.ts'
+import type { LedgerEvent } from './chain.ts'
 
 /** Which events; every member that is set must match. */
 export interface EventFilter {
-  types?: readonly EventType[]
+  types?: readonly string[]
   /**
    * Matches the id of an API key, session or access rule, the name of an API key, command or person,
    * and the subject of a person or workload.
@@ -37,7 +37,7 @@ export interface RegistryFilter {
   projectId?: string
   /** The subjects of people, as their providers name them. */
   people?: readonly string[]
-  types?: readonly EventType[]
+  types?: readonly string[]
   /** Id. */
   subject?: string
   requestId?: string

@@ -1,19 +1,11 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
 import { type Caller, requireAuthorization } from '../access/callers.ts'
 import { notFound } from '../faults.ts'
-import { eventToRow } from '../storage/row-mapping.ts'
 import type { Db, Tables } from '../storage/schema.ts'
 import { hasOtherWriters, insertion, pipeline, statement } from '../storage/statements.ts'
-import {
-  type EventChanges,
-  type EventContent,
-  type EventType,
-  eventHash,
-  type SubjectType,
-  systemLedgerId,
-} from './chain.ts'
+import { eventHash, type NewEvent, systemLedgerId } from './chain.ts'
 import type { Origin } from './changes.ts'
-import { type EventfulName, recordedChanges, type SubjectRows } from './subjects.ts'
+import { eventToRow } from './stored.ts'
 
 /** A ledger locked in a transaction: its new revision, and the hash that the next event extends. */
 interface LedgerLock {
@@ -28,22 +20,6 @@ export interface LockedLedger extends LedgerLock {
   origin: Origin
   /** Who requests the change, as it is under the lock; none for the system. */
   caller?: Caller | undefined
-}
-
-/** What a change adds to its origin to make an event. */
-export type NewEvent = Pick<EventContent, 'type' | 'subject' | 'changes'>
-
-/** An event about a subject of the kind that its type begins with. */
-export function eventAbout(type: EventType, id: string, changes: EventChanges): NewEvent {
-  return { type, subject: { type: type.split('.')[0] as SubjectType, id }, changes }
-}
-
-/** The event of a new record. */
-export function eventOfNew<Name extends Exclude<EventfulName, 'rotation'>>(
-  name: Name,
-  record: SubjectRows[Name],
-): NewEvent {
-  return eventAbout(`${name}.created`, record.id, recordedChanges(name, undefined, record))
 }
 
 /** Creates the ledger of a new project, locked at revision 1. */

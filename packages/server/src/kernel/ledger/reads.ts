@@ -1,22 +1,11 @@
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { ProjectRef } from '../context.ts'
 import type { LedgerHead, ProjectRecord } from '../records.ts'
-import { eventFromRow } from '../storage/row-mapping.ts'
 import type { Db, Tables } from '../storage/schema.ts'
-import { inChunks } from '../storage/statements.ts'
-import { type EventChanges, systemLedgerId } from './chain.ts'
+import { type EventChanges, hasValidChanges, systemLedgerId } from './chain.ts'
 import { readEventRows } from './event-reads.ts'
-import {
-  accessRules,
-  apiKeys,
-  hasValidChanges,
-  isManaged,
-  keys,
-  ledgerOfApiKey,
-  rotations,
-  sessions,
-} from './last-events.ts'
-import type { LedgerRows, SubjectIds } from './replay.ts'
+import { eventFromRow } from './stored.ts'
+import type { AccountedRow, AnySubject } from './subject.ts'
 import type { LedgerEntry, LedgerReads, StoredHead } from './verification.ts'
 
 /** The ledgers of a database. */
@@ -26,8 +15,9 @@ export interface LedgerReader extends LedgerReads {
 }
 
 /** The queries of the verification of ledgers, on any engine. Each is one statement. */
-export function createLedgerReads(db: Db): LedgerReads {
+export function createLedgerReads(db: Db, subjects: readonly AnySubject[]): LedgerReads {
   return {
+    subjects,
     async ledgerIds({ after, limit }) {
       const rows = await db
         .selectFrom('ledger')
@@ -39,9 +29,12 @@ export function createLedgerReads(db: Db): LedgerReads {
       return rows.map((row) => row.project_id)
     },
     async headlessLedgerIds() {
+      const owners = [
+        sql`select project_id as id from event`,
+        ...subjects.flatMap(({ ledgerIds = [] }) => ledgerIds),
+      ]
       const { rows } = await sql<{ id: string }>`
-        select id from (select project_id as id from event union select project_id from jwt_key
-          union select id from project union select ${ledgerOfApiKey} from api_key) as owner
+        select id from (${sql.join(owners, sql` union `)}) as owner
         where not exists (select 1 from ledger where ledger.project_id = owner.id)
         order by id`.execute(db)
       return rows.map(({ id }) => id)
@@ -55,36 +48,14 @@ export function createLedgerReads(db: Db): LedgerReads {
     async ledgerEntries(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
     },
-    ledgerRows: (ledgerId, idsOf) => readLedgerRows(db, ledgerId, idsOf),
+    async ledgerRows(ledgerId, idsOf) {
+      const all = new Map<string, AccountedRow[]>()
+      for (const { name, rowsOf } of subjects) {
+        all.set(name, await rowsOf(db, ledgerId, () => idsOf(name)))
+      }
+      return all
+    },
   }
-}
-
-async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows> {
-  const isSystem = ledgerId === systemLedgerId
-  const publishedKids = db.selectFrom('published_kid').select(['kid', 'thumbprint'])
-  const blocked = db.selectFrom('blocked_fingerprint').select('fingerprint')
-  const exchanged = () => apiKeys.read(db, (all) => all.where(ledgerOfApiKey, '=', ledgerId))
-  return {
-    project: await projectOf(db).where('id', '=', ledgerId).execute(),
-    key: await keys.readUnchecked(db, (all) => all.where('project_id', '=', ledgerId)),
-    rotation: await rotations.readUnchecked(db, (all) => all.where('project_id', '=', ledgerId)),
-    api_key: isSystem
-      ? await apiKeys.readUnchecked(db, (all) => all.where(isManaged))
-      : (await exchanged()).filter(({ contradicted }) => contradicted),
-    session: isSystem ? await sessions.readUnchecked(db) : [],
-    access_rule: isSystem ? await accessRules.readUnchecked(db) : [],
-    published_kid: await inChunks(idsOf('published_kid'), (kids) =>
-      publishedKids.where('project_id', '=', ledgerId).where('kid', 'in', kids).execute(),
-    ),
-    blocked_fingerprint: await inChunks(idsOf('blocked_fingerprint'), (some) =>
-      blocked.where('fingerprint', 'in', some).execute(),
-    ),
-  }
-}
-
-function projectOf(db: Db) {
-  const times = ['create_time as createTime', 'update_time as updateTime'] as const
-  return db.selectFrom('project').select(['id', 'name', ...times])
 }
 
 async function readStoredHead(db: Db, ledgerId: string): Promise<StoredHead | undefined> {
@@ -107,7 +78,7 @@ async function readStoredHead(db: Db, ledgerId: string): Promise<StoredHead | un
 }
 
 /** A row that was edited by hand may hold anything. Without valid changes it gets no content. */
-function entryFromRow(row: Selectable<Tables['event']>): LedgerEntry {
+function entryFromRow(row: Tables['event']): LedgerEntry {
   const { revision, hash } = row
   return hasValidChanges(row.changes)
     ? { revision, hash, content: eventFromRow(row) }

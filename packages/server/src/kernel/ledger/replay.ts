@@ -1,20 +1,13 @@
 import { type EventContent, type Members, systemLedgerId } from './chain.ts'
-import {
-  applyEffect,
-  rowMembers,
-  type SubjectName,
-  type SubjectRows,
-  subjectKinds,
-  subjectNames,
-} from './subjects.ts'
+import { type AccountedRow, type AnySubject, applyEffect } from './subject.ts'
 
-/** The rows that a ledger accounts for. */
-export type LedgerRows = { [Name in SubjectName]: SubjectRows[Name][] }
+/** The rows that a ledger accounts for, by the name of their kind. */
+export type LedgerRows = ReadonlyMap<string, readonly AccountedRow[]>
 
 /** A contradiction between a ledger and the tables. */
 export interface Difference {
   ledgerId: string
-  subject: { type: SubjectName; id: string }
+  subject: { type: string; id: string }
   /** The member that differs; absent if the whole row is missing, or must not be there. */
   member?: string
   /** For the operator: contains the values. */
@@ -30,30 +23,27 @@ interface SubjectState {
 }
 
 /** The subjects of a kind that the events speak of. */
-export type SubjectIds = (name: SubjectName) => string[]
+export type SubjectIds = (name: string) => string[]
 
 /**
  * Folds the events of one ledger into the state that the tables must hold, and compares them. Pure; its
  * memory grows with the subjects of the ledger, not with its events. Long because all of it shares them.
  */
-export function createReplay(ledgerId: string) {
+export function createReplay(ledgerId: string, subjects: readonly AnySubject[]) {
   const scope = ledgerId === systemLedgerId ? 'system' : 'project'
-  const names = subjectNames.filter((name) => [scope, 'both'].includes(subjectKinds[name].ledger))
-  const states = new Map(names.map((name) => [name, new Map<string, SubjectState>()]))
+  const kinds = subjects.filter((kind) => [scope, 'both'].includes(kind.scope))
+  const states = new Map(kinds.map(({ name }) => [name, new Map<string, SubjectState>()]))
 
-  function compareKind<Name extends SubjectName>(
-    name: Name,
-    rows: readonly SubjectRows[Name][],
-  ): Difference[] {
+  function compareKind(kind: AnySubject, rows: readonly AccountedRow[]): Difference[] {
+    const { name } = kind
     const differences: Difference[] = []
     const unseen = new Map(states.get(name))
     for (const row of rows) {
-      const id = subjectKinds[name].id(row)
-      const subject = { type: name, id }
-      for (const difference of compareRow(name, row, unseen.get(id))) {
+      const subject = { type: name, id: row.id }
+      for (const difference of compareRow(kind, row, unseen.get(row.id))) {
         differences.push({ ledgerId, subject, ...difference })
       }
-      unseen.delete(id)
+      unseen.delete(row.id)
     }
     for (const [id, { members, revision }] of unseen) {
       if (members === undefined) continue
@@ -65,8 +55,8 @@ export function createReplay(ledgerId: string) {
   return {
     /** Applies the next event. */
     apply(event: EventContent): void {
-      for (const name of names) {
-        for (const effect of subjectKinds[name].effects(event)) {
+      for (const { name, effects } of kinds) {
+        for (const effect of effects(event)) {
           const before = states.get(name)?.get(effect.id)?.members ?? {}
           const isDeleted = effect.action === 'delete'
           const members = isDeleted ? undefined : applyEffect(before, effect)
@@ -74,34 +64,27 @@ export function createReplay(ledgerId: string) {
         }
       }
     },
-    idsOf: (name: SubjectName) => [...(states.get(name)?.keys() ?? [])],
+    idsOf: (name: string) => [...(states.get(name)?.keys() ?? [])],
     compare: (rows: LedgerRows): Difference[] =>
-      names.flatMap((name) => compareKind(name, rows[name])),
+      kinds.flatMap((kind) => compareKind(kind, rows.get(kind.name) ?? [])),
   }
 }
 
-function compareRow<Name extends SubjectName>(
-  name: Name,
-  row: SubjectRows[Name],
+function compareRow(
+  { name, mayBeUnrecorded }: AnySubject,
+  { id, members, damage }: AccountedRow,
   state: SubjectState | undefined,
 ): Pick<Difference, 'member' | 'detail'>[] {
-  const { id, isDamaged, mayBeUnrecorded } = subjectKinds[name]
-  const subject = `${name} ${id(row)}`
+  const subject = `${name} ${id}`
   if (state?.members === undefined) {
     if (state === undefined && mayBeUnrecorded) return []
     const reason =
       state === undefined ? 'no event created it' : `event ${state.revision} deleted it`
     return [{ detail: `${subject}: it has a row, and ${reason}` }]
   }
-  const differing = compareMembers(state.members, rowMembers(name, row))
-  const differences = differing.map(({ member, detail }) => {
-    return { member, detail: `${subject}: ${member}: ${detail}` }
-  })
-  if (isDamaged?.(row)) {
-    const detail = `${subject}: publicKeyPem: the columns of the key contradict each other`
-    differences.push({ member: 'publicKeyPem', detail })
-  }
-  return differences
+  return [...compareMembers(state.members, members), ...(damage ? [damage] : [])].map(
+    ({ member, detail }) => ({ member, detail: `${subject}: ${member}: ${detail}` }),
+  )
 }
 
 function compareMembers(ledger: Members, table: Members) {

@@ -7,6 +7,7 @@ import {
 import { present } from '../../runtime/present.ts'
 import { type EventContent, eventHash } from './chain.ts'
 import { createReplay, type Difference, type LedgerRows, type SubjectIds } from './replay.ts'
+import type { AnySubject } from './subject.ts'
 
 export const pageSize = 500
 
@@ -29,6 +30,8 @@ export interface StoredHead {
 
 /** The reads of the verification. Each sees at least what earlier ones saw. */
 export interface LedgerReads {
+  /** The kinds of rows that ledgers account for. */
+  subjects: readonly AnySubject[]
   /** Ledgers with a head, by id; `after` is the last id of the previous page. */
   ledgerIds(page: { after: string; limit: number }): Promise<string[]>
   /** Ledgers with events, or a project or keys, but no head. */
@@ -84,7 +87,7 @@ export async function verifyLedger(
   let head = await reads.ledgerHead(ledgerId)
   const accepted = head?.accepted
   const verified: ChainPosition = { ...(accepted ?? { revision: 0, hash: genesisHash }) }
-  const replay = createReplay(ledgerId)
+  const replay = createReplay(ledgerId, reads.subjects)
   const readRows = () => reads.ledgerRows(ledgerId, replay.idsOf)
   const verdict = (rows: LedgerRows, broken?: LedgerBreak): LedgerVerdict => ({
     ledgerId,

@@ -31,7 +31,11 @@ import type { Outcome } from './outcome.ts'
 import type { Db } from './schema.ts'
 
 type Listed = {
-  [T in ChangeType]: (db: Db, change: ChangeOf<T>) => Promise<Outcome<ChangeResults[T]>>
+  [T in ChangeType]: (
+    db: Db,
+    change: ChangeOf<T>,
+    registered: Appliers,
+  ) => Promise<Outcome<ChangeResults[T]>>
 }
 
 const listed: Listed = {
@@ -73,10 +77,10 @@ const listed: Listed = {
  * caller rolls back if this throws (a PubringError if the change is rejected) or nothing changed.
  */
 export function applyChange<T extends ChangeType>(
-  _registered: Appliers,
+  registered: Appliers,
   db: Db,
   change: ChangeOf<T> & Change,
 ): Promise<Outcome<ChangeResults[T]>> {
   const apply: Listed[T] = listed[change.type as T]
-  return apply(db, change)
+  return apply(db, change, registered)
 }

@@ -6,7 +6,7 @@ import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'
 import { oneFor } from '../shared.ts'
 import { findProjectRecord, ping } from './reads.ts'
-import type { Db } from './schema.ts'
+import type { Db, Table } from './schema.ts'
 
 /** How an engine reads the heads of ledgers, which validate every cached copy. */
 export type LedgerHeads = Pick<Store, 'heads' | 'headsMatch'>
@@ -22,11 +22,11 @@ const admissionWindow = 4_000
  * nothing and sees every change acknowledged before it, by any process. The hash is compared and not
  * the revision, since a fail-over that loses changes assigns their revisions to other changes.
  */
-export function commonReads(reader: Db, ledgerHeads: LedgerHeads) {
+export function commonReads(reader: Db, ledgerHeads: LedgerHeads, tables: readonly Table[]) {
   const store = { reader, ...ledgerHeads }
   return {
     ...store,
-    ping: () => ping(reader),
+    ping: () => ping(reader, tables),
     published: {
       heads: ledgerHeads.heads,
       newest: (projectId, read) => read(reader, projectId),

@@ -2,8 +2,9 @@ import { requireRegularFile } from '../../runtime/files.ts'
 import type { Store } from '../context.ts'
 import { type Feature, loadAppliers } from '../feature.ts'
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
+import { subjectsOf, tablesOf } from '../stored.ts'
 import type { CopyListener } from './copy/copy.ts'
-import { requireSchema } from './migrations/index.ts'
+import { ownMigrations, requireSchema } from './migrations/index.ts'
 import { findProjectRecord } from './reads.ts'
 import type { Db } from './schema.ts'
 
@@ -25,6 +26,10 @@ interface ServerStore {
 
 /** Opens databases with these features. */
 export function storageOf(features: readonly Feature[], threads: Threads) {
+  const tables = tablesOf(features)
+  const subjects = subjectsOf(features)
+  const loadParts = async () => ({ appliers: await loadAppliers(features), tables })
+
   /**
    * Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. `replicaUrl`:
    * PostgreSQL standbys, from which published key sets may be read.
@@ -32,17 +37,17 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
   async function openStore(databaseUrl: string, replicaUrl?: string): Promise<Store> {
     if (isPostgres(databaseUrl)) {
       const { openPostgresStore } = await import('./postgres/store.ts')
-      return openPostgresStore(await loadAppliers(features), databaseUrl, replicaUrl)
+      return openPostgresStore(await loadParts(), databaseUrl, replicaUrl)
     }
     const { openSqliteStore } = await import('./sqlite/store.ts')
-    return openSqliteStore({ file: sqliteFileOf(databaseUrl), threads })
+    return openSqliteStore({ file: sqliteFileOf(databaseUrl), threads, tables })
   }
 
   /** Opens the store for a server, which can listen before PostgreSQL can be reached. */
   async function openServerStore(databaseUrl: string, replicaUrl?: string): Promise<ServerStore> {
     if (isPostgres(databaseUrl)) {
       const { openPostgresServerStore } = await import('./postgres/store.ts')
-      return openPostgresServerStore(await loadAppliers(features), databaseUrl, replicaUrl)
+      return openPostgresServerStore(await loadParts(), databaseUrl, replicaUrl)
     }
     return { store: await openStore(databaseUrl), prepared: Promise.resolve() }
   }
@@ -56,11 +61,26 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
     await ledgers.close()
     return openStore(databaseUrl)
   }
+
+  /** Opens an existing store to read its ledgers. Servers may be using it. */
+  async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
+    const { db, close } = await openReads(databaseUrl)
+    const reads = createLedgerReads(db, subjects)
+    return { ...reads, findProject: (ref) => findProjectRecord(db, ref), close }
+  }
+
   async function copyRegistry(fromUrl: string, toUrl: string, listener: CopyListener) {
     const { copyRegistry } = await import('./copy/copy.ts')
-    return copyRegistry(fromUrl, toUrl, { listener, openStore })
+    return copyRegistry(fromUrl, toUrl, { listener, openStore, tables, subjects })
   }
-  return { openStore, openServerStore, openExistingStore, openLedgerReader, copyRegistry }
+  return {
+    openStore,
+    openServerStore,
+    openExistingStore,
+    openLedgerReader,
+    copyRegistry,
+    migrations: ownMigrations(tables),
+  }
 }
 
 /**
@@ -79,12 +99,6 @@ export async function openReads(
   const location = { file: sqliteFileOf(databaseUrl), role: 'reader' } as const
   const { db, close } = await openWithoutMigrating(location, requirement)
   return { db, close: async () => close() }
-}
-
-/** Opens an existing store to read its ledgers. Servers may be using it. */
-async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
-  const { db, close } = await openReads(databaseUrl)
-  return { ...createLedgerReads(db), findProject: (ref) => findProjectRecord(db, ref), close }
 }
 
 /** The path of the SQLite file. Throws for a PostgreSQL database, and for a device or a pipe. */

@@ -1,17 +1,15 @@
+import { sql } from 'kysely'
+import { checkedProjects, projectsWithLastEvents } from '../access/stored-projects.ts'
 import type { ProjectRef } from '../context.ts'
-import { checkedProjects, projectsWithLastEvents } from '../ledger/last-events.ts'
 import type { ProjectRecord } from '../records.ts'
 import { contradictedProject } from '../storage-faults.ts'
-import { type Db, tableNames } from './schema.ts'
+import type { Db, Table } from './schema.ts'
 import { statement } from './statements.ts'
 
 /** Rejects unless all tables can be read. */
-export async function ping(db: Db): Promise<void> {
-  await db
-    .selectNoFrom(({ exists, lit, selectFrom }) =>
-      tableNames.map((table) => exists(selectFrom(table).select(lit(1).as('one'))).as(table)),
-    )
-    .execute()
+export async function ping(db: Db, tables: readonly Table[]): Promise<void> {
+  const each = tables.map(({ name }) => sql`exists (select 1 from ${sql.table(name)})`)
+  await sql`select ${sql.join(each)}`.execute(db)
 }
 
 /** Throws `storage_unavailable` for a project that contradicts its ledger. */
@@ -25,7 +23,7 @@ export async function findProjectRecord(
   return project
 }
 
-export const projectById = statement((db, { id }: { id: string }) =>
+const projectById = statement((db, { id }: { id: string }) =>
   projectsWithLastEvents(db).where('project.id', '=', id),
 )
 const projectByName = statement((db, { name }: { name: string }) =>

@@ -1,14 +1,25 @@
 import type { Kysely } from 'kysely'
 import type { ColumnKind, Plain } from './columns.ts'
-import { firstTables } from './migrations/first-tables.ts'
 
-/**
- * The tables, the same on every engine: as the first migration creates them, and with what later ones
- * add.
- */
-const columns = firstTables
+export type Columns = Readonly<Record<string, ColumnKind>>
 
-export type Columns = typeof columns
+/** A table, the same on every engine. Its times are ISO 8601 UTC with milliseconds, which sort as text. */
+export interface Table<Name extends string = string, All extends Columns = Columns> {
+  name: Name
+  /** The kind of each column, in order. */
+  columns: All
+  /** As SQL after `create`. */
+  indexes: readonly string[]
+}
+
+/** Declares a table. Its file also adds it to `Tables`, and its feature lists it. */
+export function table<const Name extends string, const All extends Columns>(
+  name: Name,
+  columns: All,
+  indexes: readonly string[] = [],
+): Table<Name, All> {
+  return { name, columns, indexes }
+}
 
 /** Values in rows; booleans are 0 or 1. */
 interface Values {
@@ -23,24 +34,20 @@ type ValueOf<Kind extends ColumnKind> =
   | Values[Plain<Kind>]
   | (Kind extends `nullable ${string}` ? null : never)
 
-export type TableName = keyof Columns
-
-/** The type of a row in each table, for Kysely. */
-export type Tables = {
-  [Name in TableName]: {
-    -readonly [Column in keyof Columns[Name]]: ValueOf<Columns[Name][Column] & ColumnKind>
-  }
+export type RowOf<T extends Table> = {
+  -readonly [Column in keyof T['columns']]: ValueOf<T['columns'][Column]>
 }
+
+/** The rows of all tables, for Kysely. Each file that declares a table adds it. */
+export interface Tables {
+  /** For each migration, the oldest release that works on the schema that it leaves. */
+  migration_release: { name: string; oldest_release: string }
+}
+
+export type TableName = keyof Tables
 
 export type Db = Kysely<Tables>
 
-export const tableNames = Object.keys(columns) as TableName[]
-
-/** The kind of each column, in order. */
-export function kindsOf(table: TableName): Readonly<Record<string, ColumnKind>> {
-  return columns[table]
-}
-
-export function columnsOf<Name extends TableName>(table: Name): (keyof Tables[Name] & string)[] {
-  return Object.keys(columns[table]) as (keyof Tables[Name] & string)[]
+export function columnsOf<T extends Table>({ columns }: T): (keyof T['columns'] & string)[] {
+  return Object.keys(columns)
 }

@@ -3,11 +3,12 @@ import type { Context } from '../../../kernel/context.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { maxPageSize, Query } from '../../../kernel/http/request/paths.ts'
-import { eventTypes, systemLedgerId } from '../../../kernel/ledger/chain.ts'
+import { systemLedgerId } from '../../../kernel/ledger/chain.ts'
 import { present } from '../../../runtime/present.ts'
 import { HistoryEvent } from '../contract.ts'
 import { formatPlace, parsePlace, readRegistryHistory } from '../history.ts'
 import { toEvent } from '../operations.ts'
+import { eventTypes } from '../types.ts'
 import { idOrText, readFilters, Text } from './query.ts'
 
 const pageSize = 50

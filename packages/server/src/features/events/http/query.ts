@@ -3,7 +3,6 @@ import { type FieldError, PubringError } from '../../../errors.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import { printableName, suggestedName } from '../../../kernel/http/errors/names.ts'
 import { Query } from '../../../kernel/http/request/paths.ts'
-import { type EventType, eventTypes } from '../../../kernel/ledger/chain.ts'
 import type { EventFilter } from '../../../kernel/ledger/history.ts'
 import {
   formatPosition,
@@ -15,6 +14,7 @@ import {
 import { parseId } from '../../../kernel/values/ids.ts'
 import { isoTime, parseTimeMs, year10000 } from '../../../kernel/values/times.ts'
 import { present } from '../../../runtime/present.ts'
+import { eventTypes } from '../types.ts'
 
 /** Events per page without `limit`. */
 const pageSize = 50
@@ -120,15 +120,15 @@ export function readFilters(query: {
   type: string | undefined
   range: Record<string, string | undefined>
   texts: Record<string, string | undefined>
-}): { types: EventType[] | undefined; start: string | undefined; end: string | undefined } {
+}): { types: string[] | undefined; start: string | undefined; end: string | undefined } {
   const faults: FieldError[] = []
   const fault = (parameter: string, code: string, detail: string) => {
     faults.push({ parameter, code, detail })
     return undefined
   }
   const names = query.type?.split(',').map((name) => name.trim())
-  const types = names?.flatMap((name) => eventTypes.find((each) => each === name) ?? [])
-  const unknown = names?.find((name) => !eventTypes.some((each) => each === name))
+  const types = names?.filter((name) => eventTypes.includes(name))
+  const unknown = names?.find((name) => !eventTypes.includes(name))
   if (unknown !== undefined) fault('type', 'unknown_value', unknownType(unknown))
   const time = (parameter: string, text: string | undefined) => {
     const ms = text === undefined ? undefined : parseTimeMs(text)

@@ -1,17 +1,14 @@
-import type { EventChanges } from '../../../kernel/ledger/chain.ts'
+import { projects } from '../../../kernel/access/stored-projects.ts'
+import type { EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
 import type { ChangeOf } from '../../../kernel/ledger/changes.ts'
-import { checkedProjects } from '../../../kernel/ledger/last-events.ts'
 import {
   appendEvents,
   type LockedLedger,
   lockProjectLedger,
   lockSystemLedger,
-  type NewEvent,
   restoreRevision,
 } from '../../../kernel/ledger/locked-ledger.ts'
-import { stateChange } from '../../../kernel/ledger/subjects.ts'
 import type { Outcome } from '../../../kernel/storage/outcome.ts'
-import { projectById } from '../../../kernel/storage/reads.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import { blockFingerprints } from './fingerprints.ts'
 import { incidentLookbackEvents, isWithinIncidentLimit } from './incidents.ts'
@@ -49,8 +46,8 @@ export async function rejectPrivateKey(
 /** The project as it is, since this is the last event about it. */
 async function readProjectState(db: Db, projectId: string | undefined): Promise<EventChanges> {
   if (projectId === undefined) return {}
-  const [project] = checkedProjects(db, await projectById(db, { id: projectId }))
-  return project === undefined ? {} : stateChange('project', project)
+  const project = await projects.find(db, projectId)
+  return project === undefined || project.contradicted ? {} : projects.state(project)
 }
 
 /** Times of such events by the same API key, near the end of the ledger. */

@@ -3,20 +3,16 @@ import type { Caller } from '../../../kernel/access/callers.ts'
 import { faultsOf, itemFaults, notFound } from '../../../kernel/faults.ts'
 import type { EventChanges } from '../../../kernel/ledger/chain.ts'
 import type { ChangeOf, ImportResult, KeyToImport } from '../../../kernel/ledger/changes.ts'
-import {
-  appendEvents,
-  eventOfNew,
-  lockProjectLedger,
-} from '../../../kernel/ledger/locked-ledger.ts'
+import { appendEvents, lockProjectLedger } from '../../../kernel/ledger/locked-ledger.ts'
 import type { KeyRecord } from '../../../kernel/records.ts'
 import type { Outcome } from '../../../kernel/storage/outcome.ts'
-import { hasKey, keyToRow } from '../../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import { chunked, insertion, pipeline, statement } from '../../../kernel/storage/statements.ts'
 import { markUsed } from '../../token-exchange/apply.ts'
 import { requireSuccessor } from '../../token-exchange/faults.ts'
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import type { KidUse } from '../kids.ts'
+import { hasKey, keyToRow, keys as stored } from '../stored.ts'
 import { type Admission, type AdmissionKey, admitKeys } from './admission.ts'
 
 const insertKeys = insertion('jwt_key')
@@ -88,7 +84,7 @@ async function registerKeys(
     () =>
       appendEvents(
         ledger,
-        created.map((key) => eventOfNew('key', key)),
+        created.map((key) => stored.eventOf('created', key)),
       ),
   )
   return admission

@@ -5,7 +5,6 @@ import { contextOf, principalOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { sessionCookie } from '../../../kernel/http/request/cookies.ts'
 import { Query } from '../../../kernel/http/request/paths.ts'
-import { sessions } from '../../../kernel/ledger/last-events.ts'
 import { Self, Session, SignedOut, SignInOptions } from '../contract.ts'
 import {
   describeSelf,
@@ -17,6 +16,7 @@ import {
   toSession,
 } from '../sessions.ts'
 import type { SignIn } from '../sign-in.ts'
+import { sessions } from '../stored.ts'
 
 const collection = '/v1/sessions'
 

@@ -2,7 +2,9 @@ import type { Store } from '../../context.ts'
 import { verifyLedgers } from '../../ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../ledger/chain.ts'
 import { createLedgerReads } from '../../ledger/reads.ts'
-import { type Db, type TableName, tableNames } from '../schema.ts'
+import { ledgerTable } from '../../ledger/stored.ts'
+import type { AnySubject } from '../../ledger/subject.ts'
+import type { Db, Table } from '../schema.ts'
 import {
   countRows,
   insertRows,
@@ -15,7 +17,7 @@ import {
 /** Called, and waited for, after each page of a table. */
 export type CopyListener = (
   stage: 'copying' | 'checking',
-  table: TableName,
+  table: string,
   done: number,
   total: number,
 ) => void | Promise<void>
@@ -34,15 +36,16 @@ interface CopySummary {
 /** `openStore` creates the schema of the target if there is none. */
 interface CopyOptions {
   listener: CopyListener
+  tables: readonly Table[]
+  subjects: readonly AnySubject[]
   openStore(databaseUrl: string): Promise<Store>
 }
 
 /** A copy in progress. */
-interface Copy {
+interface Copy extends Pick<CopyOptions, 'listener' | 'tables' | 'subjects'> {
   source: Db
   target: Db
   repeated: boolean
-  listener: CopyListener
 }
 
 /**
@@ -54,15 +57,15 @@ interface Copy {
 export async function copyRegistry(
   fromUrl: string,
   toUrl: string,
-  { listener, openStore }: CopyOptions,
+  { openStore, ...options }: CopyOptions,
 ): Promise<CopySummary> {
   const source = await openCopyEndpoint(fromUrl, 'source')
   try {
     await (await openStore(toUrl)).close()
     const target = await openCopyEndpoint(toUrl, 'target')
     try {
-      const repeated = !(await isEmpty(target.db))
-      const copy = { source: source.db, target: target.db, repeated, listener }
+      const repeated = !(await isEmpty(target.db, options.tables))
+      const copy = { ...options, source: source.db, target: target.db, repeated }
       if (!repeated) {
         await copyTables(copy)
         await target.commit()
@@ -78,31 +81,31 @@ export async function copyRegistry(
 }
 
 /** A new schema holds only the head of the system's ledger. */
-async function isEmpty(db: Db): Promise<boolean> {
-  for (const table of tableNames) {
-    if (table !== 'ledger' && (await countRows(db, table)) > 0) return false
+async function isEmpty(db: Db, tables: readonly Table[]): Promise<boolean> {
+  for (const table of tables) {
+    if (table !== ledgerTable && (await countRows(db, table)) > 0) return false
   }
-  return (await countRows(db, 'ledger')) <= 1
+  return (await countRows(db, ledgerTable)) <= 1
 }
 
-async function copyTables({ source, target, listener }: Copy): Promise<void> {
+async function copyTables({ source, target, tables, listener }: Copy): Promise<void> {
   await target.deleteFrom('ledger').where('project_id', '=', systemLedgerId).execute()
-  for (const table of tableNames) {
+  for (const table of tables) {
     const total = await countRows(source, table)
     let done = 0
     for await (const rows of readPages(source, table)) {
       await insertRows(target, table, rows)
       done += rows.length
-      await listener('copying', table, done, total)
+      await listener('copying', table.name, done, total)
     }
   }
 }
 
 async function check(copy: Copy): Promise<Omit<CopySummary, 'repeated' | 'newerLedgers'>> {
   let rows = 0
-  for (const table of tableNames) rows += await compareTable(copy, table)
-  const ledgers = await checkLedgers(copy.target)
-  const head = await createLedgerReads(copy.target).ledgerHead(systemLedgerId)
+  for (const table of copy.tables) rows += await compareTable(copy, table)
+  const ledgers = await checkLedgers(copy)
+  const head = await createLedgerReads(copy.target, []).ledgerHead(systemLedgerId)
   return { rows, ledgers, systemRevision: head?.revision ?? 0 }
 }
 
@@ -111,12 +114,12 @@ async function countNewerLedgers(fromUrl: string, target: Db): Promise<number> {
   const source = await openCopyEndpoint(fromUrl, 'source')
   try {
     const copied = new Set<string>()
-    for await (const rows of readPages(target, 'ledger')) {
-      for (const row of rows) copied.add(rowText('ledger', row))
+    for await (const rows of readPages(target, ledgerTable)) {
+      for (const row of rows) copied.add(rowText(ledgerTable, row))
     }
     let newer = 0
-    for await (const rows of readPages(source.db, 'ledger')) {
-      newer += rows.filter((row) => !copied.has(rowText('ledger', row))).length
+    for await (const rows of readPages(source.db, ledgerTable)) {
+      newer += rows.filter((row) => !copied.has(rowText(ledgerTable, row))).length
     }
     return newer
   } finally {
@@ -124,7 +127,7 @@ async function countNewerLedgers(fromUrl: string, target: Db): Promise<number> {
   }
 }
 
-async function compareTable(copy: Copy, table: TableName): Promise<number> {
+async function compareTable(copy: Copy, table: Table): Promise<number> {
   const { source, target, repeated, listener } = copy
   const total = await countRows(source, table)
   if ((await countRows(target, table)) !== total) throw tablesDiffer(table, repeated)
@@ -134,27 +137,29 @@ async function compareTable(copy: Copy, table: TableName): Promise<number> {
     const copied = await targetPages.next()
     if (copied.done || !areEqual(table, page, copied.value)) throw tablesDiffer(table, repeated)
     done += page.length
-    await listener('checking', table, done, total)
+    await listener('checking', table.name, done, total)
   }
   return done
 }
 
-function areEqual(table: TableName, page: Row[], other: Row[]): boolean {
+function areEqual(table: Table, page: Row[], other: Row[]): boolean {
   if (other.length !== page.length) return false
   return page.every((row, index) => rowText(table, row) === rowText(table, other[index] ?? {}))
 }
 
-function tablesDiffer(table: TableName, repeated: boolean): Error {
+function tablesDiffer({ name }: Table, repeated: boolean): Error {
   return new Error(
     repeated
-      ? `The target is not empty, and its table ${table} differs from the source. Nothing was written; use an empty database.`
-      : `The copy of the table ${table} differs from the source.`,
+      ? `The target is not empty, and its table ${name} differs from the source. Nothing was written; use an empty database.`
+      : `The copy of the table ${name} differs from the source.`,
   )
 }
 
-async function checkLedgers(db: Db): Promise<number> {
+async function checkLedgers({ target, subjects }: Copy): Promise<number> {
   let ledgers = 0
-  for await (const { ledgerId, broken, differences } of verifyLedgers(createLedgerReads(db))) {
+  for await (const { ledgerId, broken, differences } of verifyLedgers(
+    createLedgerReads(target, subjects),
+  )) {
     if (broken !== undefined) {
       throw new Error(`The ledger ${ledgerId} is broken at ${broken.revision}: ${broken.detail}.`)
     }

@@ -1,23 +1,22 @@
 import { type Migration, Migrator } from 'kysely/migration'
 import { present } from '../../../runtime/present.ts'
 import { readVersion } from '../../../runtime/version.ts'
-import type { Db } from '../schema.ts'
-import { createFirstTables } from './0001-tables.ts'
+import type { Db, Table } from '../schema.ts'
+import { createTables } from './0001-tables.ts'
 import type { Migrations } from './building.ts'
 
 /**
  * In order, forward only, never edited once released. Each leaves a schema with which the previous
  * release still works, and names the oldest one that does.
  */
-export const ownMigrations: Migrations = {
-  '0001-tables': createFirstTables,
-}
+export const ownMigrations = (tables: readonly Table[]): Migrations => ({
+  '0001-tables': createTables(tables),
+})
 
-/** Tables of the migrations themselves. */
-type MigrationTables = {
-  kysely_migration: { name: string }
-  migration_release: { name: string; oldest_release: string }
-}
+const ownNames = Object.keys(ownMigrations([]))
+
+/** Kysely's own table. */
+type MigrationTables = { kysely_migration: { name: string } }
 
 /** Part of the way to the schema of this release: the migrations up to `last`. */
 interface MigrationStep {
@@ -32,7 +31,7 @@ export async function readPendingSteps(
   schema: string | undefined,
   migrations: Migrations,
 ): Promise<MigrationStep[]> {
-  const executed = await readExecuted(db, schema, migrations)
+  const executed = await readExecuted(db, schema, Object.keys(migrations))
   if (executed.length === 0) return [{ last: lastOf(migrations) }]
   return Object.entries(migrations)
     .filter(([last]) => !executed.includes(last))
@@ -51,7 +50,7 @@ export async function migrate(
   migrations: Migrations,
   { schema, last = lastOf(migrations) }: { schema?: string; last?: string } = {},
 ): Promise<void> {
-  if ((await readExecuted(db, schema, migrations)).includes(last)) return
+  if ((await readExecuted(db, schema, Object.keys(migrations))).includes(last)) return
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
@@ -64,7 +63,6 @@ export async function migrate(
     .filter(([name]) => name <= last)
     .map(([name, { oldestRelease }]) => ({ name, oldest_release: oldestRelease }))
   await db
-    .withTables<MigrationTables>()
     .insertInto('migration_release')
     .values(rows)
     .onConflict((conflict) => conflict.column('name').doNothing())
@@ -82,8 +80,8 @@ export type SchemaState = 'none' | 'older' | 'current' | 'newer'
 export async function readSchemaState(db: Db, schema?: string): Promise<SchemaState> {
   const executed = await readExecuted(db, schema)
   if (executed.length === 0) return 'none'
-  if (Object.keys(ownMigrations).some((name) => !executed.includes(name))) return 'older'
-  return executed.every((name) => name in ownMigrations) ? 'current' : 'newer'
+  if (ownNames.some((name) => !executed.includes(name))) return 'older'
+  return executed.every((name) => ownNames.includes(name)) ? 'current' : 'newer'
 }
 
 /** Throws unless this release can use the schema as it is. */
@@ -98,7 +96,7 @@ export async function requireSchema(db: Db, schema?: string): Promise<void> {
 /** As `requireSchema`; also throws if a newer release may have stored what this one does not know. */
 export async function requireOwnSchema(db: Db, schema?: string): Promise<void> {
   await requireSchema(db, schema)
-  const newer = (await readExecuted(db, schema)).filter((name) => !(name in ownMigrations))
+  const newer = (await readExecuted(db, schema)).filter((name) => !ownNames.includes(name))
   if (newer.length === 0) return
   throw new Error(
     `The database was migrated by a newer Pubring (${newer.join(', ')}), which stores what this release would leave out. Use that release.`,
@@ -109,7 +107,7 @@ export async function requireOwnSchema(db: Db, schema?: string): Promise<void> {
 async function readExecuted(
   db: Db,
   schema: string | undefined,
-  migrations = ownMigrations,
+  known = ownNames,
 ): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
   const hasTable = (name: string) =>
@@ -118,10 +116,10 @@ async function readExecuted(
   const own = db.withTables<MigrationTables>()
   const executed = await own.selectFrom('kysely_migration').select('name').execute()
   const names = executed.map(({ name }) => name)
-  const unknown = names.filter((name) => !(name in migrations))
+  const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length === 0) return names
   const recorded = hasTable('migration_release')
-    ? await own.selectFrom('migration_release').selectAll().where('name', 'in', unknown).execute()
+    ? await db.selectFrom('migration_release').selectAll().where('name', 'in', unknown).execute()
     : []
   for (const name of unknown) {
     requireRelease(name, recorded.find((row) => row.name === name)?.oldest_release)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Migrations } from '../migrations/building.ts'
-import { migrate, ownMigrations, readPendingSteps } from '../migrations/index.ts'
+import { migrate, readPendingSteps } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import type { PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
@@ -25,7 +25,7 @@ const indexLock = sql.lit(0x50_7562_7269_6f)
  */
 export async function migratePostgres(
   database: PostgresDatabase,
-  migrations = ownMigrations,
+  migrations: Migrations,
 ): Promise<void> {
   const reads = createKysely(database.read)
   const schema = await readCurrentSchema(reads)

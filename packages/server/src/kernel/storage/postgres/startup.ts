@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isStorageUnavailable } from '../../storage-faults.ts'
+import type { Migrations } from '../migrations/building.ts'
 import type { PostgresDatabase } from './database.ts'
 import { sqlState, unavailable } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
@@ -45,12 +46,13 @@ export async function waitUntilUsable(
  */
 async function prepareWhenReachable(
   database: PostgresDatabase,
+  migrations: Migrations,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       requireUsable(await database.serverInfo())
-      return await migratePostgres(database)
+      return await migratePostgres(database, migrations)
     } catch (error) {
       const explained = explainStartError(error)
       if (explained !== error || !isStorageUnavailable(error)) throw explained
@@ -69,10 +71,13 @@ interface UnpreparedDatabase {
 }
 
 /** Prepares the database in the background, and rejects reads and writes until it is done. */
-export function prepareInBackground(raw: PostgresDatabase): UnpreparedDatabase {
+export function prepareInBackground(
+  raw: PostgresDatabase,
+  migrations: Migrations,
+): UnpreparedDatabase {
   const closing = new AbortController()
   let isPrepared = false
-  const prepared = prepareWhenReachable(raw, closing.signal).then(() => {
+  const prepared = prepareWhenReachable(raw, migrations, closing.signal).then(() => {
     isPrepared = true
   })
   // The server may still be starting to listen when it fails.

@@ -5,7 +5,8 @@ import { createContradictions, noteContradictions } from '../../ledger/contradic
 import type { LedgerHead } from '../../records.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
 import { commonReads } from '../cached.ts'
-import type { Db } from '../schema.ts'
+import { ownMigrations } from '../migrations/index.ts'
+import type { Db, Table } from '../schema.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
 import { openDatabase, type PostgresDatabase } from './database.ts'
@@ -17,13 +18,19 @@ import { explainStartError, prepareInBackground, waitUntilUsable } from './start
 /** Limit for counting the keys, which takes about a second per million: other statements end earlier. */
 const countTimeoutMs = 60_000
 
+/** Made of the features. */
+interface StoreParts {
+  appliers: Appliers
+  tables: readonly Table[]
+}
+
 /**
  * The store in a PostgreSQL database, 14 or later, which any number of processes can share. Brings
  * the schema up to date. Rejects with one line for a person if the database cannot be used.
  * `replicaUrl`: standbys of that server, from which published key sets may be read.
  */
 export async function openPostgresStore(
-  appliers: Appliers,
+  parts: StoreParts,
   url: string,
   replicaUrl?: string,
 ): Promise<Store> {
@@ -31,23 +38,26 @@ export async function openPostgresStore(
   const database = openDatabase(address, 'primary')
   try {
     await waitUntilUsable(database)
-    await migratePostgres(database)
+    await migratePostgres(database, ownMigrations(parts.tables))
   } catch (error) {
     await database.close()
     throw explainStartError(error)
   }
-  return createStore(appliers, database, address, replicaUrl)
+  return createStore(parts, database, address, replicaUrl)
 }
 
 /** The same at once, even if the database cannot be reached yet. */
-export function openPostgresServerStore(appliers: Appliers, url: string, replicaUrl?: string) {
+export function openPostgresServerStore(parts: StoreParts, url: string, replicaUrl?: string) {
   const address = parsePostgresAddress(url)
-  const { database, prepared } = prepareInBackground(openDatabase(address, 'primary'))
-  return { store: createStore(appliers, database, address, replicaUrl), prepared }
+  const { database, prepared } = prepareInBackground(
+    openDatabase(address, 'primary'),
+    ownMigrations(parts.tables),
+  )
+  return { store: createStore(parts, database, address, replicaUrl), prepared }
 }
 
 function createStore(
-  appliers: Appliers,
+  { appliers, tables }: StoreParts,
   database: PostgresDatabase,
   address: PostgresAddress,
   replicaUrl?: string,
@@ -62,7 +72,7 @@ function createStore(
   }
   const reader = readerOf(database)
   const store: Store = {
-    ...commonReads(reader, createBatchedHeads(database.read)),
+    ...commonReads(reader, createBatchedHeads(database.read), tables),
     followHeads: () => createHeadFollower(database.read),
     ...createCommit(appliers, database, address),
     census: (time) =>

@@ -3,7 +3,7 @@ import type { LedgerHead, ObservedHead } from '../../records.ts'
 import { headsMatch } from '../../values/validity.ts'
 import type { LedgerHeads } from '../cached.ts'
 import { ping } from '../reads.ts'
-import type { Db } from '../schema.ts'
+import type { Db, Table } from '../schema.ts'
 import { statement } from '../statements.ts'
 import type { SqliteConnection } from './connection.ts'
 
@@ -28,7 +28,10 @@ interface VersionedHeads extends LedgerHeads {
  *
  * Long because all of it depends on the version that the cache was read at.
  */
-export function createVersionedHeads({ db, version, schema }: SqliteConnection): VersionedHeads {
+export function createVersionedHeads(
+  { db, version, schema }: SqliteConnection,
+  tables: readonly Table[],
+): VersionedHeads {
   const cache = new Map<string, LedgerHead | typeof noLedger>()
   let cachedVersion = Number.NaN
   let checkedSchema = Number.NaN
@@ -54,7 +57,7 @@ export function createVersionedHeads({ db, version, schema }: SqliteConnection):
   async function load(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>> {
     // A database that has lost its tables must not be served from caches.
     const currentSchema = schema()
-    if (currentSchema !== checkedSchema) await ping(db)
+    if (currentSchema !== checkedSchema) await ping(db, tables)
     checkedSchema = currentSchema
     const versionBefore = cachedVersion
     const heads = await readHeads(db, ledgerIds)

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { sql } from 'kysely'
 import { MissingFileError } from '../../../runtime/files.ts'
-import { migrate, ownMigrations, requireSchema } from '../migrations/index.ts'
+import type { Migrations } from '../migrations/building.ts'
+import { migrate, requireSchema } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import {
   openSqlite,
@@ -21,7 +22,7 @@ const maxCheckedBytes = 32 * 2 ** 20
  */
 export function openMigrated(
   location: { file: string; descriptor?: number },
-  migrations = ownMigrations,
+  migrations: Migrations,
 ): Promise<SqliteConnection> {
   return openChecked({ ...location, role: 'writer' }, async (connection) => {
     await requireIntact(connection.db, location.file)

@@ -4,6 +4,7 @@ import type { Store } from '../../context.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
 import type { Census } from '../../records.ts'
 import { commonReads } from '../cached.ts'
+import type { Table } from '../schema.ts'
 import { openSqlite } from './connection.ts'
 import { isIntact, openDatabaseFile } from './file.ts'
 import { createHeadFollower } from './head-follower.ts'
@@ -18,8 +19,10 @@ import { startWriterThread } from './writer-thread.ts'
 export async function openSqliteStore({
   file,
   threads,
+  tables,
 }: {
   file: string
+  tables: readonly Table[]
   threads: { writer: URL }
 }): Promise<Store> {
   const descriptor = openDatabaseFile(file)
@@ -28,9 +31,9 @@ export async function openSqliteStore({
   const contradictions = createContradictions()
   noteContradictions(reader.db, contradictions.note)
   const census = createCensus(file)
-  const heads = createVersionedHeads(reader)
+  const heads = createVersionedHeads(reader, tables)
   return {
-    ...commonReads(reader.db, heads),
+    ...commonReads(reader.db, heads, tables),
     followHeads: () => createHeadFollower(reader, heads),
     async commit(change) {
       try {

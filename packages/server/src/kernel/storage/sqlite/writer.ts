@@ -8,7 +8,9 @@ import { collectStartupGarbage } from '../../../runtime/startup-garbage.ts'
 import type { Appliers } from '../../changes.ts'
 import { type Feature, loadAppliers } from '../../feature.ts'
 import type { Change } from '../../ledger/changes.ts'
+import { tablesOf } from '../../stored.ts'
 import { applyChange } from '../apply.ts'
+import { ownMigrations } from '../migrations/index.ts'
 import {
   release,
   rollbackToSavepoint,
@@ -106,10 +108,12 @@ async function handle(writer: Writer, message: WriterMessage): Promise<void> {
 export async function runWriter(features: readonly Feature[]): Promise<void> {
   const location: DatabaseFile = workerData
   const appliers = await loadAppliers(features)
-  const connection = await openMigrated(location).catch((error) => {
-    post({ type: 'start_failed', error: packError(error) })
-    parentPort?.close()
-  })
+  const connection = await openMigrated(location, ownMigrations(tablesOf(features))).catch(
+    (error) => {
+      post({ type: 'start_failed', error: packError(error) })
+      parentPort?.close()
+    },
+  )
   if (connection === undefined) return
   const writer = { appliers, connection, file: location.file }
   // A full disk must not prevent reads: the checkpoint tries again.

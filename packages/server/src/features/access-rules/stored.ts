@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto'
+import type { Members } from '../../kernel/ledger/chain.ts'
+import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
+import type { AccessRuleRecord, PeopleRule, WorkloadRule } from '../../kernel/records.ts'
+import { rowMapping } from '../../kernel/storage/row-mapping.ts'
+import { type Db, type RowOf, table } from '../../kernel/storage/schema.ts'
+
+/** Rules that give roles; without a project: for all projects. */
+export const accessRuleTable = table('access_rule', {
+  id: 'key text',
+  /** Whom the rule is for: people or workloads. */
+  for: 'text',
+  name: 'text',
+  issuer: 'text',
+  conditions: 'json',
+  role: 'text',
+  project_id: 'nullable text',
+  enabled: 'boolean',
+  create_time: 'text',
+  update_time: 'text',
+  /** The following columns are null in rules for people. */
+  key_source: 'nullable text',
+  jwks_uri: 'nullable text',
+  jwks: 'nullable json',
+  audience: 'nullable text',
+  single_use: 'nullable boolean',
+  max_lifetime: 'nullable integer',
+  last_exchange_time: 'nullable text',
+})
+
+declare module '../../kernel/storage/schema.ts' {
+  interface Tables {
+    access_rule: RowOf<typeof accessRuleTable>
+  }
+}
+
+const mapping = rowMapping<
+  typeof accessRuleTable,
+  Omit<PeopleRule, 'for'> & Partial<Omit<WorkloadRule, keyof PeopleRule>> & { for: string }
+>(accessRuleTable, { jwks: { keys: [] }, conditions: {} })
+
+/** A row with the columns of the other kind contradicts the ledger. */
+export function accessRuleFromRow(row: RowOf<typeof accessRuleTable>): AccessRuleRecord {
+  return mapping.fromRow(row) as AccessRuleRecord
+}
+
+export const { toRow: accessRuleToRow } = mapping
+
+export const accessRules = subject({
+  name: 'access_rule',
+  table: accessRuleTable,
+  scope: 'system',
+  ledger: systemLedger,
+  events: ['created', 'updated', 'deleted', 'recorded', 'keys_ended'],
+  fromRow: accessRuleFromRow,
+  members: (rule) => ({
+    for: rule.for,
+    name: rule.name,
+    issuer: rule.issuer,
+    conditions: JSON.stringify(rule.conditions),
+    role: rule.role,
+    projectId: rule.projectId,
+    active: rule.enabled,
+    ...(rule.for === 'workloads' && workloadMembers(rule)),
+  }),
+  stored: ({ contradicted: _contradicted, ...rule }) => ({ ...rule, lastExchangeTime: undefined }),
+})
+
+/** The members of a rule for workloads alone. */
+function workloadMembers({ jwks, ...rule }: WorkloadRule): Members {
+  return {
+    keySource: rule.keySource,
+    jwksUri: rule.jwksUri,
+    // The ledger holds no key material.
+    jwksSha256: jwks && hash('sha256', JSON.stringify(jwks)),
+    audience: rule.audience,
+    singleUse: rule.singleUse,
+    maxLifetime: rule.maxLifetime,
+  }
+}
+
+/** The rules for people, with their last events. */
+export const peopleRuleRows = (db: Db) => accessRules.rows(db).where('for', '=', 'people')

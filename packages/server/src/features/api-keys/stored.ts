@@ -1,0 +1,118 @@
+import { sql } from 'kysely'
+import { exchangeLedgerId, type NewEvent, systemLedgerId } from '../../kernel/ledger/chain.ts'
+import { subject } from '../../kernel/ledger/subject.ts'
+import type { ApiKeyRecord } from '../../kernel/records.ts'
+import { rowMapping } from '../../kernel/storage/row-mapping.ts'
+import { columnsOf, type Db, type RowOf, table } from '../../kernel/storage/schema.ts'
+import { present } from '../../runtime/present.ts'
+
+/**
+ * API keys that were exchanged for a token have the rule, issuer and subject; those of a session on the
+ * command line have the session.
+ */
+export const apiKeyTable = table(
+  'api_key',
+  {
+    id: 'key text',
+    name: 'text',
+    role: 'text',
+    project_id: 'nullable text',
+    prefix: 'text',
+    digest: 'unique text',
+    enabled: 'boolean',
+    create_time: 'text',
+    expire_time: 'nullable text',
+    last_use_time: 'nullable text',
+    rule_id: 'nullable text',
+    issuer: 'nullable text',
+    subject: 'nullable text',
+    /** RFC 7638 thumbprint of the one key that it may register. */
+    successor: 'nullable text',
+    session_id: 'nullable text',
+  },
+  [
+    // Also finds the API keys without a rule, among many more that were exchanged.
+    'index api_key_rule on api_key (rule_id)',
+    'index api_key_expiry on api_key (expire_time)',
+    'index api_key_voucher on api_key (project_id, subject) where successor is not null',
+  ],
+)
+
+declare module '../../kernel/storage/schema.ts' {
+  interface Tables {
+    api_key: RowOf<typeof apiKeyTable>
+  }
+}
+
+type ApiKeyRow = RowOf<typeof apiKeyTable>
+
+export const apiKeyColumns = columnsOf(apiKeyTable)
+
+const mapping = rowMapping<
+  typeof apiKeyTable,
+  Omit<ApiKeyRecord, 'exchanged'> & Partial<NonNullable<ApiKeyRecord['exchanged']>>
+>(apiKeyTable, {})
+
+export function apiKeyFromRow(row: ApiKeyRow): ApiKeyRecord {
+  const { ruleId, issuer = '', subject = '', successor, ...apiKey } = mapping.fromRow(row)
+  if (ruleId === undefined) return apiKey
+  return { ...apiKey, exchanged: { ruleId, issuer, subject, ...present({ successor }) } }
+}
+
+export function apiKeyToRow({ exchanged, ...apiKey }: ApiKeyRecord): ApiKeyRow {
+  return mapping.toRow({ ...apiKey, ...exchanged })
+}
+
+/** Whether it is an API key that admins create, and not one that a token or a session was exchanged for. */
+export const isManaged = sql<boolean>`(api_key.rule_id is null and api_key.session_id is null)`
+
+/** The ledger that has the events of an API key. */
+const ledgerOfApiKey = sql<string>`(case when ${isManaged} then ${sql.lit(systemLedgerId)}
+  else coalesce(api_key.project_id, ${sql.lit(exchangeLedgerId)}) end)`
+
+export const apiKeys = subject({
+  name: 'api_key',
+  table: apiKeyTable,
+  scope: 'both',
+  ledger: {
+    inQuery: ledgerOfApiKey,
+    of: ({ exchanged, sessionId, projectId = exchangeLedgerId }: ApiKeyRecord) =>
+      exchanged === undefined && sessionId === undefined ? systemLedgerId : projectId,
+    // A change of the rule is an event of the same ledger, after which no older row is accepted.
+    isSubject: sql`in (api_key.id, api_key.rule_id)`,
+  },
+  events: ['created', 'updated', 'deleted', 'recorded'],
+  fromRow: apiKeyFromRow,
+  members: ({ name, role, projectId, enabled, expireTime, exchanged }) => ({
+    name,
+    role,
+    projectId,
+    active: enabled,
+    expireTime,
+    successor: exchanged?.successor,
+  }),
+  // With the digest of the secret: a row with another secret is not the API key that was created.
+  stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...apiKey }) => apiKey,
+  recordsOf,
+  async accept(db: Db, ledgerId: string): Promise<NewEvent[]> {
+    const accepted = await recordsOf(db, ledgerId)
+    if (ledgerId === systemLedgerId) {
+      return accepted.map((apiKey) => apiKeys.eventOf('recorded', apiKey))
+    }
+    // These are valid for minutes: a workload with a right to one exchanges a token again.
+    for (const { id } of accepted) await db.deleteFrom('api_key').where('id', '=', id).execute()
+    return []
+  },
+})
+
+/**
+ * A busy project has millions of exchanges, and rows that live for minutes. So its replay reads only the
+ * rows of exchanged API keys that contradict the event of their exchange.
+ */
+async function recordsOf(db: Db, ledgerId: string): Promise<ApiKeyRecord[]> {
+  if (ledgerId === systemLedgerId) {
+    return apiKeys.readUnchecked(db, (all) => all.where(isManaged))
+  }
+  const exchanged = await apiKeys.read(db, (all) => all.where(ledgerOfApiKey, '=', ledgerId))
+  return exchanged.filter(({ contradicted }) => contradicted)
+}

@@ -1,0 +1,37 @@
+/**
+ * The types of events that can be asked for: those of the kernel and the features. Completion reads them
+ * at each key, so this file loads nothing.
+ */
+export const eventTypes: readonly string[] = [
+  'project.created',
+  'project.renamed',
+  'project.deleted',
+  'project.recorded',
+  'key.created',
+  'key.updated',
+  'key.deleted',
+  'key.recorded',
+  'key.weakness_found',
+  'rotation.started',
+  'rotation.updated',
+  'rotation.finished',
+  'rotation.abandoned',
+  'rotation.recorded',
+  'private_key.refused',
+  'api_key.created',
+  'api_key.updated',
+  'api_key.deleted',
+  'api_key.recorded',
+  'ledger.accepted',
+  'log.started',
+  'session.created',
+  'session.ended',
+  'session.recorded',
+  'person.deleted',
+  'access_rule.created',
+  'access_rule.updated',
+  'access_rule.deleted',
+  'access_rule.recorded',
+  'access_rule.keys_ended',
+  'token.exchanged',
+]

@@ -1,0 +1,137 @@
+import type { AnySubject } from '../../kernel/ledger/subject.ts'
+import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
+import type { KeyRecord } from '../../kernel/records.ts'
+import { rowMapping } from '../../kernel/storage/row-mapping.ts'
+import { columnsOf, type RowOf, table } from '../../kernel/storage/schema.ts'
+import { inChunks } from '../../kernel/storage/statements.ts'
+import { damagedJwk, isIntact } from './damaged.ts'
+
+export const keyTable = table(
+  'jwt_key',
+  {
+    project_id: 'key text',
+    id: 'key text',
+    label: 'text',
+    algorithm: 'text',
+    public_key_pem: 'text',
+    enabled: 'boolean',
+    expire_time: 'nullable text',
+    create_time: 'text',
+    update_time: 'text',
+    publish_time: 'text',
+    jws_algorithm: 'text',
+    jwk: 'json',
+    bits: 'nullable integer',
+    thumbprint: 'text',
+    spki_sha256: 'text',
+    material_sha256: 'text',
+    normalised: 'json',
+    /** The kid in the JWKS, if it is not the id. */
+    published_kid: 'nullable text',
+    /** The id of the key that vouched for it. */
+    introduced_by: 'nullable text',
+    /** When the key was last activated, if a new `expire_time` has made `publish_time` later. */
+    activate_time: 'nullable text',
+  },
+  [
+    'unique index jwt_key_thumbprint on jwt_key (project_id, thumbprint)',
+    'index jwt_key_material on jwt_key (material_sha256)',
+    // Counting the keys reads only this index, which is a hundredth of the size of the rows.
+    'index jwt_key_census on jwt_key (algorithm, enabled, expire_time)',
+    // Holds only keys that another key introduced.
+    'index jwt_key_introduced on jwt_key (project_id, introduced_by) where introduced_by is not null',
+    // The search finds a text in all projects by these. They cost a registration an entry in a random
+    // place each.
+    'index jwt_key_by_thumbprint on jwt_key (thumbprint)',
+    'index jwt_key_by_spki on jwt_key (spki_sha256)',
+    'index jwt_key_by_label on jwt_key (lower(label))',
+  ],
+)
+
+/** All `publishedKid`s that a project has had, and the key that each names. */
+export const publishedKidTable = table(
+  'published_kid',
+  { project_id: 'key text', kid: 'key text', thumbprint: 'text' },
+  // For the search, too.
+  ['index published_kid_by_kid on published_kid (kid, project_id)'],
+)
+
+declare module '../../kernel/storage/schema.ts' {
+  interface Tables {
+    jwt_key: RowOf<typeof keyTable>
+    published_kid: RowOf<typeof publishedKidTable>
+  }
+}
+
+/** Qualified, for queries that join tables. */
+export const keyColumns = columnsOf(keyTable).map((name) => `jwt_key.${name}` as const)
+
+type KeyRow = RowOf<typeof keyTable>
+
+/** Whether a left join has found a key. A project without keys yields one row of nulls. */
+export function hasKey<Row extends { id: string | null }>(
+  row: Row,
+): row is Row & Pick<KeyRow, Extract<keyof Row, keyof KeyRow>> {
+  return row.id !== null
+}
+
+export const {
+  fromRow: keyFromRow,
+  partFromRow: keyPartFromRow,
+  toRow: keyToRow,
+} = rowMapping<typeof keyTable, KeyRecord>(keyTable, { jwk: damagedJwk, normalised: [] })
+
+export const keys = subject({
+  name: 'key',
+  table: keyTable,
+  scope: 'project',
+  ledger: projectLedger('jwt_key.project_id', ({ projectId }: KeyRecord) => projectId),
+  events: ['created', 'updated', 'deleted', 'recorded', 'weakness_found'],
+  fromRow: keyFromRow,
+  members: (key) => ({
+    label: key.label,
+    publishedKid: key.publishedKid,
+    algorithm: key.algorithm,
+    active: key.enabled,
+    expireTime: key.expireTime,
+    thumbprint: key.thumbprint,
+    spkiSha256: key.spkiSha256,
+    normalised: key.normalised.length === 0 ? undefined : key.normalised.join(' '),
+    introducedBy: key.introducedBy,
+  }),
+  // Without what only describes.
+  stored: ({ contradicted: _contradicted, activateTime: _activateTime, ...key }) => key,
+  damageOf: (key) =>
+    isIntact(key)
+      ? undefined
+      : { member: 'publicKeyPem', detail: 'the columns of the key contradict each other' },
+})
+
+export const publishedKids: AnySubject = {
+  name: 'published_kid',
+  scope: 'project',
+  eventTypes: [],
+  mayBeUnrecorded: true,
+  effects: ({ type, changes: { publishedKid, thumbprint } = {} }) =>
+    !/^key\.(created|recorded)$/.test(type) || publishedKid?.to === undefined
+      ? []
+      : [
+          {
+            id: String(publishedKid.to),
+            action: 'set',
+            changes: { thumbprint: { ...thumbprint } },
+          },
+        ],
+  async rowsOf(db, ledgerId, idsOf) {
+    const rows = await inChunks(idsOf(), (kids) =>
+      db
+        .selectFrom('published_kid')
+        .select(['kid', 'thumbprint'])
+        .where('project_id', '=', ledgerId)
+        .where('kid', 'in', kids)
+        .execute(),
+    )
+    return rows.map(({ kid, thumbprint }) => ({ id: kid, members: { thumbprint } }))
+  },
+  accept: async () => [],
+}

@@ -1,0 +1,53 @@
+import { type RowOf, table } from '../../kernel/storage/schema.ts'
+
+/** The trees of the log. The one that has not ended grows; of the others, only this row is left. */
+export const logTreeTable = table('log_tree', {
+  /** The end of its origin. */
+  id: 'key text',
+  origin: 'text',
+  verifier_key: 'text',
+  /** Number of entries; those beyond the checkpoint are not published yet. */
+  size: 'bigint',
+  append_time: 'nullable text',
+  checkpoint_size: 'bigint',
+  /** Null until the first one. */
+  checkpoint: 'nullable text',
+  /** When the next tree, with this origin, was started. */
+  end_time: 'nullable text',
+  next_origin: 'nullable text',
+})
+
+export const logEntryTable = table(
+  'log_entry',
+  {
+    /** The place in the tree, from 0. */
+    position: 'key bigint',
+    ledger_id: 'text',
+    revision: 'bigint',
+    content: 'text',
+  },
+  ['index log_entry_ledger on log_entry (ledger_id, position)'],
+)
+
+/** Up to 256 hashes (C2SP tlog-tiles), in base64. A partial tile is the beginning of a row. */
+export const logTileTable = table('log_tile', {
+  level: 'key integer',
+  position: 'key bigint',
+  hashes: 'text',
+})
+
+/** The last logged head of each ledger, and the random value that blinds its id, in base64. */
+export const logLedgerTable = table('log_ledger', {
+  ledger_id: 'key text',
+  blinding: 'text',
+  hash: 'text',
+})
+
+declare module '../../kernel/storage/schema.ts' {
+  interface Tables {
+    log_tree: RowOf<typeof logTreeTable>
+    log_entry: RowOf<typeof logEntryTable>
+    log_tile: RowOf<typeof logTileTable>
+    log_ledger: RowOf<typeof logLedgerTable>
+  }
+}

@@ -1,0 +1,47 @@
+import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
+import type { RotationRecord } from '../../kernel/records.ts'
+import { rowMapping } from '../../kernel/storage/row-mapping.ts'
+import { type RowOf, table } from '../../kernel/storage/schema.ts'
+
+/** Replacements of keys by others. */
+export const rotationTable = table('rotation', {
+  project_id: 'key text',
+  id: 'key text',
+  from_kid: 'text',
+  to_kid: 'text',
+  create_time: 'text',
+  update_time: 'text',
+  /** Seconds. */
+  token_lifetime: 'integer',
+  /** Null while it is under way. */
+  outcome: 'nullable text',
+  end_time: 'nullable text',
+})
+
+declare module '../../kernel/storage/schema.ts' {
+  interface Tables {
+    rotation: RowOf<typeof rotationTable>
+  }
+}
+
+export const {
+  fromRow: rotationFromRow,
+  partFromRow: rotationPartFromRow,
+  toRow: rotationToRow,
+} = rowMapping<typeof rotationTable, RotationRecord>(rotationTable, {})
+
+export const rotations = subject({
+  name: 'rotation',
+  table: rotationTable,
+  scope: 'project',
+  ledger: projectLedger('rotation.project_id', ({ projectId }: RotationRecord) => projectId),
+  events: ['started', 'updated', 'finished', 'abandoned', 'recorded'],
+  fromRow: rotationFromRow,
+  members: (rotation) => ({
+    from: rotation.fromKid,
+    to: rotation.toKid,
+    tokenLifetime: rotation.tokenLifetime,
+    outcome: rotation.outcome,
+  }),
+  stored: ({ contradicted: _contradicted, ...rotation }) => rotation,
+})

@@ -1,0 +1,64 @@
+import { type NewEvent, systemLedgerId } from '../ledger/chain.ts'
+import { projectLedger, subject } from '../ledger/subject.ts'
+import type { ProjectRecord } from '../records.ts'
+import { rowMapping } from '../storage/row-mapping.ts'
+import { type Db, type RowOf, table } from '../storage/schema.ts'
+
+export const projectTable = table('project', {
+  id: 'key text',
+  name: 'unique text',
+  create_time: 'text',
+  update_time: 'text',
+})
+
+declare module '../storage/schema.ts' {
+  interface Tables {
+    project: RowOf<typeof projectTable>
+  }
+}
+
+/** A row of the table. Its revision is that of its ledger. */
+type StoredProject = Omit<ProjectRecord, 'revision'>
+
+const { fromRow } = rowMapping<typeof projectTable, StoredProject>(projectTable, {})
+
+export const projects = subject({
+  name: 'project',
+  table: projectTable,
+  scope: 'project',
+  ledger: projectLedger('project.id', ({ id }: StoredProject) => id),
+  events: ['created', 'renamed', 'deleted', 'recorded'],
+  fromRow,
+  members: ({ name }) => ({ name }),
+  stored: ({ id, name, createTime, updateTime }) => ({ id, name, createTime, updateTime }),
+  /** The system ledger records them too. */
+  async accept(db: Db, ledgerId: string): Promise<NewEvent[]> {
+    const isSystem = ledgerId === systemLedgerId
+    const found = await projects.readUnchecked(db, (all) =>
+      isSystem ? all : all.where('id', '=', ledgerId),
+    )
+    if (found.length === 0 && !isSystem) return [projects.event('deleted', ledgerId, {})]
+    return found.map((project) => projects.eventOf('recorded', project))
+  },
+})
+
+/** Projects with the revisions of their ledgers, and with their last events. */
+export function projectsWithLastEvents(db: Db) {
+  return projects
+    .rows(db)
+    .innerJoin('ledger', 'ledger.project_id', 'project.id')
+    .select('ledger.revision')
+}
+
+type ProjectRow = RowOf<typeof projectTable> & { revision: number; last_event: string | null }
+
+/** The projects of the rows that do not contradict their ledgers. */
+export function checkedProjects(db: Db, rows: readonly ProjectRow[]): ProjectRecord[] {
+  return rows.flatMap((row) =>
+    projects
+      .check(db, [row])
+      .flatMap(({ contradicted, ...project }) =>
+        contradicted ? [] : [{ ...project, revision: row.revision }],
+      ),
+  )
+}

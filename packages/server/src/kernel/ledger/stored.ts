@@ -1,0 +1,94 @@
+import { parseStored } from '../storage/row-mapping.ts'
+import { type RowOf, table } from '../storage/schema.ts'
+import type { Actor, EventChanges, LedgerEvent } from './chain.ts'
+
+/** The head of each ledger. Every change of a project locks its row first. */
+export const ledgerTable = table('ledger', {
+  project_id: 'key text',
+  revision: 'bigint',
+  hash: 'text',
+})
+
+export const eventTable = table(
+  'event',
+  {
+    project_id: 'key text',
+    revision: 'key bigint',
+    type: 'text',
+    time: 'text',
+    /** The id of the API key, or of the person's session. */
+    actor_id: 'nullable text',
+    actor_name: 'text',
+    /** The person or workload that acted. */
+    actor: 'nullable json',
+    /** The subject of the person, by which their events are found. */
+    person: 'nullable text',
+    subject_type: 'text',
+    subject_id: 'text',
+    changes: 'nullable json',
+    request_id: 'text',
+    hash: 'text',
+  },
+  [
+    // Finds the last event of a subject, with which its row is compared whenever it is used.
+    'index event_subject on event (subject_id, project_id, revision)',
+    // The history of all ledgers reads these, newest first. Each event has an entry near their ends; in
+    // the last one only if a person caused it.
+    'index event_by_request on event (request_id, time, project_id, revision)',
+    'index event_by_time on event (time, project_id, revision)',
+    'index event_by_type on event (type, time, project_id, revision)',
+    'index event_by_subject on event (subject_id, time, project_id, revision)',
+    'index event_by_person on event (person, time, project_id, revision) where person is not null',
+  ],
+)
+
+declare module '../storage/schema.ts' {
+  interface Tables {
+    ledger: RowOf<typeof ledgerTable>
+    event: RowOf<typeof eventTable>
+  }
+}
+
+type EventRow = RowOf<typeof eventTable>
+
+export function eventToRow(event: LedgerEvent): EventRow {
+  const { name, apiKeyId, user, workload } = event.actor
+  return {
+    project_id: event.ledgerId,
+    revision: event.revision,
+    type: event.type,
+    time: event.time,
+    actor_id: apiKeyId ?? user?.sessionId ?? null,
+    actor_name: name,
+    actor: user === undefined && workload === undefined ? null : JSON.stringify({ user, workload }),
+    person: user?.subject ?? null,
+    subject_type: event.subject.type,
+    subject_id: event.subject.id,
+    changes: event.changes === undefined ? null : JSON.stringify(event.changes),
+    request_id: event.requestId,
+    hash: event.hash,
+  }
+}
+
+export function eventFromRow(row: EventRow): LedgerEvent {
+  return {
+    ledgerId: row.project_id,
+    revision: row.revision,
+    type: row.type,
+    time: row.time,
+    actor: actorFromRow(row),
+    subject: { type: row.subject_type, id: row.subject_id },
+    ...(row.changes === null ? {} : { changes: JSON.parse(row.changes) as EventChanges }),
+    requestId: row.request_id,
+    hash: row.hash,
+  }
+}
+
+function actorFromRow(row: EventRow): Actor {
+  const stored: Pick<Actor, 'user' | 'workload'> = parseStored(row.actor ?? '{}', {})
+  const { user, workload } = stored
+  const { actor_id: id, actor_name: name } = row
+  // The hash covers nothing else that is known of a person.
+  if (user !== undefined) return { name, user }
+  return { name, ...(id === null ? {} : { apiKeyId: id }), ...(workload && { workload }) }
+}
