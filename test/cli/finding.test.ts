@@ -33,6 +33,9 @@ describe('pubring search', () => {
 test('pubring warnings shows the warnings, the most urgent first', async () => {
   const { stdout } = await shell.pubring(['warnings'])
   expect(stdout).toMatch(/^warning\tno_active_key\tpayments\t\t\t\tThe project has keys/)
+  const [, detail = ''] = /\t(The project has keys.*)$/m.exec(stdout) ?? []
+  const narrow = await shell.pubring(['warnings'], { columns: 60 })
+  expect(narrow.stdout.replaceAll(/\n +/g, ' ')).toContain(detail)
 })
 
 describe('pubring events', () => {

@@ -242,9 +242,15 @@ describe('other sources', () => {
     )
     const call = ['import', file, '--project', project, '--skip-refused']
     const { stdout } = await shell.pubring(call, { columns: 100 })
-    const [heading, ...lines] = stdout.trimEnd().split('\n')
+    const [heading, row, ...cause] = stdout.trimEnd().split('\n')
     expect(heading).toContain('OUTCOME')
-    expect(lines).toHaveLength(1)
-    expect(lines[0]).toMatch(/^121 .*refused .*/)
+    expect(row).toMatch(/^121 .*refused .*/)
+    expect(
+      cause
+        .map((line) => line.slice(0, 2))
+        .join('')
+        .trim(),
+    ).toBe('')
+    expect(cause.map((line) => line.trim()).join(' ')).toMatch(/^rsa_modulus_too_small: .*\.pem$/)
   })
 })

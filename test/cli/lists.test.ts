@@ -1,7 +1,8 @@
 import truncatedWidth from 'fast-string-truncated-width'
 import { describe, expect, test } from 'vitest'
-import { cutMiddle, formatTable, uniqueLength } from '../../packages/cli/src/terminal/table.ts'
-import { columnsOf, type Terminal } from '../../packages/cli/src/terminal/terminal.ts'
+import { formatTable, uniqueLength } from '../../packages/cli/src/terminal/table.ts'
+import { columnsOf, notify, type Terminal } from '../../packages/cli/src/terminal/terminal.ts'
+import { cutMiddle } from '../../packages/cli/src/terminal/text.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
@@ -46,7 +47,8 @@ describe('a table', () => {
       const { stdout } = await shell.pubring(command, { columns, env: plain })
       const lines = stdout.trimEnd().split('\n')
       expect(lines.length, stdout).toBeGreaterThan(1)
-      for (const line of lines)
+      // A word that is longer than the terminal stays whole, on a line of its own.
+      for (const line of lines.filter((each) => each.trim().includes(' ')))
         expect(truncatedWidth(line).width, line).toBeLessThanOrEqual(columns)
       if (command[0] === 'key') for (const id of ids) expect(stdout).toContain(id.slice(-7))
     }
@@ -70,6 +72,14 @@ describe('a table', () => {
     expect(format(['', '019ac8f2-6c1e01'])).toBe('6c1e01')
   })
 
+  test('shows below a row what does not fit beside the others, in whole words', async () => {
+    const { stdout } = await shell.pubring(['events'], { columns: 80, env: plain })
+    const joined = stdout.replaceAll(/\n +/g, ' ')
+    expect(joined, stdout).toContain(`label ${labels[0]}`)
+    const wide = await shell.pubring(['events'], { columns: 1_000, env: plain })
+    expect(wide.stdout.split('\n')[0]).toMatch(/SUBJECT +CHANGES$/)
+  })
+
   test('has 80 columns if neither the terminal nor COLUMNS tells', () => {
     const unknown = { isTTY: true, columns: 0 }
     expect(columnsOf(unknown, { COLUMNS: '50' })).toBe(50)
@@ -80,7 +90,7 @@ describe('a table', () => {
   test('keeps the ends of labels, and as much of the ends of ids as tells them apart', async () => {
     const { stdout } = await shell.pubring(['key', 'list'], { columns: 100, env: plain })
     const [head = '', ...rows] = stdout.trimEnd().split('\n')
-    expect(head).toMatch(/^KID +LABEL +ALGORITHM +STATE +CREATED +EXPIRES$/)
+    expect(head).toMatch(/^KID +LABEL +ALGORITHM +STATE +CREATED +EXPIRES +ROLE$/)
     expect(rows[0]).toMatch(/^1abcdef +orders .*ing 2026 /)
   })
 
@@ -95,6 +105,16 @@ describe('a table', () => {
     expect(uniqueLength(['019ac8f2-6c1e01', '019ac8f2-6c1e02'])).toBe(6)
     expect(uniqueLength(['019ac8f2-6c1e01', '019ac8f3-6c1e01', '019ac8f3-6c1e01'])).toBe(8)
   })
+})
+
+test('a message on a terminal is broken between words, and its command is whole', () => {
+  let written = ''
+  const stderr = { isTTY: true, columns: 30, write: (text: string) => (written += text) }
+  const terminal = { stderr, env: {}, json: false } as unknown as Terminal
+  notify(terminal, 'Several words that do not fit: pubring key show 019ac8f2-6c1e-7d53 --project x')
+  expect(written).toBe(
+    'Several words that do not\n  fit:\n  pubring key show 019ac8f2-6c1e-7d53 --project x\n',
+  )
 })
 
 describe('documents', () => {

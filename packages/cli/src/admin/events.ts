@@ -214,7 +214,7 @@ const columns: readonly Column<Entry>[] = [
   { heading: 'TYPE', value: ({ type }) => type },
   { heading: 'BY', value: ({ actor }) => actor.name, cut: true },
   { heading: 'SUBJECT', value: ({ subject }) => subject.id, id: true },
-  { heading: 'CHANGES', value: formatChanges, cut: true },
+  { heading: 'CHANGES', value: formatChanges, below: true },
 ]
 
 function formatChanges({ changes = {} }: Entry): string {

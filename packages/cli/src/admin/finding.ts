@@ -49,7 +49,7 @@ export async function showWarnings({ client, terminal, print, notify }: Session)
         { heading: 'NAME', value: ({ label = '' }) => label, cut: true },
         { heading: 'ID', value: ({ kid, apiKeyId = '' }) => kid ?? apiKeyId, id: true },
         timeColumn('TIME', ({ time }) => time),
-        { heading: 'DETAIL', value: ({ detail }) => detail, cut: true },
+        { heading: 'DETAIL', value: ({ detail }) => detail, below: true },
       ],
       warnings,
     ),

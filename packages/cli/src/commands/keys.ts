@@ -82,7 +82,7 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
   addProjectCommand(key, 'list', 'List the keys of a project, oldest first', {
     notes:
-      'In a pipe: kid, label, algorithm, state, createTime, expireTime, tab-separated. On a terminal, the state is the role of the key: spreading, current, previous, off or expired.',
+      'A key is active, inactive or expired. The role says what an active one is for: spreading (not every verifier knows it yet), current (sign with it) or previous (it is being replaced). In a pipe: kid, label, algorithm, state, createTime, expireTime, role, tab-separated.',
     examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].kid"'],
   })
     .option('--active', 'Only active keys')

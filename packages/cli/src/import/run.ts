@@ -243,7 +243,7 @@ const columns: readonly Column<ImportRow>[] = [
   {
     heading: 'CAUSE',
     value: ({ errors }) => errors.map(({ code, detail }) => `${code}: ${detail}`).join(' '),
-    cut: true,
+    below: true,
   },
 ]
 

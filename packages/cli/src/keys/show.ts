@@ -23,14 +23,15 @@ export async function listKeys(session: Session, { active }: { active?: true }):
   }
 }
 
-/** On a terminal, the role says more than the state. */
 const columns: readonly Column<JwtKey & { role?: KeyRole | undefined }>[] = [
   { heading: 'KID', value: ({ id }) => id, id: true },
   { heading: 'LABEL', value: ({ label }) => label, cut: true },
   { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
-  { heading: 'STATE', value: formatState, display: (key) => key.role ?? formatState(key) },
+  { heading: 'STATE', value: formatState },
   timeColumn('CREATED', ({ createTime }) => createTime),
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
+  // The roles of a key that is not active repeat its state.
+  { heading: 'ROLE', value: ({ active, role = '' }) => (active ? role : '') },
 ]
 
 /** Shows keys with their details, or with `--pem` the keys alone. */

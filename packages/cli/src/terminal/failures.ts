@@ -3,7 +3,7 @@ import { errorTable, PubringError } from '@pubring/server/errors'
 import { didYouMean } from '@pubring/server/nearest'
 import { MissingFileError } from '@pubring/server/runtime/files'
 import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
-import { colorsFor, escapeControls, formatDocument, type Terminal, writeError } from './terminal.ts'
+import { colorsFor, formatDocument, formatMessage, type Terminal, writeError } from './terminal.ts'
 
 interface FailureDetails {
   /** Stable, for programs. */
@@ -103,10 +103,10 @@ function failureOf(error: unknown): CommandError {
 function formatText({ message, hints }: CommandError, terminal: Terminal): string {
   const colors = colorsFor(terminal, terminal.stderr)
   // The server breaks the line after a command.
-  const shown = message.split('\n').map(escapeControls).join('\n')
-  const lines = [`${colors.red('pubring:')} ${shown}`]
-  for (const hint of hints) lines.push(`${colors.cyan('hint:')} ${escapeControls(hint)}`)
-  return `${lines.join('\n')}\n`
+  const lines = [`pubring: ${message}`.split('\n'), hints.map((hint) => `hint: ${hint}`)].flat()
+  return formatMessage(terminal, lines)
+    .replace(/^pubring:/, colors.red)
+    .replaceAll(/^hint:/gm, colors.cyan)
 }
 
 function documentOf({ code, message, hints, problem }: CommandError, exitCode: number): object {

@@ -1,5 +1,5 @@
-import truncatedWidth from 'fast-string-truncated-width'
 import { colorsFor, escapeControls, type Terminal, tableWidth } from './terminal.ts'
+import { cutMiddle, textWidth, wrapWords } from './text.ts'
 import { formatRelative } from './times.ts'
 
 export interface Column<Row> {
@@ -11,6 +11,8 @@ export interface Column<Row> {
   display?(row: Row): string
   /** Whether its middle may be left out on a narrow terminal. */
   cut?: true
+  /** Whether a terminal shows it below the others if they do not fit beside each other. */
+  below?: true
   /** Whether it is an id, of which a terminal shows the end. */
   id?: true
 }
@@ -59,20 +61,29 @@ export function formatTable<Row>(
   const idLength = uniqueLength([...ids, ...otherIds])
   const cells = columns
     .map((column) => {
-      const { heading, value, display = value, id = false, cut = false } = column
+      const { heading, value, display = value, id = false, cut = false, below = false } = column
       const start = id ? -idLength : 0
       const texts = rows.map((row) => escapeControls(display(row)).slice(start))
-      return { id, cut, texts: [heading, ...texts] }
+      return { id, cut, below, texts: [heading, ...texts] }
     })
     .filter(({ texts }) => texts.slice(1).some((text) => text !== ''))
-  const widths = fitColumns(cells, width)
+  const fits = fitColumns(cells, Number.POSITIVE_INFINITY).reduce(addWidth, 0) <= width
+  const beside = cells.filter(({ below }) => fits || !below)
+  const below = cells.filter((column) => !beside.includes(column))
+  const widths = fitColumns(beside, width)
   const { bold } = colorsFor(terminal)
-  const lines = [...Array(cells.length === 0 ? 0 : rows.length + 1).keys()].map((index) => {
-    const line = cells.map(({ texts }) => texts[index] ?? '')
-    return formatLine(line, widths, index === 0 ? bold : (text) => text)
+  const lines = [...Array(cells.length === 0 ? 0 : rows.length + 1).keys()].flatMap((index) => {
+    const line = beside.map(({ texts }) => texts[index] ?? '')
+    const rest = index === 0 ? [] : below.map(({ texts }) => texts[index] ?? '')
+    return [
+      formatLine(line, widths, index === 0 ? bold : (text) => text),
+      ...rest.filter(Boolean).map((text) => `${gap}${wrapWords(text, width, gap)}\n`),
+    ]
   })
   return lines.join('')
 }
+
+const addWidth = (sum: number, width: number) => sum + (sum > 0 ? gap.length : 0) + width
 
 /** The length at which the ends of all different ids differ, at least 6. */
 export function uniqueLength(ids: readonly string[]): number {
@@ -91,7 +102,7 @@ function fitColumns(
   width: number,
 ): number[] {
   const widths = columns.map(({ texts }) => Math.max(...texts.map(textWidth)))
-  let excess = widths.reduce((sum, each) => sum + each, gap.length * (widths.length - 1)) - width
+  let excess = widths.reduce(addWidth, 0) - width
   for (const [kind, min] of Object.entries(minWidths)) {
     for (; excess > 0; excess -= 1) {
       const shrinkable = widths.map((each, index) =>
@@ -116,30 +127,6 @@ function formatLine(
     return style(text) + ' '.repeat(Math.max(0, padding))
   })
   return `${padded.join(gap).trimEnd()}\n`
-}
-
-/** Columns of a terminal. */
-function textWidth(text: string): number {
-  return truncatedWidth(text).width
-}
-
-/** The text with its middle replaced by `…` if it is wider: names differ at their ends. */
-export function cutMiddle(text: string, width: number): string {
-  if (textWidth(text) <= width) return text
-  const characters = Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
-  const head = takeWidth(characters, Math.ceil((width - 1) / 2))
-  const tail = takeWidth(characters.toReversed(), width - 1 - textWidth(head.join('')))
-  return [...head, '…', ...tail.toReversed()].join('')
-}
-
-function takeWidth(characters: readonly string[], width: number): string[] {
-  const taken: string[] = []
-  for (let left = width; ; ) {
-    const next = characters[taken.length] ?? ''
-    left -= textWidth(next)
-    if (next === '' || left < 0) return taken
-    taken.push(next)
-  }
 }
 
 const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/

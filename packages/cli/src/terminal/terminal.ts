@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { Environment } from '@pubring/server/config/setting'
 import { redact } from '@pubring/server/kernel/exposure/redaction'
 import picocolors from 'picocolors'
+import { textWidth, wrapWords } from './text.ts'
 
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }
 
@@ -87,10 +88,23 @@ export function writeError(
 }
 
 /** Writes a message to stderr, unless `--json` silences it. */
-export function notify({ stderr, json }: Terminal, text: string): void {
-  if (json) return
-  for (const line of text.split('\n')) stderr.write(`${escapeControls(line)}\n`)
+export function notify(terminal: Terminal, text: string): void {
+  if (!terminal.json) terminal.stderr.write(formatMessage(terminal, text.split('\n')))
 }
+
+/** Lines for stderr. A terminal breaks none within a word, and a command at the end of one not at all. */
+export function formatMessage({ stderr, env }: Terminal, lines: readonly string[]): string {
+  const width = columnsOf(stderr, env) ?? Number.POSITIVE_INFINITY
+  const fitted = lines.map(escapeControls).map((line) => {
+    if (textWidth(line) <= width) return line
+    const [, words = line, command] = commandAtEnd.exec(line) ?? []
+    return [wrapWords(words, width, '  '), ...(command === undefined ? [] : [command])].join('\n  ')
+  })
+  return fitted.map((line) => `${line}\n`).join('')
+}
+
+const commandAtEnd =
+  /^(.*?:) ((?:pubring|openssl|ssh-keygen|cp|mv|chmod|node|perl|sed|grep|base64|\().*)$/
 
 const controls = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
 
