@@ -18,17 +18,14 @@ import {
   ApiKeyUpdate,
 } from '../packages/server/src/features/api-keys/contract.ts'
 import { Event, HistoryEvent } from '../packages/server/src/features/events/contract.ts'
-import {
-  KeyImport,
-  KeyImportItem,
-  KeyImportReport,
-} from '../packages/server/src/features/imports/contract.ts'
+import { KeyImport, KeyImportReport } from '../packages/server/src/features/imports/contract.ts'
 import {
   JwtKey,
   JwtKeyCreate,
   JwtKeyUpdate,
   JwtKeyUpdated,
   JwtKeyWithDetails,
+  KeyImportItem,
   KeyRole,
   KeyRoleEntry,
 } from '../packages/server/src/features/keys/contract.ts'

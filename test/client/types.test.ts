@@ -4,10 +4,7 @@ import type { Algorithm } from '../../packages/intake/src/algorithms.ts'
 import type * as rules from '../../packages/server/src/features/access-rules/contract.ts'
 import type * as apiKeys from '../../packages/server/src/features/api-keys/contract.ts'
 import type { Event } from '../../packages/server/src/features/events/contract.ts'
-import type {
-  KeyImportItem,
-  KeyImportReport,
-} from '../../packages/server/src/features/imports/contract.ts'
+import type { KeyImportReport } from '../../packages/server/src/features/imports/contract.ts'
 import type * as keys from '../../packages/server/src/features/keys/contract.ts'
 import type { Project } from '../../packages/server/src/features/projects/contract.ts'
 import type { Discovery, Jwks } from '../../packages/server/src/features/publishing/contract.ts'
@@ -59,9 +56,9 @@ test('the types of requests equal the contract', () => {
   type Create = Omit<keys.JwtKeyCreate, 'name' | 'label'>
   expectTypeOf<Omit<client.JwtKeyCreate, 'name'>>().toEqualTypeOf<Create>()
   expectTypeOf<client.JwtKeyCreate>().toExtend<keys.JwtKeyCreate>()
-  type ImportItem = Omit<KeyImportItem, 'name' | 'label'>
+  type ImportItem = Omit<keys.KeyImportItem, 'name' | 'label'>
   expectTypeOf<Omit<client.KeyImportItem, 'name'>>().toEqualTypeOf<ImportItem>()
-  expectTypeOf<client.KeyImportItem>().toExtend<KeyImportItem>()
+  expectTypeOf<client.KeyImportItem>().toExtend<keys.KeyImportItem>()
   expectTypeOf<client.JwtKeyUpdate>().toEqualTypeOf<keys.JwtKeyUpdate>()
   expectTypeOf<client.ApiKeyCreate>().toEqualTypeOf<apiKeys.ApiKeyCreate>()
   expectTypeOf<client.ApiKeyUpdate>().toEqualTypeOf<apiKeys.ApiKeyUpdate>()

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
 import {
+  Actor,
   component,
   optionalText,
   optionalUuid,
   Time,
   text,
-  Uuid,
 } from '../../kernel/contract/common.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 
@@ -15,31 +15,7 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
   revision: Type.Integer({ minimum: 1, description: 'Number of the event in its ledger.' }),
   type: Type.String({ examples: ['key.updated'] }),
   time: Time,
-  actor: Type.Object(
-    {
-      name: Type.String({ examples: ['deploy pipeline'] }),
-      apiKeyId: Type.Optional(Uuid),
-      user: Type.Optional(
-        Type.Object(
-          { issuer: Type.String(), subject: Type.String(), sessionId: Uuid },
-          {
-            description:
-              'A person who signed in. The hash of the event covers this and not `name`.',
-          },
-        ),
-      ),
-      workload: Type.Optional(
-        Type.Object(
-          { ruleId: Uuid, issuer: Type.String(), subject: Type.String() },
-          { description: 'The workload that exchanged a token for the API key.' },
-        ),
-      ),
-    },
-    {
-      description:
-        'Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server.',
-    },
-  ),
+  actor: Actor,
   subject: Type.Object({
     type: Type.Enum([
       'project',

@@ -9,7 +9,8 @@ import { bodyAs, bodyReader } from '../../kernel/http/body/validation.ts'
 import { noPlace } from '../../kernel/http/errors/faults.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
-import { KeyImport, KeyImportItem, KeyImportReport } from './contract.ts'
+import { KeyImportItem } from '../keys/contract.ts'
+import { KeyImport, KeyImportReport } from './contract.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from './operations.ts'
 
 /** Schema of the body without its keys, which are validated one by one. */

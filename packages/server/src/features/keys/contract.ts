@@ -131,7 +131,7 @@ export const PublicKeyPemInput = text(
   examplePem,
 )
 
-export const newKeyMembers = {
+const newKeyMembers = {
   name: Type.Optional(label),
   label: Type.Optional(described(label, 'An alias of `name`. One of the two is required.')),
   algorithm: AlgorithmName,
@@ -169,3 +169,35 @@ export const JwtKeyUpdate = mergePatch('JwtKeyUpdate', {
   expireTime: ClearableTime,
 })
 export type JwtKeyUpdate = Static<typeof JwtKeyUpdate>
+
+/** A key of an import, which may restore one of another registry. */
+export const KeyImportItem = requestBody(
+  'KeyImportItem',
+  {
+    ...newKeyMembers,
+    expireTime: Type.Optional(
+      described(
+        TimeInput,
+        'Must be in the future. With `createTime`, it must only be after `createTime`, because a restored key may have expired.',
+      ),
+    ),
+    kid: optionalText(
+      'Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key.',
+      '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+    ),
+    createTime: Type.Optional(
+      described(
+        TimeInput,
+        'Only for admins of all projects: the time to restore, not in the future.',
+      ),
+    ),
+    updateTime: Type.Optional(
+      described(
+        TimeInput,
+        'Only for admins of all projects: the time to restore, not before `createTime`, which it requires, and not in the future.',
+      ),
+    ),
+  },
+  { anyOf: [{ required: ['name'] }, { required: ['label'] }] },
+)
+export type KeyImportItem = Static<typeof KeyImportItem>

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import {
+  Actor,
   component,
   described,
   optionalTime,
@@ -9,7 +10,6 @@ import {
   Uuid,
 } from '../../kernel/contract/common.ts'
 import { Type } from '../../kernel/contract/schema.ts'
-import { Event } from '../events/contract.ts'
 
 const TokenLifetime = Type.Integer({
   minimum: 1,
@@ -32,7 +32,7 @@ export const Rotation = component('Rotation', 'The replacement of one key by ano
   }),
   createTime: Time,
   updateTime: Time,
-  startedBy: Event.properties.actor,
+  startedBy: Actor,
   convergedTime: optionalTime(
     'From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive.',
   ),

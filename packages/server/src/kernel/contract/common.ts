@@ -28,6 +28,32 @@ export const ClearableTime = Type.Union([TimeInput, Type.Null()], {
   description: '`null` clears it.',
 })
 
+/** Who made a change. */
+export const Actor = Type.Object(
+  {
+    name: Type.String({ examples: ['deploy pipeline'] }),
+    apiKeyId: Type.Optional(Uuid),
+    user: Type.Optional(
+      Type.Object(
+        { issuer: Type.String(), subject: Type.String(), sessionId: Uuid },
+        {
+          description: 'A person who signed in. The hash of the event covers this and not `name`.',
+        },
+      ),
+    ),
+    workload: Type.Optional(
+      Type.Object(
+        { ruleId: Uuid, issuer: Type.String(), subject: Type.String() },
+        { description: 'The workload that exchanged a token for the API key.' },
+      ),
+    ),
+  },
+  {
+    description:
+      'Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server.',
+  },
+)
+
 /** A text of the same form, with a description of its own. */
 export function described(text: TString, description: string) {
   return Type.Unsafe<string>({ ...text, description })

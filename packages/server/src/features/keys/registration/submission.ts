@@ -9,7 +9,7 @@ import { parseExpireTime } from '../../../kernel/values/expiry.ts'
 import { isKid, newId } from '../../../kernel/values/ids.ts'
 import { parseLabel } from '../../../kernel/values/labels.ts'
 import { parseTime } from '../../../kernel/values/times.ts'
-import type { KeyImportItem } from '../../imports/contract.ts'
+import type { KeyImportItem } from '../contract.ts'
 import { rejectPrivateKeys, requireAccepted } from '../exposure/intake.ts'
 import { parsePublishedKid } from '../kids.ts'
 
