@@ -18,13 +18,16 @@ export type ApiResponse = { status: number; headers: Headers; body: unknown }
 /** Characters of a response: more than a page of the service can have. */
 const maxResponseLength = 64 * 1024 * 1024
 
+/** Characters of an error: more than one for every fault of an import can have. */
+const maxErrorLength = 8 * 1024 * 1024
+
 /** Reads a response to the end. Throws the service's error, or `unexpected_response`. */
 export async function readResponse(
   response: Response,
   context: RequestContext,
 ): Promise<ApiResponse> {
   rejectRedirect(response, context)
-  const text = await readText(response, maxResponseLength)
+  const text = await readText(response, response.ok ? maxResponseLength : maxErrorLength)
   if (text === undefined) throw unexpectedResponse(response, context)
   const { status, headers } = response
   if (!response.ok) throw responseError(response, text, context)
