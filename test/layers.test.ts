@@ -65,10 +65,8 @@ const neighbors: Record<string, string[]> = {
 const openFiles = [
   'packages/server/src/kernel/access/callers.ts',
   'packages/server/src/kernel/context.ts',
-  'packages/server/src/kernel/entity-tags.ts',
   'packages/server/src/kernel/ledger/changes.ts',
   'packages/server/src/kernel/ledger/event-reads.ts',
-  'packages/server/src/kernel/records.ts',
   'packages/server/src/kernel/storage/apply.ts',
   'packages/server/src/kernel/storage/inspect.ts',
   'packages/server/src/kernel/storage/postgres/store.ts',

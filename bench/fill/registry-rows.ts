@@ -1,12 +1,15 @@
 import type { Insertable } from 'kysely'
 import { genesisHash } from '../../packages/client/src/log/chain.ts'
 import type { Accepted } from '../../packages/intake/src/types.ts'
-import { keyToRow, keys as stored } from '../../packages/server/src/features/keys/stored.ts'
+import {
+  type KeyRecord,
+  keyToRow,
+  keys as stored,
+} from '../../packages/server/src/features/keys/stored.ts'
 import { projects } from '../../packages/server/src/kernel/access/stored-projects.ts'
 import { type EventContent, eventHash } from '../../packages/server/src/kernel/ledger/chain.ts'
 import type { Origin } from '../../packages/server/src/kernel/ledger/changes.ts'
 import { eventToRow } from '../../packages/server/src/kernel/ledger/stored.ts'
-import type { KeyRecord } from '../../packages/server/src/kernel/records.ts'
 import type { Row } from '../../packages/server/src/kernel/storage/copy/endpoints.ts'
 import type { TableName, Tables } from '../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { keySetTexts } from '../../packages/server/src/features/keys/jwks.ts'
-import type { KeyRecord } from '../../packages/server/src/kernel/records.ts'
+import type { KeyRecord } from '../../packages/server/src/features/keys/stored.ts'
 import { rsaKey } from '../support/keys/pem.ts'
 import { modulusOf, rsaRecord } from '../support/keys/weak-keys.ts'
 import { keyRecord } from '../support/store/key-records.ts'

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { readAccessRules } from '../../packages/server/src/features/access-rules/reads.ts'
+import type { WorkloadRule } from '../../packages/server/src/features/access-rules/stored.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
 import { readApiKeys } from '../../packages/server/src/features/api-keys/reads.ts'
+import type { ApiKeyRecord } from '../../packages/server/src/features/api-keys/stored.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { readTree } from '../../packages/server/src/features/log/reads.ts'
 import { readProjectPage } from '../../packages/server/src/features/projects/reads.ts'
@@ -13,7 +15,6 @@ import type {
   ChangeType,
   Origin,
 } from '../../packages/server/src/kernel/ledger/changes.ts'
-import type { ApiKeyRecord, WorkloadRule } from '../../packages/server/src/kernel/records.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { keyRecord } from '../support/store/key-records.ts'

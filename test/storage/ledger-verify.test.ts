@@ -124,6 +124,7 @@ describe('a database', () => {
       'ledgerHead',
       'ledgerIds',
       'ledgerRows',
+      'subjects',
     ])
     await ledgers.close()
   })

@@ -1,5 +1,6 @@
 import type { RootOperationNode } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
+import type { KeyRecord } from '../../packages/server/src/features/keys/stored.ts'
 import { readProjects } from '../../packages/server/src/features/projects/reads.ts'
 import { createNeedle } from '../../packages/server/src/features/search/needle.ts'
 import {
@@ -7,7 +8,6 @@ import {
   findProjects,
   hasMoreKids,
 } from '../../packages/server/src/features/search/reads.ts'
-import type { KeyRecord } from '../../packages/server/src/kernel/records.ts'
 import { openReads } from '../../packages/server/src/kernel/storage/open.ts'
 import type { Db } from '../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { KeyState } from '../../../packages/server/src/features/keys/stored.ts'
 import { keyWarnings } from '../../../packages/server/src/features/warnings/rules.ts'
-import type { KeyState } from '../../../packages/server/src/kernel/records.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 

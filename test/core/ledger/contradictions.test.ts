@@ -1,9 +1,13 @@
 import { beforeEach, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import { findApiKeyByDigest } from '../../../packages/server/src/features/api-keys/reads.ts'
-import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
+import {
+  type ApiKeyRecord,
+  apiKeys,
+} from '../../../packages/server/src/features/api-keys/stored.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import { readKeySet } from '../../../packages/server/src/features/keys/reads.ts'
+import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
@@ -15,7 +19,6 @@ import {
 import type { Contradiction } from '../../../packages/server/src/kernel/ledger/contradictions.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
-import type { ApiKeyRecord, KeyRecord } from '../../../packages/server/src/kernel/records.ts'
 import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { keyRecord } from '../../support/store/key-records.ts'

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { accessRules } from '../../../packages/server/src/features/access-rules/stored.ts'
+import {
+  accessRules,
+  type PeopleRule,
+} from '../../../packages/server/src/features/access-rules/stored.ts'
 import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
 import { eventTypes } from '../../../packages/server/src/features/events/types.ts'
 import { blockedFingerprints } from '../../../packages/server/src/features/keys/exposure/stored.ts'
@@ -8,7 +11,6 @@ import { rotations } from '../../../packages/server/src/features/rotations/store
 import { sessions } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { features } from '../../../packages/server/src/features.ts'
 import { projects } from '../../../packages/server/src/kernel/access/stored-projects.ts'
-import type { PeopleRule } from '../../../packages/server/src/kernel/records.ts'
 import { subjectsOf } from '../../../packages/server/src/kernel/stored.ts'
 
 const id = '0197a1b2-0000-7000-8000-000000000001'

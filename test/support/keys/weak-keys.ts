@@ -5,7 +5,7 @@ import {
   base64urlToBigInt,
   minimalBytes,
 } from '../../../packages/intake/src/encoding/bytes.ts'
-import type { KeyRecord } from '../../../packages/server/src/kernel/records.ts'
+import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { nextPrime, seeded } from '../../intake/rsa/seeded.ts'
 import { keyRecord } from '../store/key-records.ts'
 

@@ -1,9 +1,10 @@
+import type { WorkloadRule } from '../../../packages/server/src/features/access-rules/stored.ts'
+import type { ApiKeyRecord } from '../../../packages/server/src/features/api-keys/stored.ts'
 import {
   apiKeyDigest,
   newApiKeySecret,
   secretPrefix,
 } from '../../../packages/server/src/kernel/access/secrets.ts'
-import type { ApiKeyRecord, WorkloadRule } from '../../../packages/server/src/kernel/records.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { origin } from './store.ts'
 

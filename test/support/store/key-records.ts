@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import type { KeyRecord } from '../../../packages/server/src/kernel/records.ts'
+import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 
 /** A record of a new P-256 key, computed with node:crypto only. */

@@ -1,13 +1,13 @@
+import type { PeopleRule } from '../../../packages/server/src/features/access-rules/stored.ts'
+import type {
+  PersonRecord,
+  SessionRecord,
+} from '../../../packages/server/src/features/sign-in/stored.ts'
 import {
   apiKeyDigest,
   newApiKeySecret,
 } from '../../../packages/server/src/kernel/access/secrets.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
-import type {
-  PeopleRule,
-  PersonRecord,
-  SessionRecord,
-} from '../../../packages/server/src/kernel/records.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { rememberSecret } from '../secrets.ts'
 import { origin } from './store.ts'

@@ -1,17 +1,24 @@
-import { accessRuleTable } from '../../../packages/server/src/features/access-rules/stored.ts'
-import { apiKeyTable } from '../../../packages/server/src/features/api-keys/stored.ts'
-import { keys, keyToRow } from '../../../packages/server/src/features/keys/stored.ts'
+import {
+  accessRuleTable,
+  type PeopleRule,
+  type WorkloadRule,
+} from '../../../packages/server/src/features/access-rules/stored.ts'
+import {
+  type ApiKeyRecord,
+  apiKeyTable,
+} from '../../../packages/server/src/features/api-keys/stored.ts'
+import {
+  type KeyRecord,
+  keys,
+  keyToRow,
+} from '../../../packages/server/src/features/keys/stored.ts'
 import { rotationTable } from '../../../packages/server/src/features/rotations/stored.ts'
-import { sessionTable } from '../../../packages/server/src/features/sign-in/stored.ts'
+import {
+  type SessionRecord,
+  sessionTable,
+} from '../../../packages/server/src/features/sign-in/stored.ts'
 import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { type EventContent, eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
-import type {
-  ApiKeyRecord,
-  KeyRecord,
-  PeopleRule,
-  SessionRecord,
-  WorkloadRule,
-} from '../../../packages/server/src/kernel/records.ts'
 import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
 import { keyRecord } from './key-records.ts'

@@ -1,36 +1,11 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '@pubring/client/internal/log/chain'
 import { PubringError } from '../errors.ts'
-import type { KeyRole } from '../features/keys/contract.ts'
-import { convergedTime } from '../features/keys/jwks.ts'
-import { keyRoles } from './contract/roles.ts'
-import type { KeyRecord, ProjectRecord, RotationRecord } from './records.ts'
-import { isActive } from './values/expiry.ts'
+import type { ProjectRecord } from './records.ts'
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a digest of the content. */
 export function entityTag(content: string | Uint8Array): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 27)}"`
-}
-
-/**
- * The tag of a JWT key. It covers everything that a response shows of the key and that can change,
- * because `updateTime` alone does not tell apart two changes in one millisecond.
- */
-export function keyEntityTag(
-  key: KeyRecord,
-  role: KeyRole,
-  time: string,
-  jwksMaxAge: number,
-): string {
-  const { id, updateTime, label, expireTime = '' } = key
-  const converged = convergedTime(key, time, jwksMaxAge)
-  const active = isActive(key, time)
-  return entityTag(JSON.stringify([id, updateTime, label, active, expireTime, converged, role]))
-}
-
-/** Its tags in all roles, for a change: the role depends on the time and on rotations. */
-export function keyEntityTags(key: KeyRecord, time: string, jwksMaxAge: number): string[] {
-  return keyRoles.map((role) => keyEntityTag(key, role, time, jwksMaxAge))
 }
 
 /** The tag of a project. Its revision changes with everything that a response shows. */
@@ -46,15 +21,6 @@ export function projectEntityTag({ id, revision, name, updateTime }: ProjectReco
 export function recordEntityTag(shown: object): string {
   const unstable = { apiKey: undefined, lastUseTime: undefined, lastExchangeTime: undefined }
   return entityTag(canonicalJson({ ...shown, ...unstable }))
-}
-
-/** The tag of a rotation: covers what its changes change, and not what changes with time. */
-export function rotationEntityTag({
-  id,
-  updateTime,
-  tokenLifetime,
-}: Pick<RotationRecord, 'id' | 'updateTime' | 'tokenLifetime'>): string {
-  return entityTag(JSON.stringify([id, updateTime, tokenLifetime]))
 }
 
 /** The entity tags of an `If-Match` or `If-None-Match` header, weak ones with their `W/`. */

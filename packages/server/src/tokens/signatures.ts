@@ -1,14 +1,21 @@
 import type { KeyObject } from 'node:crypto'
+import type { PublicJwk } from '@pubring/intake'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
-import type { KeyRecord } from '../kernel/records.ts'
 import type { DecodedToken } from './decode.ts'
 import { type Finding, failed, passed } from './findings.ts'
+
+/** What verifies a signature. */
+interface VerificationKey {
+  jwk: PublicJwk
+  jwsAlgorithm: JwsAlgorithm
+  bits?: number
+}
 
 /** Loaded when the first token is checked. */
 const jose = () => import('jose')
 
 /** Whether the key verifies the token with its registered algorithm. */
-export async function verifies({ text }: DecodedToken, key: KeyRecord): Promise<boolean> {
+export async function verifies({ text }: DecodedToken, key: VerificationKey): Promise<boolean> {
   const { jwk, jwsAlgorithm } = key
   const { importJWK } = await jose()
   return isSignedBy(text, await importJWK({ ...jwk }, jwsAlgorithm), jwsAlgorithm)
@@ -30,7 +37,7 @@ export async function isSignedBy(
   }
 }
 
-export async function checkSignature(token: DecodedToken, key: KeyRecord): Promise<Finding> {
+export async function checkSignature(token: DecodedToken, key: VerificationKey): Promise<Finding> {
   if (await verifies(token, key)) return passed('The signature is valid.')
   return failed(
     encodingFault(token, key) ??
@@ -57,7 +64,7 @@ const lengths: Partial<Record<JwsAlgorithm, number>> = {
 const maxDroppedBytes = 3
 
 /** What is wrong with a signature of another length than the key's. */
-function encodingFault(token: DecodedToken, { bits = 0, jwsAlgorithm }: KeyRecord) {
+function encodingFault(token: DecodedToken, { bits = 0, jwsAlgorithm }: VerificationKey) {
   const { text, signature } = token
   // RFC 8017 section 8.1.1: as long as the modulus.
   const length = lengths[jwsAlgorithm] ?? Math.ceil(bits / 8)

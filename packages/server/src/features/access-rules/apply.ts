@@ -10,7 +10,6 @@ import {
   lockSystemLedger,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { AccessRuleRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { latest } from '../../kernel/values/times.ts'
@@ -19,7 +18,7 @@ import { requirePermanent } from '../api-keys/lifetime.ts'
 import { lockExchangeLedger } from '../token-exchange/apply.ts'
 import { patchAccessRule, toAccessRule } from './operations.ts'
 import { isForWorkloads } from './reads.ts'
-import { accessRules, accessRuleToRow } from './stored.ts'
+import { type AccessRuleRecord, accessRules, accessRuleToRow } from './stored.ts'
 
 /** As for API keys, no rule outlives its project. */
 export async function createAccessRule(

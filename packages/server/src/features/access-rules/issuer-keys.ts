@@ -6,7 +6,6 @@ import { createSingleFlight } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import type { IssuerKeySource } from '../../kernel/records.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
@@ -15,6 +14,7 @@ import { isObject } from '../../runtime/json.ts'
 import { quote } from '../../tokens/findings.ts'
 import { keySetOf } from '../keys/key-sets.ts'
 import { isBlocked } from '../keys/reads.ts'
+import type { IssuerKeySource } from './stored.ts'
 
 const second = 1_000
 

@@ -6,7 +6,7 @@ import type { Context, CoreConfig } from '../../kernel/context.ts'
 import type { Role } from '../../kernel/contract/roles.ts'
 import { collectFaults, notFound, rejection, type Submitted } from '../../kernel/faults.ts'
 import { changeOf, deletionOf } from '../../kernel/managed-records.ts'
-import type { AccessRuleRecord, RecordReference, WorkloadRule } from '../../kernel/records.ts'
+import type { RecordReference } from '../../kernel/records.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
@@ -22,6 +22,7 @@ import {
 } from './contract.ts'
 import { requireProvider, requireSomePeople } from './people.ts'
 import { readAccessRules } from './reads.ts'
+import type { AccessRuleRecord, WorkloadRule } from './stored.ts'
 import {
   requireAudience,
   requireRotation,

@@ -1,7 +1,6 @@
-import type { AccessRuleRecord, PeopleRule, WorkloadRule } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { locked, statement } from '../../kernel/storage/statements.ts'
-import { accessRules } from './stored.ts'
+import { type AccessRuleRecord, accessRules, type PeopleRule, type WorkloadRule } from './stored.ts'
 
 /** By creation. */
 export function readAccessRules(db: Db): Promise<AccessRuleRecord[]> {

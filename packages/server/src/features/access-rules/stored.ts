@@ -1,9 +1,46 @@
 import { hash } from 'node:crypto'
 import type { Members } from '../../kernel/ledger/chain.ts'
 import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
-import type { AccessRuleRecord, PeopleRule, WorkloadRule } from '../../kernel/records.ts'
+import type { Stored } from '../../kernel/records.ts'
 import { rowMapping } from '../../kernel/storage/row-mapping.ts'
 import { type Db, type RowOf, table } from '../../kernel/storage/schema.ts'
+import type { AccessRule } from './contract.ts'
+
+/** A stored rule that gives a role to people who signed in with these claims. */
+export interface PeopleRule
+  extends Stored<
+    Pick<
+      AccessRule,
+      | 'id'
+      | 'name'
+      | 'issuer'
+      | 'conditions'
+      | 'role'
+      | 'projectId'
+      | 'active'
+      | 'createTime'
+      | 'updateTime'
+    >
+  > {
+  for: 'people'
+}
+
+/** A stored rule by which the tokens of an issuer are exchanged for API keys. */
+export interface WorkloadRule
+  extends Omit<PeopleRule, 'for'>,
+    Required<Pick<AccessRule, 'keySource' | 'audience' | 'singleUse' | 'maxLifetime'>>,
+    Pick<AccessRule, 'jwksUri' | 'jwks' | 'lastExchangeTime'> {
+  for: 'workloads'
+}
+
+/** A stored access rule. */
+export type AccessRuleRecord = PeopleRule | WorkloadRule
+
+/** Where the keys of an issuer come from. */
+export type IssuerKeySource = Pick<
+  WorkloadRule,
+  'issuer' | 'keySource' | 'jwksUri' | 'jwks' | 'projectId'
+>
 
 /** Rules that give roles; without a project: for all projects. */
 export const accessRuleTable = table('access_rule', {

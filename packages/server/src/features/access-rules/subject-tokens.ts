@@ -1,5 +1,4 @@
 import { PubringError } from '../../errors.ts'
-import type { AccessRuleRecord, WorkloadRule } from '../../kernel/records.ts'
 import { requireNoSecrets } from '../../kernel/values/labels.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { isObject } from '../../runtime/json.ts'
@@ -19,6 +18,7 @@ import type { ClaimValue } from './condition-contract.ts'
 import { compareClaims, isPlain } from './conditions.ts'
 import type { AccessRuleCheckStep } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
+import type { AccessRuleRecord, WorkloadRule } from './stored.ts'
 
 /** How far the clock of an issuer may be ahead. One that is behind shortens its tokens. */
 const leewayMs = 60_000

@@ -1,11 +1,11 @@
 import { invalidField } from '../../errors.ts'
-import type { IssuerKeySource, WorkloadRule } from '../../kernel/records.ts'
 import { present } from '../../runtime/present.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import type { Conditions } from './condition-contract.ts'
 import { isPlain, prefixOf, requireConditions } from './conditions.ts'
 import type { IssuerJwks, KeySource } from './contract.ts'
 import { sharedIssuers } from './presets.ts'
+import type { IssuerKeySource, WorkloadRule } from './stored.ts'
 
 /**
  * Throws `invalid_request` unless the conditions select workloads of one owner: an issuer that many

@@ -18,7 +18,6 @@ import {
   type LockedLedger,
   lockSystemLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { ApiKeyRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
@@ -27,7 +26,14 @@ import { endSessionsOf } from '../sign-in/apply.ts'
 import { lockExchangeLedger } from '../token-exchange/apply.ts'
 import { requireLifetime } from './lifetime.ts'
 import { patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
-import { apiKeyColumns, apiKeyFromRow, apiKeys, apiKeyToRow, isManaged } from './stored.ts'
+import {
+  type ApiKeyRecord,
+  apiKeyColumns,
+  apiKeyFromRow,
+  apiKeys,
+  apiKeyToRow,
+  isManaged,
+} from './stored.ts'
 
 /**
  * Idempotent by secret: returns the API key that has it already. Deleting a project takes the same

@@ -1,6 +1,6 @@
 import { invalidField, PubringError } from '../../errors.ts'
 import { includesRole } from '../../kernel/access/grants.ts'
-import type { ApiKeyRecord } from '../../kernel/records.ts'
+import type { ApiKeyRecord } from './stored.ts'
 
 /**
  * Throws `insufficient_lifetime` if an API key that expires would change its own end, or give rights

@@ -12,7 +12,7 @@ import type { Context } from '../../kernel/context.ts'
 import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
 import type { Origin } from '../../kernel/ledger/changes.ts'
 import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts'
-import type { ApiKeyRecord, RecordReference } from '../../kernel/records.ts'
+import type { RecordReference } from '../../kernel/records.ts'
 import {
   isActive,
   parseExpireTime,
@@ -26,7 +26,7 @@ import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from './contract.ts'
 import { readApiKeys } from './reads.ts'
-import { apiKeys } from './stored.ts'
+import { type ApiKeyRecord, apiKeys } from './stored.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
   const {

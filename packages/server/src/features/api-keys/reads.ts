@@ -1,8 +1,7 @@
 import { findByDigest } from '../../kernel/access/digests.ts'
-import type { ApiKeyRecord } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { statement } from '../../kernel/storage/statements.ts'
-import { apiKeys, isManaged } from './stored.ts'
+import { type ApiKeyRecord, apiKeys, isManaged } from './stored.ts'
 
 const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
   apiKeys.rows(db).where('digest', 'in', digests),

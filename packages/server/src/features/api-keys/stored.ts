@@ -1,10 +1,31 @@
 import { sql } from 'kysely'
 import { exchangeLedgerId, type NewEvent, systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { subject } from '../../kernel/ledger/subject.ts'
-import type { ApiKeyRecord } from '../../kernel/records.ts'
+import type { Stored } from '../../kernel/records.ts'
 import { rowMapping } from '../../kernel/storage/row-mapping.ts'
 import { columnsOf, type Db, type RowOf, table } from '../../kernel/storage/schema.ts'
 import { present } from '../../runtime/present.ts'
+import type { ApiKey } from './contract.ts'
+
+/** A stored API key: its digest, never the secret. */
+export type ApiKeyRecord = Stored<Omit<ApiKey, 'exchanged'>> & {
+  /** SHA-256 over the secret, lower-case hex. */
+  digest: string
+  /** Set if a token was exchanged for it. It is deleted when its access rule changes. */
+  exchanged?: Exchange
+  /** Set if it belongs to a session on the command line: it has the rights of the session. */
+  sessionId?: string
+}
+
+/** The access rule that accepted a token, and the claims that identify the workload. */
+export interface Exchange {
+  ruleId: string
+  issuer: string
+  /** With a `successor`: the kid of the key that vouches for it. */
+  subject: string
+  /** RFC 7638 thumbprint of the one key that the API key may register. */
+  successor?: string
+}
 
 /**
  * API keys that were exchanged for a token have the rule, issuer and subject; those of a session on the

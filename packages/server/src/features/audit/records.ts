@@ -1,5 +1,5 @@
 import type { Fault } from '@pubring/intake'
-import type { KeyRecord } from '../../kernel/records.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 
 /** The key of a finding, as the operator sees it. Ledgers of projects never name other projects. */
 export interface AuditSubject {

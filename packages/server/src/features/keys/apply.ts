@@ -1,6 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
-import { keyEntityTags, requireIfMatch } from '../../kernel/entity-tags.ts'
+import { requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../kernel/ledger/changes.ts'
@@ -10,7 +10,6 @@ import {
   type LockedLedger,
   lockProjectLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { KeyRecord, KeySet } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, requireValidExpiry } from '../../kernel/values/expiry.ts'
@@ -26,7 +25,8 @@ import {
   requirePatchCapacity,
 } from './patches.ts'
 import { readKeySet } from './reads.ts'
-import { keys, keyToRow } from './stored.ts'
+import { keyEntityTags } from './roles.ts'
+import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
 export async function updateKey(
   db: Db,

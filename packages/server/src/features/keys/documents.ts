@@ -1,8 +1,7 @@
 import type { Context, CoreConfig } from '../../kernel/context.ts'
-import { entityTag, keyEntityTag } from '../../kernel/entity-tags.ts'
+import { entityTag } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { KeyUpdate } from '../../kernel/ledger/changes.ts'
-import type { KeyRecord, KeySet } from '../../kernel/records.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
@@ -11,7 +10,8 @@ import type { KeyRole } from './contract.ts'
 import { activationConvergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
-import { keyRole, type RoleSituation, toKeyRoleEntry } from './roles.ts'
+import { keyEntityTag, keyRole, type RoleSituation, toKeyRoleEntry } from './roles.ts'
+import type { KeyRecord, KeySet } from './stored.ts'
 
 /** Keys as they are sent. */
 export interface KeyDocument {

@@ -2,7 +2,6 @@ import { intakeCodes } from '@pubring/intake/codes'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
-import { keyEntityTag } from '../../kernel/entity-tags.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { Meters } from '../../kernel/http/http-side.ts'
@@ -29,7 +28,7 @@ import {
   rolesDocument,
 } from './documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from './operations.ts'
-import { keyRole } from './roles.ts'
+import { keyEntityTag, keyRole } from './roles.ts'
 
 /** Long because it lists the handlers. */
 export function routes(app: App, context: Context): void {

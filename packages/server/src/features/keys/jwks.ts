@@ -1,9 +1,9 @@
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
-import type { KeyRecord } from '../../kernel/records.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime, latest } from '../../kernel/values/times.ts'
 import { kidOf } from './kids.ts'
 import { placeholderJwks } from './placeholder.ts'
+import type { KeyRecord } from './stored.ts'
 
 /** Every replica serves a change within this time. */
 const propagationSeconds = 1

@@ -1,6 +1,6 @@
-import { type KeySet, keySetBytes } from '../../kernel/records.ts'
 import { cachedByHead } from '../../kernel/storage/cached.ts'
 import { readKeySet } from './reads.ts'
+import { type KeySet, keySetBytes } from './stored.ts'
 
 /** Includes the bodies made of it: the list, the list of active keys, and each key, all with PEM. */
 export function cachedBytes(keySet: KeySet): number {

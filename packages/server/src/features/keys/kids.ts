@@ -1,8 +1,8 @@
 import { invalidField } from '../../errors.ts'
 import { placeholderKid } from '../../kernel/contract/names.ts'
-import type { KeyRecord } from '../../kernel/records.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { requireNoSecrets } from '../../kernel/values/labels.ts'
+import type { KeyRecord } from './stored.ts'
 
 type KidNames = Pick<KeyRecord, 'id' | 'publishedKid'>
 

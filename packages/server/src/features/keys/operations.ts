@@ -2,7 +2,6 @@ import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context, CoreConfig } from '../../kernel/context.ts'
 import { collectFaults, notFound, rejection, type Submitted } from '../../kernel/faults.ts'
 import type { KeyLimits, KeyUpdate } from '../../kernel/ledger/changes.ts'
-import type { KeyRecord, KeySet } from '../../kernel/records.ts'
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../../kernel/values/expiry.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
@@ -13,6 +12,7 @@ import { convergedTime } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
 import { findByKid } from './kids.ts'
 import { examineSubmission, examineText } from './registration/submission.ts'
+import type { KeyRecord, KeySet } from './stored.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
   return {

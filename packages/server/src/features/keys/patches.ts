@@ -1,12 +1,12 @@
 import { invalidField } from '../../errors.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
 import type { KeyLimits } from '../../kernel/ledger/changes.ts'
-import type { KeyRecord } from '../../kernel/records.ts'
 import { isActive, patchExpireTime } from '../../kernel/values/expiry.ts'
 import { latest } from '../../kernel/values/times.ts'
 import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
 import { jwksBytes, withJwkText } from './jwks.ts'
 import { requireJwksCapacity, submittedBefore } from './registration/admission.ts'
+import type { KeyRecord } from './stored.ts'
 import { activeVouched, vouchedDetail } from './vouched.ts'
 
 /** Throws `jwks_too_large` if the patched key no longer fits the key set of its project. */

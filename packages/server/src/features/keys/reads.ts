@@ -1,12 +1,19 @@
 import type { ExposedKey } from '@pubring/intake'
 import { projects } from '../../kernel/access/stored-projects.ts'
-import type { KeySet, KeyState, RsaKey } from '../../kernel/records.ts'
 import { parseStored } from '../../kernel/storage/row-mapping.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks, statement } from '../../kernel/storage/statements.ts'
 import { contradictedProject } from '../../kernel/storage-faults.ts'
-import { damagedJwk } from './damaged.ts'
-import { hasKey, keyColumns, keyPartFromRow, keys } from './stored.ts'
+import {
+  damagedJwk,
+  hasKey,
+  type KeySet,
+  type KeyState,
+  keyColumns,
+  keyPartFromRow,
+  keys,
+  type RsaKey,
+} from './stored.ts'
 
 const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
   db

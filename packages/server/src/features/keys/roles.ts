@@ -1,8 +1,11 @@
-import type { KeyRecord, RotationRecord } from '../../kernel/records.ts'
+import { keyRoles } from '../../kernel/contract/roles.ts'
+import { entityTag } from '../../kernel/entity-tags.ts'
 import { isActive, isExpired } from '../../kernel/values/expiry.ts'
 import { hasEnded, type RotationSituation, takeoverTime } from '../rotations/rules.ts'
+import type { RotationRecord } from '../rotations/stored.ts'
 import type { KeyRole, KeyRoleEntry } from './contract.ts'
-import { activationConvergedTime } from './jwks.ts'
+import { activationConvergedTime, convergedTime } from './jwks.ts'
+import type { KeyRecord } from './stored.ts'
 
 /** The rotations of a project, and what their rules depend on. */
 export interface RoleSituation extends RotationSituation {
@@ -55,4 +58,25 @@ function lastRotation(
     .filter(({ fromKid, toKid }) => fromKid === kid || toKid === kid)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .at(-1)
+}
+
+/**
+ * The tag of a JWT key. It covers everything that a response shows of the key and that can change,
+ * because `updateTime` alone does not tell apart two changes in one millisecond.
+ */
+export function keyEntityTag(
+  key: KeyRecord,
+  role: KeyRole,
+  time: string,
+  jwksMaxAge: number,
+): string {
+  const { id, updateTime, label, expireTime = '' } = key
+  const converged = convergedTime(key, time, jwksMaxAge)
+  const active = isActive(key, time)
+  return entityTag(JSON.stringify([id, updateTime, label, active, expireTime, converged, role]))
+}
+
+/** Its tags in all roles, for a change: the role depends on the time and on rotations. */
+export function keyEntityTags(key: KeyRecord, time: string, jwksMaxAge: number): string[] {
+  return keyRoles.map((role) => keyEntityTag(key, role, time, jwksMaxAge))
 }

@@ -1,10 +1,62 @@
+import { hash } from 'node:crypto'
+import type { PublicJwk, Repair } from '@pubring/intake'
+import { type JwsAlgorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
+import { writePem } from '@pubring/intake/encoding'
 import type { AnySubject } from '../../kernel/ledger/subject.ts'
 import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
-import type { KeyRecord } from '../../kernel/records.ts'
+import type { Stored } from '../../kernel/records.ts'
 import { rowMapping } from '../../kernel/storage/row-mapping.ts'
 import { columnsOf, type RowOf, table } from '../../kernel/storage/schema.ts'
 import { inChunks } from '../../kernel/storage/statements.ts'
-import { damagedJwk, isIntact } from './damaged.ts'
+import type { JwtKey } from './contract.ts'
+
+/** A stored JWT key. `isActive` decides whether it is active. */
+export type KeyRecord = Stored<JwtKey> & {
+  /** Its kid in the JWKS, if that is not the id. */
+  publishedKid?: string
+  /** Time of the last change to its publication: creation, `active` or `expireTime`. */
+  publishTime: string
+  jwsAlgorithm: JwsAlgorithm
+  jwk: PublicJwk
+  bits?: number
+  thumbprint: string
+  spkiSha256: string
+  materialSha256: string
+  normalised: Repair[]
+  /** Id of the key that vouched for it. */
+  introducedBy?: string
+  /** Time of its last activation, if `publishTime` is later: that of a new `expireTime`. */
+  activateTime?: string
+}
+
+/** All keys of a project, its name and its revision, from one snapshot. */
+export interface KeySet {
+  /** The project's name. */
+  name: string
+  revision: number
+  /** Hash of the last event of its ledger. */
+  head: string
+  /** Oldest first: createTime, then id. */
+  keys: KeyRecord[]
+}
+
+/** Estimated memory of a key set: per key the PEM, a JWK of its size, and the rest. */
+export function keySetBytes({ keys }: KeySet): number {
+  return keys.reduce((sum, key) => sum + 1_500 + 2 * key.publicKeyPem.length, 500)
+}
+
+export interface RsaKey {
+  kid: string
+  thumbprint: string
+  /** The modulus in base64url. */
+  n: string
+}
+
+/** What decides whether a key is active, without its material. */
+export type KeyState = Pick<
+  KeyRecord,
+  'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime' | 'introducedBy'
+>
 
 export const keyTable = table(
   'jwt_key',
@@ -75,6 +127,9 @@ export function hasKey<Row extends { id: string | null }>(
   return row.id !== null
 }
 
+/** Stands for a JWK that is no longer JSON: no thumbprint matches it. */
+export const damagedJwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: '' }
+
 export const {
   fromRow: keyFromRow,
   partFromRow: keyPartFromRow,
@@ -106,6 +161,22 @@ export const keys = subject({
       ? undefined
       : { member: 'publicKeyPem', detail: 'the columns of the key contradict each other' },
 })
+
+/**
+ * Whether the stored key still is what was registered: a disk, a copy or a person may have changed
+ * its row. RFC 7638 thumbprints cover exactly the members that a stored JWK has.
+ */
+function isIntact(key: KeyRecord): boolean {
+  const members = JSON.stringify(key.jwk, Object.keys(key.jwk).sort())
+  const [, body = ''] = /^-----BEGIN PUBLIC KEY-----\n([^-]*)/.exec(key.publicKeyPem) ?? []
+  const spki = Buffer.from(body, 'base64')
+  return (
+    hash('sha256', members, 'base64url') === key.thumbprint &&
+    hash('sha256', spki, 'hex') === key.spkiSha256 &&
+    writePem(spki) === key.publicKeyPem &&
+    jwsAlgorithmOf(key.algorithm) === key.jwsAlgorithm
+  )
+}
 
 export const publishedKids: AnySubject = {
   name: 'published_kid',

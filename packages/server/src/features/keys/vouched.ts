@@ -1,5 +1,5 @@
-import type { KeyState } from '../../kernel/records.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
+import type { KeyState } from './stored.ts'
 
 type Vouched = Pick<KeyState, 'id' | 'enabled' | 'expireTime' | 'introducedBy'>
 

@@ -8,12 +8,7 @@ import { readEvents } from '../../kernel/ledger/event-reads.ts'
 import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { applyEffect } from '../../kernel/ledger/subject.ts'
-import {
-  type KeyRecord,
-  type KeySet,
-  keySetBytes,
-  type ObservedHead,
-} from '../../kernel/records.ts'
+import type { ObservedHead } from '../../kernel/records.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
@@ -27,7 +22,7 @@ import {
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { readKeySet } from '../keys/reads.ts'
-import { keys } from '../keys/stored.ts'
+import { type KeyRecord, type KeySet, keySetBytes, keys } from '../keys/stored.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Bound of the cached key sets and documents, in bytes. */

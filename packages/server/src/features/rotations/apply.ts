@@ -1,20 +1,26 @@
 import { invalidField, PubringError } from '../../errors.ts'
-import { requireIfMatch, rotationEntityTag } from '../../kernel/entity-tags.ts'
+import { requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ChangeOf } from '../../kernel/ledger/changes.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import { appendEvents } from '../../kernel/ledger/locked-ledger.ts'
-import type { KeyRecord, RotationRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { latest } from '../../kernel/values/times.ts'
 import { findKey, type LockedKeySet, lockKeySet, patchEvents } from '../keys/apply.ts'
 import { patchKey } from '../keys/patches.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 import { endOf, type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
-import { endOfOldKey, type RotationSituation, requireReady, requireUnderWay } from './rules.ts'
-import { rotations } from './stored.ts'
+import {
+  endOfOldKey,
+  type RotationSituation,
+  requireReady,
+  requireUnderWay,
+  rotationEntityTag,
+} from './rules.ts'
+import { type RotationRecord, rotations } from './stored.ts'
 
 /** A rotation and the keys of its project, locked, and what its rules depend on. */
 interface LockedRotation extends LockedKeySet {

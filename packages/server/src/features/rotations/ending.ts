@@ -1,9 +1,9 @@
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import type { KeyRecord, RotationRecord } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { insertion } from '../../kernel/storage/statements.ts'
 import { latest } from '../../kernel/values/times.ts'
-import { rotations, rotationToRow } from './stored.ts'
+import type { KeyRecord } from '../keys/stored.ts'
+import { type RotationRecord, rotations, rotationToRow } from './stored.ts'
 
 const insertRotations = insertion('rotation')
 

@@ -1,5 +1,4 @@
 import type { Context } from '../../kernel/context.ts'
-import { rotationEntityTag } from '../../kernel/entity-tags.ts'
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/paths.ts'
@@ -13,6 +12,7 @@ import {
   startRotation,
   updateRotation,
 } from './operations.ts'
+import { rotationEntityTag } from './rules.ts'
 
 const rotations = managedRecords({
   collection: '/v1/projects/:projectIdOrName/rotations',

@@ -2,20 +2,17 @@ import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
 import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
 import { changeOf, requireId } from '../../kernel/managed-records.ts'
-import type {
-  KeyRecord,
-  RecordReference,
-  RotationRecord,
-  RotationWithActor,
-} from '../../kernel/records.ts'
+import type { RecordReference } from '../../kernel/records.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import { requireKeySet } from '../keys/operations.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 import type { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
 import { findRotation, readRotations } from './reads.ts'
 import { hasEnded, type RotationSituation, takeoverTime } from './rules.ts'
+import type { RotationRecord, RotationWithActor } from './stored.ts'
 
 /** The rotations under way first, the newest first. */
 export async function listRotations(

@@ -1,10 +1,14 @@
 import type { Actor, LedgerEvent } from '../../kernel/ledger/chain.ts'
 import { withNames } from '../../kernel/ledger/event-reads.ts'
 import { eventFromRow, eventTable } from '../../kernel/ledger/stored.ts'
-import type { OpenRotation, RotationWithActor } from '../../kernel/records.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
-import { rotationPartFromRow, rotations } from './stored.ts'
+import {
+  type OpenRotation,
+  type RotationWithActor,
+  rotationPartFromRow,
+  rotations,
+} from './stored.ts'
 
 /** Rotations of a project that are read. */
 const maxRotations = 200

@@ -1,8 +1,10 @@
 import { PubringError } from '../../errors.ts'
-import type { KeyRecord, RotationRecord } from '../../kernel/records.ts'
+import { entityTag } from '../../kernel/entity-tags.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { activationConvergedTime } from '../keys/jwks.ts'
+import type { KeyRecord } from '../keys/stored.ts'
+import type { RotationRecord } from './stored.ts'
 
 /** What the rules of a rotation depend on. */
 export interface RotationSituation {
@@ -65,4 +67,13 @@ export function endOfOldKey(
 ): string {
   const end = isoTime(Date.parse(time) + tokenLifetime * 1_000)
   return expireTime !== undefined && expireTime < end ? expireTime : end
+}
+
+/** The tag of a rotation: covers what its changes change, and not what changes with time. */
+export function rotationEntityTag({
+  id,
+  updateTime,
+  tokenLifetime,
+}: Pick<RotationRecord, 'id' | 'updateTime' | 'tokenLifetime'>): string {
+  return entityTag(JSON.stringify([id, updateTime, tokenLifetime]))
 }

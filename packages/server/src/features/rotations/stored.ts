@@ -1,7 +1,31 @@
+import type { Actor } from '../../kernel/ledger/chain.ts'
 import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
-import type { RotationRecord } from '../../kernel/records.ts'
+import type { Contradictable } from '../../kernel/records.ts'
 import { rowMapping } from '../../kernel/storage/row-mapping.ts'
 import { type RowOf, table } from '../../kernel/storage/schema.ts'
+
+/** A stored replacement of the key `fromKid` by the key `toKid`. */
+export interface RotationRecord extends Contradictable {
+  id: string
+  projectId: string
+  fromKid: string
+  toKid: string
+  /** Seconds. */
+  tokenLifetime: number
+  createTime: string
+  updateTime: string
+  /** Absent while it is under way; an expired old key ends it too. */
+  outcome?: 'finished' | 'abandoned'
+  endTime?: string
+}
+
+/** A rotation, with the actor of its first event. */
+export interface RotationWithActor extends RotationRecord {
+  startedBy: Actor
+}
+
+/** The members of a rotation by which those that have not ended are counted. */
+export type OpenRotation = Pick<RotationRecord, 'projectId' | 'fromKid'>
 
 /** Replacements of keys by others. */
 export const rotationTable = table('rotation', {

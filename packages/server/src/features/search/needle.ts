@@ -4,10 +4,10 @@ import type { RequestContext } from '../../kernel/access/principal.ts'
 import { foldName } from '../../kernel/access/projects.ts'
 import { containsApiKey, containsToken } from '../../kernel/exposure/redaction.ts'
 import { rejection } from '../../kernel/faults.ts'
-import type { KeyRecord } from '../../kernel/records.ts'
 import { containsPrivateKey } from '../../kernel/values/labels.ts'
 import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
 import { recordExposureOf } from '../keys/exposure/intake.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 
 /** A text to search for, in the forms in which it is compared. */
 export interface Needle {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { checkedProjects, projectsWithLastEvents } from '../../kernel/access/stored-projects.ts'
-import type { KeyRecord, ProjectRecord } from '../../kernel/records.ts'
+import type { ProjectRecord } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { keys } from '../keys/stored.ts'
+import { type KeyRecord, keys } from '../keys/stored.ts'
 import type { Needle } from './needle.ts'
 
 /** Entries of the index of subjects that are read for the beginning of an id. */

@@ -8,14 +8,21 @@ import {
   lockSystemLedger,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { PersonRecord, SessionRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import { forgetTokens, markUsed } from '../token-exchange/apply.ts'
 import { usedLogoutToken } from './claims.ts'
 import { canEnd } from './sessions.ts'
-import { personToRow, sessionFromRow, sessions, sessionTable, sessionToRow } from './stored.ts'
+import {
+  type PersonRecord,
+  personToRow,
+  type SessionRecord,
+  sessionFromRow,
+  sessions,
+  sessionTable,
+  sessionToRow,
+} from './stored.ts'
 
 /** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
 const maxSessions = 10_000

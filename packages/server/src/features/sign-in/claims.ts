@@ -1,11 +1,11 @@
 import { PubringError } from '../../errors.ts'
 import { redact } from '../../kernel/exposure/redaction.ts'
-import type { PersonRecord } from '../../kernel/records.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { containsPrivateKey, parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
 import { isPlain } from '../access-rules/conditions.ts'
 import type { Identity } from './provider.ts'
+import type { PersonRecord } from './stored.ts'
 
 /** The most characters of the claims that are stored with a session, as JSON. */
 const maxClaimsLength = 16_384

@@ -7,14 +7,13 @@ import type { RequestContext } from '../../kernel/access/principal.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Origin } from '../../kernel/ledger/changes.ts'
-import type { SessionRecord } from '../../kernel/records.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
 import type { SessionKey, SessionKeyRequest } from './command-line-contract.ts'
 import { findSessionByDigest } from './reads.ts'
 import { idleSince, newSession } from './sessions.ts'
-import { sessions } from './stored.ts'
+import { type SessionRecord, sessions } from './stored.ts'
 
 /** How long a code can be redeemed. */
 const codeSeconds = 60

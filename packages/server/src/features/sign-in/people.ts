@@ -1,9 +1,9 @@
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
 import { requireId } from '../../kernel/managed-records.ts'
-import type { PersonRecord } from '../../kernel/records.ts'
 import type { Person } from './contract.ts'
 import { readPeople } from './reads.ts'
+import type { PersonRecord } from './stored.ts'
 
 export function listPeople({ store }: Context): Promise<Person[]> {
   return readPeople(store.reader)

@@ -1,9 +1,14 @@
 import { findByDigest } from '../../kernel/access/digests.ts'
 import type { SessionOwner } from '../../kernel/context.ts'
-import type { PersonRecord, SessionRecord } from '../../kernel/records.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { statement } from '../../kernel/storage/statements.ts'
-import { personFromRow, personTable, sessions } from './stored.ts'
+import {
+  type PersonRecord,
+  personFromRow,
+  personTable,
+  type SessionRecord,
+  sessions,
+} from './stored.ts'
 
 const sessionsByDigest = statement((db, { digests }: { digests: string[] }) =>
   sessions.rows(db).where('digest', 'in', digests),

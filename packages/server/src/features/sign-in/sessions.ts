@@ -7,16 +7,15 @@ import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
 import { requireId } from '../../kernel/managed-records.ts'
-import type { ApiKeyRecord, PersonRecord, SessionRecord } from '../../kernel/records.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { readApiKeys } from '../api-keys/reads.ts'
-import { apiKeys } from '../api-keys/stored.ts'
+import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
 import type { Self, Session } from './contract.ts'
 import { nameOf } from './people.ts'
 import { readPeople, readSessions } from './reads.ts'
-import { sessions } from './stored.ts'
+import { type PersonRecord, type SessionRecord, sessions } from './stored.ts'
 
 /** Who signs in, and when they proved who they are. */
 type Holder = Pick<SessionRecord, 'person' | 'apiKeyId' | 'signInTime'>

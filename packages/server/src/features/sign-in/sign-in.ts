@@ -4,7 +4,6 @@ import { grantsOf } from '../../kernel/access/callers.ts'
 import { recentSignInSeconds } from '../../kernel/access/recent-sign-in.ts'
 import { apiKeyDigest, parseApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import type { SessionRecord } from '../../kernel/records.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { OutboundError } from '../../outbound/outbound.ts'
@@ -15,6 +14,7 @@ import { failure, storedClaims, toPerson } from './claims.ts'
 import type { SignInChecks } from './provider.ts'
 import { findSessionByDigest, readSessions } from './reads.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
+import type { SessionRecord } from './stored.ts'
 
 /** Seconds for which a sign-in at the provider may take. */
 export const signInSeconds = 600

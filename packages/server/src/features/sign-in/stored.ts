@@ -1,7 +1,35 @@
 import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
-import type { PersonRecord, SessionPerson, SessionRecord } from '../../kernel/records.ts'
+import type { Contradictable } from '../../kernel/records.ts'
 import { rowMapping } from '../../kernel/storage/row-mapping.ts'
 import { type RowOf, table } from '../../kernel/storage/schema.ts'
+import type { Person } from './contract.ts'
+
+/** A person who has signed in, identified by issuer and subject. */
+export type PersonRecord = Person
+
+/** The identity of a person, as the provider asserted it when they signed in. */
+export interface SessionPerson {
+  id: string
+  issuer: string
+  subject: string
+  claims: Record<string, unknown>
+  /** `sid` of the ID token: the session at the provider. */
+  providerSessionId?: string
+}
+
+/** A stored session: the digest of its secret, never the secret. It has a person or an API key. */
+export interface SessionRecord extends Contradictable {
+  id: string
+  /** SHA-256 over the secret, lower-case hex. */
+  digest: string
+  person?: SessionPerson
+  apiKeyId?: string
+  /** When the person proved who they are; absent if the provider does not say. */
+  signInTime?: string
+  createTime: string
+  expireTime: string
+  lastUseTime: string
+}
 
 /** People who have signed in. A row grants nothing, and is deleted to erase their name and email. */
 export const personTable = table(

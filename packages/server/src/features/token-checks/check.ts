@@ -1,6 +1,5 @@
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import type { Context } from '../../kernel/context.ts'
-import type { KeyRecord } from '../../kernel/records.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
@@ -21,6 +20,7 @@ import { checkSignature, verifies } from '../../tokens/signatures.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { requireKeySet } from '../keys/operations.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 import {
   type TokenCheck,
   type TokenCheckRequest,

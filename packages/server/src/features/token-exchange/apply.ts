@@ -7,13 +7,16 @@ import {
   type LockedLedger,
   lockProjectLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { AccessRuleRecord } from '../../kernel/records.ts'
 import type { Outcome } from '../../kernel/storage/outcome.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { exists, insertion, statement } from '../../kernel/storage/statements.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { toAccessRule } from '../access-rules/operations.ts'
-import { accessRuleFromRow, accessRuleTable } from '../access-rules/stored.ts'
+import {
+  type AccessRuleRecord,
+  accessRuleFromRow,
+  accessRuleTable,
+} from '../access-rules/stored.ts'
 import { apiKeys, apiKeyToRow, isManaged } from '../api-keys/stored.ts'
 import { refusedToken } from './faults.ts'
 

@@ -1,13 +1,13 @@
 import { createPublicKey } from 'node:crypto'
 import { invalidField, type PubringError } from '../../errors.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
-import type { KeyRecord } from '../../kernel/records.ts'
 import { decodeToken } from '../../tokens/decode.ts'
 import { type Finding, failed, passed } from '../../tokens/findings.ts'
 import { isSignedBy } from '../../tokens/signatures.ts'
 import { findAccessRule } from '../access-rules/operations.ts'
 import { readWorkloadRules } from '../access-rules/reads.ts'
 import { examineSubjectToken } from '../access-rules/subject-tokens.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 
 /**
  * Requires of a caller that a key vouched for, and of no other, that the new key proves itself: by a

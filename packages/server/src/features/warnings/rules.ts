@@ -1,8 +1,10 @@
-import type { ApiKeyRecord, KeyState, OpenRotation } from '../../kernel/records.ts'
 import { isActive, isExpired } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
+import type { ApiKeyRecord } from '../api-keys/stored.ts'
+import type { KeyState } from '../keys/stored.ts'
 import { vouchedDetail } from '../keys/vouched.ts'
+import type { OpenRotation } from '../rotations/stored.ts'
 import type { Warning } from './contract.ts'
 
 const dayMs = 86_400_000

@@ -3,21 +3,16 @@ import type { IntakeCode } from '@pubring/intake/codes'
 import type { FieldError } from '../../errors.ts'
 import type { ClaimValue } from '../../features/access-rules/condition-contract.ts'
 import type { AccessRuleUpdate } from '../../features/access-rules/contract.ts'
+import type { AccessRuleRecord, WorkloadRule } from '../../features/access-rules/stored.ts'
 import type { ApiKeyUpdate } from '../../features/api-keys/contract.ts'
+import type { ApiKeyRecord } from '../../features/api-keys/stored.ts'
 import type { JwtKeyUpdate, KeyWarning } from '../../features/keys/contract.ts'
+import type { KeyRecord } from '../../features/keys/stored.ts'
 import type { LogTile, LogTree, NewLogEntry } from '../../features/log/records.ts'
 import type { RotationUpdate } from '../../features/rotations/contract.ts'
+import type { PersonRecord, SessionRecord } from '../../features/sign-in/stored.ts'
 import type { Access, Credential } from '../access/grants.ts'
-import type {
-  AccessRuleRecord,
-  ApiKeyRecord,
-  KeyRecord,
-  PersonRecord,
-  ProjectRecord,
-  RecordReference,
-  SessionRecord,
-  WorkloadRule,
-} from '../records.ts'
+import type { ProjectRecord, RecordReference } from '../records.ts'
 import type { Actor } from './chain.ts'
 
 /** Who requested a change, when, and in which request; its ledger event repeats this. */

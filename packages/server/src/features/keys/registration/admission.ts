@@ -3,11 +3,10 @@ import { base64urlToBigInt } from '@pubring/intake/encoding'
 import { sharesPrime } from '@pubring/intake/rsa'
 import { invalidField, PubringError } from '../../../errors.ts'
 import type { ImportResult, KeyLimits, KeyToImport } from '../../../kernel/ledger/changes.ts'
-import type { KeyRecord } from '../../../kernel/records.ts'
 import { parseStored } from '../../../kernel/storage/row-mapping.ts'
-import { damagedJwk } from '../damaged.ts'
 import { type JwksMember, jwksBytes, withJwkText } from '../jwks.ts'
 import { type KidUse, kidOf, requireFreeKid } from '../kids.ts'
+import { damagedJwk, type KeyRecord } from '../stored.ts'
 
 /** A registered key, as far as new keys are compared with it. */
 export type AdmissionKey = JwksMember & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>

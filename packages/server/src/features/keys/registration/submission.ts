@@ -4,7 +4,6 @@ import { type FieldError, invalidField } from '../../../errors.ts'
 import type { RequestContext } from '../../../kernel/access/principal.ts'
 import type { CoreConfig } from '../../../kernel/context.ts'
 import { collectFaults, type Submitted } from '../../../kernel/faults.ts'
-import type { KeyRecord } from '../../../kernel/records.ts'
 import { parseExpireTime } from '../../../kernel/values/expiry.ts'
 import { isKid, newId } from '../../../kernel/values/ids.ts'
 import { parseLabel } from '../../../kernel/values/labels.ts'
@@ -12,6 +11,7 @@ import { parseTime } from '../../../kernel/values/times.ts'
 import type { KeyImportItem } from '../contract.ts'
 import { rejectPrivateKeys, requireAccepted } from '../exposure/intake.ts'
 import { parsePublishedKid } from '../kids.ts'
+import type { KeyRecord } from '../stored.ts'
 
 /** One submitted key; only imports carry `kid`, `createTime`, `updateTime`. */
 export type Submission = Submitted<KeyImportItem>
