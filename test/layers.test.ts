@@ -64,7 +64,6 @@ const neighbors: Record<string, string[]> = {
 /** Files of the kernel that import features. */
 const openFiles = [
   'packages/server/src/kernel/access/callers.ts',
-  'packages/server/src/kernel/context.ts',
   'packages/server/src/kernel/ledger/changes.ts',
   'packages/server/src/kernel/ledger/event-reads.ts',
   'packages/server/src/kernel/storage/apply.ts',
