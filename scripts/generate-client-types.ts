@@ -46,11 +46,11 @@ import {
   SignInOptions,
 } from '../packages/server/src/features/sign-in/contract.ts'
 import {
+  KeyCheck,
   TokenCheck,
   tokenCheckReasons,
   tokenCheckSteps,
 } from '../packages/server/src/features/token-checks/contract.ts'
-import { KeyCheck } from '../packages/server/src/features/token-checks/key-contract.ts'
 import { TokenExchangeResponse } from '../packages/server/src/features/token-exchange/contract.ts'
 import { ProjectHealth, Warning } from '../packages/server/src/features/warnings/contract.ts'
 import { Problem } from '../packages/server/src/kernel/contract/problem.ts'

@@ -1,30 +1,14 @@
+import { globSync } from 'node:fs'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import * as accessRules from '../../packages/server/src/features/access-rules/contract.ts'
-import * as apiKeys from '../../packages/server/src/features/api-keys/contract.ts'
-import * as events from '../../packages/server/src/features/events/contract.ts'
-import * as keyImports from '../../packages/server/src/features/imports/contract.ts'
-import * as keys from '../../packages/server/src/features/keys/contract.ts'
-import * as log from '../../packages/server/src/features/log/contract.ts'
-import * as projects from '../../packages/server/src/features/projects/contract.ts'
-import * as published from '../../packages/server/src/features/publishing/contract.ts'
-import * as rotations from '../../packages/server/src/features/rotations/contract.ts'
-import * as search from '../../packages/server/src/features/search/contract.ts'
-import * as sessions from '../../packages/server/src/features/sign-in/contract.ts'
-import * as tokenChecks from '../../packages/server/src/features/token-checks/contract.ts'
-import * as keyChecks from '../../packages/server/src/features/token-checks/key-contract.ts'
-import * as tokenExchange from '../../packages/server/src/features/token-exchange/contract.ts'
-import * as warnings from '../../packages/server/src/features/warnings/contract.ts'
-import * as problem from '../../packages/server/src/kernel/contract/problem.ts'
 import { bodyTypes } from '../../packages/server/src/kernel/http/body/bodies.ts'
 import { ProjectPath } from '../../packages/server/src/kernel/http/request/paths.ts'
 import { readManifest } from '../../packages/server/src/runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
-const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
-const finding = [rotations, search, warnings]
-const access = [sessions, tokenChecks, tokenExchange, accessRules]
-const components = [...modules, ...finding, ...access]
+const contracts = globSync('packages/server/src/{features/*/contract,kernel/contract/problem}.ts')
+const modules = await Promise.all(contracts.map((file) => import(`../../${file}`)))
+const components = modules
   .flatMap((module) => Object.values<unknown>(module))
   .filter(isComponent)
   .sort((one, other) => (one.$id < other.$id ? -1 : 1))

@@ -11,10 +11,10 @@ import type { Discovery, Jwks } from '../../packages/server/src/features/publish
 import type { Search } from '../../packages/server/src/features/search/contract.ts'
 import type * as sessions from '../../packages/server/src/features/sign-in/contract.ts'
 import type {
+  KeyCheck,
   TokenCheck,
   TokenCheckStep,
 } from '../../packages/server/src/features/token-checks/contract.ts'
-import type { KeyCheck } from '../../packages/server/src/features/token-checks/key-contract.ts'
 import type { TokenExchangeResponse } from '../../packages/server/src/features/token-exchange/contract.ts'
 import type { Problem } from '../../packages/server/src/kernel/contract/problem.ts'
 import type { Role } from '../../packages/server/src/kernel/contract/roles.ts'

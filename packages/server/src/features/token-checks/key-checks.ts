@@ -7,7 +7,7 @@ import { recordExposureOf } from '../keys/exposure/intake.ts'
 import { isBlocked } from '../keys/reads.ts'
 import { submittedBefore } from '../keys/registration/admission.ts'
 import { examineSubmission, examineText, type Submission } from '../keys/registration/submission.ts'
-import type { KeyCheck } from './key-contract.ts'
+import type { KeyCheck } from './contract.ts'
 
 /**
  * Reports on a key without storing anything but the incident of a private key. Throws every fault of
