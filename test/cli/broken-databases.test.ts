@@ -51,6 +51,9 @@ describe('a row that contradicts its ledger', () => {
     expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(/was altered: .*\n.*--accept-broken/)
     expect(existsSync(`${shell.folder}/restored.db`)).toBe(false)
+    const [, command = ''] = /^hint: To see all: pubring (.*)$/m.exec(refused.stderr) ?? []
+    const checked = await shell.pubring(command.split(' '))
+    expect(checked).toMatchObject({ code: 1, stdout: expect.stringMatching(/^BROKEN/) })
 
     const accepted = await shell.pubring([...restore, '--accept-broken'])
     expect(accepted.code).toBe(0)

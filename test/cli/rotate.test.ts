@@ -99,14 +99,16 @@ test('a registered key replaces another one; rotations are listed and abandoned'
   expect(second.id).not.toBe(first.id)
 })
 
-test('on a terminal, it asks whether the signers are switched', async () => {
+test('on a terminal, it asks how long tokens are valid, and whether the signers are switched', async () => {
   const { file, list } = await createProject('asked')
   const args = ['key', 'rotate', file, '--label', 'new', '--project', 'asked']
-  const answers = { 'Does every signer use it?': 'y\r' }
-  const ran = await shell.pubring([...args, '--token-lifetime', '1h'], { answers })
-  expect(ran.code).toBe(0)
+  const answers = { 'How long are your tokens': '\r', 'Does every signer use it?': 'y\r' }
+  const ran = await shell.pubring(args, { answers })
+  expect(ran.code, ran.stderr).toBe(0)
   expect(ran.stderr).toMatch(/2\. Until every verifier knows it .*left/)
-  expect((await list())[0]).toMatchObject({ state: 'finished', expireTime: expect.any(String) })
+  const [rotation] = await list()
+  const expected = { state: 'finished', tokenLifetime: 900, expireTime: expect.any(String) }
+  expect(rotation).toMatchObject(expected)
 })
 
 test('the old key is not ended without confirmation if the new key is not there to stay', async () => {

@@ -38,8 +38,13 @@ describe('a label', () => {
 hint: Add one: --label 'orders spring'
 `,
     })
-    const taken = await shell.pubring(['key', 'add', file], { answers: { 'Register it': 'y\r' } })
-    expect(taken).toMatchObject({ code: 0, stderr: expect.stringMatching(/as “orders spring”\?/) })
+    const taken = await shell.pubring(['key', 'add', file], { answers: { 'Label:': ' 2026\r' } })
+    expect(taken).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('“orders spring 2026”'),
+    })
+    const stopped = await shell.pubring(['key', 'add', file], { answers: { 'Label:': '\u0003' } })
+    expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('Interrupted.') })
     const ssh = shell.file('id_ed25519.pub', sshPublicKey)
     expect((await shell.pubring(['key', 'add', ssh])).stderr).toContain(
       "--label 'alice@laptop in Berlin'",

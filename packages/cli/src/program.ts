@@ -51,7 +51,7 @@ export function createProgram(terminal: Terminal): Command {
 
 /**
  * The arguments with the global options behind the words of the command, where the parser expects
- * them, and its full name: `pubring key add`.
+ * them, and its full name: `pubring key add`. The word `help` in front of a command asks for its help.
  */
 export function globalOptionsLast(program: Command, args: readonly string[]) {
   let command = program
@@ -66,6 +66,10 @@ export function globalOptionsLast(program: Command, args: readonly string[]) {
       const hasValue = option.required && (arg === option.long || arg === option.short)
       options.push(...args.slice(index, index + (hasValue ? 2 : 1)))
       index += hasValue ? 1 : 0
+      continue
+    }
+    if (arg === 'help' && command.commands.length > 0) {
+      options.push('--help')
       continue
     }
     const next = command.commands.find((subcommand) => subcommand.name() === arg)

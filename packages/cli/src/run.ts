@@ -13,10 +13,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     program.outputHelp()
     return 0
   }
-  const { name, args } = globalOptionsLast(
-    program,
-    argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv,
-  )
+  const { name, args } = globalOptionsLast(program, argv)
   try {
     await program.parseAsync([...args], { from: 'user' })
     return terminal.exitCode

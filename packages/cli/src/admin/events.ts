@@ -80,7 +80,7 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   }
   const events: Event[] = []
   const size = Math.min(limit, pageSize)
-  for await (const event of limit === 0 ? [] : client.events.all({ ...query, limit: size })) {
+  for await (const event of client.events.all({ ...query, limit: size })) {
     if (events.push(event) >= limit) break
   }
   // Expiries are derived from all events of a project, so a part of them does not show what expired.
@@ -110,7 +110,7 @@ async function showHistory(
 
 async function* historyOf(client: Client, query: HistoryQuery, limit: number) {
   let left = limit
-  let page: HistoryQuery | undefined = left === 0 ? undefined : query
+  let page: HistoryQuery | undefined = query
   while (page !== undefined) {
     const { items, next } = await client.events.history({
       ...page,

@@ -45,7 +45,7 @@ export async function presetConditions(
     what: `the ids of ${subject}`,
     headers: { accept: 'application/json' },
     timeoutMs,
-    hints: ['If it is private, they are not public.', hint],
+    hints: [`The ids of what is private are not public. ${hint}`],
   })
   const document = parseJson(response.toString())
   const found = Object.entries(ids).map(([claim, { pointer = '' }]) => {

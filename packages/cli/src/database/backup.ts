@@ -12,9 +12,16 @@ import {
 import { makePrivateFolder } from '@pubring/server/kernel/storage/sqlite/file'
 import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
 import { migrations } from '@pubring/server/registry'
+import { formatCount } from '@pubring/server/runtime/text'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
-import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'
+import {
+  colorsFor,
+  notify,
+  printResult,
+  quoteForShell,
+  type Terminal,
+} from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './database.ts'
 import { acceptLedgers, findLedgerFaults } from './ledger.ts'
 
@@ -145,8 +152,13 @@ async function stage(
   connection.close()
   const { ledgerIds, lines } = await findLedgerFaults(terminal, `sqlite:${staged}`)
   if (lines.length > 0 && !acceptBroken) {
-    throw new CommandError('failed', `${source} was altered: ${lines.join('; ')}`, {
-      hints: ['To restore it as it is, and record that in its ledgers: --accept-broken'],
+    const [first, ...others] = lines
+    const rest = others.length === 0 ? '' : `; and ${formatCount(others.length, 'more fault')}`
+    throw new CommandError('failed', `${source} was altered: ${first}${rest}`, {
+      hints: [
+        'To restore it as it is, and record that in its ledgers, repeat with --accept-broken.',
+        `To see all: pubring check ${quoteForShell(source)}`,
+      ],
     })
   }
   await acceptLedgers(`sqlite:${staged}`, ledgerIds)

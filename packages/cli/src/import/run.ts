@@ -242,7 +242,7 @@ const columns: readonly Column<ImportRow>[] = [
   { heading: 'PLACE', value: ({ place }) => place, cut: true },
   {
     heading: 'CAUSE',
-    value: ({ errors }) => errors.map(({ code, detail }) => `${code}: ${detail}`).join(' '),
+    value: ({ errors }) => errors.map(({ code, detail }) => `${code}: ${detail}`).join('; '),
     below: true,
   },
 ]

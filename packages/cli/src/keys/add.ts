@@ -4,7 +4,7 @@ import { joinDetails } from '@pubring/server/errors'
 import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { present } from '@pubring/server/runtime/present'
 import type { Session } from '../connection/session.ts'
-import { ask } from '../terminal/confirm.ts'
+import { askText } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { isInteractive, quoteForShell } from '../terminal/terminal.ts'
 import { formatDuration } from '../terminal/times.ts'
@@ -42,16 +42,15 @@ export async function addKey(session: Session, file: string, flags: KeyAddFlags)
   }
 }
 
-/** The comment of an SSH key or the name of the file, if the user takes it. */
+/** What the user enters, who is offered the comment of an SSH key or the name of the file. */
 async function suggestLabel(
   { terminal }: Session,
   file: string,
   { comment }: PublicKeyFile,
 ): Promise<string> {
   const label = comment ?? (file === '-' ? undefined : parse(file).name)
-  if (label !== undefined && isInteractive(terminal)) {
-    if (await ask(terminal, `Register it as “${label}”?`)) return label
-  }
+  const entered = isInteractive(terminal) ? await askText(terminal, 'Label:', label ?? '') : ''
+  if (entered !== '') return entered
   throw usageError(
     'The key needs a --label: what people call it.',
     `Add one: --label ${quoteForShell(label ?? 'LABEL')}`,

@@ -70,7 +70,7 @@ export async function expireKeys(
 ): Promise<void> {
   const when = args.at(-1) ?? ''
   if (args.length < 2) throw usageError('Name a key and a time: 90d, 2027-01-31 or never.')
-  const expireTime = parseExpiry(when, 'The time')
+  const expireTime = parseExpiry(when, 'The expiry')
   const report = (key: JwtKeyUpdated) =>
     key.expireTime === undefined
       ? `“${key.label}” no longer expires.`

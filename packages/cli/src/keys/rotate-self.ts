@@ -143,7 +143,7 @@ async function finish(
   const end = projectCommandLine(
     { project: session.project, flags: present({ url: session.flags?.url }) },
     'key rotate',
-    ...['--new', kid, '--old', old.id, '--token-lifetime', 'TIME'],
+    ...['--new', kid, '--old', old.id],
   )
   const move = `mv ${quoteForShell(next.file)} ${quoteForShell(file)}`
   session.notify(

@@ -5,12 +5,12 @@ import { projectCommandLine } from '../connection/command-lines.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
-import { ask, type YesFlag } from '../terminal/confirm.ts'
+import { ask, askText, type YesFlag } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { isInteractive } from '../terminal/terminal.ts'
-import { formatDuration } from '../terminal/times.ts'
+import { formatDuration, parseTokenLifetime } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
 import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
@@ -59,14 +59,11 @@ async function begin(
   flags: KeyRotateFlags,
 ): Promise<Rotation> {
   const { client, project, notify } = session
-  const { tokenLifetime } = flags
   if ((file === undefined) === (flags.new === undefined)) {
     throw usageError('Name the file of the new public key, or pass --new, --resume or --self.')
   }
-  if (tokenLifetime === undefined) {
-    throw usageError('--token-lifetime is missing: how long your tokens are valid.')
-  }
-  // First, as it must be no private key.
+  const tokenLifetime = flags.tokenLifetime ?? (await askLifetime(session))
+  // Before any request, as it must be no private key.
   const key = file === undefined ? undefined : await readPublicKeyFile(file, session.terminal)
   if (key?.converted !== undefined) notify(key.converted)
   const rotations = await client.rotations.list(project)
@@ -88,6 +85,15 @@ async function begin(
   const rotation = await client.rotations.start(project, { from: old.id, to, tokenLifetime })
   notify(`1. The key ${to} replaces “${old.label}”: rotation ${rotation.id}.`)
   return rotation
+}
+
+async function askLifetime({ terminal }: Session): Promise<number> {
+  if (!isInteractive(terminal)) {
+    throw usageError('--token-lifetime is missing: how long your tokens are valid.')
+  }
+  return parseTokenLifetime(
+    await askText(terminal, 'How long are your tokens valid at most?', '15m'),
+  )
 }
 
 /** The kid of the key in the file. */

@@ -31,6 +31,27 @@ export async function confirm(
   }
 }
 
+/** Asks for a text, which begins with a suggestion that can be edited. Throws on Ctrl-C and Ctrl-D. */
+export async function askText(
+  { stdin: input, stderr: output }: Terminal,
+  question: string,
+  suggestion: string,
+): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const lines = createInterface({ input, output, terminal: true })
+  const interrupted = new AbortController()
+  for (const event of ['SIGINT', 'close']) lines.on(event, () => interrupted.abort())
+  const answer = lines.question(`${question} `, { signal: interrupted.signal })
+  lines.write(suggestion)
+  try {
+    return (await answer).trim()
+  } catch {
+    throw new CommandError('interrupted', 'Interrupted.')
+  } finally {
+    lines.close()
+  }
+}
+
 /** Asks a yes-or-no question; Enter means no. */
 export async function ask(terminal: Terminal, question: string): Promise<boolean> {
   const { default: confirmPrompt } = await import('@inquirer/confirm')

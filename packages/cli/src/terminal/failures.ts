@@ -55,7 +55,7 @@ export function parseChoice<Name extends string>(
 
 /** Throws a usage error that names the option. */
 export function parseWholeNumber(text: string, option: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw usageError(`${option} must be a whole number.`)
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw usageError(`${option} must be a whole number above 0.`)
   return Number(text)
 }
 
