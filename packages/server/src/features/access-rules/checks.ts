@@ -7,7 +7,6 @@ import { compareClaims } from './conditions.ts'
 import type { AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import { findAccessRule } from './operations.ts'
-import { readAccessRules } from './reads.ts'
 import type { AccessRuleRecord, PeopleRule, WorkloadRule } from './stored.ts'
 import { checkForm, checkRule, checkSignature, examineSubjectToken } from './subject-tokens.ts'
 
@@ -18,7 +17,7 @@ export async function checkAccessRule(
   id: string,
   { token: text, claims }: AccessRuleCheckRequest,
 ): Promise<AccessRuleCheck> {
-  const rule = findAccessRule(await readAccessRules(context.store.reader), id)
+  const rule = await findAccessRule(context.store.reader, id)
   requireOneSubject(rule, text, claims)
   if (claims !== undefined && rule.for === 'people') return checkClaims(context, rule, claims)
   const token = decodeToken(text ?? '')

@@ -5,9 +5,10 @@ import { findProject } from '../../kernel/access/projects.ts'
 import type { Context, CoreConfig } from '../../kernel/context.ts'
 import type { Role } from '../../kernel/contract/roles.ts'
 import { collectFaults, notFound, rejection, type Submitted } from '../../kernel/faults.ts'
-import { changeOf, deletionOf } from '../../kernel/managed-records.ts'
+import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts'
 import type { RecordReference } from '../../kernel/records.ts'
-import { newId, parseId } from '../../kernel/values/ids.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { newId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
@@ -22,7 +23,7 @@ import {
 } from './contract.ts'
 import { requireProvider, requireSomePeople } from './people.ts'
 import { readAccessRules } from './reads.ts'
-import type { AccessRuleRecord, WorkloadRule } from './stored.ts'
+import { type AccessRuleRecord, accessRules, type WorkloadRule } from './stored.ts'
 import {
   requireAudience,
   requireRotation,
@@ -164,15 +165,12 @@ export async function getAccessRule(
   _principal: Principal,
   id: string,
 ): Promise<AccessRule> {
-  return toAccessRule(findAccessRule(await readAccessRules(store.reader), id))
+  return toAccessRule(await findAccessRule(store.reader, id))
 }
 
 /** The rule that a request names. Throws `access_rule_not_found`. */
-export function findAccessRule<Rule extends AccessRuleRecord>(
-  all: readonly Rule[],
-  id: string,
-): Rule {
-  const rule = all.find((one) => one.id === parseId(id))
+export async function findAccessRule(db: Db, id: string): Promise<AccessRuleRecord> {
+  const rule = await accessRules.find(db, requireId(id, 'access_rule_not_found'))
   if (rule === undefined) throw notFound('access_rule_not_found')
   return rule
 }

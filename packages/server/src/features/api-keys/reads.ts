@@ -1,6 +1,6 @@
 import { findByDigest } from '../../kernel/access/digests.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { statement } from '../../kernel/storage/statements.ts'
+import { inChunks, statement } from '../../kernel/storage/statements.ts'
 import { type ApiKeyRecord, apiKeys, isManaged } from './stored.ts'
 
 const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
@@ -25,6 +25,11 @@ export function readApiKeys(
     const ordered = wanted.orderBy('id')
     return projects === 'all' ? ordered : ordered.where('project_id', 'in', projects)
   })
+}
+
+/** The API keys with these ids, in no order. */
+export function readApiKeysById(db: Db, ids: readonly string[]): Promise<ApiKeyRecord[]> {
+  return inChunks(ids, (some) => apiKeys.read(db, (all) => all.where('id', 'in', some)))
 }
 
 /** The number of API keys, without those that tokens were exchanged for. */

@@ -1,7 +1,7 @@
 import { findByDigest } from '../../kernel/access/digests.ts'
 import type { SessionOwner } from '../../kernel/context.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
-import { statement } from '../../kernel/storage/statements.ts'
+import { inChunks, statement } from '../../kernel/storage/statements.ts'
 import {
   type PersonRecord,
   personFromRow,
@@ -29,9 +29,12 @@ export function readSessions(db: Db, owner: SessionOwner | 'all'): Promise<Sessi
   })
 }
 
-/** People by their first sign-in: those with these ids, or all. */
+/** People: all, by their first sign-in, or those with these ids, in no order. */
 export async function readPeople(db: Db, ids?: readonly string[]): Promise<PersonRecord[]> {
   const all = db.selectFrom('person').select(columnsOf(personTable)).orderBy('id')
-  const rows = await (ids === undefined ? all : all.where('id', 'in', ids)).execute()
+  const rows =
+    ids === undefined
+      ? await all.execute()
+      : await inChunks(ids, (some) => all.where('id', 'in', some).execute())
   return rows.map(personFromRow)
 }

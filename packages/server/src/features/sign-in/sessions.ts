@@ -10,7 +10,7 @@ import { requireId } from '../../kernel/managed-records.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import { readApiKeys } from '../api-keys/reads.ts'
+import { readApiKeysById } from '../api-keys/reads.ts'
 import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
 import type { Self, Session } from './contract.ts'
 import { nameOf } from './people.ts'
@@ -44,7 +44,7 @@ export function newSession({ config, clock }: Context, holder: Holder, end?: str
 }
 
 /** Sessions that were last used before this have ended. */
-export function idleSince({ clock }: Context): string {
+export function idleSince({ clock }: Pick<Context, 'clock'>): string {
   return isoTime(clock.now() - sessionIdleMs)
 }
 
@@ -78,29 +78,34 @@ export function ownSessionId({ credential }: Principal): string {
  * their own.
  */
 export async function listSessions(
-  context: Context,
+  context: Pick<Context, 'store' | 'clock'>,
   principal: Principal,
   personId?: string,
 ): Promise<Session[]> {
-  const { store, clock } = context
+  const { reader } = context.store
   const seesAll = permits(principal.grants, auditAccess)
   const owner = seesAll && personId !== undefined ? { personId } : 'all'
-  const sessions = await readSessions(store.reader, seesAll ? owner : principal.holder)
-  const time = isoTime(clock.now())
+  const sessions = await readSessions(reader, seesAll ? owner : principal.holder)
+  const time = isoTime(context.clock.now())
   const since = idleSince(context)
   const isLive = ({ expireTime, lastUseTime }: SessionRecord) =>
     expireTime > time && lastUseTime >= since
-  const people = new Map((await readPeople(store.reader)).map((person) => [person.id, person]))
-  const apiKeys = new Map(
-    (await readApiKeys(store.reader, 'all')).map((apiKey) => [apiKey.id, apiKey]),
+  const shown = sessions.filter(
+    (session) => isLive(session) && [undefined, session.person?.id].includes(personId),
   )
-  const holderOf = ({ person, apiKeyId = '' }: SessionRecord) => ({
-    person: people.get(person?.id ?? ''),
-    apiKey: apiKeys.get(apiKeyId),
+  const people = await readPeople(reader, idsOf(shown.map(({ person }) => person?.id)))
+  const apiKeys = await readApiKeysById(reader, idsOf(shown.map(({ apiKeyId }) => apiKeyId)))
+  const personOf = new Map(people.map((person) => [person.id, person]))
+  const apiKeyOf = new Map(apiKeys.map((apiKey) => [apiKey.id, apiKey]))
+  return shown.map((session) => {
+    const { person, apiKeyId = '' } = session
+    const holder = { person: personOf.get(person?.id ?? ''), apiKey: apiKeyOf.get(apiKeyId) }
+    return describeSession(session, principal, holder)
   })
-  return sessions
-    .filter((session) => isLive(session) && [undefined, session.person?.id].includes(personId))
-    .map((session) => describeSession(session, principal, holderOf(session)))
+}
+
+function idsOf(all: readonly (string | undefined)[]): string[] {
+  return [...new Set(all.filter((id) => id !== undefined))]
 }
 
 /** The holder of a session, as far as it still exists. */

@@ -1,11 +1,12 @@
 import { createPublicKey } from 'node:crypto'
 import { invalidField, type PubringError } from '../../errors.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
+import { notFound } from '../../kernel/faults.ts'
 import { decodeToken } from '../../tokens/decode.ts'
 import { type Finding, failed, passed } from '../../tokens/findings.ts'
 import { isSignedBy } from '../../tokens/signatures.ts'
 import { findAccessRule } from '../access-rules/operations.ts'
-import { readWorkloadRules } from '../access-rules/reads.ts'
+import { isForWorkloads } from '../access-rules/reads.ts'
 import { examineSubjectToken } from '../access-rules/subject-tokens.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 
@@ -31,7 +32,8 @@ export async function requireProof(
   }
   const token = decodeToken(proof)
   if ('fault' in token) throw invalidProof(token.fault)
-  const rule = findAccessRule(await readWorkloadRules(store.reader), voucher.ruleId)
+  const rule = await findAccessRule(store.reader, voucher.ruleId)
+  if (!isForWorkloads(rule)) throw notFound('access_rule_not_found')
   const verify = () => checkPossession(token.text, key)
   const { steps, grant } = await examineSubjectToken(token, rule, { verify, nowMs: clock.now() })
   if (grant === undefined) throw invalidProof(steps.at(-1)?.detail ?? '')
