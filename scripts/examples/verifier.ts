@@ -51,6 +51,7 @@ export async function startVerifier(options: LaunchOptions): Promise<Verifier> {
       ISSUER: options.issuer,
       AUDIENCE: audience,
       PORT: String(port),
+      FOLLOWER_PORT: String(await freePort()),
       JWKS_HOST: hostname,
       JWKS_PORT: jwksPort,
       ...options.env,

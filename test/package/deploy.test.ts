@@ -36,23 +36,40 @@ test.each(files)('deploy/%s sets only known variables', (file) => {
   rejectUnknownVariables(variables)
 })
 
+test('systemd accepts the drop-in of a gateway without a warning', async ({ skip }) => {
+  const service = `[Service]\nExecStart=${process.execPath}\n`
+  writeFileSync(join(folder, 'gateway.service'), read('pubring-gateway.conf') + service)
+  const follower = read('pubring-follow.service').replaceAll(
+    '/usr/local/bin/pubring',
+    process.execPath,
+  )
+  writeFileSync(join(folder, 'pubring-follow.service'), follower)
+  await expectVerified('gateway.service', skip)
+})
+
 const units = ['pubring', 'pubring-follow', 'pubring-backup', 'pubring-audit']
 test.for([
   ...units.map((name) => `${name}.service`),
   'pubring-backup.timer',
   'pubring-audit.timer',
 ])('systemd accepts %s without a warning', async (name, { skip }) => {
-  const unit = join(folder, name)
   // The check also looks for the programs.
-  writeFileSync(unit, read(name).replaceAll('/usr/local/bin/pubring', process.execPath))
-  const { error, stderr = '' } = await run('systemd-analyze', ['verify', unit]).then(
+  writeFileSync(
+    join(folder, name),
+    read(name).replaceAll('/usr/local/bin/pubring', process.execPath),
+  )
+  await expectVerified(name, skip)
+})
+
+async function expectVerified(name: string, skip: (when: boolean, note: string) => void) {
+  const { error, stderr = '' } = await run('systemd-analyze', ['verify', join(folder, name)]).then(
     ({ stderr }) => ({ error: undefined, stderr }),
     (error) => ({ error, stderr: error.stderr }),
   )
   skip(error?.code === 'ENOENT', 'needs systemd-analyze')
   const own = stderr.split('\n').filter((line: string) => line.includes(name))
   expect({ code: error?.code, own }).toEqual({ code: undefined, own: [] })
-})
+}
 
 test.each(['sqlite', 'postgres'])(
   'Kubernetes adds no variables of services to a pod (%s): they would be unknown settings',

@@ -2,6 +2,7 @@
 # ISSUER=… AUDIENCE=… PORT=… ./run-followed.sh
 #
 # Runs nginx, and beside it the follower, which writes the keys and reloads nginx when they change.
+# Each ends with the other.
 set -eu
 export PUBRING_URL="${ISSUER%/v1/projects/*}"
 project="${ISSUER##*/}"
@@ -14,4 +15,7 @@ chmod -R a+rX "$RUN"
 envsubst '$RUN $PORT' < nginx.conf > "$RUN/nginx.conf"
 pubring jwks follow "$project" --format nginx --out "$RUN/keys.js" --once
 nginx -p "$RUN" -c nginx.conf &
-exec pubring jwks follow "$project" --format nginx --out "$RUN/keys.js" --exec "kill -HUP $!"
+gateway=$!
+pubring jwks follow "$project" --format nginx --out "$RUN/keys.js" --exec "kill -HUP $gateway" &
+follower=$!
+. ../until-one-ends.sh

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
@@ -212,6 +212,38 @@ test('behind a proxy that gives up on held requests, they become shorter, and ch
   await expect.poll(() => kidsIn(out), soon).toEqual([])
   expect(follower.reports.join('\n')).not.toContain('504')
   await follower.stop()
+})
+
+test('a heartbeat tells the time beside the keys, while they can be written', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const follower = await follow([project.name], { out })
+  const beat = () =>
+    existsSync(`${out}.heartbeat`) ? readFileSync(`${out}.heartbeat`, 'utf8') : ''
+  await expect.poll(beat, soon).toMatch(/^\d{10}\n$/)
+  const ageSeconds = () => follower.clock.now() / 1_000 - Number(beat())
+  for (const seconds of [3, 100]) {
+    follower.clock.advance(seconds * 1_000)
+    await expect.poll(ageSeconds).toBeLessThan(3)
+  }
+  rmSync(out)
+  mkdirSync(out)
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be written')
+  const last = beat()
+  follower.clock.advance(60_000)
+  await follower.looksTwice()
+  expect(beat()).toBe(last)
+  rmSync(out, { recursive: true })
+  await expect.poll(ageSeconds).toBeLessThan(3)
+})
+
+test('the heartbeat of keys in a folder is in it', async () => {
+  const { project, kid } = await projectWithKey()
+  const out = join(folder, project.name, 'pems')
+  await follow([project.name], { out, format: 'pem-dir' })
+  const files = () => (existsSync(out) ? readdirSync(out).sort() : [])
+  const all = ['.heartbeat', '.pubring-follow.json', '.state', `${kid}.pem`]
+  await expect.poll(files, soon).toEqual(all)
 })
 
 test('SIGHUP fetches and writes everything again', async () => {

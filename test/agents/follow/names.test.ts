@@ -136,3 +136,14 @@ test.each(['<html>', '[]', '{"p": {}}', '{"p": {"confirmedTime": "2026-01-31T12:
     await expect(followOnce(options, context)).rejects.toThrow(/is not the state of a follower/)
   },
 )
+
+test('the alerts name only metrics that a follower has', async () => {
+  const { project } = await projectWithKey()
+  const follower = await follow([project.name], {})
+  await expect.poll(() => readiness(follower), soon).toBe('200 ok\n')
+  const text = await (await follower.get('/metrics')).text()
+  const there = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name)
+  const rules = readFileSync('deploy/prometheus-follower-rules.yaml', 'utf8')
+  const named = new Set([...rules.matchAll(/\bpubring_\w+/g)].map(([name]) => name))
+  expect([...named].sort()).toEqual(there.sort())
+})

@@ -4,6 +4,7 @@ import type { Clock } from '@pubring/server/kernel/context'
 import { formatCount } from '@pubring/server/runtime/text'
 import { FollowError } from './error.ts'
 import { ageMsOf, type Followed, newFollowed, shownOf } from './followed.ts'
+import { createHeartbeat } from './heartbeat.ts'
 import { createHook, runCommand } from './hook.ts'
 import { listen } from './listen.ts'
 import type { PublishedKeys } from './published-keys.ts'
@@ -36,6 +37,8 @@ export interface FollowOptions {
   staleAfterMs: number
   /** Where the ids and key sets of the projects are kept across restarts. */
   stateFile: SideFile | undefined
+  /** Beside the keys: the time at which they were last known to be up to date. */
+  heartbeatFile: SideFile | undefined
   /** Histories that the server may be set back to, as `REVISION.HASH8`. */
   acceptedHistory: readonly string[]
   /** The log by which key sets that are older than it are refused. */
@@ -72,7 +75,7 @@ export async function followUntilAborted(
   options: FollowOptions,
   context: FollowContext,
 ): Promise<void> {
-  const { onStale, listenAt, stateFile } = options
+  const { onStale, listenAt, stateFile, heartbeatFile } = options
   const { clock, signal } = context
   const report = withoutRepeats(context.report, clock)
   const followed = options.projects.map(newFollowed)
@@ -91,6 +94,7 @@ export async function followUntilAborted(
   context.onReload(source.refresh)
   const deliver = createDelivery(options, { signal, report })
   const keepState = stateFile && createStateKeeper(stateFile, followed, { clock, report })
+  const beat = heartbeatFile && createHeartbeat(heartbeatFile, { clock, report })
   let refreshedAt = clock.monotonic()
   while (!signal.aborted) {
     const isOverdue = updateStale(followed, clock, options)
@@ -98,7 +102,7 @@ export async function followUntilAborted(
       refreshedAt = clock.monotonic()
       source.refresh()
     }
-    await deliver(followed)
+    if (await deliver(followed)) await beat?.()
     await keepState?.()
     await delay(tickMs, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(
       () => {},
@@ -129,7 +133,10 @@ function updateStale(
   return isOverdue
 }
 
-/** Writes the files and runs `--exec` after changes; what fails is done again with the next call. */
+/**
+ * A function that writes the files and runs `--exec` after changes, and returns whether the files are as
+ * they should be. What fails is done again with the next call.
+ */
 function createDelivery(
   options: FollowOptions,
   { signal, report }: Pick<FollowContext, 'signal' | 'report'>,
@@ -137,9 +144,9 @@ function createDelivery(
   const { output, exec, onStale } = options
   const run = exec && createHook({ ...options, command: exec, signal, onProblem: report })
   let isFirst = true
-  return async (followed: readonly Followed[]): Promise<void> => {
+  return async (followed: readonly Followed[]): Promise<boolean> => {
     const changed = followed.filter(({ hasChanged }) => hasChanged)
-    if (changed.length === 0) return
+    if (changed.length === 0) return true
     for (const one of changed) one.hasChanged = false
     const sets = followed.flatMap((one) => shownOf(one, onStale) ?? [])
     try {
@@ -148,9 +155,11 @@ function createDelivery(
       // At the start too: an earlier follower may have ended before it ran the command.
       if (run && (hasChanged || isFirst)) run(changed.map(({ project }) => project))
       isFirst = false
+      return true
     } catch (error) {
       for (const one of changed) one.hasChanged = true
       report(`The keys cannot be written: ${error instanceof Error ? error.message : error}.`)
+      return false
     }
   }
 }

@@ -55,6 +55,7 @@ export async function readFollowOptions(
     onStale: parseChoice(flags.onStale, ['keep', 'empty'], '--on-stale'),
     staleAfterMs: parseDurationOption(flags.staleAfter, '--stale-after') * 1_000,
     stateFile: stateFileOf(projects, flags),
+    heartbeatFile: besideKeys('heartbeat', projects, flags),
     acceptedHistory: (flags.acceptHistory ?? []).map(parseAcceptedHead),
     log: await readLogOptions(flags),
   }
@@ -81,18 +82,24 @@ async function readLogOptions({
   return { key: logKey, witnesses: witnessKey }
 }
 
-/** `--state`, or a file beside the keys: in `--out` if that is a folder. */
-function stateFileOf(
+function stateFileOf(projects: readonly string[], flags: FollowFlags): SideFile | undefined {
+  if (flags.state === undefined) return besideKeys('state', projects, flags)
+  const path = resolve(flags.state)
+  return { root: dirname(path), path }
+}
+
+/** `OUT.NAME`, or `.NAME` in `--out` if that is a folder. */
+function besideKeys(
+  name: string,
   projects: readonly string[],
-  { out, state, format }: FollowFlags,
+  { out, format }: FollowFlags,
 ): SideFile | undefined {
-  if (state !== undefined) return { root: dirname(resolve(state)), path: resolve(state) }
   if (out === undefined) return undefined
   const [path, isFolder] = [
     resolve(out),
     format === 'pem-dir' || (format === 'jwks' && projects.length > 1),
   ]
-  return { root: dirname(path), path: isFolder ? join(path, '.state') : `${path}.state` }
+  return { root: dirname(path), path: isFolder ? join(path, `.${name}`) : `${path}.${name}` }
 }
 
 async function readOutput(
