@@ -8,9 +8,11 @@
  *
  *   npm run bench:held [-- count [postgres]]
  */
+
 import { connect } from 'node:net'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { keyChanges } from '../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../packages/server/src/features/keys/key-sets.ts'
 import { findProjectRecord } from '../packages/server/src/kernel/storage/reads.ts'
 import { newId } from '../packages/server/src/kernel/values/ids.ts'
@@ -155,7 +157,7 @@ async function cpuShare(): Promise<number> {
 async function relabel({ projectId, kid }: { projectId: string; kid: string }): Promise<void> {
   const origin = { actor: { name: 'bench' }, requestId: newId(), time: isoTime(Date.now()) }
   const patch = { label: `label ${performance.now()}` }
-  await other.commit({ type: 'key.update', origin, projectId, kid, patch, limits })
+  await other.commit(keyChanges.updateKey, { origin, projectId, kid, patch, limits })
 }
 
 async function keyOf(index: number): Promise<{ projectId: string; kid: string }> {

@@ -9,6 +9,7 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import process from 'node:process'
+import { keyChanges } from '../packages/server/src/features/keys/changes.ts'
 import { newId } from '../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../packages/server/src/registry.ts'
 import { createReplicas, registerKey } from '../test/support/server/replicas.ts'
@@ -46,14 +47,13 @@ const projects = await Promise.all(
 const kids = await Promise.all(
   projects.map(async ({ id }) => {
     const key = keyRecord(id)
-    return (await store.commit({ type: 'key.create', origin: origin(), key, limits })).id
+    return (await store.commit(keyChanges.createKey, { origin: origin(), key, limits })).id
   }),
 )
 let label = 0
 const change = (index: number) => {
   label += 1
-  return store.commit({
-    type: 'key.update',
+  return store.commit(keyChanges.updateKey, {
     origin: origin(),
     projectId: projects[index]?.id ?? '',
     kid: kids[index] ?? '',

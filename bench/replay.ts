@@ -4,11 +4,14 @@
  *
  *   npm run bench:replay -- --events 10000
  */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { keyChanges } from '../packages/server/src/features/keys/changes.ts'
+import { projectChanges } from '../packages/server/src/features/projects/changes.ts'
 import { isWhole, verifyLedger } from '../packages/server/src/kernel/ledger/verification.ts'
 import { newId } from '../packages/server/src/kernel/values/ids.ts'
 import { openLedgerReader, openStore } from '../packages/server/src/registry.ts'
@@ -31,12 +34,16 @@ const limits = { maxKeys: keys, maxJwksBytes: 51_200 }
 try {
   const store = await openStore(url)
   const projectId = newId()
-  await store.commit({ type: 'project.create', origin: origin(), id: projectId, name: 'bench' })
+  await store.commit(projectChanges.createProject, {
+    origin: origin(),
+    id: projectId,
+    name: 'bench',
+  })
   const kids: string[] = []
   const fresh = createFreshKeys(keys)
   for (const [index, accepted] of (await fresh.take(keys)).entries()) {
     const key = recordOf(projectId, `key ${index}`, accepted, time)
-    await store.commit({ type: 'key.create', origin: origin(), key, limits })
+    await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
     kids.push(key.id)
   }
   await fresh.close()
@@ -48,7 +55,7 @@ try {
     const changes = numbers.map((number) => {
       const kid = kids[number % keys] ?? ''
       const patch = { label: `label ${number}` }
-      return store.commit({ type: 'key.update', origin: origin(), projectId, kid, patch, limits })
+      return store.commit(keyChanges.updateKey, { origin: origin(), projectId, kid, patch, limits })
     })
     await Promise.all(changes)
   }

@@ -6,10 +6,14 @@
 
 import process from 'node:process'
 import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
+import { type KeyCreation, keyChanges } from '../../packages/server/src/features/keys/changes.ts'
+import {
+  type ProjectCreation,
+  projectChanges,
+} from '../../packages/server/src/features/projects/changes.ts'
 import { features } from '../../packages/server/src/features.ts'
+import type { ChangeKind } from '../../packages/server/src/kernel/changes.ts'
 import { loadAppliers } from '../../packages/server/src/kernel/feature.ts'
-import type { Change } from '../../packages/server/src/kernel/ledger/changes.ts'
-import { applyChange } from '../../packages/server/src/kernel/storage/apply.ts'
 import {
   release,
   type SqliteConnection,
@@ -28,8 +32,8 @@ export interface BareTask {
   recorded: string
   repeated: string
   /** Written first, and not measured. */
-  projects: Change[]
-  keys: Change[]
+  projects: ProjectCreation[]
+  keys: KeyCreation[]
   group: number
 }
 
@@ -56,14 +60,18 @@ function stopRecording(): void {
 }
 
 /** The statements of the storage layer for each change, its savepoint included. */
-async function record({ db, run }: SqliteConnection, changes: Change[]): Promise<Statement[][]> {
+async function record<Change extends object>(
+  { db, run }: SqliteConnection,
+  kind: ChangeKind<Change, unknown>,
+  changes: Change[],
+): Promise<Statement[][]> {
   const appliers = await loadAppliers(features)
   const recorded: Statement[] = []
   const statements: Statement[][] = []
   startRecording(recorded)
   for (const change of changes) {
     run(savepoint)
-    await applyChange(appliers, db, change)
+    await appliers.apply(db, kind, change)
     run(release)
     statements.push(recorded.splice(0))
   }
@@ -98,8 +106,8 @@ async function measure({ recorded, repeated, projects, keys, group }: BareTask):
   const database = new DatabaseSync(repeated)
   database.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000')
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF')
-  const before = await record(model, projects)
-  const creates = await record(model, keys)
+  const before = await record(model, projectChanges.createProject, projects)
+  const creates = await record(model, keyChanges.createKey, keys)
   model.close()
   repeat(database, before, group)
   const perSecond = repeat(database, creates, group)

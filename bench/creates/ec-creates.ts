@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Accepted } from '../../packages/intake/src/types.ts'
-import type { Change, Origin } from '../../packages/server/src/kernel/ledger/changes.ts'
+import type { Origin } from '../../packages/server/src/kernel/changes.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { type BenchConfig, connections } from '../config.ts'
 import { createFreshKeys } from '../fill/fresh-keys.ts'
@@ -86,7 +86,7 @@ function startBareWriter() {
 }
 
 /** The changes that the same requests would cause. */
-function changesOf(keys: Accepted[]): { projects: Change[]; keys: Change[] } {
+function changesOf(keys: Accepted[]): Pick<BareTask, 'projects' | 'keys'> {
   const time = new Date().toISOString()
   const origin = (): Origin => ({
     actor: { name: 'PUBRING_ADMIN_API_KEY', apiKeyId: newId() },
@@ -97,13 +97,11 @@ function changesOf(keys: Accepted[]): { projects: Change[]; keys: Change[] } {
   const limits = { maxKeys: 10_000, maxJwksBytes: 16_777_216 }
   return {
     projects: ids.map((id) => ({
-      type: 'project.create',
       origin: origin(),
       id,
       name: `bench-${id.replaceAll('-', '')}`,
     })),
     keys: keys.map((accepted, index) => ({
-      type: 'key.create',
       origin: origin(),
       limits,
       key: recordOf(ids[index % ids.length] ?? '', 'bench', accepted, time),

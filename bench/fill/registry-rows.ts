@@ -7,8 +7,8 @@ import {
   keys as stored,
 } from '../../packages/server/src/features/keys/stored.ts'
 import { projects } from '../../packages/server/src/kernel/access/stored-projects.ts'
+import type { Origin } from '../../packages/server/src/kernel/changes.ts'
 import { type EventContent, eventHash } from '../../packages/server/src/kernel/ledger/chain.ts'
-import type { Origin } from '../../packages/server/src/kernel/ledger/changes.ts'
 import { eventToRow } from '../../packages/server/src/kernel/ledger/stored.ts'
 import type { Row } from '../../packages/server/src/kernel/storage/copy/endpoints.ts'
 import type { TableName, Tables } from '../../packages/server/src/kernel/storage/schema.ts'

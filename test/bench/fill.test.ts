@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keyFromRow } from '../../packages/server/src/features/keys/stored.ts'
-import type { Change, Origin } from '../../packages/server/src/kernel/ledger/changes.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
+import type { Origin } from '../../packages/server/src/kernel/changes.ts'
+import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 import { limits } from '../support/store/store.ts'
@@ -77,7 +80,7 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
     await fill(database, 7, 3)
     const other = await blank(engine)
     const store = await openStore(other.url)
-    for (const change of await changesIn(database)) await store.commit(change)
+    for (const change of await changesIn(database)) await change(store)
     await store.close()
     for (const table of ['project', 'ledger', 'event', 'jwt_key', 'blocked_fingerprint']) {
       expect(await rowsOf(database, table)).toEqual(await rowsOf(other, table))
@@ -97,12 +100,12 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
 })
 
 /** The changes recorded in the ledgers, in order. */
-async function changesIn(database: TestDatabase): Promise<Change[]> {
+async function changesIn(database: TestDatabase): Promise<((store: Store) => Promise<unknown>)[]> {
   const keys = await database.query('select * from jwt_key')
   const events = await database.query(
     "select * from event where project_id <> '00000000-0000-0000-0000-000000000000' order by project_id, revision",
   )
-  return events.map((event): Change => {
+  return events.map((event) => {
     const origin: Origin = {
       actor: { name: String(event.actor_name) },
       requestId: String(event.request_id),
@@ -111,9 +114,11 @@ async function changesIn(database: TestDatabase): Promise<Change[]> {
     const id = String(event.subject_id)
     if (event.type === 'project.created') {
       const { name } = JSON.parse(String(event.changes))
-      return { type: 'project.create', origin, id, name: name.to }
+      return (store: Store) =>
+        store.commit(projectChanges.createProject, { origin, id, name: name.to })
     }
     const row = keys.find((each) => each.id === id)
-    return { type: 'key.create', origin, limits, key: keyFromRow(Object(row)) }
+    const key = keyFromRow(Object(row))
+    return (store: Store) => store.commit(keyChanges.createKey, { origin, limits, key })
   })
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { keyUrl, patchKey, registerKey } from '../support/app/keys.ts'
 import { waitUntil } from '../support/waiting.ts'
@@ -104,15 +105,8 @@ describe('pubring events', () => {
     const origin = { actor: { name: 'test' }, requestId: newId(), time: '2020-01-01T00:00:00.000Z' }
     const limits = { maxKeys: 50, maxJwksBytes: 51_200 }
     const patch = { label: 'set back' }
-    const change = {
-      type: 'key.update',
-      projectId: project.id,
-      kid,
-      patch,
-      limits,
-      origin,
-    } as const
-    await context.store.commit(change)
+    const change = { projectId: project.id, kid, patch, limits, origin }
+    await context.store.commit(keyChanges.updateKey, change)
     const types = ['key.created', 'key.updated', 'key.updated', 'key.expired']
     const oldest = await shell.pubring(['events', '--subject', kid])
     expect(typesOf(oldest.stdout)).toEqual(types)

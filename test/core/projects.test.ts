@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { listProjects } from '../../packages/server/src/features/projects/operations.ts'
 import { observedReads } from '../support/store/observed-reads.ts'
 import { createProject, openTestStore, origin } from '../support/store/store.ts'
@@ -11,7 +12,7 @@ test('a caller bound to projects gets pages of those that exist, in order, by on
   const ids = new Map<string, string>()
   for (const name of names) ids.set(name, (await createProject(store, name)).id)
   const projectId = ids.get('deleted') ?? ''
-  await store.commit({ type: 'project.delete', origin: origin(), projectId })
+  await store.commit(projectChanges.deleteProject, { origin: origin(), projectId })
   await database.execute("update project set name = 'mine' where name = 'forged'")
   const grants = ['three', 'two', 'forged', 'deleted', 'one'].map((name) => {
     return { role: 'reader', projectId: ids.get(name) ?? '' } as const

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import type { KeyRecord } from '../../packages/server/src/features/keys/stored.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
@@ -25,7 +26,7 @@ afterAll(async () => {
 })
 
 async function put(key: KeyRecord): Promise<KeyRecord> {
-  return store.commit({ type: 'key.create', origin: origin(), key, limits })
+  return store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 }
 
 function startAudit(...args: string[]) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
@@ -71,7 +72,7 @@ test('with two connections behind pgbouncer, the schema is created, and concurre
   const keys = projects.map(({ id }) => keyRecord(id))
   await Promise.all(
     keys.map((key, n) =>
-      stores[n % 2]?.commit({ type: 'key.create', origin: origin(), key, limits }),
+      stores[n % 2]?.commit(keyChanges.createKey, { origin: origin(), key, limits }),
     ),
   )
   const sets = await Promise.all(

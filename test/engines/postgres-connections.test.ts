@@ -1,5 +1,7 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { features } from '../../packages/server/src/features.ts'
 import { loadAppliers } from '../../packages/server/src/kernel/feature.ts'
 import { parsePostgresAddress } from '../../packages/server/src/kernel/storage/postgres/address.ts'
@@ -43,7 +45,7 @@ test('more requests than the server allows connections wait for one', async () =
   )
   await Promise.all(
     projects.map(({ id }) =>
-      store.commit({ type: 'key.create', origin: origin(), key: keyRecord(id), limits }),
+      store.commit(keyChanges.createKey, { origin: origin(), key: keyRecord(id), limits }),
     ),
   )
   const sets = await Promise.all(projects.map(({ id }) => store.published.newest(id, readKeySet)))
@@ -71,6 +73,6 @@ test('requests and changes that wait for a busy connection do so up to its timeo
   const sleeping = Promise.all([busy.read(sleep), busy.read(sleep)])
   const { commit } = createCommit(await loadAppliers(features), busy, address)
   const id = newId()
-  await commit({ type: 'project.create', origin: origin(), id, name: `p-${id.slice(-12)}` })
+  await commit(projectChanges.createProject, { origin: origin(), id, name: `p-${id.slice(-12)}` })
   await sleeping
 })

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import type { ProjectRecord } from '../../packages/server/src/kernel/records.ts'
@@ -56,7 +57,7 @@ describe.each([80, 200])('with a database %i ms away', (roundTripMs) => {
 
   test('a new key takes three', async () => {
     const create = () =>
-      store.commit({ type: 'key.create', origin: origin(), key: keyRecord(project.id), limits })
+      store.commit(keyChanges.createKey, { origin: origin(), key: keyRecord(project.id), limits })
     expect(await countRoundTrips(create)).toBe(3)
   })
 })

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
+import { kernelChanges } from '../../packages/server/src/kernel/kernel-changes.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
@@ -42,7 +45,7 @@ test('prepared statements work when they are repeated', async () => {
   const project = await createProject(store, name())
   for (let index = 0; index < 20; index += 1) {
     const key = keyRecord(project.id)
-    await store.commit({ type: 'key.create', origin: origin(), key, limits })
+    await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   }
   expect((await keySetOf(store, project.id))?.keys).toHaveLength(20)
   const ids = Array.from({ length: 700 }, () => newId())
@@ -55,11 +58,17 @@ const headsOf = (ledgerId: string, revision: number) =>
 test('a change without effect writes nothing and releases its connection', async () => {
   const store = await open('&pool_size=2')
   const project = await createProject(store, name())
-  const rename = { type: 'project.rename', origin: origin(), projectId: project.id } as const
+  const rename = { origin: origin(), projectId: project.id }
   for (let index = 0; index < 10; index += 1) {
-    expect(await store.commit({ ...rename, name: project.name })).toEqual(project)
+    expect(
+      await store.commit(projectChanges.renameProject, { ...rename, name: project.name }),
+    ).toEqual(project)
     await expect(
-      store.commit({ type: 'project.rename', origin: origin(), projectId: newId(), name: 'x' }),
+      store.commit(projectChanges.renameProject, {
+        origin: origin(),
+        projectId: newId(),
+        name: 'x',
+      }),
     ).rejects.toMatchObject({ code: 'project_not_found' })
   }
   expect(await store.heads([project.id])).toEqual(headsOf(project.id, 1))
@@ -86,8 +95,7 @@ test('a statement that exceeds its timeout fails, and the next one works', async
   const lock = await database.lockWrites()
   const start = performance.now()
   await expect(
-    store.commit({
-      type: 'credential.touch',
+    store.commit(kernelChanges.touchCredentials, {
       uses: [{ type: 'api_key', id: newId(), time: origin().time }],
     }),
   ).resolves.toBeUndefined()
@@ -117,7 +125,7 @@ describe('published reads on a standby', () => {
     const { published } = store
     const project = await createProject(other, name())
     const key = keyRecord(project.id)
-    await other.commit({ type: 'key.create', origin: origin(), key, limits })
+    await other.commit(keyChanges.createKey, { origin: origin(), key, limits })
     expect(await published.heads([project.id])).toEqual(headsOf(project.id, 2))
     expect(await published.newest(project.id, readKeySet)).toEqual({
       name: expect.any(String),
@@ -133,14 +141,16 @@ describe('published reads on a standby', () => {
     const other = await openStore(standby.url)
     opened.push(other)
     const projectId = newId()
-    const create = { type: 'project.create', id: projectId, name: name() } as const
-    for (const each of [store, other]) await each.commit({ ...create, origin: origin() })
+    const create = { id: projectId, name: name() }
+    for (const each of [store, other]) {
+      await each.commit(projectChanges.createProject, { ...create, origin: origin() })
+    }
     const key = keyRecord(projectId)
-    await other.commit({ type: 'key.create', origin: origin(), key, limits })
-    await store.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
+    await other.commit(keyChanges.createKey, { origin: origin(), key, limits })
+    await store.commit(projectChanges.renameProject, { origin: origin(), projectId, name: name() })
     // The same revision on the standby belongs to a change that the primary does not have.
     expect((await store.published.newest(projectId, readKeySet))?.keys).toEqual([])
-    await other.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
+    await other.commit(projectChanges.renameProject, { origin: origin(), projectId, name: name() })
     expect(await store.published.newest(projectId, readKeySet)).toEqual({
       name: expect.any(String),
       revision: 3,

@@ -1,17 +1,28 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { accessRuleChanges } from '../../packages/server/src/features/access-rules/changes.ts'
+import { readAccessRules } from '../../packages/server/src/features/access-rules/reads.ts'
+import { apiKeyChanges } from '../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
 import { findApiKeyByDigest } from '../../packages/server/src/features/api-keys/reads.ts'
+import { apiKeys } from '../../packages/server/src/features/api-keys/stored.ts'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { isBlocked } from '../../packages/server/src/features/keys/reads.ts'
 import { keyEntityTag } from '../../packages/server/src/features/keys/roles.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
+import { signInChanges } from '../../packages/server/src/features/sign-in/changes.ts'
+import { sessions } from '../../packages/server/src/features/sign-in/stored.ts'
+import { exchangeChanges } from '../../packages/server/src/features/token-exchange/changes.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { createDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
+import { sessionRecord } from '../support/store/sessions.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { waitFor } from '../support/waiting.ts'
 
@@ -34,6 +45,8 @@ beforeEach(async () => {
   projectId = (await waitFor(creating)).id
 })
 
+const tokenUse = () => ({ digest: newId(), until: new Date(Date.now() + 60_000).toISOString() })
+
 const revisionOf = async (ledgerId: string) =>
   (await store.heads([ledgerId])).get(ledgerId)?.revision
 
@@ -43,7 +56,7 @@ describe.each(['before', 'after'] as const)(
     test('a key is created once, with one event', async () => {
       const key = keyRecord(projectId)
       proxy.cutAt(commit, when)
-      const made = await store.commit({ type: 'key.create', origin: origin(), key, limits })
+      const made = await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
       expect(made).toEqual(key)
       expect(await keySetOf(store, projectId)).toEqual({
         name: expect.any(String),
@@ -56,8 +69,7 @@ describe.each(['before', 'after'] as const)(
     test('an import is made once', async () => {
       const keys = [keyRecord(projectId), keyRecord(projectId)]
       proxy.cutAt(commit, when)
-      const { items, rejected } = await store.commit({
-        type: 'key.import',
+      const { items, rejected } = await store.commit(keyChanges.importKeys, {
         origin: origin(),
         projectId,
         keys: keys.map((key, index) => ({ index, key, kidProvided: false })),
@@ -82,20 +94,20 @@ describe.each(['before', 'after'] as const)(
 
     test('a change is made once', async () => {
       const key = keyRecord(projectId)
-      await store.commit({ type: 'key.create', origin: origin(), key, limits })
+      await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
       proxy.cutAt(commit, when)
       const patch = { active: false }
       const change = { origin: origin(), projectId, kid: key.id, patch, limits }
-      expect((await store.commit({ type: 'key.update', ...change })).key.enabled).toBe(false)
+      expect((await store.commit(keyChanges.updateKey, change)).key.enabled).toBe(false)
       expect(await revisionOf(projectId)).toBe(3)
     })
 
     test('a deletion succeeds instead of failing with "not found"', async () => {
       const key = keyRecord(projectId, { enabled: false })
-      await store.commit({ type: 'key.create', origin: origin(), key, limits })
+      await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
       proxy.cutAt(commit, when)
       const kid = key.id
-      await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+      await store.commit(keyChanges.deleteKey, { origin: origin(), projectId, kid })
       expect(await keySetOf(store, projectId)).toEqual({
         name: expect.any(String),
         revision: 3,
@@ -103,7 +115,7 @@ describe.each(['before', 'after'] as const)(
         keys: [],
       })
       proxy.cutAt(commit, when)
-      await store.commit({ type: 'project.delete', origin: origin(), projectId })
+      await store.commit(projectChanges.deleteProject, { origin: origin(), projectId })
       expect(await findProjectRecord(store.reader, { id: projectId })).toBeUndefined()
       expect(await revisionOf(projectId)).toBe(4)
     })
@@ -114,7 +126,7 @@ describe.each(['before', 'after'] as const)(
     ])('a key is changed and deleted once if it is named by its %s', async (_name, published) => {
       const key = keyRecord(projectId, published === undefined ? {} : { publishedKid: published })
       const named = { projectId, kid: published ?? key.id.toUpperCase() }
-      await store.commit({ type: 'key.create', origin: origin(), key, limits })
+      await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
       const precondition = {
         ifMatch: keyEntityTag(key, 'spreading', origin().time, 60),
         jwksMaxAge: 60,
@@ -122,9 +134,9 @@ describe.each(['before', 'after'] as const)(
       proxy.cutAt(commit, when)
       const patch = { active: false }
       const change = { ...named, origin: origin(), patch, limits, precondition }
-      expect((await store.commit({ type: 'key.update', ...change })).key.enabled).toBe(false)
+      expect((await store.commit(keyChanges.updateKey, change)).key.enabled).toBe(false)
       proxy.cutAt(commit, when)
-      await store.commit({ type: 'key.delete', ...named, origin: origin() })
+      await store.commit(keyChanges.deleteKey, { ...named, origin: origin() })
       expect((await keySetOf(store, projectId))?.keys).toEqual([])
       expect(await revisionOf(projectId)).toBe(4)
     })
@@ -133,16 +145,52 @@ describe.each(['before', 'after'] as const)(
       const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: 'ci', role: 'reader' })
       const before = await revisionOf(systemLedgerId)
       proxy.cutAt(commit, when)
-      await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+      await store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
       expect(await findApiKeyByDigest(store.reader, apiKey.digest)).toEqual(apiKey)
       expect(await revisionOf(systemLedgerId)).toBe((before ?? 0) + 1)
+    })
+
+    test('an access rule is created once', async () => {
+      const rule = accessRuleRecord()
+      const before = await revisionOf(systemLedgerId)
+      proxy.cutAt(commit, when)
+      const created = store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+      expect(await created).toEqual(rule)
+      expect(await readAccessRules(store.reader)).toContainEqual(rule)
+      expect(await revisionOf(systemLedgerId)).toBe((before ?? 0) + 1)
+    })
+
+    test('a session is created once, and ended once', async () => {
+      const session = sessionRecord({ apiKeyId: newId() })
+      const before = await revisionOf(systemLedgerId)
+      proxy.cutAt(commit, when)
+      const creation = { origin: origin(), session, idleSince: '' }
+      const created = store.commit(signInChanges.createSession, creation)
+      expect(await created).toEqual(session)
+      proxy.cutAt(commit, when)
+      const ended = { ids: [session.id] }
+      const end = { origin: origin(), ended, reason: 'revoked' as const, once: tokenUse() }
+      expect(await store.commit(signInChanges.endSessions, end)).toBe(1)
+      expect(await sessions.find(store.reader, session.id)).toBeUndefined()
+      expect(await revisionOf(systemLedgerId)).toBe((before ?? 0) + 2)
+    })
+
+    test('a token is exchanged once, although it can be used only once', async () => {
+      const rule = accessRuleRecord({ projectId })
+      await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+      const apiKey = exchangedKeyRecord(rule)
+      proxy.cutAt(commit, when)
+      const exchange = { apiKey, rule, matched: [], once: tokenUse() }
+      await store.commit(exchangeChanges.exchangeToken, { origin: origin(), ...exchange })
+      expect(await apiKeys.find(store.reader, apiKey.id)).toEqual(apiKey)
+      expect(await revisionOf(projectId)).toBe(2)
     })
 
     test('a submitted private key is recorded once', async () => {
       const { thumbprint, materialSha256 } = keyRecord(projectId)
       const exposed = { thumbprint, materialSha256 }
       proxy.cutAt(commit, when)
-      await store.commit({ type: 'private_key.refuse', origin: origin(), projectId, exposed })
+      await store.commit(keyChanges.refusePrivateKey, { origin: origin(), projectId, exposed })
       expect(await isBlocked(store.reader, exposed)).toBe(true)
       expect(await revisionOf(projectId)).toBe(2)
     })
@@ -152,7 +200,7 @@ describe.each(['before', 'after'] as const)(
 test('if the connection breaks in the middle of a change, the change is made once', async () => {
   const key = keyRecord(projectId)
   proxy.cutAt('insert into "jwt_key"', 'after')
-  await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   expect(await keySetOf(store, projectId)).toEqual({
     name: expect.any(String),
     revision: 2,
@@ -170,7 +218,7 @@ test.each(['before', 'after'] as const)(
       proxy.block()
       blocked.resolve(proxy.connections())
     })
-    const creating = store.commit({ type: 'key.create', origin: origin(), key, limits })
+    const creating = store.commit(keyChanges.createKey, { origin: origin(), key, limits })
     const before = await blocked.promise
     // The store is connecting again, which the blocked proxy never answers.
     await expect.poll(proxy.connections).toBeGreaterThan(before)
@@ -183,7 +231,7 @@ test.each(['before', 'after'] as const)(
 test('if the outcome cannot be determined, the error says so, and the change is complete or absent', async () => {
   const key = keyRecord(projectId)
   proxy.cutAt(commit, 'after', () => proxy.block())
-  const creating = store.commit({ type: 'key.create', origin: origin(), key, limits })
+  const creating = store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   await expect(creating).rejects.toMatchObject({
     code: 'storage_unavailable',
     message: expect.stringContaining('Check whether the change was made'),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { genesisHash } from '../../packages/client/src/log/chain.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import {
   type Actor,
   type EventContent,
@@ -40,7 +41,7 @@ test.each(actors)('%s is stored and read back as the actor of an event', async (
   const { store } = opened
   const id = newId()
   const name = `p${id.replaceAll('-', '')}`
-  await store.commit({ type: 'project.create', origin: { ...origin(), actor }, id, name })
+  await store.commit(projectChanges.createProject, { origin: { ...origin(), actor }, id, name })
   const [event] = await readEvents(store.reader, id, { after: 0, limit: 1 })
   // No person with this identity is in the list of people, which has the names.
   expect(event?.actor).toEqual({ ...actor, name: actor.user?.subject ?? actor.name })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetTexts } from '../../packages/server/src/features/keys/jwks.ts'
 import type { KeyRecord } from '../../packages/server/src/features/keys/stored.ts'
 import { rsaKey } from '../support/keys/pem.ts'
@@ -10,8 +11,7 @@ const opened = await openTestStore()
 const store = opened.store
 
 const create = (key: KeyRecord, maxJwksBytes = limits.maxJwksBytes) =>
-  store.commit({
-    type: 'key.create',
+  store.commit(keyChanges.createKey, {
     origin: origin(),
     key,
     limits: { ...limits, maxJwksBytes },

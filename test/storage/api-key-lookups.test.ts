@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { apiKeyChanges } from '../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
 import { findApiKeyByDigest } from '../../packages/server/src/features/api-keys/reads.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
@@ -19,7 +20,7 @@ test('API keys are found among more unknown secrets than fit one statement', asy
     name: 'ci',
     role: 'reader',
   })
-  await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  await store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
   const digests = [...unknown(700), apiKey.digest, ...unknown(700), apiKey.digest]
   const found = await Promise.all(digests.map((digest) => findApiKeyByDigest(store.reader, digest)))
   expect(found.flatMap((one, index) => (one === undefined ? [] : [index]))).toEqual([700, 1_401])

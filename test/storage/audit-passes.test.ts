@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { auditChanges } from '../../packages/server/src/features/audit/changes.ts'
 import {
   countAuditedKeys,
   readAuditedKeys,
 } from '../../packages/server/src/features/audit/reads.ts'
 import type { AuditedKey } from '../../packages/server/src/features/audit/records.ts'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
 import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
 import { keyRecord } from '../support/store/key-records.ts'
@@ -14,20 +16,19 @@ const opened = await openTestStore()
 async function projectWithKey(name: string) {
   const { id: projectId } = await createProject(opened.store, name)
   const key = keyRecord(projectId, { enabled: false })
-  await opened.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await opened.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   return { projectId, kid: key.id }
 }
 
 const pass = (projectId: string, kids: string[]) =>
-  opened.store.commit({
-    type: 'key.pass_audit',
+  opened.store.commit(auditChanges.passAudit, {
     projectId,
     kids,
     rules: 'today',
     time: origin().time,
   })
 const remove = (projectId: string, kid: string) =>
-  opened.store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+  opened.store.commit(keyChanges.deleteKey, { origin: origin(), projectId, kid })
 
 test('a pass writes no event, and leaves no gap before the next one', async () => {
   const { projectId, kid } = await projectWithKey('passed')
@@ -66,7 +67,7 @@ describe('an audit reads', () => {
     const projects = [await projectWithKey('read-1'), await projectWithKey('read-2')]
     const { projectId } = projects[0] ?? { projectId: '' }
     const key = keyRecord(projectId)
-    await opened.store.commit({ type: 'key.create', origin: origin(), key, limits })
+    await opened.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
     first = [...projects, { projectId, kid: key.id }].toSorted((a, b) =>
       `${a.projectId} ${a.kid}` < `${b.projectId} ${b.kid}` ? -1 : 1,
     )
@@ -112,7 +113,7 @@ describe('an audit reads', () => {
     expect(found).toMatchObject({ key: { id: kid }, projectName: name, wasExposed: false })
     const { thumbprint = '', materialSha256 = '' } = found?.key ?? {}
     const exposed = { thumbprint, materialSha256 }
-    await opened.store.commit({ type: 'private_key.refuse', origin: origin(), exposed })
+    await opened.store.commit(keyChanges.refusePrivateKey, { origin: origin(), exposed })
     expect((await read())?.wasExposed).toBe(true)
   })
 })
@@ -121,10 +122,10 @@ test('a weakness is recorded once, and the key is deactivated with it', async ()
   const { id: projectId } = await createProject(opened.store, 'weak')
   const key = keyRecord(projectId)
   const kid = key.id
-  await opened.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await opened.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   const report = (deactivate: boolean) =>
-    opened.store.commit({
-      ...{ type: 'key.report_weakness', origin: origin(), projectId, kid, deactivate },
+    opened.store.commit(keyChanges.reportWeakness, {
+      ...{ origin: origin(), projectId, kid, deactivate },
       weaknesses: ['rsa_shared_prime'],
     } as const)
   const reported = ['rsa_shared_prime']

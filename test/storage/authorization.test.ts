@@ -1,20 +1,25 @@
 import { describe, expect, test } from 'vitest'
+import { accessRuleChanges } from '../../packages/server/src/features/access-rules/changes.ts'
 import { readAccessRules } from '../../packages/server/src/features/access-rules/reads.ts'
 import type { WorkloadRule } from '../../packages/server/src/features/access-rules/stored.ts'
+import { apiKeyChanges } from '../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
 import { readApiKeys } from '../../packages/server/src/features/api-keys/reads.ts'
 import type { ApiKeyRecord } from '../../packages/server/src/features/api-keys/stored.ts'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
+import { logChanges } from '../../packages/server/src/features/log/changes.ts'
 import { readTree } from '../../packages/server/src/features/log/reads.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { readProjectPage } from '../../packages/server/src/features/projects/reads.ts'
+import { rotationChanges } from '../../packages/server/src/features/rotations/changes.ts'
+import { signInChanges } from '../../packages/server/src/features/sign-in/changes.ts'
 import { readPeople, readSessions } from '../../packages/server/src/features/sign-in/reads.ts'
+import { exchangeChanges } from '../../packages/server/src/features/token-exchange/changes.ts'
+import { features } from '../../packages/server/src/features.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
+import type { ChangeKind, Origin } from '../../packages/server/src/kernel/changes.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
-import type {
-  ChangeOf,
-  ChangeType,
-  Origin,
-} from '../../packages/server/src/kernel/ledger/changes.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { keyRecord } from '../support/store/key-records.ts'
@@ -26,19 +31,19 @@ const rule = ruleRecord()
 const stored = await openTestStore()
 const projectId = (await createProject(stored.store, 'payments')).id
 const key = keyRecord(projectId)
-await stored.store.commit({ type: 'key.create', origin: origin(), key, limits })
+await stored.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 const kid = key.id
 const other = await newApiKey('admin')
-await stored.store.commit({ type: 'access_rule.create', origin: origin(), rule })
+await stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
 const created = await createPersonSession(stored.store)
 const sessionId = created.session.id
 const personId = created.person.id
 const existing = accessRule()
-await stored.store.commit({ type: 'access_rule.create', origin: origin(), rule: existing })
+await stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: existing })
 
 async function newApiKey(role: ApiKeyRecord['role']): Promise<ApiKeyRecord> {
   const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: role, role })
-  await stored.store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  await stored.store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
   return apiKey
 }
 
@@ -51,118 +56,98 @@ function exposed() {
   return { thumbprint, materialSha256 }
 }
 
-const jwksMaxAge = 60
-const rotation = () => ({ projectId, id: newId() })
+const rotation = () => ({ projectId, id: newId(), jwksMaxAge: 60 })
 
 /** Changes of the system, or of a caller who has no API key yet. */
-type Unauthorized =
-  | 'key.pass_audit'
-  | 'credential.touch'
-  | 'log.append'
-  | 'log.publish'
-  | 'storage.try'
-  | 'ledger.accept'
-  | 'token.exchange'
-  | 'token.forget'
+const unauthorized = [
+  'key.pass_audit',
+  'credential.touch',
+  'log.append',
+  'log.publish',
+  'storage.try',
+  'ledger.accept',
+  'token.exchange',
+  'token.forget',
+]
 
-/** One change of each type that a request can cause; a new type does not compile without one. */
-const changes: {
-  [Type in Exclude<ChangeType, Unauthorized>]: (origin: Origin) => ChangeOf<Type>
-} = {
-  'project.create': (origin) => ({ type: 'project.create', origin, id: newId(), name: 'other' }),
-  'project.rename': (origin) => ({ type: 'project.rename', origin, projectId, name: 'renamed' }),
-  'project.delete': (origin) => ({ type: 'project.delete', origin, projectId }),
-  'key.create': (origin) => ({ type: 'key.create', origin, key: keyRecord(projectId), limits }),
-  'key.import': (origin) => ({
-    type: 'key.import',
+function attempt<Change extends object, Result>(
+  kind: ChangeKind<Change, Result>,
+  changeOf: (origin: Origin) => Change,
+) {
+  const commit = (origin: Origin) => stored.store.commit(kind, changeOf(origin))
+  return [kind.type, commit] as const
+}
+
+/** One change of each kind that a request can cause. */
+const attempts = [
+  attempt(projectChanges.createProject, (origin) => ({ origin, id: newId(), name: 'other' })),
+  attempt(projectChanges.renameProject, (origin) => ({ origin, projectId, name: 'renamed' })),
+  attempt(projectChanges.deleteProject, (origin) => ({ origin, projectId })),
+  attempt(keyChanges.createKey, (origin) => ({ origin, key: keyRecord(projectId), limits })),
+  attempt(keyChanges.importKeys, (origin) => ({
     origin,
     projectId,
     keys: [{ index: 0, key: keyRecord(projectId), kidProvided: false }],
     limits,
     compared: [],
     dryRun: false,
+  })),
+  attempt(keyChanges.updateKey, (origin) => {
+    const patch = { active: false }
+    return { origin, projectId, kid, patch, limits }
   }),
-  'key.update': (origin) => ({
-    type: 'key.update',
+  attempt(keyChanges.deleteKey, (origin) => ({ origin, projectId, kid })),
+  attempt(keyChanges.reportWeakness, (origin) => ({
     origin,
     projectId,
     kid,
-    patch: { active: false },
-    limits,
-  }),
-  'key.delete': (origin) => ({ type: 'key.delete', origin, projectId, kid }),
-  'key.report_weakness': (origin) => ({
-    type: 'key.report_weakness',
-    origin,
-    projectId,
-    kid,
-    weaknesses: ['rsa_roca'],
+    weaknesses: ['rsa_roca' as const],
     deactivate: true,
+  })),
+  attempt(keyChanges.refusePrivateKey, (origin) => ({ origin, projectId, exposed: exposed() })),
+  attempt(rotationChanges.startRotation, (origin) => {
+    return { origin, ...rotation(), from: kid, to: kid, tokenLifetime: 60 }
   }),
-  'rotation.start': (origin) => ({
-    type: 'rotation.start',
-    origin,
-    ...{ projectId, id: newId(), from: kid, to: kid, tokenLifetime: 60, jwksMaxAge },
+  attempt(rotationChanges.updateRotation, (origin) => {
+    return { origin, ...rotation(), patch: { tokenLifetime: 120 } }
   }),
-  'rotation.update': (origin) => {
-    const patch = { tokenLifetime: 120 }
-    return { type: 'rotation.update', origin, ...rotation(), patch, jwksMaxAge }
-  },
-  'rotation.finish': (origin) => ({
-    type: 'rotation.finish',
-    origin,
-    ...rotation(),
-    jwksMaxAge,
-  }),
-  'rotation.abandon': (origin) => ({
-    type: 'rotation.abandon',
-    origin,
-    ...rotation(),
-    jwksMaxAge,
-  }),
-  'private_key.refuse': (origin) => ({
-    type: 'private_key.refuse',
-    origin,
-    projectId,
-    exposed: exposed(),
-  }),
-  'api_key.create': (origin) => ({
-    type: 'api_key.create',
+  attempt(rotationChanges.finishRotation, (origin) => ({ origin, ...rotation() })),
+  attempt(rotationChanges.abandonRotation, (origin) => ({ origin, ...rotation() })),
+  attempt(apiKeyChanges.createApiKey, (origin) => ({
     origin,
     apiKey: apiKeyRecord(newApiKeySecret(), origin.time, { name: 'planted', role: 'admin' }),
-  }),
-  'api_key.update': (origin) => ({
-    type: 'api_key.update',
+  })),
+  attempt(apiKeyChanges.updateApiKey, (origin) => ({
     origin,
     id: other.id,
-    patch: { role: 'reader' },
-  }),
-  'api_key.delete': (origin) => ({ type: 'api_key.delete', origin, id: other.id }),
-  'log.start': (origin) => ({
-    type: 'log.start',
+    patch: { role: 'reader' as const },
+  })),
+  attempt(apiKeyChanges.deleteApiKey, (origin) => ({ origin, id: other.id })),
+  attempt(logChanges.startLog, (origin) => ({
     origin,
     tree: { id: '3c1f5a07', origin: 'keys.example.com/log/3c1f5a07', verifierKey: 'key' },
+  })),
+  attempt(signInChanges.createSession, (origin) => {
+    return { origin, session: sessionRecord({ apiKeyId: other.id }), idleSince: '' }
   }),
-  'session.create': (origin) => {
-    const session = sessionRecord({ apiKeyId: other.id })
-    return { type: 'session.create', origin, session, idleSince: '' }
-  },
-  'session.end': (origin) => ({
-    type: 'session.end',
+  attempt(signInChanges.endSessions, (origin) => ({
     origin,
     ended: { ids: [sessionId] },
-    reason: 'revoked',
+    reason: 'revoked' as const,
+  })),
+  attempt(signInChanges.deletePerson, (origin) => ({ origin, id: personId })),
+  attempt(accessRuleChanges.createAccessRule, (origin) => ({ origin, rule: accessRule() })),
+  attempt(accessRuleChanges.updateAccessRule, (origin) => {
+    return { origin, id: existing.id, patch: { active: false } }
   }),
-  'person.delete': (origin) => ({ type: 'person.delete', origin, id: personId }),
-  'access_rule.create': (origin) => ({ type: 'access_rule.create', origin, rule: accessRule() }),
-  'access_rule.update': (origin) => ({
-    type: 'access_rule.update',
-    origin,
-    id: existing.id,
-    patch: { active: false },
-  }),
-  'access_rule.delete': (origin) => ({ type: 'access_rule.delete', origin, id: existing.id }),
-}
+  attempt(accessRuleChanges.deleteAccessRule, (origin) => ({ origin, id: existing.id })),
+]
+
+test('every kind of change is tried here, unless no request can cause it', () => {
+  const kinds = features.flatMap(({ changes }) => changes).map(({ type }) => type)
+  const known = [...unauthorized, ...attempts.map(([type]) => type)]
+  expect(known.sort()).toEqual(kinds.sort())
+})
 
 /** Everything that the changes above would alter. */
 async function state() {
@@ -183,17 +168,16 @@ const losses: [string, string, (id: string) => Promise<unknown>][] = [
   [
     'revoked',
     'invalid_api_key',
-    (id) => stored.store.commit({ type: 'api_key.delete', origin: origin(), id }),
+    (id) => stored.store.commit(apiKeyChanges.deleteApiKey, { origin: origin(), id }),
   ],
   [
     'demoted',
     'insufficient_role',
     (id) =>
-      stored.store.commit({
-        type: 'api_key.update',
+      stored.store.commit(apiKeyChanges.updateApiKey, {
         origin: origin(),
         id,
-        patch: { role: 'reader' },
+        patch: { role: 'reader' as const },
       }),
   ],
 ]
@@ -203,8 +187,7 @@ const sessionLosses: [string, (id: string) => Promise<unknown>][] = [
   [
     'was ended',
     (id) =>
-      stored.store.commit({
-        type: 'session.end',
+      stored.store.commit(signInChanges.endSessions, {
         origin: origin(),
         ended: { ids: [id] },
         reason: 'revoked',
@@ -213,60 +196,70 @@ const sessionLosses: [string, (id: string) => Promise<unknown>][] = [
   [
     'lost its rule',
     async () => {
-      await stored.store.commit({ type: 'access_rule.delete', origin: origin(), id: rule.id })
-      return () => stored.store.commit({ type: 'access_rule.create', origin: origin(), rule })
+      await stored.store.commit(accessRuleChanges.deleteAccessRule, {
+        origin: origin(),
+        id: rule.id,
+      })
+      return () =>
+        stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
     },
   ],
 ]
 
 describe.each(sessionLosses)('with a session that %s after the request', (_loss, lose) => {
-  test.each(Object.keys(changes) as (keyof typeof changes)[])(
-    '%s changes nothing',
-    async (type) => {
-      const { session } = await createPersonSession(stored.store)
-      const restore = await lose(session.id)
-      const before = await state()
-      const credential = { type: 'session', id: session.id } as const
-      const authorization = { credential, access: { role: 'admin', auditor: false } } as const
-      const change = changes[type]({ ...origin(), authorization })
-      await expect(stored.store.commit(change)).rejects.toMatchObject({ code: 'invalid_session' })
-      expect(await state()).toEqual(before)
-      if (typeof restore === 'function') await restore()
-    },
-  )
+  test.each(attempts)('%s changes nothing', async (_type, commit) => {
+    const { session } = await createPersonSession(stored.store)
+    const restore = await lose(session.id)
+    const before = await state()
+    const credential = { type: 'session', id: session.id } as const
+    const authorization = { credential, access: { role: 'admin', auditor: false } } as const
+    await expect(commit({ ...origin(), authorization })).rejects.toMatchObject({
+      code: 'invalid_session',
+    })
+    expect(await state()).toEqual(before)
+    if (typeof restore === 'function') await restore()
+  })
 })
 
 describe.each(losses)(
   'with an API key that was %s after the request was admitted',
   (_loss, code, lose) => {
-    test.each(Object.keys(changes) as (keyof typeof changes)[])(
-      '%s changes nothing',
-      async (type) => {
-        const { id } = await newApiKey('admin')
-        await lose(id)
-        const before = await state()
-        const credential = { type: 'api_key', id } as const
-        const authorization = { credential, access: { role: 'admin', auditor: false } } as const
-        const change = changes[type]({ ...origin(), authorization })
-        await expect(stored.store.commit(change)).rejects.toMatchObject({ code })
-        expect(await state()).toEqual(before)
-      },
-    )
+    test.each(attempts)('%s changes nothing', async (_type, commit) => {
+      const { id } = await newApiKey('admin')
+      await lose(id)
+      const before = await state()
+      const credential = { type: 'api_key', id } as const
+      const authorization = { credential, access: { role: 'admin', auditor: false } } as const
+      await expect(commit({ ...origin(), authorization })).rejects.toMatchObject({ code })
+      expect(await state()).toEqual(before)
+    })
   },
 )
 
-test.each([
-  ['deactivated', { type: 'access_rule.update', patch: { active: false } }],
-  ['deleted', { type: 'access_rule.delete' }],
-] as const)(
+const ruleLosses: [string, (id: string) => Promise<unknown>][] = [
+  [
+    'deactivated',
+    (id) =>
+      stored.store.commit(accessRuleChanges.updateAccessRule, {
+        origin: origin(),
+        id,
+        patch: { active: false },
+      }),
+  ],
+  [
+    'deleted',
+    (id) => stored.store.commit(accessRuleChanges.deleteAccessRule, { origin: origin(), id }),
+  ],
+]
+
+test.each(ruleLosses)(
   'with an exchanged API key whose access rule was %s after the request was admitted, nothing changes',
-  async (_name, loss) => {
+  async (_name, lose) => {
     const { store } = stored
     const accepting = accessRule()
-    await store.commit({ type: 'access_rule.create', origin: origin(), rule: accepting })
+    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: accepting })
     const apiKey = exchangedKeyRecord(accepting)
-    await store.commit({
-      type: 'token.exchange',
+    await store.commit(exchangeChanges.exchangeToken, {
       origin: origin(),
       apiKey,
       rule: accepting,
@@ -279,14 +272,13 @@ test.each([
       projectId,
     } as const
     const create = () =>
-      store.commit({
-        type: 'key.create',
+      store.commit(keyChanges.createKey, {
         origin: { ...origin(), authorization },
         key: keyRecord(projectId),
         limits,
       })
     await create()
-    await store.commit({ ...loss, origin: origin(), id: accepting.id })
+    await lose(accepting.id)
     const before = await state()
     await expect(create()).rejects.toMatchObject({ code: 'invalid_api_key' })
     expect(await state()).toEqual(before)

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { cachedBytes, keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { keySetBytes } from '../../packages/server/src/features/keys/stored.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import type { ProjectRef } from '../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
@@ -24,7 +26,7 @@ test('the next read sees a change by another connection, 50 times', async () => 
   const { id } = await createProject(here.store, `elsewhere-${newId()}`)
   for (let count = 1; count <= 50; count += 1) {
     const key = keyRecord(id)
-    await elsewhere.store.commit({ type: 'key.create', origin: origin(), limits, key })
+    await elsewhere.store.commit(keyChanges.createKey, { origin: origin(), limits, key })
     expect((await keySetOf(here.store, id))?.keys.at(-1)?.id).toBe(key.id)
     expect((await keySetOf(here.store, id))?.keys).toHaveLength(count)
   }
@@ -48,16 +50,16 @@ test('a name and an id lead to the project that has them now, by the head of the
   const before = await systemHead()
   expect(await identify({ name: first })).toEqual({ id, name: first })
   expect(await identify({ id })).toEqual({ id, name: first })
-  const rename = { type: 'project.rename', origin: origin(), projectId: id, name: second } as const
-  await elsewhere.store.commit(rename)
+  const rename = { origin: origin(), projectId: id, name: second }
+  await elsewhere.store.commit(projectChanges.renameProject, rename)
   expect(await systemHead()).not.toBe(before)
   expect(await identify({ name: first })).toBeUndefined()
   expect(await identify({ id })).toEqual({ id, name: second })
   const { id: successor } = await createProject(elsewhere.store, first)
   expect(await identify({ name: first })).toEqual({ id: successor, name: first })
   expect(await identify({ name: second })).toEqual({ id, name: second })
-  const removal = { type: 'project.delete', origin: origin(), projectId: successor } as const
-  await elsewhere.store.commit(removal)
+  const removal = { origin: origin(), projectId: successor }
+  await elsewhere.store.commit(projectChanges.deleteProject, removal)
   expect(await identify({ name: first })).toBeUndefined()
   expect(await identify({ id: successor })).toBeUndefined()
 })
@@ -71,7 +73,7 @@ test('the estimated size of a key set exceeds its records and the three bodies m
 
 const newProject = async () => (await createProject(elsewhere.store, `followed-${newId()}`)).id
 const change = (projectId: string, { store } = elsewhere) =>
-  store.commit({ type: 'key.create', origin: origin(), limits, key: keyRecord(projectId) })
+  store.commit(keyChanges.createKey, { origin: origin(), limits, key: keyRecord(projectId) })
 const head = (revision: number) => ({ revision, hash: expect.stringMatching(/^[0-9a-f]{64}$/) })
 
 async function follow(...ledgerIds: string[]) {
@@ -103,8 +105,8 @@ test('a ledger that does not exist is returned when it does', async () => {
   const id = newId()
   const follower = await follow(id)
   expect(await follower.read()).toEqual({})
-  const project = { type: 'project.create', origin: origin(), id, name: `late-${id}` } as const
-  await elsewhere.store.commit(project)
+  const project = { origin: origin(), id, name: `late-${id}` }
+  await elsewhere.store.commit(projectChanges.createProject, project)
   expect(await follower.read()).toEqual({ [id]: head(1) })
 })
 

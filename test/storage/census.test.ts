@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { readKeyStates } from '../../packages/server/src/features/keys/reads.ts'
 import { keyWarnings, urgency } from '../../packages/server/src/features/warnings/rules.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
@@ -27,8 +28,7 @@ test('the census counts the warnings that the rules give for each project', asyn
         const hashes = { thumbprint: hash, spkiSha256: hash, materialSha256: hash }
         return { ...template, ...expiry, ...hashes, id: newId(), projectId, createTime, enabled }
       })
-      await store.commit({
-        type: 'key.import',
+      await store.commit(keyChanges.importKeys, {
         origin: origin(),
         projectId,
         keys: keys.map((key, at) => ({ index: at, key, kidProvided: false })),

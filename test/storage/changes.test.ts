@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
+import { apiKeyChanges } from '../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
 import { findApiKeyByDigest } from '../../packages/server/src/features/api-keys/reads.ts'
 import { apiKeys } from '../../packages/server/src/features/api-keys/stored.ts'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { isBlocked } from '../../packages/server/src/features/keys/reads.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
 import { findProjectRecord } from '../../packages/server/src/kernel/storage/reads.ts'
@@ -25,8 +28,7 @@ test('a created project is found by id and by name, at revision 1', async () => 
 test('a rename keeps the id, increments the revision and frees the old name', async () => {
   const { id } = await createProject(store, 'before')
   const later = origin('2026-02-01T00:00:00.000Z')
-  const renamed = await store.commit({
-    type: 'project.rename',
+  const renamed = await store.commit(projectChanges.renameProject, {
     origin: later,
     projectId: id,
     name: 'after',
@@ -39,8 +41,7 @@ test('a rename to the same name changes neither revision nor updateTime', async 
   const project = await createProject(store, 'same')
   const later = origin('2026-02-01T00:00:00.000Z')
   const { id } = project
-  const same = await store.commit({
-    type: 'project.rename',
+  const same = await store.commit(projectChanges.renameProject, {
     origin: later,
     projectId: id,
     name: 'same',
@@ -52,8 +53,7 @@ test('a rename to the same name changes neither revision nor updateTime', async 
 test('a rename to a taken name is rejected and keeps the revision', async () => {
   await createProject(store, 'occupied')
   const project = await createProject(store, 'wanderer')
-  const rename = store.commit({
-    type: 'project.rename',
+  const rename = store.commit(projectChanges.renameProject, {
     origin: origin(),
     projectId: project.id,
     name: 'occupied',
@@ -65,19 +65,18 @@ test('a rename to a taken name is rejected and keeps the revision', async () => 
 test('a project can be deleted only once it has no keys', async () => {
   const { id: projectId } = await createProject(store, 'full')
   const key = keyRecord(projectId)
-  await store.commit({ type: 'key.create', origin: origin(), key, limits })
-  const remove = () => store.commit({ type: 'project.delete', origin: origin(), projectId })
+  await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
+  const remove = () => store.commit(projectChanges.deleteProject, { origin: origin(), projectId })
   await expect(remove()).rejects.toEqual(refusal('project_not_empty'))
   const kid = key.id
-  await store.commit({
-    type: 'key.update',
+  await store.commit(keyChanges.updateKey, {
     origin: origin(),
     projectId,
     kid,
     patch: { active: false },
     limits,
   })
-  await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+  await store.commit(keyChanges.deleteKey, { origin: origin(), projectId, kid })
   await remove()
   expect(await findProjectRecord(store.reader, { id: projectId })).toBeUndefined()
   expect(await keySetOf(store, projectId)).toBeUndefined()
@@ -91,7 +90,7 @@ test('a key is read back as it was written', async () => {
     expireTime: '2027-01-01T00:00:00.000Z',
     normalised: ['bom', 'line_breaks'],
   })
-  await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   expect(await keySetOf(store, projectId)).toEqual({
     name: 'round-trip',
     revision: 2,
@@ -106,7 +105,7 @@ test('keys are listed oldest first, and by id within a millisecond', async () =>
   const second = keyRecord(projectId, { id: '019ac8f2-0000-7000-8000-000000000002' })
   const first = keyRecord(projectId, { id: '019ac8f2-0000-7000-8000-000000000001' })
   for (const key of [late, second, first]) {
-    await store.commit({ type: 'key.create', origin: origin(), key, limits })
+    await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   }
   const { keys = [] } = (await keySetOf(store, projectId)) ?? {}
   expect(keys.map(({ id }) => id)).toEqual([first.id, second.id, late.id])
@@ -116,8 +115,7 @@ test('20 concurrent creates fill a project exactly up to its limit', async () =>
   const { id: projectId } = await createProject(store, 'limited')
   const results = await Promise.allSettled(
     Array.from({ length: 20 }, () =>
-      store.commit({
-        type: 'key.create',
+      store.commit(keyChanges.createKey, {
         origin: origin(),
         key: keyRecord(projectId),
         limits: { ...limits, maxKeys: 7 },
@@ -137,8 +135,7 @@ test('a key set cannot exceed its size limit; inactive keys do not count', async
   const { id: projectId } = await createProject(store, 'large')
   const small = { ...limits, maxJwksBytes: 500 }
   const create = (members: { enabled: boolean }) =>
-    store.commit({
-      type: 'key.create',
+    store.commit(keyChanges.createKey, {
       origin: origin(),
       key: keyRecord(projectId, members),
       limits: small,
@@ -147,8 +144,7 @@ test('a key set cannot exceed its size limit; inactive keys do not count', async
   await create({ enabled: true })
   await expect(create({ enabled: true })).rejects.toEqual(refusal('jwks_too_large'))
   const inactive = await create({ enabled: false })
-  const activate = store.commit({
-    type: 'key.update',
+  const activate = store.commit(keyChanges.updateKey, {
     origin: origin(),
     projectId,
     kid: inactive.id,
@@ -161,20 +157,20 @@ test('a key set cannot exceed its size limit; inactive keys do not count', async
 test('an API key is found by its digest; creating the same secret again returns it', async () => {
   const secret = newApiKeySecret()
   const apiKey = apiKeyRecord(secret, origin().time, { name: 'ci', role: 'writer' })
-  await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  await store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
   expect(await findApiKeyByDigest(store.reader, apiKey.digest)).toEqual(apiKey)
   const again = apiKeyRecord(secret, origin().time, { name: 'other', role: 'reader' })
-  expect(await store.commit({ type: 'api_key.create', origin: origin(), apiKey: again })).toEqual(
-    apiKey,
-  )
+  expect(
+    await store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey: again }),
+  ).toEqual(apiKey)
 })
 
 test('an API key for a deleted project is rejected', async () => {
   const { id: projectId } = await createProject(store, 'deleted')
-  await store.commit({ type: 'project.delete', origin: origin(), projectId })
+  await store.commit(projectChanges.deleteProject, { origin: origin(), projectId })
   const members = { name: 'late', role: 'writer', projectId } as const
   const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, members)
-  const create = store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  const create = store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
   await expect(create).rejects.toEqual(refusal('project_not_found'))
   expect(await apiKeys.find(store.reader, apiKey.id)).toBeUndefined()
 })
@@ -184,8 +180,7 @@ test('the public key of a submitted private key is blocked by either hash', asyn
   const { thumbprint, materialSha256 } = keyRecord(projectId)
   expect(await isBlocked(store.reader, { thumbprint, materialSha256 })).toBe(false)
   const exposed = { thumbprint, materialSha256 }
-  const refuse = { type: 'private_key.refuse', origin: origin(), projectId, exposed } as const
-  await store.commit(refuse)
+  await store.commit(keyChanges.refusePrivateKey, { origin: origin(), projectId, exposed })
   expect(await isBlocked(store.reader, { thumbprint, materialSha256: 'none' })).toBe(true)
   expect(await isBlocked(store.reader, { thumbprint: 'none', materialSha256 })).toBe(true)
   expect((await findProjectRecord(store.reader, { id: projectId }))?.revision).toBe(2)
@@ -197,7 +192,11 @@ test('submitting a blocked key again writes no event in any ledger', async () =>
   const { thumbprint, materialSha256 } = keyRecord(projectId)
   const exposed = { thumbprint, materialSha256 }
   for (const ledger of [projectId, projectId, other]) {
-    await store.commit({ type: 'private_key.refuse', origin: origin(), projectId: ledger, exposed })
+    await store.commit(keyChanges.refusePrivateKey, {
+      origin: origin(),
+      projectId: ledger,
+      exposed,
+    })
   }
   expect((await findProjectRecord(store.reader, { id: projectId }))?.revision).toBe(2)
   expect((await findProjectRecord(store.reader, { id: other }))?.revision).toBe(1)
@@ -209,8 +208,8 @@ test('of 25 private keys by one API key within a minute, all are blocked and 10 
     const { thumbprint, materialSha256 } = keyRecord(projectId)
     const exposed = { thumbprint, materialSha256 }
     const actor = { apiKeyId: name, name }
-    const refusal = { type: 'private_key.refuse', projectId, exposed } as const
-    await store.commit({ ...refusal, origin: { ...origin(time), actor } })
+    const refusal = { projectId, exposed, origin: { ...origin(time), actor } }
+    await store.commit(keyChanges.refusePrivateKey, refusal)
     expect(await isBlocked(store.reader, exposed)).toBe(true)
   }
   const revision = async () => (await findProjectRecord(store.reader, { id: projectId }))?.revision

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { eventTable } from '../../packages/server/src/kernel/ledger/stored.ts'
@@ -17,10 +19,10 @@ const store = await openStore(original.url)
 /** A project with six events, and a deleted one with two. */
 const projectId = (await createProject(store, 'payments')).id
 const deletedId = (await createProject(store, 'short-lived')).id
-await store.commit({ type: 'project.delete', origin: origin(), projectId: deletedId })
+await store.commit(projectChanges.deleteProject, { origin: origin(), projectId: deletedId })
 for (const label of ['a', 'b', 'c', 'd', 'e']) {
   const key = keyRecord(projectId, { label })
-  await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 }
 await store.close()
 

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../packages/server/src/kernel/ledger/event-reads.ts'
@@ -29,7 +31,7 @@ beforeEach(async () => {
 
 function addKey(label: string) {
   const key = keyRecord(projectId, { label })
-  return store.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  return store.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 }
 
 async function verdicts(): Promise<LedgerVerdict[]> {
@@ -59,7 +61,7 @@ describe('intact ledgers', () => {
 
   test('a deleted project’s ledger is verified too', async () => {
     const { id } = await createProject(store.store, 'short-lived')
-    await store.store.commit({ type: 'project.delete', origin: origin(), projectId: id })
+    await store.store.commit(projectChanges.deleteProject, { origin: origin(), projectId: id })
     expect(await verdicts()).toContainEqual(expect.objectContaining({ ledgerId: id, events: 2 }))
   })
 

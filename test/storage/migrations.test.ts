@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { readProjectPage } from '../../packages/server/src/features/projects/reads.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
@@ -37,7 +38,7 @@ test('a release with further migrations upgrades a registry, and this one works 
   const projectId = (await createProject(store, 'payments')).id
   const put = (to: Store) => {
     const key = keyRecord(projectId)
-    return to.commit({ type: 'key.create', origin: origin(), key, limits })
+    return to.commit(keyChanges.createKey, { origin: origin(), key, limits })
   }
   const kids = [(await put(store)).id, (await put(store)).id]
   const before = await database.query('select * from jwt_key order by id')

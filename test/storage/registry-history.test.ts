@@ -1,6 +1,8 @@
 import type { RootOperationNode } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
 import { readAllLedgers } from '../../packages/server/src/features/events/history-reads.ts'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { type LedgerEvent, systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import type { EventPlace, RegistryFilter } from '../../packages/server/src/kernel/ledger/history.ts'
 import { openReads } from '../../packages/server/src/kernel/storage/open.ts'
@@ -25,12 +27,24 @@ const keys = Array.from({ length: 2_500 }, (_, index) => {
   const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
   return { index, key: { ...template, id, ...hashes }, kidProvided: false }
 })
-const rest = { type: 'key.import', projectId, keys, limits, dryRun: false } as const
-await store.commit({ ...rest, compared: [], origin: { ...origin(day(2)), requestId } })
+const rest = { projectId, keys, limits, dryRun: false }
+await store.commit(keyChanges.importKeys, {
+  ...rest,
+  compared: [],
+  origin: { ...origin(day(2)), requestId },
+})
 const own = { ...origin(day(1)), actor: { name: '', user: ada } }
-await store.commit({ type: 'project.rename', origin: own, projectId: otherId, name: 'renamed' })
+await store.commit(projectChanges.renameProject, {
+  origin: own,
+  projectId: otherId,
+  name: 'renamed',
+})
 const later = { ...origin(day(3)), actor: { name: '', user: ada } }
-await store.commit({ type: 'project.rename', origin: later, projectId: otherId, name: 'again' })
+await store.commit(projectChanges.renameProject, {
+  origin: later,
+  projectId: otherId,
+  name: 'again',
+})
 const reads = await openReads(opened.database.url)
 const db = reads.db
 const close = reads.close

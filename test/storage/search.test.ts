@@ -1,5 +1,6 @@
 import type { RootOperationNode } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import type { KeyRecord } from '../../packages/server/src/features/keys/stored.ts'
 import { readProjects } from '../../packages/server/src/features/projects/reads.ts'
 import { createNeedle } from '../../packages/server/src/features/search/needle.ts'
@@ -33,8 +34,7 @@ for (let project = 0; project < 30; project += 1) {
     return { ...template, id, label: `Key ${project}-${index}`, publishedKid, ...hashes }
   })
   key = keys[50] ?? template
-  await store.commit({
-    type: 'key.import',
+  await store.commit(keyChanges.importKeys, {
     origin: origin(),
     projectId,
     keys: keys.map((each, index) => ({ index, key: each, kidProvided: false })),
@@ -99,10 +99,10 @@ test('a key is found by the beginning of its kid that many deleted keys share', 
     const key = { ...keyRecord(id), ...hashes, id: kid, enabled: false }
     return { index, key, kidProvided: true }
   })
-  const change = { type: 'key.import', origin: origin(), projectId: id, keys, limits } as const
-  await opened.store.commit({ ...change, compared: [], dryRun: false })
+  const change = { origin: origin(), projectId: id, keys, limits }
+  await opened.store.commit(keyChanges.importKeys, { ...change, compared: [], dryRun: false })
   for (const kid of ids.slice(0, -1)) {
-    await opened.store.commit({ type: 'key.delete', origin: origin(), projectId: id, kid })
+    await opened.store.commit(keyChanges.deleteKey, { origin: origin(), projectId: id, kid })
   }
   const found = await findKeys(db, createNeedle('deadbeef'), 21)
   expect(found.map((each) => each.id)).toEqual(ids.slice(-1))

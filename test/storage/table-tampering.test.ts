@@ -7,21 +7,27 @@ import {
   verifyChain,
   verifyCheckpoint,
 } from '../../packages/client/src/log/index.ts'
+import { accessRuleChanges } from '../../packages/server/src/features/access-rules/changes.ts'
 import { readAccessRules } from '../../packages/server/src/features/access-rules/reads.ts'
+import { apiKeyChanges } from '../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
 import { findApiKeyByDigest } from '../../packages/server/src/features/api-keys/reads.ts'
 import { type ApiKeyRecord, apiKeys } from '../../packages/server/src/features/api-keys/stored.ts'
+import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import type { KeyRecord } from '../../packages/server/src/features/keys/stored.ts'
 import { proveLedger } from '../../packages/server/src/features/log/proofs.ts'
 import { readTree } from '../../packages/server/src/features/log/reads.ts'
 import { signCheckpoint } from '../../packages/server/src/features/log/signing.ts'
 import { readLogFile } from '../../packages/server/src/features/log/tiles.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
+import { rotationChanges } from '../../packages/server/src/features/rotations/changes.ts'
 import { readRotations } from '../../packages/server/src/features/rotations/reads.ts'
 import {
   findSessionByDigest,
   readSessions,
 } from '../../packages/server/src/features/sign-in/reads.ts'
+import { exchangeChanges } from '../../packages/server/src/features/token-exchange/changes.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
@@ -54,12 +60,12 @@ const projectId = (await createProject(store, 'payments')).id
 const otherProjectId = (await createProject(store, 'orders')).id
 const put = (members: Partial<KeyRecord>) => {
   const key = keyRecord(projectId, members)
-  return store.commit({ type: 'key.create', origin: origin(), key, limits })
+  return store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 }
 const putApiKey = async (name: string, members: Partial<ApiKeyRecord>) => {
   const made = { name, role: 'admin', ...members } as const
   const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, made)
-  return store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  return store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
 }
 const [key, second, toDeactivate] = [
   await put({ label: 'first' }),
@@ -73,14 +79,13 @@ const reader = await putApiKey('reader', {
 })
 const admin = await putApiKey('admin', {})
 const { id } = await putApiKey('revoked', {})
-const revoked = await store.commit({
-  type: 'api_key.update',
+const revoked = await store.commit(apiKeyChanges.updateApiKey, {
   origin: origin(),
   id,
   patch: { active: false },
 })
 const accessRule = accessRuleRecord({ projectId })
-await store.commit({ type: 'access_rule.create', origin: origin(), rule: accessRule })
+await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: accessRule })
 const secret = newApiKeySecret()
 const exchanged: ApiKeyRecord = {
   ...{ id: newId(), digest: apiKeyDigest(secret), prefix: secret.slice(0, 16) },
@@ -89,8 +94,7 @@ const exchanged: ApiKeyRecord = {
   createTime: origin().time,
   expireTime: '2099-01-02T03:04:05.678Z',
 }
-await store.commit({
-  type: 'token.exchange',
+await store.commit(exchangeChanges.exchangeToken, {
   origin: origin(),
   apiKey: exchanged,
   rule: accessRule,
@@ -98,10 +102,9 @@ await store.commit({
 })
 const { session } = await createPersonSession(store)
 const rule = ruleRecord({ role: 'reader' })
-await store.commit({ type: 'access_rule.create', origin: origin(), rule })
+await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
 const { thumbprint, materialSha256 } = keyRecord(projectId)
-await store.commit({
-  type: 'private_key.refuse',
+await store.commit(keyChanges.refusePrivateKey, {
   origin: origin(),
   projectId,
   exposed: { thumbprint, materialSha256 },
@@ -109,15 +112,13 @@ await store.commit({
 const rotation = { id: newId() }
 const rotated = { from: key.id, to: second.id, tokenLifetime: 60, jwksMaxAge: 60 }
 const started = { origin: origin(), projectId, ...rotation, ...rotated }
-await store.commit({ type: 'rotation.start', ...started })
-await store.commit({
-  type: 'project.rename',
+await store.commit(rotationChanges.startRotation, started)
+await store.commit(projectChanges.renameProject, {
   origin: origin(),
   projectId: otherProjectId,
   name: 'orders-2',
 })
-const { key: inactive } = await store.commit({
-  type: 'key.update',
+const { key: inactive } = await store.commit(keyChanges.updateKey, {
   origin: origin('2026-01-02T03:04:06.000Z'),
   projectId,
   kid: toDeactivate.id,

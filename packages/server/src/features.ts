@@ -15,9 +15,11 @@ import { tokenChecks } from './features/token-checks/feature.ts'
 import { tokenExchange } from './features/token-exchange/feature.ts'
 import { warnings } from './features/warnings/feature.ts'
 import type { Feature } from './kernel/feature.ts'
+import { kernel } from './kernel/kernel-feature.ts'
 
 /** The server is this list. Its order is that of the hooks. */
 export const features: readonly Feature[] = [
+  kernel,
   projects,
   keys,
   imports,

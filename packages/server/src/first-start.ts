@@ -1,9 +1,11 @@
 import { PubringError } from './errors.ts'
+import { apiKeyChanges } from './features/api-keys/changes.ts'
 import { apiKeyRecord } from './features/api-keys/operations.ts'
 import { countApiKeys } from './features/api-keys/reads.ts'
+import { projectChanges } from './features/projects/changes.ts'
 import { newApiKeySecret } from './kernel/access/secrets.ts'
+import type { Origin } from './kernel/changes.ts'
 import type { Context } from './kernel/context.ts'
-import type { Origin } from './kernel/ledger/changes.ts'
 import { newId } from './kernel/values/ids.ts'
 import { now } from './kernel/values/times.ts'
 
@@ -31,14 +33,17 @@ export async function prepareRegistry(
     role: 'admin',
   })
   const isGenerated = adminSecret === undefined
-  const change = { type: 'api_key.create', origin, apiKey } as const
-  const { id } = await store.commit(isGenerated ? { ...change, first: true } : change)
+  const { id } = await store.commit(apiKeyChanges.createApiKey, {
+    origin,
+    apiKey,
+    ...(isGenerated ? { first: true } : {}),
+  })
   return isGenerated && id === apiKey.id ? { newSecret: secret } : {}
 }
 
 async function createFirstProject({ store }: Context, origin: Origin): Promise<void> {
   try {
-    await store.commit({ type: 'project.create', origin, id: newId(), name: firstProject })
+    await store.commit(projectChanges.createProject, { origin, id: newId(), name: firstProject })
   } catch (error) {
     // Another process created it first.
     if (!(error instanceof PubringError && error.code === 'project_name_taken')) throw error

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { followOnce } from '../../../packages/agents/src/follow/follow.ts'
 import type { FollowFlags } from '../../../packages/cli/src/follow/options.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { otherOrigin } from '../../support/app/event-streams.ts'
@@ -37,8 +38,7 @@ const context = {
 }
 
 const rename = ({ id }: TestProject, name: string) =>
-  server.context.store.commit({
-    type: 'project.rename',
+  server.context.store.commit(projectChanges.renameProject, {
     origin: otherOrigin(),
     projectId: id,
     name,

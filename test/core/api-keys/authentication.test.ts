@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
 import {
@@ -12,6 +13,7 @@ import {
 } from '../../../packages/server/src/kernel/access/secrets.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import type { Role } from '../../../packages/server/src/kernel/contract/roles.ts'
+import { kernelChanges } from '../../../packages/server/src/kernel/kernel-changes.ts'
 import { observedReads } from '../../support/store/observed-reads.ts'
 import { openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
@@ -52,7 +54,7 @@ async function register(role: Role, expireTime?: string) {
   const secret = newApiKeySecret()
   const members = { name: 'n', role, ...(expireTime === undefined ? {} : { expireTime }) }
   const apiKey = apiKeyRecord(secret, origin().time, members)
-  await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  await store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
   return { secret, id: apiKey.id }
 }
 
@@ -63,7 +65,11 @@ describe('a cached API key', () => {
     const { secret, id } = await register('writer')
     for (let n = 0; n < 100; n += 1) await authenticator.authenticate(secret)
     expect(reads.digests).toBe(1)
-    await store.commit({ type: 'api_key.update', origin: origin(), id, patch: { role: 'reader' } })
+    await store.commit(apiKeyChanges.updateApiKey, {
+      origin: origin(),
+      id,
+      patch: { role: 'reader' },
+    })
     expect(await authenticator.authenticate(secret)).toMatchObject({ grants: [{ role: 'reader' }] })
     expect(reads.digests).toBe(2)
   })
@@ -72,8 +78,9 @@ describe('a cached API key', () => {
     for (const patch of [undefined, { active: false }]) {
       const { secret, id } = await register('writer')
       await authenticator.authenticate(secret)
-      if (patch === undefined) await store.commit({ type: 'api_key.delete', origin: origin(), id })
-      else await store.commit({ type: 'api_key.update', origin: origin(), id, patch })
+      if (patch === undefined)
+        await store.commit(apiKeyChanges.deleteApiKey, { origin: origin(), id })
+      else await store.commit(apiKeyChanges.updateApiKey, { origin: origin(), id, patch })
       await expect(authenticator.authenticate(secret)).rejects.toEqual(rejected)
     }
   })
@@ -140,7 +147,7 @@ describe('the read of the ledger head', () => {
     const early = authenticator.authenticate(secret)
     await delay(5)
     // The read in progress began before the revocation and must not serve later requests.
-    await opened.store.commit({ type: 'api_key.delete', origin: origin(), id })
+    await opened.store.commit(apiKeyChanges.deleteApiKey, { origin: origin(), id })
     const late = Array.from({ length: 100 }, () => authenticator.authenticate(secret))
     resolve()
     await Promise.allSettled([early, ...late])
@@ -164,9 +171,9 @@ describe('last uses', () => {
     const second = await register('reader')
     const commits: string[] = []
     const { commit } = store
-    store.commit = (change) => {
-      commits.push(change.type)
-      return commit(change)
+    store.commit = (kind, change) => {
+      commits.push(kind.type)
+      return commit(kind, change)
     }
     for (const { secret } of [first, second, first]) {
       time += 1_000
@@ -183,8 +190,7 @@ describe('last uses', () => {
     const { secret, id } = await register('reader')
     await authenticator.authenticate(secret)
     const later = '2026-03-01T00:00:09.000Z'
-    await store.commit({
-      type: 'credential.touch',
+    await store.commit(kernelChanges.touchCredentials, {
       uses: [{ type: 'api_key', id, time: later }],
     })
     await authenticator.flush()
@@ -194,7 +200,11 @@ describe('last uses', () => {
   test('of a revoked API key are written, to investigate a leak', async () => {
     const { secret, id } = await register('reader')
     await authenticator.authenticate(secret)
-    await store.commit({ type: 'api_key.update', origin: origin(), id, patch: { active: false } })
+    await store.commit(apiKeyChanges.updateApiKey, {
+      origin: origin(),
+      id,
+      patch: { active: false },
+    })
     await authenticator.flush()
     expect(await lastUse(id)).toBe('2026-03-01T00:00:00.000Z')
   })

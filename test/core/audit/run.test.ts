@@ -6,6 +6,7 @@ import type {
   AuditOptions,
 } from '../../../packages/server/src/features/audit/records.ts'
 import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
@@ -30,7 +31,7 @@ async function dispose(): Promise<void> {
 const limits = { maxKeys: 1_000, maxJwksBytes: 10_000_000 }
 
 async function put(key: KeyRecord): Promise<KeyRecord> {
-  return opened.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  return opened.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 }
 
 interface Trial extends Partial<AuditOptions> {
@@ -114,7 +115,7 @@ describe('audit findings', () => {
     const [key, other] = [await put(keyRecord(id)), await put(keyRecord(id))]
     const exposed = { thumbprint: key.thumbprint, materialSha256: key.materialSha256 }
     await run({ projectId: id })
-    await opened.store.commit({ type: 'private_key.refuse', origin: origin(), exposed })
+    await opened.store.commit(keyChanges.refusePrivateKey, { origin: origin(), exposed })
     expect((await run({ projectId: id })).found).toEqual([[key.id, 'key_known_compromised']])
     expect(await isEnabled(other)).toBe(true)
   })
@@ -276,7 +277,7 @@ describe('an interrupted audit', () => {
     const key = await put(keyRecord(projectId, { enabled: false }))
     expect((await run()).summary.examined).toBe(1)
     const kid = key.id
-    await opened.store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+    await opened.store.commit(keyChanges.deleteKey, { origin: origin(), projectId, kid })
     const again = await put(key)
     expect(again.id).toBe(kid)
     expect((await run()).summary.examined).toBe(1)

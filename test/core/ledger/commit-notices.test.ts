@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { withCommitNotices } from '../../../packages/server/src/kernel/ledger/commit-notices.ts'
@@ -18,8 +20,8 @@ function watched(store: Store) {
 test('a commit is notified before it resolves', async () => {
   const { store, log } = watched(opened.store)
   const id = newId()
-  const change = { type: 'project.create', origin: origin(), id, name: 'announced' } as const
-  await store.commit(change).then(() => log.push('done'))
+  const change = { origin: origin(), id, name: 'announced' }
+  await store.commit(projectChanges.createProject, change).then(() => log.push('done'))
   expect(log).toEqual([id, systemLedgerId, 'done'])
 })
 
@@ -27,13 +29,13 @@ test('an unclear commit is notified before it rejects', async () => {
   const { id: projectId } = await createProject(opened.store, 'unclear')
   const { store, log } = watched({
     ...opened.store,
-    async commit(change) {
-      await opened.store.commit(change)
+    async commit(kind, change) {
+      await opened.store.commit(kind, change)
       throw new Error('the answer was lost')
     },
   })
   const key = keyRecord(projectId)
-  const create = store.commit({ type: 'key.create', origin: origin(), key, limits })
+  const create = store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   await create.catch(() => log.push('failed'))
   expect(log).toEqual([projectId, 'failed'])
   expect((await keySetOf(store, projectId))?.keys).toEqual([key])

@@ -1,10 +1,12 @@
 import { beforeEach, expect, test } from 'vitest'
+import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import { findApiKeyByDigest } from '../../../packages/server/src/features/api-keys/reads.ts'
 import {
   type ApiKeyRecord,
   apiKeys,
 } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import { readKeySet } from '../../../packages/server/src/features/keys/reads.ts'
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
@@ -40,9 +42,9 @@ beforeEach(async () => {
   const { store } = opened
   projectId = (await createProject(store, 'payments')).id
   key = keyRecord(projectId)
-  await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: 'r', role: 'reader' })
-  await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  await store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
 })
 
 async function areWhole(): Promise<boolean> {
@@ -117,17 +119,17 @@ test('a contradicted row cannot be changed, so that no event confirms it, but de
   const error = { code: 'storage_unavailable' }
   const change = { origin: origin(), projectId, kid: key.id }
   await expect(
-    store.commit({ type: 'key.update', ...change, patch: { label: 'x' }, limits }),
+    store.commit(keyChanges.updateKey, { ...change, patch: { label: 'x' }, limits }),
   ).rejects.toMatchObject(error)
   const report = { weaknesses: ['rsa_roca' as const], deactivate: false }
   await expect(
-    store.commit({ type: 'key.report_weakness', ...change, ...report }),
+    store.commit(keyChanges.reportWeakness, { ...change, ...report }),
   ).rejects.toMatchObject({ code: 'key_not_found' })
   const update = { origin: origin(), id: apiKey.id }
   await expect(
-    store.commit({ type: 'api_key.update', ...update, patch: { name: 'x' } }),
+    store.commit(apiKeyChanges.updateApiKey, { ...update, patch: { name: 'x' } }),
   ).rejects.toMatchObject(error)
-  await store.commit({ type: 'key.delete', ...change })
-  await store.commit({ type: 'api_key.delete', ...update })
+  await store.commit(keyChanges.deleteKey, change)
+  await store.commit(apiKeyChanges.deleteApiKey, update)
   expect(await areWhole()).toBe(true)
 })

@@ -29,6 +29,7 @@ import {
   signCheckpoint,
 } from '../../../packages/server/src/features/log/signing.ts'
 import { readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import type { LogSigner, Store } from '../../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
@@ -68,7 +69,7 @@ const stopped = (code: string) =>
   })
 
 async function rename(projectId: string, name: string, store = stored.store): Promise<void> {
-  await store.commit({ type: 'project.rename', origin: origin(), projectId, name })
+  await store.commit(projectChanges.renameProject, { origin: origin(), projectId, name })
 }
 
 /** A checkpoint that its own verifier key verifies. */
@@ -293,9 +294,9 @@ describe('the log never forks', () => {
     let other: LogTree | undefined
     const racing: Store = {
       ...store,
-      async commit(change) {
-        if (change.type === 'log.start') other ??= await sign()
-        return store.commit(change)
+      async commit(kind, change) {
+        if (kind.type === 'log.start') other ??= await sign()
+        return store.commit(kind, change)
       },
     }
     expect(await sign(racing)).toMatchObject({ checkpoint: other?.checkpoint })
@@ -337,9 +338,9 @@ describe('the log never forks', () => {
     const { store } = stored
     const failing: Store = {
       ...store,
-      async commit(change) {
-        if (change.type === 'log.publish') throw new Error('killed')
-        return store.commit(change)
+      async commit(kind, change) {
+        if (kind.type === 'log.publish') throw new Error('killed')
+        return store.commit(kind, change)
       },
     }
     await expect(sign(failing)).rejects.toThrow('killed')

@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
 import { eventFeedOf } from '../../../packages/server/src/features/events/feed.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { heldRequestsOf } from '../../../packages/server/src/features/publishing/held-requests.ts'
 import { publishedNamesOf } from '../../../packages/server/src/features/publishing/names.ts'
 import {
@@ -95,7 +97,7 @@ beforeEach(async () => {
   projectId = (await createProject(opened.store, `payments-${++projects}`)).id
   const key = keyRecord(projectId)
   kid = key.id
-  await kernel.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await kernel.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 })
 afterEach(() => {
   delayed.releaseAll()
@@ -124,9 +126,9 @@ const looks = (count: number) =>
     })
   })
 const from = (revision: number) => ({ ledgerId: projectId, after: { revision }, callerId: 'x' })
-const change = () => ({ type: 'key.update', origin: origin(), projectId, kid, limits }) as const
+const change = () => ({ origin: origin(), projectId, kid, limits })
 const toggle = (active: boolean, store = kernel.store) =>
-  store.commit({ ...change(), patch: { active } })
+  store.commit(keyChanges.updateKey, { ...change(), patch: { active } })
 
 describe('an unresponsive database', () => {
   test('the last good documents are served within half a second, and without delay after that', async () => {
@@ -161,7 +163,7 @@ describe('an unresponsive database', () => {
 
   test('held requests are answered when a key expires', async () => {
     const expireTime = new Date(clock.now() + 10_000).toISOString()
-    await kernel.store.commit({ ...change(), patch: { expireTime } })
+    await kernel.store.commit(keyChanges.updateKey, { ...change(), patch: { expireTime } })
     const present = await publisherOf(kernel).published(projectId)
     delayed.hold()
     const place = hold(present, 600_000)
@@ -237,8 +239,7 @@ test('another history with the same revision is published as soon as any change'
 
 test('a renamed project is not found by its old name from the next request on', async () => {
   expect(await publishedNamesOf(kernel).resolve({ name: `payments-${projects}` })).toBe(projectId)
-  await kernel.store.commit({
-    type: 'project.rename',
+  await kernel.store.commit(projectChanges.renameProject, {
     origin: origin(),
     projectId,
     name: 'payouts',

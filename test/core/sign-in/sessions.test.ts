@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
+import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
+import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+import { signInChanges } from '../../../packages/server/src/features/sign-in/changes.ts'
 import { listSessions } from '../../../packages/server/src/features/sign-in/sessions.ts'
 import type { Principal } from '../../../packages/server/src/kernel/access/principal.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
@@ -11,16 +14,16 @@ import { openTestStore, origin } from '../../support/store/store.ts'
 
 test('of people and API keys, a list of sessions reads only those whose sessions it shows', async () => {
   const { store } = await openTestStore()
-  await store.commit({ type: 'access_rule.create', origin: origin(), rule: ruleRecord() })
+  await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: ruleRecord() })
   const people = [await createPersonSession(store), await createPersonSession(store)]
   const apiKeys = ['owner', 'other', 'without'].map((name) =>
     apiKeyRecord(newApiKeySecret(), origin().time, { name, role: 'reader' }),
   )
   for (const apiKey of apiKeys) {
-    await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+    await store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
     if (apiKey.name === 'without') continue
     const session = sessionRecord({ apiKeyId: apiKey.id })
-    await store.commit({ type: 'session.create', origin: origin(), session, idleSince: '' })
+    await store.commit(signInChanges.createSession, { origin: origin(), session, idleSince: '' })
   }
   const validity = { heads: [], ...always }
   let rows = 0

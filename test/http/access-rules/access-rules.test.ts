@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import {
   platformPresets,
   sharedIssuers,
@@ -255,7 +256,7 @@ describe('an attack', () => {
     const { store } = server.context
     const conditions = { repository_id: '74' }
     const rule = ruleRecord({ issuer: server.issuer.url, conditions, role: 'writer' })
-    await store.commit({ type: 'access_rule.create', origin: origin(), rule })
+    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
     const token = server.issuer.token()
     for (const id of [undefined, rule.id]) {
       expect((await server.exchange(token, { rule: id })).statusCode).toBe(400)

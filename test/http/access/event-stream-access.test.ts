@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
 import {
   type EventStreamApp,
   endOf,
@@ -26,8 +27,7 @@ describe('the streams of an API key that loses access are closed within a second
     return { reader: opened, id }
   }
   const update = (id: string, patch: { active?: boolean; expireTime?: string }) =>
-    server.context.store.commit({
-      type: 'api_key.update',
+    server.context.store.commit(apiKeyChanges.updateApiKey, {
       origin: otherOrigin(),
       id,
       patch,
@@ -43,7 +43,7 @@ describe('the streams of an API key that loses access are closed within a second
 
   test('deleted', async () => {
     const { reader: revoked, id } = await reader()
-    await server.context.store.commit({ type: 'api_key.delete', origin: otherOrigin(), id })
+    await server.context.store.commit(apiKeyChanges.deleteApiKey, { origin: otherOrigin(), id })
     expect(await endOf(revoked)).toBe(false)
   })
 
@@ -60,8 +60,7 @@ describe('the streams of an API key that loses access are closed within a second
     const headers = { 'x-api-key': secret }
     const { id } = (await server.send('GET', '/v1/api-keys/self', { headers })).json()
     const [system, project] = [await server.open(headers, '/v1/events'), await server.open(headers)]
-    await server.context.store.commit({
-      type: 'api_key.update',
+    await server.context.store.commit(apiKeyChanges.updateApiKey, {
       origin: otherOrigin(),
       id,
       patch: { role: 'reader' },

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import {
   type EventStreamApp,
   endOf,
@@ -48,8 +50,7 @@ describe('a stream', () => {
     const reader = await server.open({ 'last-event-id': String(await revision()) })
     await delay(100)
     const began = performance.now()
-    await server.context.store.commit({
-      type: 'project.rename',
+    await server.context.store.commit(projectChanges.renameProject, {
       origin: otherOrigin(),
       projectId: server.project.id,
       name: 'payments-2',
@@ -208,8 +209,7 @@ describe('limits of streams', () => {
     const actor = { name: 'a very long name '.repeat(500) }
     const labels = ['長'.repeat(255), '短'.repeat(255)] as const
     const rename = (i: number) =>
-      server.context.store.commit({
-        type: 'key.update',
+      server.context.store.commit(keyChanges.updateKey, {
         origin: { ...otherOrigin(), actor },
         projectId,
         kid,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { accessRuleToRow } from '../../../packages/server/src/features/access-rules/stored.ts'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { sessionToRow } from '../../../packages/server/src/features/sign-in/stored.ts'
@@ -321,7 +322,7 @@ function fromNow() {
 describe('a person', () => {
   const rule = ruleRecord()
   beforeAll(() =>
-    server.context.store.commit({ type: 'access_rule.create', origin: origin(), rule }),
+    server.context.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule }),
   )
 
   const signInPerson = () => createPersonSession(server.context.store, fromNow())
@@ -352,8 +353,7 @@ describe('a person', () => {
     })
     const foreign = ruleRecord({ role: 'admin', issuer: 'https://other.example.com' })
     for (const one of [narrow, foreign]) {
-      await server.context.store.commit({
-        type: 'access_rule.create',
+      await server.context.store.commit(accessRuleChanges.createAccessRule, {
         origin: origin(),
         rule: one,
       })
@@ -525,7 +525,7 @@ describe('a row that the ledger contradicts gives no access:', () => {
     const groups = [group, 'staff']
     const { store } = server.context
     const rule = ruleRecord({ conditions: { groups: group }, role: 'reader' })
-    await store.commit({ type: 'access_rule.create', origin: origin(), rule })
+    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
     const { secret, session } = await createPersonSession(store, fromNow(), { groups })
     expect((await send(secret, 'GET', keys)).statusCode).toBe(200)
     const id = table === 'session' ? session.id : rule.id

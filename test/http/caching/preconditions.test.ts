@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { kernelChanges } from '../../../packages/server/src/kernel/kernel-changes.ts'
 import { startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { registerKey } from '../../support/app/keys.ts'
@@ -105,7 +106,7 @@ describe('the ETag', () => {
     expect(own.headers.etag).toBe(tag)
     const id = url.slice('/v1/api-keys/'.length)
     const uses = [{ type: 'api_key', id, time: new Date().toISOString() } as const]
-    await server.context.store.commit({ type: 'credential.touch', uses })
+    await server.context.store.commit(kernelChanges.touchCredentials, { uses })
     const used = await server.send('GET', url, { headers: { 'if-none-match': tag } })
     expect(used.json()).toHaveProperty('lastUseTime')
     expect(used.headers.etag).toBe(tag)

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { startApp } from '../../support/app/app.ts'
 import { otherOrigin } from '../../support/app/event-streams.ts'
 import { fetchJwks, heldRequests, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
@@ -46,14 +48,18 @@ async function hold(url: string, etag: string): Promise<{ answer: Promise<Respon
 
 /** Changes made directly in the store, as by another process. */
 const renameElsewhere = (projectId: string, name: string) =>
-  server.context.store.commit({ type: 'project.rename', origin: otherOrigin(), projectId, name })
+  server.context.store.commit(projectChanges.renameProject, {
+    origin: otherOrigin(),
+    projectId,
+    name,
+  })
 const deleteElsewhere = async (projectId: string, kid: string) => {
   const limits = { maxKeys: 50, maxJwksBytes: 51_200 }
   const change = { origin: otherOrigin(), projectId }
   const patch = { active: false }
-  await server.context.store.commit({ ...change, type: 'key.update', kid, patch, limits })
-  await server.context.store.commit({ ...change, type: 'key.delete', kid })
-  await server.context.store.commit({ ...change, type: 'project.delete' })
+  await server.context.store.commit(keyChanges.updateKey, { ...change, kid, patch, limits })
+  await server.context.store.commit(keyChanges.deleteKey, { ...change, kid })
+  await server.context.store.commit(projectChanges.deleteProject, change)
 }
 
 /**

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { rotationChanges } from '../../../packages/server/src/features/rotations/changes.ts'
+import { signInChanges } from '../../../packages/server/src/features/sign-in/changes.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { keyUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import {
@@ -109,7 +111,7 @@ test('a session needs a recent sign-in to finish a rotation that leaves no activ
       expireTime: server.inFuture(3_600_000),
     }
     const session = sessionRecord({ apiKeyId: self.json().id, ...times })
-    await store.commit({ type: 'session.create', origin: origin(), session, idleSince: '' })
+    await store.commit(signInChanges.createSession, { origin: origin(), session, idleSince: '' })
     const authorization = {
       credential: { type: 'session', id: session.id },
       access: { role: 'writer', auditor: false },
@@ -117,7 +119,7 @@ test('a session needs a recent sign-in to finish a rotation that leaves no activ
     } as const
     const own = { ...origin(server.inFuture(0)), authorization }
     const change = { projectId: scene.project.id, id, jwksMaxAge: 60 }
-    return store.commit({ type: 'rotation.finish', origin: own, ...change })
+    return store.commit(rotationChanges.finishRotation, { origin: own, ...change })
   }
   await expect(finish(3_600_000)).rejects.toMatchObject({ code: 'recent_sign_in_required' })
   await finish(0)

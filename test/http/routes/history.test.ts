@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { genesisHash } from '../../../packages/client/src/log/chain.ts'
 import type { Event } from '../../../packages/server/src/features/events/contract.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import type { Origin } from '../../../packages/server/src/kernel/changes.ts'
 import { eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
-import type { Origin } from '../../../packages/server/src/kernel/ledger/changes.ts'
 import { readStretch } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl } from '../../support/app/app.ts'
@@ -49,7 +50,7 @@ const revisions = async (query: string) => (await read(query)).map(({ revision }
 function update(id: string, patch: { active: boolean }, actor: Origin['actor'], time?: string) {
   const origin = { actor, requestId: newId(), time: time ?? new Date().toISOString() }
   const change = { projectId: project.id, kid: id, patch, limits, origin }
-  return server.context.store.commit({ type: 'key.update', ...change })
+  return server.context.store.commit(keyChanges.updateKey, change)
 }
 
 /** Follows the links to the end; returns the pages. */
@@ -139,8 +140,12 @@ describe('a filter of the ledger', () => {
       key: { ...keyRecord(large.id), label: `key ${index}` },
       kidProvided: false,
     }))
-    const change = { type: 'key.import', origin, projectId: large.id, keys, limits } as const
-    await server.context.store.commit({ ...change, compared: [], dryRun: false })
+    const change = { origin, projectId: large.id, keys, limits }
+    await server.context.store.commit(keyChanges.importKeys, {
+      ...change,
+      compared: [],
+      dryRun: false,
+    })
     await server.send('PATCH', '/v1/projects/large', { body: { name: 'larger' } })
     const { reader } = server.context.store
     const types = ['project.renamed'] as const
@@ -277,8 +282,12 @@ describe('an export', () => {
       const hashes = { thumbprint: id, spkiSha256: id, materialSha256: id }
       return { index, key: { ...template, id, label, ...hashes }, kidProvided: false }
     })
-    const change = { type: 'key.import', origin, projectId: long.id, keys, limits } as const
-    await server.context.store.commit({ ...change, compared: [], dryRun: false })
+    const change = { origin, projectId: long.id, keys, limits }
+    await server.context.store.commit(keyChanges.importKeys, {
+      ...change,
+      compared: [],
+      dryRun: false,
+    })
     const controller = new AbortController()
     const response = await fetch(`${server.url}/v1/projects/${long.id}/events`, {
       headers: { accept: 'application/x-ndjson', ...headers },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp } from '../../support/app/app.ts'
 import { newProject, registerKey } from '../../support/app/keys.ts'
@@ -56,8 +57,7 @@ test('a person is named by id, name, email address or subject, and namesakes are
       ...[id, user.issuer, subject, 'Ada', `${subject}@example.com`, time, time],
     )
     const origin = { actor: { name: '', user }, requestId: newId(), time }
-    await server.context.store.commit({
-      type: 'project.rename',
+    await server.context.store.commit(projectChanges.renameProject, {
       origin,
       projectId: orders.id,
       name,

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
+import { kernelChanges } from '../../../packages/server/src/kernel/kernel-changes.ts'
 import { exchangeLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
@@ -179,7 +180,7 @@ describe('signing in on the command line', () => {
     const { store } = server.context
     const { id = '' } = sessions.at(-1) ?? {}
     const uses = [{ type: 'session' as const, id, time: new Date().toISOString() }]
-    await store.commit({ type: 'credential.touch', uses })
+    await store.commit(kernelChanges.touchCredentials, { uses })
     const { apiKey } = await loggedIn(browser)
     const self = await server.send('GET', '/v1/self', { headers: { 'x-api-key': apiKey } })
     expect(self.json().session.expireTime).toBe(end)

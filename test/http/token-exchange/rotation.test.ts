@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Algorithm } from '../../../packages/intake/src/algorithms.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import type { Warning } from '../../../packages/server/src/features/warnings/contract.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import { newRotatedKey, type RegisteredKey, startRotationApp } from '../../support/app/rotation.ts'
@@ -400,8 +401,7 @@ describe('the API key', () => {
     const { id: projectId } = server.project
     if (isDisabled) await disable(key.kid)
     const credential = { type: 'api_key', id: exchange.subject.id } as const
-    const created = server.context.store.commit({
-      type: 'key.create',
+    const created = server.context.store.commit(keyChanges.createKey, {
       key: keyRecord(projectId, { thumbprint }),
       limits: { maxKeys: 1_000, maxJwksBytes: 1_000_000 },
       origin: {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { openCopyEndpoint } from '../../../packages/server/src/kernel/storage/copy/endpoints.ts'
 import type { Db } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
@@ -29,10 +30,10 @@ beforeEach(async () => {
 async function addKey(projectId: string): Promise<() => Promise<unknown>> {
   const { store } = elsewhere
   const key = keyRecord(projectId)
-  await store.commit({ type: 'key.create', origin: origin(), limits, key })
+  await store.commit(keyChanges.createKey, { origin: origin(), limits, key })
   return () => {
     const change = { projectId, kid: key.id, patch: { label: newId() }, limits }
-    return store.commit({ type: 'key.update', origin: origin(), ...change })
+    return store.commit(keyChanges.updateKey, { origin: origin(), ...change })
   }
 }
 

@@ -4,6 +4,7 @@ import { type InjectOptions, inject, type Response } from 'light-my-request'
 import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
 import { examineKey } from '../../../packages/intake/src/examine.ts'
 import { buildApp } from '../../../packages/server/src/app.ts'
+import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import { createBulkIntake } from '../../../packages/server/src/intake/bulk.ts'
 import type { Intake } from '../../../packages/server/src/intake/pool.ts'
@@ -250,7 +251,7 @@ async function registerApiKey(
     ...(projectId === undefined ? {} : { projectId }),
     ...(expireTime === undefined ? {} : { expireTime }),
   })
-  await context.store.commit({ type: 'api_key.create', origin: origin(), apiKey: record })
+  await context.store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey: record })
   return secret
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Origin } from '../../../packages/server/src/kernel/ledger/changes.ts'
+import type { Origin } from '../../../packages/server/src/kernel/changes.ts'
 import { type EventStream, openEventStream } from '../network/event-stream.ts'
 import { expectWithin } from '../timing.ts'
 import { startApp, type TestApp } from './app.ts'

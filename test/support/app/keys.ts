@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { ecKey } from '../keys/pem.ts'
 import type { TestApp } from './app.ts'
 
@@ -70,8 +71,7 @@ export async function patchKeyInStore(
   kid: string,
   patch: { active?: boolean; label?: string },
 ): Promise<void> {
-  await server.context.store.commit({
-    type: 'key.update',
+  await server.context.store.commit(keyChanges.updateKey, {
     origin: { actor: { name: 'other' }, requestId: 'x', time: new Date().toISOString() },
     projectId,
     kid,

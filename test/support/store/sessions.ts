@@ -1,4 +1,5 @@
 import type { PeopleRule } from '../../../packages/server/src/features/access-rules/stored.ts'
+import { signInChanges } from '../../../packages/server/src/features/sign-in/changes.ts'
 import type {
   PersonRecord,
   SessionRecord,
@@ -66,8 +67,7 @@ export async function createPersonSession(
   }
   const claims = { iss: issuer, sub: subject, groups }
   const identity = { id: person.id, issuer, subject, claims }
-  const session = await store.commit({
-    type: 'session.create',
+  const session = await store.commit(signInChanges.createSession, {
     origin: { ...origin(time), actor: { name: '', user: { issuer, subject, sessionId: newId() } } },
     session: sessionRecord({ person: identity, ...members }, secret),
     person,

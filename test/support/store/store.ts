@@ -1,5 +1,6 @@
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
+import type { Origin } from '../../../packages/server/src/kernel/changes.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
-import type { Origin } from '../../../packages/server/src/kernel/ledger/changes.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../../packages/server/src/registry.ts'
 import { endLater } from '../ending.ts'
@@ -34,5 +35,5 @@ export function origin(time = '2026-01-02T03:04:05.678Z'): Origin {
 }
 
 export async function createProject(store: Store, name: string) {
-  return store.commit({ type: 'project.create', origin: origin(), id: newId(), name })
+  return store.commit(projectChanges.createProject, { origin: origin(), id: newId(), name })
 }

@@ -1,4 +1,5 @@
 import { parseProjectRef } from '@pubring/server/kernel/access/projects'
+import { kernelChanges } from '@pubring/server/kernel/kernel-changes'
 import { verifyLedgers } from '@pubring/server/kernel/ledger/all-ledgers'
 import { systemLedgerId } from '@pubring/server/kernel/ledger/chain'
 import type { LedgerReader } from '@pubring/server/kernel/ledger/reads'
@@ -221,7 +222,7 @@ export async function acceptLedgers(
     const actor = { name: 'an operator, who accepted what was broken' }
     const origin = { actor, requestId: newId(), time: now(systemClock) }
     for (const ledgerId of ledgerIds) {
-      await store.commit({ type: 'ledger.accept', origin, ledgerId })
+      await store.commit(kernelChanges.acceptLedger, { origin, ledgerId })
     }
   } finally {
     await store.close()

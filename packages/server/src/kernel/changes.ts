@@ -2,6 +2,7 @@ import type { Access, Credential } from './access/grants.ts'
 import type { Hooks } from './hooks.ts'
 import { type Actor, systemLedgerId } from './ledger/chain.ts'
 import type { AnySubject } from './ledger/subject.ts'
+import type { RecordReference } from './records.ts'
 import type { Db } from './storage/schema.ts'
 
 /** Who requested a change, when, and in which request; its ledger event repeats this. */
@@ -22,11 +23,23 @@ export interface Authorization {
   projectId?: string
 }
 
+/** A change of a record in the ledger of the system. */
+export interface RecordChange extends RecordReference {
+  origin: Origin
+}
+
+/** A merge patch (RFC 7396) of such a record. */
+export interface RecordUpdate<Patch> extends RecordChange {
+  patch: Patch
+}
+
 /** The transaction, or savepoint, in which a change is applied. */
 export interface Transaction {
   db: Db
   /** Runs what other features do in the same transaction. */
   hooks: Hooks
+  /** The kinds of rows that ledgers account for. */
+  subjects: readonly AnySubject[]
 }
 
 /** The result of a change. The caller rolls back a transaction that has not `changed` anything. */
@@ -65,36 +78,31 @@ interface KindOptions<Change> {
   events?: (change: Change) => EventSelection
 }
 
-type ChangeIn<F> = F extends (tx: Transaction, change: infer Change) => unknown ? Change : never
-type ResultIn<F> = F extends (...all: never[]) => Promise<Outcome<infer Result>> ? Result : never
-
-/** The kind of change that the function applies: its parameter is the change, and its result that of the commit. */
-export function change<F extends Apply<never, unknown>>(
+export function change<Change extends object, Result = undefined>(
   type: string,
-  { ledgers = ownLedger, events = eventsAbout(ledgers) }: KindOptions<ChangeIn<F>> = {},
-): ChangeKind<ChangeIn<F>, ResultIn<F>> {
+  { ledgers = ownLedger, events = eventsAbout(ledgers) }: KindOptions<Change> = {},
+): ChangeKind<Change, Result> {
   return { type, ledgers, events }
 }
 
 /** Only changes with an origin have events. */
-function ownLedger(change: unknown): string[] {
-  if (memberOf(change, 'origin') === undefined) return []
-  return [textOf(change, 'projectId') ?? systemLedgerId]
+export function hasOrigin(change: object): change is { origin: Origin } {
+  return 'origin' in change
 }
 
-function eventsAbout<Change>(ledgers: (change: Change) => readonly string[]) {
+function ownLedger(change: object): string[] {
+  return hasOrigin(change) ? [textOf(change, 'projectId') ?? systemLedgerId] : []
+}
+
+function eventsAbout<Change extends object>(ledgers: (change: Change) => readonly string[]) {
   return (change: Change): EventSelection => ({
     subjects: [textOf(change, 'id') ?? ledgers(change)[0] ?? ''],
   })
 }
 
-function textOf(change: unknown, name: string): string | undefined {
-  const value = memberOf(change, name)
+function textOf(change: object, name: string): string | undefined {
+  const value: unknown = Object.getOwnPropertyDescriptor(change, name)?.value
   return typeof value === 'string' ? value : undefined
-}
-
-function memberOf(change: unknown, name: string): unknown {
-  return Object.getOwnPropertyDescriptor(Object(change), name)?.value
 }
 
 export type AnyKind = ChangeKind<never, unknown>
@@ -111,9 +119,7 @@ export type AppliersOf<All extends Kinds> = {
 
 /** The functions that apply all kinds of changes. */
 export interface Appliers {
-  /** The kinds of rows that ledgers account for. */
-  subjects: readonly AnySubject[]
-  apply<Change, Result>(
+  apply<Change extends object, Result>(
     db: Db,
     kind: ChangeKind<Change, Result>,
     change: Change,

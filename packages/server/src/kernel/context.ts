@@ -5,7 +5,7 @@ import type { PlacesOptions } from '../async/places.ts'
 import type { IntakeCaller } from '../intake/fair-queue.ts'
 import type { Intake } from '../intake/pool.ts'
 import type { OutboundFetch } from '../outbound/outbound.ts'
-import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
+import type { ChangeKind } from './changes.ts'
 import type { Contradictions } from './ledger/contradictions.ts'
 import type { Census, LedgerHead, ObservedHead, ProjectIdentity } from './records.ts'
 import type { Db } from './storage/schema.ts'
@@ -34,7 +34,10 @@ export interface Store {
    * Makes a change. Resolves once it is durable (it survives `kill -9` and power loss). Where the
    * change is rejected, the error is a PubringError and nothing was changed.
    */
-  commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
+  commit<Change extends object, Result>(
+    kind: ChangeKind<Change, Result>,
+    change: Change,
+  ): Promise<Result>
   /**
    * The project with this id or name, as of this head of the system ledger or later; without one, as of
    * the current head.

@@ -63,16 +63,20 @@ export function feature<const All extends Kinds>({
 /** Loads what applies the changes of all features. */
 export async function loadAppliers(features: readonly Feature[]): Promise<Appliers> {
   const hooks = createHooks(features.flatMap((each) => each.hooks ?? []))
+  const subjects = subjectsOf(features)
   const loaded = await Promise.all(features.map((each) => each.appliers()))
   const functions = new Map(loaded.flatMap((each) => [...each]))
   const kinds = new Map(features.flatMap(({ changes }) => changes).map((kind) => [kind.type, kind]))
   return {
-    subjects: subjectsOf(features),
-    apply<Change, Result>(db: Db, { type }: ChangeKind<Change, Result>, change: Change) {
+    apply<Change extends object, Result>(
+      db: Db,
+      { type }: ChangeKind<Change, Result>,
+      change: Change,
+    ) {
       // The kind was made for this function.
       const apply = functions.get(type) as Apply<Change, Result> | undefined
       if (apply === undefined) throw new Error(`no feature applies ${type}`)
-      return apply({ db, hooks }, change)
+      return apply({ db, hooks, subjects }, change)
     },
     kind(type) {
       const kind = kinds.get(type)

@@ -1,5 +1,6 @@
 import { present } from '../runtime/present.ts'
 import type { RequestContext } from './access/principal.ts'
+import type { ChangeKind, RecordChange } from './changes.ts'
 import { type NotFoundCode, notFound } from './faults.ts'
 import type { RecordReference } from './records.ts'
 import { parseId } from './values/ids.ts'
@@ -13,12 +14,10 @@ export function changeOf(
   return { origin, id: requireId(id, code), ...present({ ifMatch }) }
 }
 
-type RecordDeletion = `${'api_key' | 'access_rule'}.delete`
-
 /** The operation that deletes a record of one kind. */
-export function deletionOf(type: RecordDeletion, code: NotFoundCode) {
+export function deletionOf(kind: ChangeKind<RecordChange, undefined>, code: NotFoundCode) {
   return async (context: RequestContext, record: RecordReference): Promise<void> => {
-    await context.store.commit({ type, ...changeOf(context, record, code) })
+    await context.store.commit(kind, changeOf(context, record, code))
   }
 }
 

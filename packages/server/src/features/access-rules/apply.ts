@@ -1,31 +1,39 @@
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import type {
+  Origin,
+  Outcome,
+  RecordChange,
+  RecordUpdate,
+  Transaction,
+} from '../../kernel/changes.ts'
 import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import {
   appendEvents,
   type LockedLedger,
+  lockExchangeLedger,
   lockSystemLedger,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { latest } from '../../kernel/values/times.ts'
-import { requireProject } from '../api-keys/apply.ts'
 import { requirePermanent } from '../api-keys/lifetime.ts'
-import { lockExchangeLedger } from '../token-exchange/apply.ts'
+import { requireProject } from '../projects/apply.ts'
+import type { AccessRuleCreation } from './changes.ts'
+import type { AccessRuleUpdate } from './contract.ts'
 import { patchAccessRule, toAccessRule } from './operations.ts'
 import { isForWorkloads } from './reads.ts'
 import { type AccessRuleRecord, accessRules, accessRuleToRow } from './stored.ts'
 
 /** As for API keys, no rule outlives its project. */
 export async function createAccessRule(
-  db: Db,
-  { rule, origin }: ChangeOf<'access_rule.create'>,
+  tx: Transaction,
+  { rule, origin }: AccessRuleCreation,
 ): Promise<Outcome<AccessRuleRecord>> {
-  const ledger = await lockSystemLedger(db, origin)
+  const { db } = tx
+  const ledger = await lockSystemLedger(tx, origin)
   requireGiver(ledger, rule)
   if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
   await db.insertInto('access_rule').values(accessRuleToRow(rule)).execute()
@@ -35,10 +43,11 @@ export async function createAccessRule(
 
 /** Deletes the API keys that were exchanged under the rule, unless only its name changes. */
 export async function updateAccessRule(
-  db: Db,
-  { id, patch, ifMatch, origin }: ChangeOf<'access_rule.update'>,
+  tx: Transaction,
+  { id, patch, ifMatch, origin }: RecordUpdate<AccessRuleUpdate>,
 ): Promise<Outcome<AccessRuleRecord>> {
-  const { exchanges, ledger, rule: before } = await lockRule(db, id, origin)
+  const { db } = tx
+  const { exchanges, ledger, rule: before } = await lockRule(tx, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(before)), 'access rule')
   requireUncontradicted('access rule', before)
   const patched = patchAccessRule(before, patch)
@@ -60,27 +69,25 @@ export async function updateAccessRule(
 }
 
 export async function deleteAccessRule(
-  db: Db,
-  { id, ifMatch, origin }: ChangeOf<'access_rule.delete'>,
+  tx: Transaction,
+  { id, ifMatch, origin }: RecordChange,
 ): Promise<Outcome<undefined>> {
-  const { exchanges, ledger, rule } = await lockRule(db, id, origin)
+  const { exchanges, ledger, rule } = await lockRule(tx, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(rule)), 'access rule')
   if (exchanges !== undefined) await endExchangedKeys(exchanges, rule)
-  await appendEvents(ledger, [await remove(db, rule)])
+  await appendEvents(ledger, [await remove(tx.db, rule)])
   return { result: undefined, changed: true }
 }
 
 /** Deletes the rules of a deleted project. */
 export async function deleteBoundAccessRules(
-  db: Db,
+  { db }: Transaction,
   projectId: string,
-  origin: Origin,
-): Promise<void> {
+): Promise<NewEvent[]> {
   const bound = (await accessRules.read(db)).filter((rule) => rule.projectId === projectId)
-  if (bound.length === 0) return
   const events: NewEvent[] = []
   for (const rule of bound) events.push(await remove(db, rule))
-  await appendEvents(await lockSystemLedger(db, origin), events)
+  return events
 }
 
 async function remove(db: Db, { id, name, role }: AccessRuleRecord): Promise<NewEvent> {
@@ -107,11 +114,12 @@ async function endExchangedKeys(
  * The rule, under the locks of the system's ledger and, for workloads, of that of its exchanges, which is
  * locked first, as everywhere. No exchange in progress can then add an API key.
  */
-async function lockRule(db: Db, id: string, origin: Origin) {
+async function lockRule(tx: Transaction, id: string, origin: Origin) {
+  const { db } = tx
   const found = await accessRules.find(db, id)
   const hasExchanges = found !== undefined && isForWorkloads(found)
-  const exchanges = hasExchanges ? await lockExchangeLedger(db, found, origin) : undefined
-  const ledger = await lockSystemLedger(db, origin)
+  const exchanges = hasExchanges ? await lockExchangeLedger(tx, found, origin) : undefined
+  const ledger = await lockSystemLedger(tx, origin)
   const rule = await accessRules.find(db, id)
   if (found === undefined || rule === undefined) throw notFound('access_rule_not_found')
   return { exchanges, ledger, rule }

@@ -1,9 +1,19 @@
 import { feature } from '../../kernel/feature.ts'
+import { on } from '../../kernel/hooks.ts'
+import { projectDeleted } from '../projects/hooks.ts'
+import { accessRuleChanges } from './changes.ts'
 import * as stored from './stored.ts'
 
 export const accessRules = feature({
   name: 'access-rules',
   tables: [stored.accessRuleTable],
   subjects: [stored.accessRules],
+  changes: accessRuleChanges,
+  apply: () => import('./apply.ts'),
+  hooks: [
+    on(projectDeleted, async (...all) =>
+      (await import('./apply.ts')).deleteBoundAccessRules(...all),
+    ),
+  ],
   http: () => import('./http.ts'),
 })

@@ -12,6 +12,7 @@ import { newId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
+import { accessRuleChanges } from './changes.ts'
 import { mergeConditions, requireConditions } from './conditions.ts'
 import {
   type AccessRule,
@@ -69,8 +70,7 @@ export async function createAccessRule(
   if (!label || !own || role === undefined || conditions === undefined) {
     throw new Error('a fault was not reported')
   }
-  const rule = await context.store.commit({
-    type: 'access_rule.create',
+  const rule = await context.store.commit(accessRuleChanges.createAccessRule, {
     origin,
     rule: {
       id: newId(),
@@ -192,10 +192,13 @@ export async function updateAccessRule(
   throwAny()
   const patch = { ...rest, ...present({ name: label, audience }) }
   const change = { ...changeOf(context, rule, 'access_rule_not_found'), patch }
-  return toAccessRule(await context.store.commit({ type: 'access_rule.update', ...change }))
+  return toAccessRule(await context.store.commit(accessRuleChanges.updateAccessRule, change))
 }
 
-export const deleteAccessRule = deletionOf('access_rule.delete', 'access_rule_not_found')
+export const deleteAccessRule = deletionOf(
+  accessRuleChanges.deleteAccessRule,
+  'access_rule_not_found',
+)
 
 /** Throws `invalid_request` if the patched rule breaks a rule. */
 export function patchAccessRule(

@@ -8,22 +8,22 @@ import {
   unboundAdmin,
 } from '../../kernel/access/grants.ts'
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import type { Outcome, RecordChange, RecordUpdate, Transaction } from '../../kernel/changes.ts'
 import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import {
   appendEvents,
-  type LockedLedger,
+  lockExchangeLedger,
   lockSystemLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { exists } from '../../kernel/storage/statements.ts'
 import { requireValidExpiry } from '../../kernel/values/expiry.ts'
-import { endSessionsOf } from '../sign-in/apply.ts'
-import { lockExchangeLedger } from '../token-exchange/apply.ts'
+import { requireProject } from '../projects/apply.ts'
+import type { ApiKeyCreation } from './changes.ts'
+import type { ApiKeyUpdate } from './contract.ts'
+import { apiKeyDeleted } from './hooks.ts'
 import { requireLifetime } from './lifetime.ts'
 import { patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
 import {
@@ -40,10 +40,11 @@ import {
  * lock before it deletes the project's API keys, so no API key outlives its project.
  */
 export async function createApiKey(
-  db: Db,
-  { apiKey, origin, first }: ChangeOf<'api_key.create'>,
+  tx: Transaction,
+  { apiKey, origin, first }: ApiKeyCreation,
 ): Promise<Outcome<ApiKeyRecord>> {
-  const ledger = await lockSystemLedger(db, origin)
+  const { db } = tx
+  const ledger = await lockSystemLedger(tx, origin)
   const oldest = first ? await readOldest(db) : undefined
   if (oldest !== undefined) return { result: oldest, changed: false }
   const existing = await db
@@ -64,10 +65,11 @@ export async function createApiKey(
 }
 
 export async function updateApiKey(
-  db: Db,
-  { id, patch, ifMatch, origin }: ChangeOf<'api_key.update'>,
+  tx: Transaction,
+  { id, patch, ifMatch, origin }: RecordUpdate<ApiKeyUpdate>,
 ): Promise<Outcome<ApiKeyRecord>> {
-  const ledger = await lockSystemLedger(db, origin)
+  const { db } = tx
+  const ledger = await lockSystemLedger(tx, origin)
   const before = await findVisible(db, id, ledger.caller)
   if (before.exchanged !== undefined) throw cannotChange()
   requireIfMatch(ifMatch, recordEntityTag(toApiKey(before, origin.time)), 'API key')
@@ -87,65 +89,39 @@ export async function updateApiKey(
 }
 
 export async function deleteApiKey(
-  db: Db,
-  { id, ifMatch, origin }: ChangeOf<'api_key.delete'>,
+  tx: Transaction,
+  { id, ifMatch, origin }: RecordChange,
 ): Promise<Outcome<undefined>> {
+  const { db } = tx
   const found = await apiKeys.find(db, id)
   // As everywhere, the ledger of a project is locked before the system's.
-  const exchanges = found?.exchanged && (await lockExchangeLedger(db, found, origin))
-  const ledger = await lockSystemLedger(db, origin)
+  const exchanges = found?.exchanged && (await lockExchangeLedger(tx, found, origin))
+  const ledger = await lockSystemLedger(tx, origin)
   const apiKey = await findVisible(db, id, ledger.caller)
   requireIfMatch(ifMatch, recordEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   if (exchanges === undefined) requireOtherAdmin(await readManaged(db), apiKey, undefined)
-  await remove(ledger, apiKey)
+  await appendEvents(ledger, await remove(tx, apiKey))
   // There its row is compared with its last event; the system's event ends the copies of its caller.
-  if (exchanges !== undefined) await appendEvents(exchanges, [apiKeyDeleted(apiKey)])
+  if (exchanges !== undefined) await appendEvents(exchanges, [deletionOf(apiKey)])
   return { result: undefined, changed: true }
 }
 
 /** Deletes the API keys bound to a deleted project, since they no longer give any access. */
-export async function deleteBoundApiKeys(db: Db, projectId: string, origin: Origin): Promise<void> {
-  const bound = (await readManaged(db)).filter((apiKey) => apiKey.projectId === projectId)
-  for (const apiKey of bound) await remove(await lockSystemLedger(db, origin), apiKey)
+export async function deleteBoundApiKeys(tx: Transaction, projectId: string): Promise<NewEvent[]> {
+  const bound = (await readManaged(tx.db)).filter((apiKey) => apiKey.projectId === projectId)
+  const events: NewEvent[] = []
+  for (const apiKey of bound) events.push(...(await remove(tx, apiKey)))
+  return events
 }
 
-async function remove(ledger: LockedLedger, apiKey: ApiKeyRecord): Promise<void> {
-  const { db } = ledger
-  await db.deleteFrom('api_key').where('id', '=', apiKey.id).execute()
-  await appendEvents(ledger, [
-    ...(await endSessionsOf(db, { apiKeyId: apiKey.id }, 'api_key_deleted')),
-    apiKeyDeleted(apiKey),
-  ])
+async function remove(tx: Transaction, apiKey: ApiKeyRecord): Promise<NewEvent[]> {
+  await tx.db.deleteFrom('api_key').where('id', '=', apiKey.id).execute()
+  const ended = await tx.hooks.run(apiKeyDeleted, tx, apiKey.id)
+  return [...ended.flat(), deletionOf(apiKey)]
 }
 
-function apiKeyDeleted({ id, name, role }: ApiKeyRecord): NewEvent {
+function deletionOf({ id, name, role }: ApiKeyRecord): NewEvent {
   return apiKeys.event('deleted', id, { name: { from: name }, role: { from: role } })
-}
-
-/**
- * Records the last uses of API keys and sessions, without an event. A later time, which another replica
- * has recorded, stays. Includes revoked API keys, since an investigation of a leak needs their uses.
- */
-export async function touchCredentials(
-  db: Db,
-  { uses }: ChangeOf<'credential.touch'>,
-): Promise<Outcome<undefined>> {
-  for (const { type, id, time } of uses) {
-    await db
-      .updateTable(type)
-      .set({ last_use_time: time })
-      .where('id', '=', id)
-      .where((where) =>
-        where.or([where('last_use_time', 'is', null), where('last_use_time', '<', time)]),
-      )
-      .execute()
-  }
-  return { result: undefined, changed: true }
-}
-
-export async function requireProject(db: Db, id: string): Promise<void> {
-  const query = db.selectFrom('project').select('id').where('id', '=', id)
-  if (!(await exists(query))) throw notFound('project_not_found')
 }
 
 async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {

@@ -1,9 +1,17 @@
 import { feature } from '../../kernel/feature.ts'
+import { on } from '../../kernel/hooks.ts'
+import { projectDeleted } from '../projects/hooks.ts'
+import { apiKeyChanges } from './changes.ts'
 import * as stored from './stored.ts'
 
 export const apiKeys = feature({
   name: 'api-keys',
   tables: [stored.apiKeyTable],
   subjects: [stored.apiKeys],
+  changes: apiKeyChanges,
+  apply: () => import('./apply.ts'),
+  hooks: [
+    on(projectDeleted, async (...all) => (await import('./apply.ts')).deleteBoundApiKeys(...all)),
+  ],
   http: () => import('./http.ts'),
 })

@@ -8,9 +8,9 @@ import {
 import type { Principal, RequestContext } from '../../kernel/access/principal.ts'
 import { findProject } from '../../kernel/access/projects.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../kernel/access/secrets.ts'
+import type { Origin } from '../../kernel/changes.ts'
 import type { Context } from '../../kernel/context.ts'
 import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
-import type { Origin } from '../../kernel/ledger/changes.ts'
 import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts'
 import type { RecordReference } from '../../kernel/records.ts'
 import {
@@ -24,6 +24,7 @@ import { parseLabel } from '../../kernel/values/labels.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
+import { apiKeyChanges } from './changes.ts'
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from './contract.ts'
 import { readApiKeys } from './reads.ts'
 import { type ApiKeyRecord, apiKeys } from './stored.ts'
@@ -97,7 +98,7 @@ async function registerApiKey(
 ): Promise<ApiKeyCreated> {
   const secret = newApiKeySecret()
   const record = apiKeyRecord(secret, origin.time, members)
-  const apiKey = await store.commit({ type: 'api_key.create', origin, apiKey: record })
+  const apiKey = await store.commit(apiKeyChanges.createApiKey, { origin, apiKey: record })
   return { ...toApiKey(apiKey, origin.time), apiKey: secret }
 }
 
@@ -184,12 +185,12 @@ export async function updateApiKey(
   }
   throwAny()
   const change = { ...changeOf(context, apiKey, 'api_key_not_found'), patch }
-  const record = await context.store.commit({ type: 'api_key.update', ...change })
+  const record = await context.store.commit(apiKeyChanges.updateApiKey, change)
   return toApiKey(record, now(context.clock))
 }
 
 /** Deletes an API key, which revokes its secret. */
-export const deleteApiKey = deletionOf('api_key.delete', 'api_key_not_found')
+export const deleteApiKey = deletionOf(apiKeyChanges.deleteApiKey, 'api_key_not_found')
 
 /** Throws `invalid_request` for an auditor of one project. */
 export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyUpdate): ApiKeyRecord {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { intakeCodes } from '@pubring/intake/codes'
 import type { Clock, Store } from '../../kernel/context.ts'
 import { now } from '../../kernel/values/times.ts'
+import { auditChanges } from './changes.ts'
 import type { AuditedKey } from './records.ts'
 
 /** Raise it whenever a check rejects other keys than before (`test/intake/key-policy.test.ts`). */
@@ -32,7 +33,7 @@ export function createPassRecorder(store: Pick<Store, 'commit'>, clock: Clock) {
     const time = now(clock)
     const commits = [...byProject].map(([projectId, passed]) => {
       const kids = passed.map(({ key }) => key.id)
-      return store.commit({ type: 'key.pass_audit', projectId, kids, rules: auditRules, time })
+      return store.commit(auditChanges.passAudit, { projectId, kids, rules: auditRules, time })
     })
     await Promise.all(commits)
   }

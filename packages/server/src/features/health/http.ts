@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '../../kernel/contract/schema.ts'
 import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { kernelChanges } from '../../kernel/kernel-changes.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { withStorageTimeout } from '../../kernel/storage-faults.ts'
 import { isStop } from '../log/faults.ts'
@@ -121,7 +122,7 @@ async function isReadable({ watch, store }: Kernel): Promise<boolean> {
 }
 
 async function isWritable({ store }: Kernel): Promise<boolean> {
-  return store.isWritable() || succeeds(store.commit({ type: 'storage.try' }), trialTimeoutMs)
+  return store.isWritable() || succeeds(store.commit(kernelChanges.tryStorage, {}), trialTimeoutMs)
 }
 
 function succeeds(operation: Promise<unknown>, timeoutMs: number): Promise<boolean> {

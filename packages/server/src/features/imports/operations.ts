@@ -4,7 +4,7 @@ import { permits, unboundAdmin } from '../../kernel/access/grants.ts'
 import type { Principal, RequestContext } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
 import { itemFaults } from '../../kernel/faults.ts'
-import type { KeyToImport } from '../../kernel/ledger/changes.ts'
+import { type KeyToImport, keyChanges } from '../keys/changes.ts'
 import { keyLimits } from '../keys/operations.ts'
 import { readRsaKeys } from '../keys/reads.ts'
 import { sharedPrime } from '../keys/registration/admission.ts'
@@ -65,8 +65,7 @@ export async function importKeys(
   const { origin } = context
   const examined = await examineEntries(context, projectId, entries)
   const { keys, rejected, compared } = await rejectSharedPrimes(context, projectId, examined)
-  const result = await context.store.commit({
-    type: 'key.import',
+  const result = await context.store.commit(keyChanges.importKeys, {
     origin,
     projectId,
     keys,

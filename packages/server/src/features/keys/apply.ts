@@ -1,22 +1,30 @@
+import type { IntakeCode } from '@pubring/intake/codes'
 import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
-import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../kernel/ledger/changes.ts'
+import { type EventChanges, eventAbout, type NewEvent } from '../../kernel/ledger/chain.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import {
   appendEvents,
   type LockedLedger,
   lockProjectLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, requireValidExpiry } from '../../kernel/values/expiry.ts'
-import { endRotations } from '../rotations/ending.ts'
+import type {
+  KeyDeletion,
+  KeyPatch,
+  KeyPrecondition,
+  KeyUpdate,
+  WeaknessFinding,
+  WeaknessReport,
+} from './changes.ts'
 import type { KeyWarning } from './contract.ts'
 import { isBlockedUnderLock } from './exposure/fingerprints.ts'
-import { findByKid, kidOf } from './kids.ts'
+import { keyChanged, keyEnded } from './hooks.ts'
+import { findByKid } from './kids.ts'
 import {
   deletedKeyChanges,
   patchKey,
@@ -28,13 +36,11 @@ import { readKeySet } from './reads.ts'
 import { keyEntityTags } from './roles.ts'
 import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
-export async function updateKey(
-  db: Db,
-  change: ChangeOf<'key.update'>,
-): Promise<Outcome<KeyUpdate>> {
+export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outcome<KeyUpdate>> {
+  const { db } = tx
   const { projectId, kid, patch, precondition, limits, origin } = change
   const { time } = origin
-  const locked = await lockKeySet(db, projectId, origin)
+  const locked = await lockKeySet(tx, projectId, origin)
   const { keys } = locked.keySet
   const key = findKey(locked.keySet, kid)
   requirePrecondition(precondition, key, time)
@@ -45,7 +51,7 @@ export async function updateKey(
     requirePatchCapacity(keys, patched, limits, time)
     if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
   }
-  const { events, warnings } = await patchEvents(db, locked, [key, patched])
+  const { events, warnings } = await patchEvents(tx, locked, [key, patched])
   if (events.length === 0) return { result: { key, warnings }, changed: false }
   await appendEvents(locked.ledger, events)
   return { result: { key: patched, warnings }, changed: true }
@@ -57,7 +63,7 @@ export async function updateKey(
  * in recently.
  */
 export async function patchEvents(
-  db: Db,
+  tx: Transaction,
   { ledger, keySet }: LockedKeySet,
   [before, after]: [before: KeyRecord, after: KeyRecord],
 ): Promise<{ events: NewEvent[]; warnings: KeyWarning[] }> {
@@ -67,18 +73,19 @@ export async function patchEvents(
   if (warnings.some(({ code }) => code === 'last_active_key')) {
     requireRecentSignIn(ledger.caller, origin)
   }
-  await updateKeyRow(db, after)
+  await updateKeyRow(tx, after)
   const updated = keys.event('updated', before.id, keys.changes(before, after))
   const isDisabled = before.enabled && !after.enabled
-  const ended = isDisabled ? await endRotations(db, before, 'disable', origin.time) : []
-  return { events: [updated, ...ended], warnings }
+  const ended = isDisabled ? await tx.hooks.run(keyEnded, tx, before, 'disable', origin.time) : []
+  return { events: [updated, ...ended.flat()], warnings }
 }
 
 export async function deleteKey(
-  db: Db,
-  { projectId, kid, precondition, origin }: ChangeOf<'key.delete'>,
+  tx: Transaction,
+  { projectId, kid, precondition, origin }: KeyDeletion,
 ): Promise<Outcome<undefined>> {
-  const { ledger, keySet } = await lockKeySet(db, projectId, origin)
+  const { db } = tx
+  const { ledger, keySet } = await lockKeySet(tx, projectId, origin)
   const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, origin.time)
   if (isActive(key, origin.time)) {
@@ -94,11 +101,63 @@ export async function deleteKey(
     .where('project_id', '=', projectId)
     .where('key_id', '=', id)
     .execute()
-  await appendEvents(ledger, [
-    keys.event('deleted', id, deletedKeyChanges(key)),
-    ...(await endRotations(db, key, 'delete', origin.time)),
-  ])
+  const ended = await tx.hooks.run(keyEnded, tx, key, 'delete', origin.time)
+  const deleted = keys.event('deleted', id, deletedKeyChanges(key))
+  await appendEvents(ledger, [deleted, ...ended.flat()])
   return { result: undefined, changed: true }
+}
+
+/**
+ * Records a key's weaknesses in its project's ledger, each of them once, and deactivates the key
+ * with the same event if `deactivate` is set. The event names no other project.
+ */
+export async function reportWeakness(
+  tx: Transaction,
+  change: WeaknessFinding,
+): Promise<Outcome<WeaknessReport>> {
+  const { db } = tx
+  const { origin, projectId, kid, weaknesses, deactivate } = change
+  const { ledger, keySet } = await lockKeySet(tx, projectId, origin)
+  const key = findKey(keySet, kid)
+  // An event would record the row as it is now. It is not published anyway.
+  if (key.contradicted) throw notFound('key_not_found')
+  const known = await readReportedWeaknesses(db, projectId, kid)
+  const reported = weaknesses.filter((code) => !known.includes(code))
+  const after = deactivate ? patchKey(key, { active: false }, origin.time) : key
+  const active = isActive(after, origin.time)
+  const result = { reported, active, deactivated: after !== key }
+  if (after === key && reported.length === 0) return { result, changed: false }
+  if (after !== key) await updateKeyRow(tx, after)
+  const all = { weaknesses: [...known, ...reported].join(' ') }
+  await db
+    .insertInto('key_audit')
+    .values({ project_id: projectId, key_id: kid, ...all })
+    .onConflict((conflict) => conflict.columns(['project_id', 'key_id']).doUpdateSet(all))
+    .execute()
+  const changes: EventChanges = {
+    ...(reported.length === 0 ? {} : { weaknesses: { to: reported.join(' ') } }),
+    ...keys.state(after),
+    ...keys.changes(key, after),
+  }
+  const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
+  const ended = after === key ? [] : await tx.hooks.run(keyEnded, tx, key, 'disable', origin.time)
+  await appendEvents(ledger, [eventAbout(type, key.id, changes), ...ended.flat()])
+  return { result, changed: true }
+}
+
+async function readReportedWeaknesses(
+  db: Db,
+  projectId: string,
+  kid: string,
+): Promise<IntakeCode[]> {
+  const row = await db
+    .selectFrom('key_audit')
+    .select('weaknesses')
+    .where('project_id', '=', projectId)
+    .where('key_id', '=', kid)
+    .executeTakeFirst()
+  const codes = (row?.weaknesses ?? '').split(' ').filter((code) => code !== '')
+  return codes as IntakeCode[]
 }
 
 function requirePrecondition(
@@ -118,8 +177,13 @@ export interface LockedKeySet {
 }
 
 /** Locks the project, so that its keys do not change before the transaction ends. */
-export async function lockKeySet(db: Db, projectId: string, origin: Origin): Promise<LockedKeySet> {
-  const ledger = await lockProjectLedger(db, projectId, origin)
+export async function lockKeySet(
+  tx: Transaction,
+  projectId: string,
+  origin: Origin,
+): Promise<LockedKeySet> {
+  const { db } = tx
+  const ledger = await lockProjectLedger(tx, projectId, origin)
   const keySet = await readKeySet(db, projectId)
   if (keySet === undefined) throw notFound('project_not_found')
   return { ledger, keySet }
@@ -131,22 +195,17 @@ export function findKey(keySet: KeySet, kid: string): KeyRecord {
   return key
 }
 
-/**
- * Writes the members of a key that can change. API keys for its successor end, so that they do not come
- * back when it is activated again.
- */
-export async function updateKeyRow(db: Db, key: KeyRecord): Promise<void> {
-  await db
-    .deleteFrom('api_key')
-    .where('project_id', '=', key.projectId)
-    .where('successor', 'is not', null)
-    .where('subject', 'in', [key.id, kidOf(key)])
-    .execute()
+/** Writes the members of a key that can change. */
+async function updateKeyRow(tx: Transaction, key: KeyRecord): Promise<void> {
+  await tx.hooks.run(keyChanged, tx, key)
   const { label, enabled, expire_time, update_time, publish_time, activate_time } = keyToRow(key)
-  await db
+  await tx.db
     .updateTable('jwt_key')
     .set({ label, enabled, expire_time, update_time, publish_time, activate_time })
     .where('project_id', '=', key.projectId)
     .where('id', '=', key.id)
     .execute()
 }
+
+export { refusePrivateKey } from './exposure/apply.ts'
+export { createKey, importKeys } from './registration/apply.ts'

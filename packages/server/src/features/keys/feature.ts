@@ -1,4 +1,5 @@
 import { feature } from '../../kernel/feature.ts'
+import { keyChanges } from './changes.ts'
 import { blockedFingerprints, blockedFingerprintTable } from './exposure/stored.ts'
 import * as stored from './stored.ts'
 
@@ -6,5 +7,7 @@ export const keys = feature({
   name: 'keys',
   tables: [stored.keyTable, stored.publishedKidTable, blockedFingerprintTable],
   subjects: [stored.keys, stored.publishedKids, blockedFingerprints],
+  changes: keyChanges,
+  apply: () => import('./apply.ts'),
   http: () => import('./http.ts'),
 })

@@ -1,11 +1,11 @@
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context, CoreConfig } from '../../kernel/context.ts'
 import { collectFaults, notFound, rejection, type Submitted } from '../../kernel/faults.ts'
-import type { KeyLimits, KeyUpdate } from '../../kernel/ledger/changes.ts'
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../../kernel/values/expiry.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
 import { requireProof } from '../token-exchange/possession.ts'
+import { type KeyLimits, type KeyUpdate, keyChanges } from './changes.ts'
 import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyRole } from './contract.ts'
 import { rejectPrivateKeys } from './exposure/intake.ts'
 import { convergedTime } from './jwks.ts'
@@ -67,8 +67,7 @@ export async function createKey(
   if (Array.isArray(examined)) throw rejection(examined)
   const key = { ...examined, projectId }
   await requireProof(context, key, proof)
-  return context.store.commit({
-    type: 'key.create',
+  return context.store.commit(keyChanges.createKey, {
     origin,
     limits: keyLimits(context.config),
     key,
@@ -107,7 +106,7 @@ export async function updateKey(
   }
   throwAny()
   const limits = keyLimits(config)
-  return store.commit({ type: 'key.update', origin, ...target(key, config), patch, limits })
+  return store.commit(keyChanges.updateKey, { origin, ...target(key, config), patch, limits })
 }
 
 /**
@@ -117,7 +116,7 @@ export async function deleteKey(
   { store, config, origin }: RequestContext,
   key: KeyReference,
 ): Promise<void> {
-  await store.commit({ type: 'key.delete', origin, ...target(key, config) })
+  await store.commit(keyChanges.deleteKey, { origin, ...target(key, config) })
 }
 
 /** The key in the path of a request, by its id or `publishedKid`, and the ETag that it must still have. */

@@ -1,3 +1,5 @@
+import { PubringError } from '../../errors.ts'
+import type { Voucher } from '../../kernel/access/callers.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import type { KeyState } from './stored.ts'
 
@@ -22,4 +24,17 @@ export function activeVouched<Key extends Vouched>(
 export function vouchedDetail(vouched: readonly { id: string }[]): string {
   const kids = vouched.map(({ id }) => id).join(', ')
   return `It vouched for keys that are still active: ${kids}. If its private key may be in other hands, the holder may have added them: deactivate them too.`
+}
+
+/** Throws `key_not_vouched` unless it is the key that was vouched for, and the first time. */
+export function requireSuccessor(
+  { successor }: Voucher,
+  { thumbprint }: { thumbprint: string },
+  isFirst: boolean,
+): void {
+  if (thumbprint === successor && isFirst) return
+  throw new PubringError(
+    'key_not_vouched',
+    `This API key registers only the key with the thumbprint ${successor}, and once. That of yours is ${thumbprint}.`,
+  )
 }

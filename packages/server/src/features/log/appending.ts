@@ -4,6 +4,7 @@ import { blindedLedgerId, entryKey, formatEntry } from '@pubring/client/internal
 import { leafHash } from '@pubring/client/internal/log/tree'
 import type { Context, LogSigner } from '../../kernel/context.ts'
 import { isoTime } from '../../kernel/values/times.ts'
+import { logChanges } from './changes.ts'
 import { readMovedHeads, readTree } from './reads.ts'
 import type { LogTree, MovedHead, NewLogEntry } from './records.ts'
 import { extendTiles, readTile, sha256 } from './tiles.ts'
@@ -44,7 +45,7 @@ export async function appendMovedHeads(
     const tiles = await extendTiles(size, leaves, (tile) => readTile(store.reader, tile))
     const notSince = isFirst ? isoTime(start - minAgeMs) : time
     const append = { id: log.id, size, time, notSince, entries, tiles }
-    if (await store.commit({ type: 'log.append', ...append })) {
+    if (await store.commit(logChanges.appendToLog, append)) {
       size += entries.length
       isFirst = false
     } else {

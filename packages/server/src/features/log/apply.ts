@@ -1,11 +1,10 @@
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
-import type { ChangeOf } from '../../kernel/ledger/changes.ts'
 import { appendEvents, lockSystemLedger } from '../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../kernel/storage/outcome.ts'
-import type { Db } from '../../kernel/storage/schema.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
 import { present } from '../../runtime/present.ts'
+import type { LogAppend, LogPublication, LogStart } from './changes.ts'
 import { readTree } from './reads.ts'
 
 /**
@@ -13,10 +12,11 @@ import { readTree } from './reads.ts'
  * started one.
  */
 export async function startLog(
-  db: Db,
-  { tree, previous, origin }: ChangeOf<'log.start'>,
+  tx: Transaction,
+  { tree, previous, origin }: LogStart,
 ): Promise<Outcome<undefined>> {
-  const ledger = await lockSystemLedger(db, origin)
+  const { db } = tx
+  const ledger = await lockSystemLedger(tx, origin)
   const running = await readTree(db)
   if (running?.id !== previous?.id) return { result: undefined, changed: false }
   if (previous !== undefined) {
@@ -48,8 +48,8 @@ export async function startLog(
 
 /** The update of the size locks the row until the transaction ends: one process appends at a time. */
 export async function appendToLog(
-  db: Db,
-  { id, size, notSince, time, entries, tiles }: ChangeOf<'log.append'>,
+  { db }: Transaction,
+  { id, size, notSince, time, entries, tiles }: LogAppend,
 ): Promise<Outcome<boolean>> {
   const locked = await db
     .updateTable('log_tree')
@@ -99,8 +99,8 @@ export async function appendToLog(
 
 /** Checkpoints are published in the order of their sizes. */
 export async function publishCheckpoint(
-  db: Db,
-  { id, size, checkpoint }: ChangeOf<'log.publish'>,
+  { db }: Transaction,
+  { id, size, checkpoint }: LogPublication,
 ): Promise<Outcome<undefined>> {
   await db
     .updateTable('log_tree')

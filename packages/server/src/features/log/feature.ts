@@ -1,9 +1,12 @@
 import { feature } from '../../kernel/feature.ts'
+import { logChanges } from './changes.ts'
 import * as stored from './stored.ts'
 
 export const log = feature({
   name: 'log',
   tables: [stored.logTreeTable, stored.logEntryTable, stored.logTileTable, stored.logLedgerTable],
   eventTypes: ['log.started'],
+  changes: logChanges,
+  apply: () => import('./apply.ts'),
   http: () => import('./http.ts'),
 })

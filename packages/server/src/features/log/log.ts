@@ -1,6 +1,6 @@
+import type { Origin } from '../../kernel/changes.ts'
 import type { LogSigner } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import type { Origin } from '../../kernel/ledger/changes.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
 import type { LogTree } from './records.ts'

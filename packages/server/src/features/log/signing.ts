@@ -12,12 +12,13 @@ import {
 } from '@pubring/client/internal/log/note'
 import { consistencyProof, treeRoot } from '@pubring/client/internal/log/proofs'
 import { type TreeHead, verifyConsistency } from '@pubring/client/internal/log/tree'
+import type { Origin } from '../../kernel/changes.ts'
 import type { Context, CoreConfig, LogSigner } from '../../kernel/context.ts'
-import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { appendMovedHeads, type RunLimits } from './appending.ts'
+import { type LogStart, logChanges } from './changes.ts'
 import { logError } from './faults.ts'
 import { readStartedOrigin, readTree } from './reads.ts'
 import type { LogTree } from './records.ts'
@@ -89,12 +90,12 @@ async function startTree(
   { store, config }: LogContext,
   signer: LogSigner,
   origin: Origin,
-  previous?: ChangeOf<'log.start'>['previous'],
+  previous?: LogStart['previous'],
 ): Promise<LogTree> {
   const name = logOrigin(config.publicUrl, signer)
   const verifierKey = formatVerifierKey(await logVerifierKey(name, signer))
   const tree = { id: logId(signer), origin: name, verifierKey }
-  await store.commit({ type: 'log.start', origin, tree, ...present({ previous }) })
+  await store.commit(logChanges.startLog, { origin, tree, ...present({ previous }) })
   const started = await readTree(store.reader)
   if (started === undefined) throw logError('diverged')
   return started
@@ -219,7 +220,7 @@ async function publish(context: LogContext, signer: LogSigner, id: string): Prom
   const submission = submissionOf(context, signer, log, { note, size })
   const cosigned = (await context.witnesses?.cosign(submission)) ?? note
   if (cosigned === published) return log
-  await context.store.commit({ type: 'log.publish', id, size, checkpoint: cosigned })
+  await context.store.commit(logChanges.publishCheckpoint, { id, size, checkpoint: cosigned })
   return { ...log, checkpoint: cosigned, checkpointSize: size }
 }
 

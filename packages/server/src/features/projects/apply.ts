@@ -1,10 +1,10 @@
 import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
 import { projects } from '../../kernel/access/stored-projects.ts'
+import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import type { ChangeOf, Origin } from '../../kernel/ledger/changes.ts'
 import {
   appendEvents,
   type LockedLedger,
@@ -13,17 +13,17 @@ import {
   openLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
 import type { ProjectRecord } from '../../kernel/records.ts'
-import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
 import { latest } from '../../kernel/values/times.ts'
-import { deleteBoundAccessRules } from '../access-rules/apply.ts'
-import { deleteBoundApiKeys } from '../api-keys/apply.ts'
+import type { ProjectCreation, ProjectDeletion, ProjectRenaming } from './changes.ts'
+import { projectDeleted } from './hooks.ts'
 
 export async function createProject(
-  db: Db,
-  { id, name, origin }: ChangeOf<'project.create'>,
+  tx: Transaction,
+  { id, name, origin }: ProjectCreation,
 ): Promise<Outcome<ProjectRecord>> {
+  const { db } = tx
   const { time } = origin
   if (await exists(db.selectFrom('ledger').select('hash').where('project_id', '=', id))) {
     throw idTaken()
@@ -39,15 +39,16 @@ export async function createProject(
   }
   const ledger = await openLedger(db, id, origin)
   const result = { id, name, revision: ledger.revision, createTime: time, updateTime: time }
-  await appendToBoth(ledger, projects.eventOf('created', result))
+  await appendToBoth(tx, ledger, projects.eventOf('created', result))
   return { result, changed: true }
 }
 
 export async function renameProject(
-  db: Db,
-  { projectId, name, ifMatch, origin }: ChangeOf<'project.rename'>,
+  tx: Transaction,
+  { projectId, name, ifMatch, origin }: ProjectRenaming,
 ): Promise<Outcome<ProjectRecord>> {
-  const { ledger, project } = await lockProject(db, projectId, origin)
+  const { db } = tx
+  const { ledger, project } = await lockProject(tx, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   if (project.name === name) return { result: project, changed: false }
   if (await isNameTaken(db, name)) throw nameTaken()
@@ -55,18 +56,17 @@ export async function renameProject(
   const row = { name, update_time: updateTime }
   await db.updateTable('project').set(row).where('id', '=', projectId).execute()
   const result = { ...project, name, updateTime, revision: ledger.revision }
-  await appendToBoth(
-    ledger,
-    projects.event('renamed', projectId, projects.changes(project, result)),
-  )
+  const renamed = projects.event('renamed', projectId, projects.changes(project, result))
+  await appendToBoth(tx, ledger, renamed)
   return { result, changed: true }
 }
 
 export async function deleteProject(
-  db: Db,
-  { projectId, ifMatch, origin }: ChangeOf<'project.delete'>,
+  tx: Transaction,
+  { projectId, ifMatch, origin }: ProjectDeletion,
 ): Promise<Outcome<undefined>> {
-  const { ledger, project } = await lockProject(db, projectId, origin)
+  const { db } = tx
+  const { ledger, project } = await lockProject(tx, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   if (await exists(db.selectFrom('jwt_key').select('id').where('project_id', '=', projectId))) {
     throw new PubringError(
@@ -76,10 +76,18 @@ export async function deleteProject(
   }
   requireRecentSignIn(ledger.caller, origin)
   await db.deleteFrom('project').where('id', '=', projectId).execute()
-  await appendToBoth(ledger, projects.event('deleted', projectId, { name: { from: project.name } }))
-  await deleteBoundApiKeys(db, projectId, origin)
-  await deleteBoundAccessRules(db, projectId, origin)
+  const event = projects.event('deleted', projectId, { name: { from: project.name } })
+  await appendEvents(ledger, [event])
+  const system = await lockSystemLedger(tx, origin)
+  const bound = await tx.hooks.run(projectDeleted, tx, projectId)
+  await appendEvents(system, [event, ...bound.flat()])
   return { result: undefined, changed: true }
+}
+
+/** Throws `project_not_found`. */
+export async function requireProject(db: Db, id: string): Promise<void> {
+  const query = db.selectFrom('project').select('id').where('id', '=', id)
+  if (!(await exists(query))) throw notFound('project_not_found')
 }
 
 function isNameTaken(db: Db, name: string): Promise<boolean> {
@@ -88,21 +96,21 @@ function isNameTaken(db: Db, name: string): Promise<boolean> {
 
 /** The project before the change, locked. Throws `project_not_found`. */
 async function lockProject(
-  db: Db,
+  tx: Transaction,
   projectId: string,
   origin: Origin,
 ): Promise<{ ledger: LockedLedger; project: ProjectRecord }> {
-  const ledger = await lockProjectLedger(db, projectId, origin)
-  const [project] = await projects.readUnchecked(db, (all) => all.where('id', '=', projectId))
+  const ledger = await lockProjectLedger(tx, projectId, origin)
+  const [project] = await projects.readUnchecked(tx.db, (all) => all.where('id', '=', projectId))
   if (project === undefined) throw notFound('project_not_found')
   return { ledger, project: { ...project, revision: ledger.revision - 1 } }
 }
 
 /** Appends the event to the project's ledger and to the system's. */
-async function appendToBoth(ledger: LockedLedger, event: NewEvent): Promise<void> {
-  const { db, origin } = ledger
+async function appendToBoth(tx: Transaction, ledger: LockedLedger, event: NewEvent): Promise<void> {
+  const { origin } = ledger
   await appendEvents(ledger, [event])
-  await appendEvents(await lockSystemLedger(db, origin), [event])
+  await appendEvents(await lockSystemLedger(tx, origin), [event])
 }
 
 /** The error for an id whose ledger exists: the new project would continue it. */

@@ -10,6 +10,7 @@ import { findProjectRecord } from '../../kernel/storage/reads.ts'
 import { isKid, newId, parseId } from '../../kernel/values/ids.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
+import { projectChanges } from './changes.ts'
 import { readProjectPage, readProjects } from './reads.ts'
 
 /** Normalizes a name; throws `invalid_request`. */
@@ -32,7 +33,7 @@ export async function createProject(
     throw invalidField('/id', 'id_invalid', 'id must be a lower-case UUID (RFC 9562).')
   const name = parseProjectName(text)
   const { store, origin } = context
-  return store.commit({ type: 'project.create', origin, id, name })
+  return store.commit(projectChanges.createProject, { origin, id, name })
 }
 
 /** Throws `project_not_found` if it was deleted after the access check. */
@@ -65,7 +66,7 @@ export async function renameProject(
   await rejectPrivateKeys(context, { '/name': body.name }, project.id)
   const name = body.name === undefined ? project.name : parseProjectName(body.name)
   const { store, origin } = context
-  return store.commit({ type: 'project.rename', origin, ...target(project), name })
+  return store.commit(projectChanges.renameProject, { origin, ...target(project), name })
 }
 
 /** Throws `project_not_empty` while the project has keys, active or not. */
@@ -73,7 +74,7 @@ export async function deleteProject(
   { store, origin }: RequestContext,
   project: ProjectReference,
 ): Promise<void> {
-  await store.commit({ type: 'project.delete', origin, ...target(project) })
+  await store.commit(projectChanges.deleteProject, { origin, ...target(project) })
 }
 
 /** The project in the path of a request, and the ETag that it must still have. */

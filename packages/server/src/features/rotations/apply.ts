@@ -1,17 +1,22 @@
 import { invalidField, PubringError } from '../../errors.ts'
+import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import type { ChangeOf } from '../../kernel/ledger/changes.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import { appendEvents } from '../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../kernel/storage/outcome.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { latest } from '../../kernel/values/times.ts'
 import { findKey, type LockedKeySet, lockKeySet, patchEvents } from '../keys/apply.ts'
 import { patchKey } from '../keys/patches.ts'
 import type { KeyRecord } from '../keys/stored.ts'
+import type {
+  RotationAbandonment,
+  RotationFinish,
+  RotationPatch,
+  RotationStart,
+} from './changes.ts'
 import { endOf, type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
 import {
   endOfOldKey,
@@ -30,12 +35,13 @@ interface LockedRotation extends LockedKeySet {
 
 /** Only one can be under way for each old key. */
 export async function startRotation(
-  db: Db,
-  change: ChangeOf<'rotation.start'>,
+  tx: Transaction,
+  change: RotationStart,
 ): Promise<Outcome<undefined>> {
+  const { db } = tx
   const { projectId, id, origin, tokenLifetime } = change
   const { time } = origin
-  const locked = await lockKeySet(db, projectId, origin)
+  const locked = await lockKeySet(tx, projectId, origin)
   const from = findKey(locked.keySet, change.from)
   const to = findKey(locked.keySet, change.to)
   if (from === to) throw invalidField('/to', 'same_key', 'to must be another key than from.')
@@ -66,10 +72,11 @@ async function requireFree(db: Db, from: KeyRecord): Promise<void> {
 }
 
 export async function updateRotation(
-  db: Db,
-  change: ChangeOf<'rotation.update'>,
+  tx: Transaction,
+  change: RotationPatch,
 ): Promise<Outcome<undefined>> {
-  const locked = await lockRotation(db, change)
+  const { db } = tx
+  const locked = await lockRotation(tx, change)
   const { rotation: before, situation } = locked
   requireIfMatch(change.ifMatch, rotationEntityTag(before), 'rotation')
   requireUnderWay(before, situation)
@@ -82,10 +89,11 @@ export async function updateRotation(
 
 /** Sets the end of the old key by the rules of a change by hand. */
 export async function finishRotation(
-  db: Db,
-  change: ChangeOf<'rotation.finish'>,
+  tx: Transaction,
+  change: RotationFinish,
 ): Promise<Outcome<undefined>> {
-  const locked = await lockRotation(db, change)
+  const { db } = tx
+  const locked = await lockRotation(tx, change)
   const { rotation, situation, keySet } = locked
   requireUnderWay(rotation, situation)
   requireReady(rotation, situation)
@@ -93,29 +101,28 @@ export async function finishRotation(
   const key = findKey(keySet, rotation.fromKid)
   const expireTime = endOfOldKey(rotation, key, time)
   const patched = patchKey(key, { expireTime }, time)
-  const { events } = await patchEvents(db, locked, [key, patched])
+  const { events } = await patchEvents(tx, locked, [key, patched])
   // At the time of the last change of the key, so that later ones can be told from it.
   const end = endOf(rotation, 'finished', latest(time, patched.updateTime))
   return append(db, locked, end, events)
 }
 
 export async function abandonRotation(
-  db: Db,
-  change: ChangeOf<'rotation.abandon'>,
+  tx: Transaction,
+  change: RotationAbandonment,
 ): Promise<Outcome<undefined>> {
-  const locked = await lockRotation(db, change)
+  const { db } = tx
+  const locked = await lockRotation(tx, change)
   const { rotation, situation } = locked
   requireIfMatch(change.ifMatch, rotationEntityTag(rotation), 'rotation')
   requireUnderWay(rotation, situation)
   return append(db, locked, endOf(rotation, 'abandoned', situation.time))
 }
 
-async function lockRotation(
-  db: Db,
-  change: Pick<ChangeOf<'rotation.finish'>, 'projectId' | 'id' | 'origin' | 'jwksMaxAge'>,
-): Promise<LockedRotation> {
+async function lockRotation(tx: Transaction, change: RotationFinish): Promise<LockedRotation> {
+  const { db } = tx
   const { projectId, id, origin, jwksMaxAge } = change
-  const locked = await lockKeySet(db, projectId, origin)
+  const locked = await lockKeySet(tx, projectId, origin)
   const [rotation] = await rotations.read(db, (all) =>
     all.where('project_id', '=', projectId).where('id', '=', id),
   )

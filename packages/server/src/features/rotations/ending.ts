@@ -1,3 +1,4 @@
+import type { Transaction } from '../../kernel/changes.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { insertion } from '../../kernel/storage/statements.ts'
@@ -12,7 +13,7 @@ const insertRotations = insertion('rotation')
  * that replace it are finished, and those to a deleted key abandoned. Returns their events.
  */
 export async function endRotations(
-  db: Db,
+  { db }: Transaction,
   { projectId, id }: KeyRecord,
   step: 'disable' | 'delete',
   time: string,

@@ -9,6 +9,7 @@ import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import type { KeyRecord } from '../keys/stored.ts'
+import { rotationChanges } from './changes.ts'
 import type { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
 import { findRotation, readRotations } from './reads.ts'
 import { hasEnded, type RotationSituation, takeoverTime } from './rules.ts'
@@ -56,7 +57,7 @@ export async function startRotation(
   collectFaults(malformed?.faults).throwAny()
   const id = newId()
   const change = changeOfRotation(context, { id }, projectId)
-  await context.store.commit({ type: 'rotation.start', ...change, from, to, tokenLifetime })
+  await context.store.commit(rotationChanges.startRotation, { ...change, from, to, tokenLifetime })
   return getRotation(context, undefined, id, projectId)
 }
 
@@ -70,7 +71,7 @@ export async function updateRotation(
   await rejectPrivateKeys(context, { '': malformed?.text }, projectId)
   collectFaults(malformed?.faults).throwAny()
   const change = changeOfRotation(context, rotation, projectId)
-  await context.store.commit({ type: 'rotation.update', ...change, patch: fields })
+  await context.store.commit(rotationChanges.updateRotation, { ...change, patch: fields })
   return getRotation(context, undefined, rotation.id, projectId)
 }
 
@@ -84,7 +85,7 @@ export async function finishRotation(
   id: string,
 ): Promise<Rotation> {
   const change = changeOfRotation(context, { id }, projectId)
-  await context.store.commit({ type: 'rotation.finish', ...change })
+  await context.store.commit(rotationChanges.finishRotation, change)
   return getRotation(context, undefined, id, projectId)
 }
 
@@ -95,7 +96,7 @@ export async function abandonRotation(
   projectId: string,
 ): Promise<void> {
   const change = changeOfRotation(context, rotation, projectId)
-  await context.store.commit({ type: 'rotation.abandon', ...change })
+  await context.store.commit(rotationChanges.abandonRotation, change)
 }
 
 function changeOfRotation(context: RequestContext, rotation: RecordReference, projectId: string) {

@@ -1,17 +1,18 @@
 import type { Caller } from '../../kernel/access/callers.ts'
 import { auditAccess, permits, requireAccess, unboundAdmin } from '../../kernel/access/grants.ts'
+import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import type { ChangeOf, SessionEndReason } from '../../kernel/ledger/changes.ts'
 import {
   appendEvents,
   lockSystemLedger,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../kernel/storage/outcome.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
-import { forgetTokens, markUsed } from '../token-exchange/apply.ts'
+import { markUsed } from '../../kernel/storage/used-tokens.ts'
+import { forgetTokens } from '../token-exchange/apply.ts'
+import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
 import { usedLogoutToken } from './claims.ts'
 import { canEnd } from './sessions.ts'
 import {
@@ -33,10 +34,11 @@ const maxRemoved = 500
 
 /** Creates the session, and ends what it replaces, what has expired and what is beyond the limits. */
 export async function createSession(
-  db: Db,
-  { session: submitted, person, replaces, idleSince, origin }: ChangeOf<'session.create'>,
+  tx: Transaction,
+  { session: submitted, person, replaces, idleSince, origin }: SessionCreation,
 ): Promise<Outcome<SessionRecord>> {
-  const ledger = await lockSystemLedger(db, origin)
+  const { db } = tx
+  const ledger = await lockSystemLedger(tx, origin)
   const session = person === undefined ? submitted : await withPerson(db, submitted, person)
   const events = [
     ...(replaces === undefined ? [] : await endByIds(db, [replaces], 'replaced')),
@@ -45,7 +47,7 @@ export async function createSession(
     sessions.eventOf('created', session),
   ]
   await db.insertInto('session').values(sessionToRow(session)).execute()
-  await forgetTokens(db, { type: 'token.forget', time: session.createTime })
+  await forgetTokens(tx, { time: session.createTime })
   await appendEvents(ledger, events)
   return { result: session, changed: true }
 }
@@ -111,17 +113,23 @@ function sessionEnded(id: string, reason: SessionEndReason): NewEvent {
   return sessions.event('ended', id, { reason: { to: reason } })
 }
 
-/** Ends the sessions of a person or of a deleted API key; returns an event for each. */
-export async function endSessionsOf(
+/** Ends the sessions of a deleted API key; returns an event for each. */
+export async function endSessionsOfApiKey(
+  { db }: Transaction,
+  apiKeyId: string,
+): Promise<NewEvent[]> {
+  const query = db.deleteFrom('session').where('api_key_id', '=', apiKeyId)
+  const rows = await query.returning('id').execute()
+  return rows.map(({ id }) => sessionEnded(id, 'api_key_deleted'))
+}
+
+async function endSessionsOfPerson(
   db: Db,
-  owner: { personId: string } | { apiKeyId: string },
+  personId: string,
   reason: SessionEndReason,
 ): Promise<NewEvent[]> {
-  const query = db.deleteFrom('session').returning('id')
-  const rows = await ('personId' in owner
-    ? query.where('person_id', '=', owner.personId)
-    : query.where('api_key_id', '=', owner.apiKeyId)
-  ).execute()
+  const query = db.deleteFrom('session').where('person_id', '=', personId)
+  const rows = await query.returning('id').execute()
   return rows.map(({ id }) => sessionEnded(id, reason))
 }
 
@@ -130,14 +138,17 @@ export async function endSessionsOf(
  * token that was used before. Returns how many have ended.
  */
 export async function endSessions(
-  db: Db,
-  { ended, reason, once, origin }: ChangeOf<'session.end'>,
+  tx: Transaction,
+  { ended, reason, once, origin }: SessionEnd,
 ): Promise<Outcome<number>> {
-  const ledger = await lockSystemLedger(db, origin)
+  const { db } = tx
+  const ledger = await lockSystemLedger(tx, origin)
   if (once !== undefined && !(await markUsed(db, once))) throw usedLogoutToken()
   if ('ids' in ended) await requireEndable(db, ended.ids, ledger.caller)
   const events =
-    'ids' in ended ? await endByIds(db, ended.ids, reason) : await endSessionsOf(db, ended, reason)
+    'ids' in ended
+      ? await endByIds(db, ended.ids, reason)
+      : await endSessionsOfPerson(db, ended.personId, reason)
   if (events.length > 0) await appendEvents(ledger, events)
   else await restoreRevision(ledger)
   return { result: events.length, changed: events.length > 0 || once !== undefined }
@@ -165,13 +176,14 @@ async function requireEndable(
 
 /** Deletes a person and ends their sessions; the ledger keeps issuer and subject. */
 export async function deletePerson(
-  db: Db,
-  { id, origin }: ChangeOf<'person.delete'>,
+  tx: Transaction,
+  { id, origin }: PersonDeletion,
 ): Promise<Outcome<undefined>> {
-  const ledger = await lockSystemLedger(db, origin)
+  const { db } = tx
+  const ledger = await lockSystemLedger(tx, origin)
   const query = db.deleteFrom('person').where('id', '=', id).returning('id')
   if (!(await exists(query))) throw notFound('person_not_found')
-  const events = await endSessionsOf(db, { personId: id }, 'person_deleted')
+  const events = await endSessionsOfPerson(db, id, 'person_deleted')
   const deleted = { type: 'person.deleted', subject: { type: 'person', id } } as const
   await appendEvents(ledger, [...events, deleted])
   return { result: undefined, changed: true }

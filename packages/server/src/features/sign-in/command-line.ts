@@ -5,11 +5,13 @@ import { type Caller, invalidSession, readSessionCaller } from '../../kernel/acc
 import { readerAccess } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
+import type { Origin } from '../../kernel/changes.ts'
 import type { Context } from '../../kernel/context.ts'
-import type { Origin } from '../../kernel/ledger/changes.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
+import { exchangeChanges } from '../token-exchange/changes.ts'
+import { signInChanges } from './changes.ts'
 import type { SessionKey, SessionKeyRequest } from './command-line-contract.ts'
 import { findSessionByDigest } from './reads.ts'
 import { idleSince, newSession } from './sessions.ts'
@@ -66,8 +68,7 @@ export async function approveLogin(
   const endMs = Math.min(clock.now() + codeSeconds * 1_000, Date.parse(own.expireTime))
   const { session } = newSession(context, own, isoTime(endMs))
   const code = `${newApiKeySecret()}.${own.id}`
-  await store.commit({
-    type: 'session.create',
+  await store.commit(signInChanges.createSession, {
     origin,
     session: { ...session, digest: codeDigest(code, codeChallenge, port) },
     idleSince: idleSince(context),
@@ -100,8 +101,7 @@ async function redeemCode(
   const { session, secret } = newSession(context, approver.session, approver.session.expireTime)
   const created = { ...session, digest: renewalDigest(secret) }
   const caller = { ...approval, session: created }
-  await store.commit({
-    type: 'session.create',
+  await store.commit(signInChanges.createSession, {
     origin: originOf(caller, requestId, created.createTime, approval.session.id),
     session: created,
     replaces: approval.session.id,
@@ -121,8 +121,7 @@ async function issueKey(
   const nowMs = clock.now()
   const endMs = Math.min(nowMs + keySeconds * 1_000, Date.parse(expireTime))
   const createTime = isoTime(nowMs)
-  await store.commit({
-    type: 'token.exchange',
+  await store.commit(exchangeChanges.exchangeToken, {
     origin: originOf(caller, requestId, createTime, id),
     apiKey: apiKeyRecord(secret, createTime, {
       name: 'pubring login',
@@ -134,7 +133,7 @@ async function issueKey(
     matched: [],
   })
   // Best effort: what is left is removed after a later one.
-  store.commit({ type: 'token.forget', time: createTime }).catch(() => {})
+  store.commit(exchangeChanges.forgetTokens, { time: createTime }).catch(() => {})
   return { apiKey: secret, expiresIn: Math.floor((endMs - nowMs) / 1_000) }
 }
 

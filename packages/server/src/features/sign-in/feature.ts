@@ -1,4 +1,7 @@
 import { feature } from '../../kernel/feature.ts'
+import { on } from '../../kernel/hooks.ts'
+import { apiKeyDeleted } from '../api-keys/hooks.ts'
+import { signInChanges } from './changes.ts'
 import * as stored from './stored.ts'
 
 export const signIn = feature({
@@ -6,5 +9,10 @@ export const signIn = feature({
   tables: [stored.personTable, stored.sessionTable],
   subjects: [stored.sessions],
   eventTypes: ['person.deleted'],
+  changes: signInChanges,
+  apply: () => import('./apply.ts'),
+  hooks: [
+    on(apiKeyDeleted, async (...all) => (await import('./apply.ts')).endSessionsOfApiKey(...all)),
+  ],
   http: () => import('./http.ts'),
 })

@@ -12,6 +12,7 @@ import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { readApiKeysById } from '../api-keys/reads.ts'
 import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
+import { signInChanges } from './changes.ts'
 import type { Self, Session } from './contract.ts'
 import { nameOf } from './people.ts'
 import { readPeople, readSessions } from './reads.ts'
@@ -63,7 +64,11 @@ export async function signInWithApiKey(context: RequestContext): Promise<NewSess
   const holder = { apiKeyId: apiKey.id, signInTime: origin.time }
   const created = newSession(context, holder, apiKey.expireTime)
   const { session } = created
-  await store.commit({ type: 'session.create', origin, session, idleSince: idleSince(context) })
+  await store.commit(signInChanges.createSession, {
+    origin,
+    session,
+    idleSince: idleSince(context),
+  })
   return created
 }
 
@@ -143,13 +148,13 @@ export async function endSession({ store, origin }: RequestContext, id: string):
   const parsed = requireId(id, 'session_not_found')
   const isOwn = origin.authorization?.credential.id === parsed
   const reason = isOwn ? 'signed_out' : 'revoked'
-  await store.commit({ type: 'session.end', origin, ended: { ids: [parsed] }, reason })
+  await store.commit(signInChanges.endSessions, { origin, ended: { ids: [parsed] }, reason })
 }
 
 /** Ends all sessions of a person. */
 export async function endSessionsOf({ store, origin }: RequestContext, id: string): Promise<void> {
   const ended = { personId: parseId(id) ?? id }
-  await store.commit({ type: 'session.end', origin, ended, reason: 'revoked' })
+  await store.commit(signInChanges.endSessions, { origin, ended, reason: 'revoked' })
 }
 
 /** Whether the caller may end the session: an admin of all projects, or its holder. */

@@ -10,6 +10,7 @@ import { OutboundError } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import { isPlain } from '../access-rules/conditions.ts'
 import { readPeopleRules } from '../access-rules/reads.ts'
+import { signInChanges } from './changes.ts'
 import { failure, storedClaims, toPerson } from './claims.ts'
 import type { SignInChecks } from './provider.ts'
 import { findSessionByDigest, readSessions } from './reads.ts'
@@ -103,8 +104,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
       const previous = parseApiKeySecret(callback.sessionSecret ?? '')
       const replaced = previous && (await findSessionByDigest(store.reader, apiKeyDigest(previous)))
       const actor = { name: '', user: { issuer, subject, sessionId } }
-      await store.commit({
-        type: 'session.create',
+      await store.commit(signInChanges.createSession, {
         origin: { actor, requestId: callback.requestId, time },
         session: created.session,
         person,
@@ -127,8 +127,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
         person.providerSessionId === (providerSessionId ?? person.providerSessionId)
       const ids = (await readSessions(store.reader, 'all')).filter(isMeant).map(({ id }) => id)
       const origin = { actor: { name: 'OpenID provider' }, requestId, time: isoTime(clock.now()) }
-      await store.commit({
-        type: 'session.end',
+      await store.commit(signInChanges.endSessions, {
         origin,
         ended: subject === undefined ? { ids } : { ids, identity: { issuer, subject } },
         reason: 'provider_logout',

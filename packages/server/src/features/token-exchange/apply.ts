@@ -1,15 +1,9 @@
+import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { recordEntityTag } from '../../kernel/entity-tags.ts'
-import { exchangeLedgerId } from '../../kernel/ledger/chain.ts'
-import type { ChangeOf, Origin, TokenUse } from '../../kernel/ledger/changes.ts'
-import {
-  appendEvents,
-  ensureLedger,
-  type LockedLedger,
-  lockProjectLedger,
-} from '../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../kernel/storage/outcome.ts'
+import { appendEvents, lockExchangeLedger } from '../../kernel/ledger/locked-ledger.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
-import { exists, insertion, statement } from '../../kernel/storage/statements.ts'
+import { insertion, statement } from '../../kernel/storage/statements.ts'
+import { forgetUsed, markUsed } from '../../kernel/storage/used-tokens.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { toAccessRule } from '../access-rules/operations.ts'
 import {
@@ -18,6 +12,9 @@ import {
   accessRuleTable,
 } from '../access-rules/stored.ts'
 import { apiKeys, apiKeyToRow, isManaged } from '../api-keys/stored.ts'
+import { kidOf } from '../keys/kids.ts'
+import type { KeyRecord } from '../keys/stored.ts'
+import type { TokenExchange } from './changes.ts'
 import { refusedToken } from './faults.ts'
 
 /** Locks the rule too, so that a change of it waits for this one or is seen by it. */
@@ -36,10 +33,11 @@ const insertKey = insertion('api_key')
  * the system's ledger, since every cached caller is valid only while its head stays.
  */
 export async function exchangeToken(
-  db: Db,
-  { apiKey, rule, matched, once, origin }: ChangeOf<'token.exchange'>,
+  tx: Transaction,
+  { apiKey, rule, matched, once, origin }: TokenExchange,
 ): Promise<Outcome<undefined>> {
-  const ledger = await lockExchangeLedger(db, apiKey, origin)
+  const { db } = tx
+  const ledger = await lockExchangeLedger(tx, apiKey, origin)
   if (rule !== undefined) await requireCurrent(db, rule, origin.time)
   if (once !== undefined && !(await markUsed(db, once))) throw refusedToken()
   await insertKey(db, [apiKeyToRow(apiKey)])
@@ -53,20 +51,6 @@ export async function exchangeToken(
   return { result: undefined, changed: true }
 }
 
-/** The ledger of the exchanges for the project, or for all projects. A contradicted row may name any. */
-export async function lockExchangeLedger(
-  db: Db,
-  {
-    projectId = exchangeLedgerId,
-    contradicted,
-  }: Pick<AccessRuleRecord, 'projectId' | 'contradicted'>,
-  origin: Origin,
-): Promise<LockedLedger> {
-  const ledgerId = contradicted ? exchangeLedgerId : projectId
-  if (ledgerId === exchangeLedgerId) await ensureLedger(db, exchangeLedgerId)
-  return lockProjectLedger(db, ledgerId, origin)
-}
-
 async function requireCurrent(db: Db, rule: AccessRuleRecord, time: string): Promise<void> {
   const [row] = await touchRule(db, { id: rule.id, time })
   const isCurrent = row !== undefined && tagOf(accessRuleFromRow(row)) === tagOf(rule)
@@ -75,15 +59,6 @@ async function requireCurrent(db: Db, rule: AccessRuleRecord, time: string): Pro
 
 const tagOf = (rule: AccessRuleRecord) => recordEntityTag(toAccessRule(rule))
 
-/** Whether it is the first use. The primary key decides between two at the same time. */
-export function markUsed(db: Db, { digest, until }: TokenUse): Promise<boolean> {
-  const query = db
-    .insertInto('used_token')
-    .values({ digest, expire_time: until })
-    .onConflict((conflict) => conflict.column('digest').doNothing())
-  return exists(query.returning('digest'))
-}
-
 /** Rows deleted by one change, which other changes wait for. */
 const maxForgotten = 5_000
 
@@ -91,8 +66,8 @@ const maxForgotten = 5_000
 const keptAfterEndMs = 24 * 3_600_000
 
 export async function forgetTokens(
-  db: Db,
-  { time }: ChangeOf<'token.forget'>,
+  { db }: Transaction,
+  { time }: { time: string },
 ): Promise<Outcome<undefined>> {
   const dayBefore = isoTime(Date.parse(time) - keptAfterEndMs)
   const ended = db
@@ -102,11 +77,19 @@ export async function forgetTokens(
     .where((where) => where.not(isManaged))
     .limit(maxForgotten)
   await db.deleteFrom('api_key').where('digest', 'in', ended).execute()
-  const expired = db
-    .selectFrom('used_token')
-    .select('digest')
-    .where('expire_time', '<=', time)
-    .limit(maxForgotten)
-  await db.deleteFrom('used_token').where('digest', 'in', expired).execute()
+  await forgetUsed(db, time, maxForgotten)
   return { result: undefined, changed: true }
+}
+
+/**
+ * Deletes the API keys for the successor of a key that changes, so that they do not come back when it is
+ * activated again.
+ */
+export async function deleteSuccessorKeys({ db }: Transaction, key: KeyRecord): Promise<void> {
+  await db
+    .deleteFrom('api_key')
+    .where('project_id', '=', key.projectId)
+    .where('successor', 'is not', null)
+    .where('subject', 'in', [key.id, kidOf(key)])
+    .execute()
 }

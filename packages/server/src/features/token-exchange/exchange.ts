@@ -14,6 +14,7 @@ import { readWorkloadRules } from '../access-rules/reads.ts'
 import type { WorkloadRule } from '../access-rules/stored.ts'
 import { checkSignature, examineSubjectToken, type Grant } from '../access-rules/subject-tokens.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
+import { exchangeChanges } from './changes.ts'
 import {
   apiKeyTokenType,
   subjectTokenTypes,
@@ -50,7 +51,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
   function forgetExpired(): void {
     if (clock.monotonic() - forgotAt < forgetIntervalMs.busy) return
     forgotAt = clock.monotonic()
-    store.commit({ type: 'token.forget', time: isoTime(clock.now()) }).catch(() => {})
+    store.commit(exchangeChanges.forgetTokens, { time: isoTime(clock.now()) }).catch(() => {})
   }
   const timer = setInterval(forgetExpired, forgetIntervalMs.idle).unref()
 
@@ -93,8 +94,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
       const exchanged = { ruleId, issuer, subject, ...present({ successor }) }
       const members = { name, role, expireTime, exchanged, ...present({ projectId }) }
       const apiKey = apiKeyRecord(secret, isoTime(nowMs), members)
-      await store.commit({
-        type: 'token.exchange',
+      await store.commit(exchangeChanges.exchangeToken, {
         origin: { actor: workloadOf(apiKey, exchanged), requestId, time: apiKey.createTime },
         apiKey,
         rule,

@@ -1,9 +1,17 @@
 import { feature } from '../../kernel/feature.ts'
+import { on } from '../../kernel/hooks.ts'
+import { keyChanged } from '../keys/hooks.ts'
+import { exchangeChanges } from './changes.ts'
 import * as stored from './stored.ts'
 
 export const tokenExchange = feature({
   name: 'token-exchange',
   tables: [stored.usedTokenTable],
   eventTypes: ['token.exchanged'],
+  changes: exchangeChanges,
+  apply: () => import('./apply.ts'),
+  hooks: [
+    on(keyChanged, async (...all) => (await import('./apply.ts')).deleteSuccessorKeys(...all)),
+  ],
   http: () => import('./http.ts'),
 })

@@ -1,4 +1,6 @@
+import type { Outcome, Transaction } from '../changes.ts'
 import type { Store } from '../context.ts'
+import { type CredentialUses, kernelChanges } from '../kernel-changes.ts'
 import { isoTime } from '../values/times.ts'
 import type { Credential } from './grants.ts'
 
@@ -23,7 +25,7 @@ export function createLastUses(store: Pick<Store, 'commit'>) {
         ...credential,
         time: isoTime(time),
       }))
-      await store.commit({ type: 'credential.touch', uses: lastUses })
+      await store.commit(kernelChanges.touchCredentials, { uses: lastUses })
     } catch {
       for (const [id, use] of recorded) if (!uses.has(id)) uses.set(id, use)
     }
@@ -49,4 +51,25 @@ export function createLastUses(store: Pick<Store, 'commit'>) {
       await flush()
     },
   }
+}
+
+/**
+ * Records the last uses of API keys and sessions, without an event. A later time, which another replica
+ * has recorded, stays. Includes revoked API keys, since an investigation of a leak needs their uses.
+ */
+export async function touchCredentials(
+  { db }: Transaction,
+  { uses }: CredentialUses,
+): Promise<Outcome<undefined>> {
+  for (const { type, id, time } of uses) {
+    await db
+      .updateTable(type)
+      .set({ last_use_time: time })
+      .where('id', '=', id)
+      .where((where) =>
+        where.or([where('last_use_time', 'is', null), where('last_use_time', '<', time)]),
+      )
+      .execute()
+  }
+  return { result: undefined, changed: true }
 }

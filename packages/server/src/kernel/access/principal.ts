@@ -1,7 +1,7 @@
 import type { Intake } from '../../intake/pool.ts'
+import type { Origin } from '../changes.ts'
 import type { Context, SessionOwner } from '../context.ts'
 import type { Actor } from '../ledger/chain.ts'
-import type { Origin } from '../ledger/changes.ts'
 import type { Validity } from '../values/validity.ts'
 import type { Voucher } from './callers.ts'
 import type { Credential, Grant } from './grants.ts'

@@ -1,5 +1,5 @@
 import { PubringError } from '../../errors.ts'
-import type { Origin } from '../ledger/changes.ts'
+import type { Origin } from '../changes.ts'
 import { isoTime } from '../values/times.ts'
 import type { Caller } from './callers.ts'
 

@@ -1,9 +1,7 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
-import type { Appliers } from '../changes.ts'
-import type { Outcome } from '../storage/outcome.ts'
-import type { Db } from '../storage/schema.ts'
+import type { Outcome, Transaction } from '../changes.ts'
+import type { LedgerAcceptance } from '../kernel-changes.ts'
 import { type NewEvent, systemLedgerId } from './chain.ts'
-import type { ChangeOf } from './changes.ts'
 import { appendEvents, lockLedger, lockSystemLedger } from './locked-ledger.ts'
 
 /**
@@ -12,10 +10,10 @@ import { appendEvents, lockLedger, lockSystemLedger } from './locked-ledger.ts'
  * Verification starts there from now on.
  */
 export async function acceptLedger(
-  db: Db,
-  { ledgerId, origin }: ChangeOf<'ledger.accept'>,
-  { subjects }: Pick<Appliers, 'subjects'>,
+  tx: Transaction,
+  { ledgerId, origin }: LedgerAcceptance,
 ): Promise<Outcome<undefined>> {
+  const { db, subjects } = tx
   // Waits for changes in progress.
   if ((await lockLedger(db, ledgerId)) === undefined) {
     const head = { project_id: ledgerId, revision: 0, hash: genesisHash }
@@ -42,7 +40,7 @@ export async function acceptLedger(
   } else {
     await appendEvents(ledger, recorded)
     const ofProject = recorded.filter(({ subject }) => subject.type === 'project')
-    await appendEvents(await lockSystemLedger(db, origin), [accepted, ...ofProject])
+    await appendEvents(await lockSystemLedger(tx, origin), [accepted, ...ofProject])
   }
   return { result: undefined, changed: true }
 }

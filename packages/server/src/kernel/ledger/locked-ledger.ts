@@ -1,10 +1,10 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
 import { type Caller, requireAuthorization } from '../access/callers.ts'
+import type { Origin, Transaction } from '../changes.ts'
 import { notFound } from '../faults.ts'
 import type { Db, Tables } from '../storage/schema.ts'
 import { hasOtherWriters, insertion, pipeline, statement } from '../storage/statements.ts'
-import { eventHash, type NewEvent, systemLedgerId } from './chain.ts'
-import type { Origin } from './changes.ts'
+import { eventHash, exchangeLedgerId, type NewEvent, systemLedgerId } from './chain.ts'
 import { eventToRow } from './stored.ts'
 
 /** A ledger locked in a transaction: its new revision, and the hash that the next event extends. */
@@ -33,7 +33,7 @@ export async function openLedger(db: Db, ledgerId: string, origin: Origin): Prom
 }
 
 /** Creates a ledger without events, unless it exists. */
-export async function ensureLedger(db: Db, ledgerId: string): Promise<void> {
+async function ensureLedger(db: Db, ledgerId: string): Promise<void> {
   await db
     .insertInto('ledger')
     .values({ project_id: ledgerId, revision: 0, hash: genesisHash })
@@ -79,23 +79,34 @@ export async function lockLedger(db: Db, ledgerId: string): Promise<LedgerLock |
  * `project_not_found` if there is no such ledger. That of a deleted project remains.
  */
 export async function lockProjectLedger(
-  db: Db,
+  tx: Transaction,
   projectId: string,
   origin: Origin,
 ): Promise<LockedLedger> {
-  const ledger = await lockForRequest(db, projectId, origin)
+  const ledger = await lockForRequest(tx, projectId, origin)
   if (ledger === undefined) throw notFound('project_not_found')
   return ledger
 }
 
-export async function lockSystemLedger(db: Db, origin: Origin): Promise<LockedLedger> {
-  const ledger = await lockForRequest(db, systemLedgerId, origin)
+export async function lockSystemLedger(tx: Transaction, origin: Origin): Promise<LockedLedger> {
+  const ledger = await lockForRequest(tx, systemLedgerId, origin)
   if (ledger === undefined) throw new Error('the system ledger is missing')
   return ledger
 }
 
+/** Locks the ledger of the exchanges for the project, or for all projects. A contradicted row may name any. */
+export async function lockExchangeLedger(
+  tx: Transaction,
+  { projectId = exchangeLedgerId, contradicted }: { projectId?: string; contradicted?: true },
+  origin: Origin,
+): Promise<LockedLedger> {
+  const ledgerId = contradicted ? exchangeLedgerId : projectId
+  if (ledgerId === exchangeLedgerId) await ensureLedger(tx.db, exchangeLedgerId)
+  return lockProjectLedger(tx, ledgerId, origin)
+}
+
 async function lockForRequest(
-  db: Db,
+  { db }: Transaction,
   ledgerId: string,
   origin: Origin,
 ): Promise<LockedLedger | undefined> {

@@ -1,6 +1,6 @@
 import { projects } from '../../../kernel/access/stored-projects.ts'
+import type { Outcome, Transaction } from '../../../kernel/changes.ts'
 import type { EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
-import type { ChangeOf } from '../../../kernel/ledger/changes.ts'
 import {
   appendEvents,
   type LockedLedger,
@@ -8,8 +8,8 @@ import {
   lockSystemLedger,
   restoreRevision,
 } from '../../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../../kernel/storage/outcome.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
+import type { PrivateKeyRefusal } from '../changes.ts'
 import { blockFingerprints } from './fingerprints.ts'
 import { incidentLookbackEvents, isWithinIncidentLimit } from './incidents.ts'
 
@@ -17,14 +17,15 @@ import { incidentLookbackEvents, isWithinIncidentLimit } from './incidents.ts'
  * Blocks the public key of a submitted private key. The first submission is recorded in the ledger,
  * up to a rate limit per API key. Only hashes of the public key are stored.
  */
-export async function rejectPrivateKey(
-  db: Db,
-  { projectId, exposed, origin }: ChangeOf<'private_key.refuse'>,
+export async function refusePrivateKey(
+  tx: Transaction,
+  { projectId, exposed, origin }: PrivateKeyRefusal,
 ): Promise<Outcome<undefined>> {
+  const { db } = tx
   const { time } = origin
   const ledger = await (projectId === undefined
-    ? lockSystemLedger(db, origin)
-    : lockProjectLedger(db, projectId, origin))
+    ? lockSystemLedger(tx, origin)
+    : lockProjectLedger(tx, projectId, origin))
   if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
   if (!isWithinIncidentLimit(await readEarlierTimes(ledger), time)) {
     await restoreRevision(ledger)

@@ -1,5 +1,4 @@
 import type { ExposedKey } from '@pubring/intake'
-import type { Outcome } from '../../../kernel/storage/outcome.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import {
   chunked,
@@ -56,14 +55,6 @@ export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string):
   const { blocked, unlock } = await lockFingerprints(db, { keys: [key] }, time)
   await unlock()
   return blocked.size > 0
-}
-
-/** A change that writes to the disk and leaves nothing behind. */
-export async function writeAndUndo(db: Db): Promise<Outcome<undefined>> {
-  const fingerprints = ['trial']
-  await insertFingerprints(db, { fingerprints, time: new Date(0).toISOString() })
-  await deleteFingerprints(db, { fingerprints })
-  return { result: undefined, changed: true }
 }
 
 async function findBlocked(db: Db, fingerprints: readonly string[]): Promise<Set<string>> {

@@ -3,8 +3,8 @@ import { PubringError } from '../../../errors.ts'
 import type { RequestContext } from '../../../kernel/access/principal.ts'
 import type { Store } from '../../../kernel/context.ts'
 import type { Actor } from '../../../kernel/ledger/chain.ts'
-import type { ChangeOf, WeaknessReport } from '../../../kernel/ledger/changes.ts'
 import { present } from '../../../runtime/present.ts'
+import { keyChanges, type WeaknessFinding, type WeaknessReport } from '../changes.ts'
 import { findKeysByMaterial } from '../reads.ts'
 
 /** The actor that other projects see: the caller may belong to a project that they must not know of. */
@@ -23,7 +23,7 @@ export async function recordExposure(
   exposed: ExposedKey,
 ): Promise<string[]> {
   const scope = present({ projectId })
-  await store.commit({ type: 'private_key.refuse', origin, ...scope, exposed })
+  await store.commit(keyChanges.refusePrivateKey, { origin, ...scope, exposed })
   // Read after the commit: any key registered later is rejected as blocked.
   const keys = await findKeysByMaterial(store.reader, exposed.materialSha256)
   for (const key of keys) {
@@ -41,10 +41,10 @@ export async function recordExposure(
 /** Writes weaknesses of a key to its project's ledger; undefined if the key was deleted. */
 export async function reportWeaknesses(
   store: Pick<Store, 'commit'>,
-  report: Omit<ChangeOf<'key.report_weakness'>, 'type'>,
+  report: WeaknessFinding,
 ): Promise<WeaknessReport | undefined> {
   try {
-    return await store.commit({ type: 'key.report_weakness', ...report })
+    return await store.commit(keyChanges.reportWeakness, report)
   } catch (error) {
     const gone = ['key_not_found', 'project_not_found']
     if (error instanceof PubringError && gone.includes(error.code)) return undefined

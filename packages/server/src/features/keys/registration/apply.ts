@@ -1,30 +1,30 @@
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import type { Caller } from '../../../kernel/access/callers.ts'
+import type { Outcome, Transaction } from '../../../kernel/changes.ts'
 import { faultsOf, itemFaults, notFound } from '../../../kernel/faults.ts'
 import type { EventChanges } from '../../../kernel/ledger/chain.ts'
-import type { ChangeOf, ImportResult, KeyToImport } from '../../../kernel/ledger/changes.ts'
 import { appendEvents, lockProjectLedger } from '../../../kernel/ledger/locked-ledger.ts'
-import type { Outcome } from '../../../kernel/storage/outcome.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import { chunked, insertion, pipeline, statement } from '../../../kernel/storage/statements.ts'
-import { markUsed } from '../../token-exchange/apply.ts'
-import { requireSuccessor } from '../../token-exchange/faults.ts'
+import { markUsed } from '../../../kernel/storage/used-tokens.ts'
+import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../changes.ts'
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import type { KidUse } from '../kids.ts'
 import { hasKey, type KeyRecord, keyToRow, keys as stored } from '../stored.ts'
+import { requireSuccessor } from '../vouched.ts'
 import { type Admission, type AdmissionKey, admitKeys } from './admission.ts'
 
 const insertKeys = insertion('jwt_key')
 
 /** Registers one key, as an import of one does; the project must not have it. */
 export async function createKey(
-  db: Db,
-  { key, limits, origin }: ChangeOf<'key.create'>,
+  tx: Transaction,
+  { key, limits, origin }: KeyCreation,
 ): Promise<Outcome<KeyRecord>> {
   const keys = [{ index: 0, key, kidProvided: false }]
   const { projectId } = key
   const change = { origin, projectId, keys, limits, compared: [], dryRun: false }
-  const { created, refused } = await registerKeys(db, change, { rejectsTwins: true })
+  const { created, refused } = await registerKeys(tx, change, { rejectsTwins: true })
   const [record] = created
   if (record === undefined) throw refused[0]?.error ?? new Error('a key without an outcome')
   return { result: record, changed: true }
@@ -35,10 +35,10 @@ export async function createKey(
  * adds its own to them. Each created key gets an event, as if it were registered alone.
  */
 export async function importKeys(
-  db: Db,
-  change: ChangeOf<'key.import'>,
+  tx: Transaction,
+  change: KeyImport,
 ): Promise<Outcome<ImportResult>> {
-  const { items, created, refused, room } = await registerKeys(db, change, { rejectsTwins: false })
+  const { items, created, refused, room } = await registerKeys(tx, change, { rejectsTwins: false })
   const rejected = refused.flatMap(({ index, error }) => itemFaults(index, faultsOf(error)))
   const changed = !change.dryRun && rejected.length === 0 && created.length > 0
   return { result: { items, rejected, room }, changed }
@@ -46,16 +46,17 @@ export async function importKeys(
 
 /** Admits the keys, and stores them unless one is refused. */
 async function registerKeys(
-  db: Db,
-  change: Omit<ChangeOf<'key.import'>, 'type'>,
+  tx: Transaction,
+  change: KeyImport,
   { rejectsTwins }: { rejectsTwins: boolean },
 ): Promise<Admission> {
+  const { db } = tx
   const { origin, projectId, limits, compared, dryRun } = change
   const submitted = change.keys.map(({ key }) => key)
   const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
   const [ledger, existing, lock] = await pipeline(
     db,
-    () => lockProjectLedger(db, projectId, origin),
+    () => lockProjectLedger(tx, projectId, origin),
     () => readKeysForAdmission(db, projectId),
     () => lockFingerprints(db, { keys: submitted, kids }, origin.time),
   )

@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createKeyedSemaphore, createSemaphore } from '../../../async/semaphore.ts'
-import type { Appliers } from '../../changes.ts'
+import { type Appliers, type ChangeKind, hasOrigin } from '../../changes.ts'
 import type { Store } from '../../context.ts'
-import type { Change, ChangeOf, ChangeResults, ChangeType, Origin } from '../../ledger/changes.ts'
-import { ledgersOf } from '../../ledger/commit-notices.ts'
 import { lockLedger } from '../../ledger/locked-ledger.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
-import { applyChange } from '../apply.ts'
-import type { Db } from '../schema.ts'
+import { exists } from '../statements.ts'
 import type { PostgresAddress } from './address.ts'
 import { type PostgresDatabase, UnconfirmedCommit } from './database.ts'
 import { createKysely } from './dialect.ts'
@@ -54,11 +51,13 @@ export function createCommit(
     }
   }
   return {
-    async commit<T extends ChangeType>(change: ChangeOf<T>) {
-      const [ledgerId = 'none'] = ledgersOf(change)
+    async commit(kind, change) {
+      const [ledgerId = 'none'] = kind.ledgers(change)
       const unlock = await ledgers.acquire(ledgerId, acquireTimeoutMs)
       try {
-        const result = await withConnection(() => commitWithRetries<T>(appliers, database, change))
+        const result = await withConnection(() =>
+          commitWithRetries({ database, appliers, kind, change }),
+        )
         isWritable = true
         return result
       } catch (error) {
@@ -72,27 +71,31 @@ export function createCommit(
   }
 }
 
-async function commitWithRetries<T extends ChangeType>(
-  appliers: Appliers,
-  database: PostgresDatabase,
-  change: ChangeOf<T> & Change,
-): Promise<ChangeResults[T]> {
+/** A change of a kind, and where it is made. */
+interface Commit<Change extends object, Result> {
+  database: PostgresDatabase
+  appliers: Appliers
+  kind: ChangeKind<Change, Result>
+  change: Change
+}
+
+async function commitWithRetries<Change extends object, Result>(
+  commit: Commit<Change, Result>,
+): Promise<Result> {
   const deadline = performance.now() + retryWindowMs
-  let unconfirmed: Unconfirmed<ChangeResults[T]> | undefined
+  let unconfirmed: Unconfirmed<Result> | undefined
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
     const canRetry = () => performance.now() < deadline
     try {
-      if (unconfirmed !== undefined && (await wasCommitted(database, change))) {
-        return unconfirmed.result
-      }
-      const outcome = await attempt<T>(appliers, database, change)
+      if (unconfirmed !== undefined && (await wasCommitted(commit))) return unconfirmed.result
+      const outcome = await attempt(commit)
       if (!('error' in outcome)) return outcome.result
       unconfirmed = outcome
       if (!canRetry()) throw unconfirmedChange(unconfirmed.error)
     } catch (error) {
       if (!(isRetryable(error, unconfirmed !== undefined) && canRetry())) {
         if (unconfirmed === undefined) throw toStorageError(error)
-        return settle(database, change, unconfirmed, error)
+        return settle(commit, unconfirmed, error)
       }
       await delay(pauseMs * Math.random())
     }
@@ -106,28 +109,28 @@ function isRetryable(error: unknown, isUnconfirmed: boolean): boolean {
 }
 
 /** The outcome when an attempt was not confirmed and a later one failed with the error. */
-async function settle<Result>(
-  database: PostgresDatabase,
-  change: Change,
+async function settle<Change extends object, Result>(
+  commit: Commit<Change, Result>,
   unconfirmed: Unconfirmed<Result>,
   error: unknown,
 ): Promise<Result> {
   if (classify(error) !== 'other') throw unconfirmedChange(unconfirmed.error)
   // Perhaps rejected because of the first attempt, which may have taken the name itself.
-  const isCommitted = await wasCommitted(database, change).catch(() => {
+  const isCommitted = await wasCommitted(commit).catch(() => {
     throw unconfirmedChange(unconfirmed.error)
   })
   if (isCommitted) return unconfirmed.result
   throw error
 }
 
-async function attempt<T extends ChangeType>(
-  appliers: Appliers,
-  database: PostgresDatabase,
-  change: ChangeOf<T> & Change,
-): Promise<{ result: ChangeResults[T] } | Unconfirmed<ChangeResults[T]>> {
+async function attempt<Change extends object, Result>({
+  database,
+  appliers,
+  kind,
+  change,
+}: Commit<Change, Result>): Promise<{ result: Result } | Unconfirmed<Result>> {
   const transaction = await database.begin()
-  const applied = applyChange<T>(appliers, createKysely(transaction.query), change)
+  const applied = appliers.apply(createKysely(transaction.query), kind, change)
   const { result, changed } = await applied.catch(async (error) => {
     await transaction.rollback()
     throw error
@@ -146,44 +149,29 @@ async function attempt<T extends ChangeType>(
 }
 
 /**
- * Whether the ledger has the change's event. Takes the ledger's lock, and so waits for a commit in
+ * Whether the ledger has an event of the change. Takes the ledger's lock, and so waits for a commit in
  * progress. Changes without an event can be made twice.
  */
-async function wasCommitted(database: PostgresDatabase, change: Change): Promise<boolean> {
-  const [ledgerId] = ledgersOf(change)
-  if (!('origin' in change) || ledgerId === undefined) return false
+async function wasCommitted<Change extends object, Result>({
+  database,
+  kind,
+  change,
+}: Commit<Change, Result>): Promise<boolean> {
+  const [ledgerId] = kind.ledgers(change)
+  if (!hasOrigin(change) || ledgerId === undefined) return false
+  const { requestId } = change.origin
   return database.inTransaction({}, async (db) => {
     await lockLedger(db, ledgerId)
-    return hasEvent(db, ledgerId, change)
+    const events = db
+      .selectFrom('event')
+      .select('revision')
+      .where('project_id', '=', ledgerId)
+      .where('request_id', '=', requestId)
+    const own = kind.events(change)
+    return exists(
+      'types' in own
+        ? events.where('type', 'in', own.types)
+        : events.where('subject_id', 'in', own.subjects),
+    )
   })
-}
-
-async function hasEvent(
-  db: Db,
-  ledgerId: string,
-  change: Change & { origin: Origin },
-): Promise<boolean> {
-  const events = db
-    .selectFrom('event')
-    .select('revision')
-    .where('project_id', '=', ledgerId)
-    .where('request_id', '=', change.origin.requestId)
-    .limit(1)
-  const row = await (change.type === 'key.update' || change.type === 'key.delete'
-    ? events.where('type', 'in', ['key.updated', 'key.deleted'])
-    : events.where('subject_id', 'in', subjectIdsOf(change, ledgerId))
-  ).executeTakeFirst()
-  return row !== undefined
-}
-
-/**
- * Subjects of the change's events. Together with the request id they identify the change, except
- * one that may name its key by `publishedKid` instead of its id.
- */
-function subjectIdsOf(change: Change & { origin: Origin }, ledgerId: string): string[] {
-  if (change.type === 'key.create') return [change.key.id]
-  if (change.type === 'key.import') return change.keys.map(({ key }) => key.id)
-  if (change.type === 'key.report_weakness') return [change.kid]
-  if (change.type === 'api_key.create') return [change.apiKey.id]
-  return ['id' in change ? change.id : ledgerId]
 }

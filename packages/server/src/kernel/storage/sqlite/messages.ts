@@ -1,8 +1,15 @@
 import { type ErrorCode, type ErrorExtras, PubringError } from '../../../errors.ts'
-import type { Change, ChangeResults, ChangeType } from '../../ledger/changes.ts'
+
+/** A change and the name of its kind. Its type is known where it is committed, but not in the thread. */
+export interface SentChange<Change = never> {
+  type: string
+  change: Change
+}
 
 /** A message to the writing thread. */
-export type WriterMessage = { type: 'commit'; changes: Change[] } | { type: 'close' }
+export type WriterMessage<Change = never> =
+  | { type: 'commit'; changes: SentChange<Change>[] }
+  | { type: 'close' }
 
 /** A message from the writing thread. */
 export type WriterReply =
@@ -13,9 +20,7 @@ export type WriterReply =
   /** The storage accepted no change of the batch. */
   | { type: 'batch_failed'; error: PackedError }
 
-export type WriterResult =
-  | { ok: true; value: ChangeResults[ChangeType] }
-  | { ok: false; error: PackedError }
+export type WriterResult = { ok: true; value: unknown } | { ok: false; error: PackedError }
 
 /** An error between threads: structured cloning would lose its class and code. */
 type PackedError =

@@ -35,9 +35,9 @@ export async function openSqliteStore({
   return {
     ...commonReads(reader.db, heads, tables),
     followHeads: () => createHeadFollower(reader, heads),
-    async commit(change) {
+    async commit(kind, change) {
       try {
-        return await writer.commit(change)
+        return await writer.commit(kind, change)
       } finally {
         heads.invalidate()
       }

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { PubringError } from '../../../errors.ts'
-import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../ledger/changes.ts'
+import type { ChangeKind } from '../../changes.ts'
 import { storageUnavailable } from '../../storage-faults.ts'
-import { unpackError, type WriterMessage, type WriterReply } from './messages.ts'
+import { type SentChange, unpackError, type WriterMessage, type WriterReply } from './messages.ts'
 
 /** Changes in one commit. */
 const maxBatch = 256
@@ -22,9 +22,8 @@ export interface DatabaseFile {
   descriptor: number
 }
 
-interface PendingChange {
-  change: Change
-  resolve(result: ChangeResults[ChangeType]): void
+interface PendingChange extends SentChange<object> {
+  resolve(result: unknown): void
   reject(error: Error): void
 }
 
@@ -43,13 +42,14 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
   /** Undefined while the thread is restarted. */
   let worker: Worker | undefined
 
-  function post(message: WriterMessage): void {
+  function post(message: WriterMessage<object>): void {
     worker?.postMessage(message)
   }
   function sendNextBatch(): void {
     if (batch.length > 0) return
     batch = queued.splice(0, maxBatch)
-    if (batch.length > 0) post({ type: 'commit', changes: batch.map(({ change }) => change) })
+    if (batch.length > 0)
+      post({ type: 'commit', changes: batch.map(({ type, change }) => ({ type, change })) })
     else if (isClosing) post({ type: 'close' })
   }
   function handleReply(reply: WriterReply): void {
@@ -92,11 +92,14 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
   use(await startWorker(module, location))
 
   return {
-    commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]> {
-      return new Promise<ChangeResults[T]>((resolve, reject) => {
+    commit<Change extends object, Result>(
+      { type }: ChangeKind<Change, Result>,
+      change: Change,
+    ): Promise<Result> {
+      return new Promise<Result>((resolve, reject) => {
         if (worker === undefined || isClosing) return reject(writerExited())
         if (queued.length >= maxQueue) return reject(queueFull())
-        queued.push({ change, resolve: (result) => resolve(result as ChangeResults[T]), reject })
+        queued.push({ type, change, resolve: (result) => resolve(result as Result), reject })
         if (queued.length === eagerBatch) sendNextBatch()
         else if (queued.length === 1 && batch.length === 0) {
           setImmediate(() => {

@@ -7,9 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { collectStartupGarbage } from '../../../runtime/startup-garbage.ts'
 import type { Appliers } from '../../changes.ts'
 import { type Feature, loadAppliers } from '../../feature.ts'
-import type { Change } from '../../ledger/changes.ts'
 import { tablesOf } from '../../stored.ts'
-import { applyChange } from '../apply.ts'
 import { ownMigrations } from '../migrations/index.ts'
 import {
   release,
@@ -19,7 +17,13 @@ import {
   withTransaction,
 } from './connection.ts'
 import { raiseGeneration } from './generation.ts'
-import { packError, type WriterMessage, type WriterReply, type WriterResult } from './messages.ts'
+import {
+  packError,
+  type SentChange,
+  type WriterMessage,
+  type WriterReply,
+  type WriterResult,
+} from './messages.ts'
 import { openMigrated } from './opening.ts'
 import type { DatabaseFile } from './writer-thread.ts'
 
@@ -29,7 +33,7 @@ interface Writer {
   file: string
 }
 
-function commitBatch(writer: Writer, changes: Change[]): Promise<WriterResult[]> {
+function commitBatch(writer: Writer, changes: SentChange[]): Promise<WriterResult[]> {
   return withTransaction(writer.connection, async () => {
     const results: WriterResult[] = []
     for (const change of changes) results.push(await applyOne(writer, change))
@@ -38,11 +42,14 @@ function commitBatch(writer: Writer, changes: Change[]): Promise<WriterResult[]>
 }
 
 /** Rejects only if the whole transaction is lost, for example because the disk is full. */
-async function applyOne({ appliers, connection }: Writer, change: Change): Promise<WriterResult> {
+async function applyOne(
+  { appliers, connection }: Writer,
+  { type, change }: SentChange,
+): Promise<WriterResult> {
   const { db, run } = connection
   run(savepoint)
   try {
-    const { result, changed } = await applyChange(appliers, db, change)
+    const { result, changed } = await appliers.apply(db, appliers.kind(type), change)
     if (!changed) run(rollbackToSavepoint)
     run(release)
     return { ok: true, value: result }

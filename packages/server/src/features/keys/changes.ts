@@ -1,0 +1,121 @@
+import type { ExposedKey } from '@pubring/intake'
+import type { IntakeCode } from '@pubring/intake/codes'
+import type { FieldError } from '../../errors.ts'
+import { change, type Origin } from '../../kernel/changes.ts'
+import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
+import type { KeyRecord } from './stored.ts'
+
+/** Limits that the transaction of a change enforces. */
+export interface KeyLimits {
+  maxKeys: number
+  maxJwksBytes: number
+}
+
+/** `If-Match`, and the setting that the entity tag of a key depends on. */
+export interface KeyPrecondition {
+  ifMatch: string
+  /** Seconds. */
+  jwksMaxAge: number
+}
+
+export interface KeyCreation {
+  origin: Origin
+  key: KeyRecord
+  limits: KeyLimits
+}
+
+export interface KeyToImport {
+  /** Index in the request. */
+  index: number
+  key: KeyRecord
+  /** Whether the caller chose the kid. */
+  kidProvided: boolean
+}
+
+export interface KeyImport {
+  origin: Origin
+  projectId: string
+  keys: KeyToImport[]
+  limits: KeyLimits
+  /** Kids of registered RSA keys that share no prime with those of the import. */
+  compared: string[]
+  /** Return the result without storing anything. */
+  dryRun: boolean
+}
+
+/** Usage before and after an import. */
+interface Capacity {
+  before: number
+  after: number
+  limit: number
+}
+
+/** Nothing was stored if anything was `rejected`. */
+export interface ImportResult {
+  /** The admitted keys, in order. */
+  items: { outcome: 'created' | 'present'; kid: string }[]
+  rejected: FieldError[]
+  room: { keys: Capacity; jwksBytes: Capacity }
+}
+
+export interface KeyDeletion {
+  origin: Origin
+  projectId: string
+  /** Its id or `publishedKid`. */
+  kid: string
+  precondition?: KeyPrecondition
+}
+
+export interface KeyPatch extends KeyDeletion {
+  patch: JwtKeyUpdate
+  limits: KeyLimits
+}
+
+/** A patched key, and what the patch entails for its project. */
+export interface KeyUpdate {
+  key: KeyRecord
+  warnings: KeyWarning[]
+}
+
+export interface WeaknessFinding {
+  origin: Origin
+  projectId: string
+  kid: string
+  weaknesses: IntakeCode[]
+  deactivate: boolean
+}
+
+export interface WeaknessReport {
+  /** Weaknesses that the ledger did not have yet. */
+  reported: IntakeCode[]
+  /** Whether the key is active after the report. */
+  active: boolean
+  /** Whether the report deactivated it. */
+  deactivated: boolean
+}
+
+export interface PrivateKeyRefusal {
+  origin: Origin
+  /** Absent: the event goes to the system ledger. */
+  projectId?: string
+  exposed: ExposedKey
+}
+
+/** The change may name its key by `publishedKid`, and not by the id that its event has. */
+const eventsOfKey = () => ({ types: ['key.updated', 'key.deleted'] })
+
+export const keyChanges = {
+  createKey: change<KeyCreation, KeyRecord>('key.create', {
+    ledgers: ({ key }) => [key.projectId],
+    events: ({ key }) => ({ subjects: [key.id] }),
+  }),
+  importKeys: change<KeyImport, ImportResult>('key.import', {
+    events: ({ keys }) => ({ subjects: keys.map(({ key }) => key.id) }),
+  }),
+  updateKey: change<KeyPatch, KeyUpdate>('key.update', { events: eventsOfKey }),
+  deleteKey: change<KeyDeletion>('key.delete', { events: eventsOfKey }),
+  reportWeakness: change<WeaknessFinding, WeaknessReport>('key.report_weakness', {
+    events: ({ kid }) => ({ subjects: [kid] }),
+  }),
+  refusePrivateKey: change<PrivateKeyRefusal>('private_key.refuse'),
+}

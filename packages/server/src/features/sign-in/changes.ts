@@ -1,0 +1,51 @@
+import { change, type Origin } from '../../kernel/changes.ts'
+import type { TokenUse } from '../../kernel/storage/used-tokens.ts'
+import type { PersonRecord, SessionRecord } from './stored.ts'
+
+export interface SessionCreation {
+  origin: Origin
+  session: SessionRecord
+  /** Who signs in; absent for an API key. The one with this issuer and subject keeps its id. */
+  person?: PersonRecord
+  /** Id of the session that it takes the place of. */
+  replaces?: string
+  /** Sessions that were last used before this have ended (ISO 8601). */
+  idleSince: string
+}
+
+export type SessionEndReason =
+  | 'signed_out'
+  | 'revoked'
+  | 'replaced'
+  | 'expired'
+  | 'limit'
+  | 'provider_logout'
+  | 'person_deleted'
+  | 'api_key_deleted'
+
+export interface SessionEnd {
+  origin: Origin
+  /** Which sessions end; `identity` is whom the provider has signed out. */
+  ended:
+    | { ids: readonly string[]; identity?: { issuer: string; subject: string } }
+    | { personId: string }
+  reason: SessionEndReason
+  /** The use of the logout token. */
+  once?: TokenUse
+}
+
+export interface PersonDeletion {
+  origin: Origin
+  id: string
+}
+
+export const signInChanges = {
+  createSession: change<SessionCreation, SessionRecord>('session.create', {
+    events: ({ session }) => ({ subjects: [session.id] }),
+  }),
+  /** Returns how many have ended. */
+  endSessions: change<SessionEnd, number>('session.end', {
+    events: () => ({ types: ['session.ended'] }),
+  }),
+  deletePerson: change<PersonDeletion>('person.delete'),
+}
