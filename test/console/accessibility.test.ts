@@ -224,7 +224,7 @@ test('the focus returns after dialogs and menus, and stays after changes of tab 
   for (const name of ['Timeline', 'Connect', 'Check a token', 'History']) {
     await pressKeys('ArrowRight')
     await page.getByRole('tab', { name, selected: true }).waitFor()
-    await page.getByRole('tabpanel').waitFor()
+    await page.getByRole('tabpanel', { name, exact: true }).waitFor()
     await expectFocus(`tab: ${name}`)
   }
   await page.getByRole('link', { name: 'API keys' }).focus()

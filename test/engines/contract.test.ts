@@ -206,7 +206,7 @@ function createTranscript(app: TestApp) {
       .replace(/pubring_[0-9A-Za-z]{4,}/g, nameOf('secret'))
       .replace(/"hash":"[0-9a-f]{64}"/g, nameOf('hash'))
       .replace(/"state":\{"to":"[0-9a-f]{64}"\}/g, nameOf('state'))
-      .replace(/(after=\d+)\.[0-9a-f]{8}/g, '$1.<start of a hash>')
+      .replace(/((?:after=|pubring-revision":")\d+)\.[0-9a-f]{8}/g, '$1.<start of a hash>')
       .replace(/\\"[\w-]{20,}\\"/g, nameOf('tag'))
 
   return async (step: Step) => {
