@@ -10,4 +10,7 @@ export const {
   openLedgerReader,
   copyRegistry,
   migrations,
-} = storageOf(features, { writer: siblingModule(import.meta.url, 'writer-thread') })
+} = storageOf(features, {
+  writer: siblingModule(import.meta.url, 'writer-thread'),
+  census: siblingModule(import.meta.url, 'census-thread'),
+})

@@ -5,6 +5,7 @@ import process from 'node:process'
 import { type Config, loadConfig, settings } from '@pubring/server/config/server-settings'
 import { eventStreamPlaces } from '@pubring/server/features/events/feed'
 import { heldRequestPlaces } from '@pubring/server/features/publishing/held-requests'
+import { countKeys } from '@pubring/server/features/warnings/census'
 import { type DatabaseReport, inspectDatabase } from '@pubring/server/kernel/storage/inspect'
 import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import { present } from '@pubring/server/runtime/present'
@@ -91,7 +92,7 @@ export async function diagnose(terminal: Terminal, { url, ...flags }: DoctorFlag
         const detail = `there is no ${file} yet: pubring serve creates it`
         steps.push({ step: 'database', outcome: 'skipped', detail })
       } else {
-        database = await inspectDatabase(config).catch((error) => {
+        database = await inspectDatabase(config, countKeys).catch((error) => {
           steps.push(failedStep('database', error))
           return undefined
         })

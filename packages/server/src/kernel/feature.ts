@@ -9,9 +9,14 @@ import type {
 } from './changes.ts'
 import { createHooks, type Subscription } from './hooks.ts'
 import type { HttpSide } from './http/http-side.ts'
+import type { People } from './ledger/event-reads.ts'
 import type { AnySubject } from './ledger/subject.ts'
+import type { Census } from './records.ts'
 import type { Db, Table } from './storage/schema.ts'
 import { subjectsOf } from './stored.ts'
+
+/** Counts the registry at the time (ISO 8601). */
+export type TakeCensus = (db: Db, time: string) => Promise<Census>
 
 /** What a feature adds to the server. */
 interface Parts {
@@ -22,6 +27,10 @@ interface Parts {
   /** The types of its other events. */
   eventTypes?: readonly string[]
   hooks?: readonly Subscription[]
+  /** Names the people in events. */
+  people?: People
+  /** Loads what counts the registry in the background. */
+  census?(): Promise<{ takeCensus: TakeCensus }>
   /** Loads its routes and metrics, for the process that serves. */
   http?(): Promise<HttpSide>
 }
@@ -58,6 +67,13 @@ export function feature<const All extends Kinds>({
       )
     },
   }
+}
+
+/** Loads what counts the registry. */
+export async function loadCensus(features: readonly Feature[]): Promise<TakeCensus> {
+  const census = features.find((each) => each.census !== undefined)?.census
+  if (census === undefined) throw new Error('no feature counts the registry')
+  return (await census()).takeCensus
 }
 
 /** Loads what applies the changes of all features. */

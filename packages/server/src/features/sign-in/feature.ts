@@ -2,6 +2,7 @@ import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
 import { apiKeyDeleted } from '../api-keys/hooks.ts'
 import { signInChanges } from './changes.ts'
+import { people } from './reads.ts'
 import * as stored from './stored.ts'
 
 export const signIn = feature({
@@ -14,5 +15,6 @@ export const signIn = feature({
   hooks: [
     on(apiKeyDeleted, async (...all) => (await import('./apply.ts')).endSessionsOfApiKey(...all)),
   ],
+  people,
   http: () => import('./http.ts'),
 })

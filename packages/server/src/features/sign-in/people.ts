@@ -4,7 +4,6 @@ import { requireId } from '../../kernel/managed-records.ts'
 import { signInChanges } from './changes.ts'
 import type { Person } from './contract.ts'
 import { readPeople } from './reads.ts'
-import type { PersonRecord } from './stored.ts'
 
 export function listPeople({ store }: Context): Promise<Person[]> {
   return readPeople(store.reader)
@@ -13,9 +12,4 @@ export function listPeople({ store }: Context): Promise<Person[]> {
 /** Erases name and email of a person, and ends their sessions. Throws `person_not_found`. */
 export async function deletePerson({ store, origin }: RequestContext, id: string): Promise<void> {
   await store.commit(signInChanges.deletePerson, { origin, id: requireId(id, 'person_not_found') })
-}
-
-/** What a person is called; after they were erased, their subject. */
-export function nameOf(person: PersonRecord | undefined, subject: string): string {
-  return person?.name ?? person?.email ?? subject
 }

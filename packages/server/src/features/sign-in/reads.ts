@@ -1,8 +1,10 @@
 import { findByDigest } from '../../kernel/access/digests.ts'
 import type { SessionOwner } from '../../kernel/context.ts'
+import type { People } from '../../kernel/ledger/event-reads.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
 import {
+  nameOf,
   type PersonRecord,
   personFromRow,
   personTable,
@@ -37,4 +39,34 @@ export async function readPeople(db: Db, ids?: readonly string[]): Promise<Perso
       ? await all.execute()
       : await inChunks(ids, (some) => all.where('id', 'in', some).execute())
   return rows.map(personFromRow)
+}
+
+/** People of one name whose subjects are found. */
+const maxNamesakes = 20
+
+/** The people in events: their names, by one query, and the subjects of those who are called so. */
+export const people: People = {
+  async readNames(db, subjects) {
+    const all = db.selectFrom('person').select(columnsOf(personTable))
+    const rows = await inChunks(subjects, (some) => all.where('subject', 'in', some).execute())
+    return rows.map(personFromRow).map((person) => {
+      const { issuer, subject } = person
+      return { issuer, subject, name: nameOf(person, subject) }
+    })
+  },
+  async findSubjects(db, person, { byEmail = false }) {
+    const rows = await db
+      .selectFrom('person')
+      .select('subject')
+      .where(({ or, eb }) =>
+        or([
+          eb('name', '=', person),
+          eb('id', '=', person),
+          ...(byEmail ? [eb('email', '=', person)] : []),
+        ]),
+      )
+      .limit(maxNamesakes)
+      .execute()
+    return rows.map(({ subject }) => subject)
+  },
 }

@@ -14,9 +14,8 @@ import { readApiKeysById } from '../api-keys/reads.ts'
 import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
 import { signInChanges } from './changes.ts'
 import type { Self, Session } from './contract.ts'
-import { nameOf } from './people.ts'
 import { readPeople, readSessions } from './reads.ts'
-import { type PersonRecord, type SessionRecord, sessions } from './stored.ts'
+import { nameOf, type PersonRecord, type SessionRecord, sessions } from './stored.ts'
 
 /** Who signs in, and when they proved who they are. */
 type Holder = Pick<SessionRecord, 'person' | 'apiKeyId' | 'signInTime'>

@@ -116,3 +116,8 @@ export const sessions = subject({
   // With the claims and the digest of the secret, which keeps the claims from being guessed.
   stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...session }) => session,
 })
+
+/** What a person is called; after they were erased, their subject. */
+export function nameOf(person: PersonRecord | undefined, subject: string): string {
+  return person?.name ?? person?.email ?? subject
+}

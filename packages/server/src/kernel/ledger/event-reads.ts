@@ -1,8 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { nameOf } from '../../features/sign-in/people.ts'
-import { personFromRow, personTable } from '../../features/sign-in/stored.ts'
 import { columnsOf, type Db, type Tables } from '../storage/schema.ts'
-import { inChunks } from '../storage/statements.ts'
 import type { EventChanges, LedgerEvent } from './chain.ts'
 import type { EventFilter, HistoryPage, HistoryResult } from './history.ts'
 import { eventFromRow, eventTable } from './stored.ts'
@@ -13,8 +10,22 @@ const maxExamined = 2_000
 /** Earlier events of a subject among which its label is looked for. */
 const maxLabelDistance = 100
 
-/** People of one name whose events are looked for. */
-const maxNamesakes = 20
+/** Knows the people of whom events have the subjects alone. */
+export interface People {
+  readNames(
+    db: Db,
+    subjects: readonly string[],
+  ): Promise<{ issuer: string; subject: string; name: string }[]>
+  /** The subjects of people with this name, id or, if asked for, email address. */
+  findSubjects(db: Db, person: string, options: { byEmail?: true | undefined }): Promise<string[]>
+}
+
+const peopleOf = new WeakMap<Db, People>()
+
+/** Has the people in events that are read over this database named; otherwise they have no name but their subject. */
+export function nameThrough(db: Db, people: People | undefined): void {
+  if (people !== undefined) peopleOf.set(db, people)
+}
 
 /** A page of a ledger's events in order. */
 export async function readEvents(
@@ -26,9 +37,9 @@ export async function readEvents(
   return toEvents(db, await labelled(inRange(eventsOf(db, ledgerId), range)).execute())
 }
 
-/** The subjects of people with this id, name or email address; at most 20. */
-export function findSubjects(db: Db, person: string): Promise<string[]> {
-  return namesakesOf(db, { actor: person, byEmail: true })
+/** The subjects of people with this id, name or email address. */
+export async function findSubjects(db: Db, person: string): Promise<string[]> {
+  return (await peopleOf.get(db)?.findSubjects(db, person, { byEmail: true })) ?? []
 }
 
 /** A page of a ledger's events in order, as they are stored. */
@@ -59,7 +70,9 @@ export async function readStretch(
     .select('revision')
     .offset(maxExamined - 1)
     .executeTakeFirst()
-  const matching = matchingEvents(all, filter, await namesakesOf(db, filter))
+  const { actor, byEmail } = filter
+  const namesakes = actor && (await peopleOf.get(db)?.findSubjects(db, actor, { byEmail }))
+  const matching = matchingEvents(all, filter, namesakes || [])
   const examined =
     end === undefined
       ? matching
@@ -133,24 +146,6 @@ function hasActorMember(value: string) {
   return sql<boolean>`replace(event.actor, ${`:${JSON.stringify(value)}`}, '') <> event.actor`
 }
 
-/** The subjects of people with this name, id or, if asked for, email address. */
-async function namesakesOf(db: Db, { actor: name, byEmail }: EventFilter): Promise<string[]> {
-  if (name === undefined) return []
-  const rows = await db
-    .selectFrom('person')
-    .select('subject')
-    .where(({ or, eb }) =>
-      or([
-        eb('name', '=', name),
-        eb('id', '=', name),
-        ...(byEmail === true ? [eb('email', '=', name)] : []),
-      ]),
-    )
-    .limit(maxNamesakes)
-    .execute()
-  return rows.map(({ subject }) => subject)
-}
-
 /** Matches the JSON of changes that hold the label or name; one in a text has escaped quotes. */
 const labelPatterns = ['%"label":{%', '%"name":{%'] as const
 
@@ -190,17 +185,15 @@ function toEvents(db: Db, rows: LabelledRow[]): Promise<LedgerEvent[]> {
 export async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
   const subjects = new Set(events.flatMap(({ actor }) => actor.user?.subject ?? []))
   if (subjects.size === 0) return events
-  const rows = await inChunks([...subjects], (some) =>
-    db.selectFrom('person').select(columnsOf(personTable)).where('subject', 'in', some).execute(),
-  )
-  const people = new Map(
-    rows.map((row) => [JSON.stringify([row.issuer, row.subject]), personFromRow(row)]),
+  const known = (await peopleOf.get(db)?.readNames(db, [...subjects])) ?? []
+  const names = new Map(
+    known.map(({ issuer, subject, name }) => [JSON.stringify([issuer, subject]), name]),
   )
   return events.map((event) => {
     const { user } = event.actor
     if (user === undefined) return event
-    const person = people.get(JSON.stringify([user.issuer, user.subject]))
-    return { ...event, actor: { ...event.actor, name: nameOf(person, user.subject) } }
+    const name = names.get(JSON.stringify([user.issuer, user.subject])) ?? user.subject
+    return { ...event, actor: { ...event.actor, name } }
   })
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { countKeys } from '../../features/warnings/census.ts'
+import type { KeyCount } from '../records.ts'
 import { readSchemaState, type SchemaState } from './migrations/index.ts'
 import { isPostgres, openReads, sqliteFileOf } from './open.ts'
 import type { HostReport } from './postgres/without-migrating.ts'
@@ -16,11 +16,14 @@ export interface DatabaseReport {
   keys?: { active: number; inactive: number }
 }
 
+/** Counts keys of each state at the time (ISO 8601). */
+type CountKeys = (db: Db, time: string) => Promise<KeyCount[]>
+
 /** Reads the state without changing anything. Rejects if the database cannot be used. */
-export async function inspectDatabase(database: {
-  databaseUrl: string
-  databaseReplicaUrl?: string
-}): Promise<DatabaseReport> {
+export async function inspectDatabase(
+  database: { databaseUrl: string; databaseReplicaUrl?: string },
+  countKeys?: CountKeys,
+): Promise<DatabaseReport> {
   const { databaseUrl: url, databaseReplicaUrl: replicaUrl } = database
   const report: DatabaseReport = { engine: 'SQLite', hosts: [] }
   if (isPostgres(url)) {
@@ -33,16 +36,17 @@ export async function inspectDatabase(database: {
     return { ...report, schema: 'none' }
   }
   const { db, schema, close } = await openReads(url, async () => {})
-  return { ...report, ...(await readContent(db, schema).finally(close)) }
+  return { ...report, ...(await readContent(db, schema, countKeys).finally(close)) }
 }
 
 async function readContent(
   db: Db,
-  name?: string,
+  name: string | undefined,
+  countKeys?: CountKeys,
 ): Promise<Pick<DatabaseReport, 'schema' | 'keys'>> {
   const schema = await readSchemaState(db, name)
   if (schema === 'none' || schema === 'older') return { schema }
-  const counts = await countKeys(db, new Date().toISOString()).catch(() => undefined)
+  const counts = await countKeys?.(db, new Date().toISOString()).catch(() => undefined)
   if (counts === undefined) return { schema }
   const keys = { active: 0, inactive: 0 }
   for (const { enabled, expired, count } of counts) {

@@ -1,17 +1,13 @@
 import { requireRegularFile } from '../../runtime/files.ts'
 import type { Store } from '../context.ts'
-import { type Feature, loadAppliers } from '../feature.ts'
+import { type Feature, loadAppliers, loadCensus } from '../feature.ts'
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
 import { subjectsOf, tablesOf } from '../stored.ts'
 import type { CopyListener } from './copy/copy.ts'
 import { ownMigrations, requireSchema } from './migrations/index.ts'
 import { findProjectRecord } from './reads.ts'
 import type { Db } from './schema.ts'
-
-/** The modules of the threads of SQLite; both run the same features as this one. */
-interface Threads {
-  writer: URL
-}
+import type { Threads } from './sqlite/store.ts'
 
 /** The store of a server. */
 interface ServerStore {
@@ -28,7 +24,11 @@ interface ServerStore {
 export function storageOf(features: readonly Feature[], threads: Threads) {
   const tables = tablesOf(features)
   const subjects = subjectsOf(features)
-  const loadParts = async () => ({ appliers: await loadAppliers(features), tables })
+  const people = features.find((each) => each.people !== undefined)?.people
+  const loadParts = async () => {
+    const [appliers, takeCensus] = [await loadAppliers(features), await loadCensus(features)]
+    return { appliers, takeCensus, tables, people }
+  }
 
   /**
    * Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. `replicaUrl`:
@@ -40,7 +40,7 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
       return openPostgresStore(await loadParts(), databaseUrl, replicaUrl)
     }
     const { openSqliteStore } = await import('./sqlite/store.ts')
-    return openSqliteStore({ file: sqliteFileOf(databaseUrl), threads, tables })
+    return openSqliteStore({ file: sqliteFileOf(databaseUrl), threads, tables, people })
   }
 
   /** Opens the store for a server, which can listen before PostgreSQL can be reached. */

@@ -1,7 +1,8 @@
-import { takeCensus } from '../../../features/warnings/census.ts'
 import type { Appliers } from '../../changes.ts'
 import type { Snapshot, Store } from '../../context.ts'
+import type { TakeCensus } from '../../feature.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
+import { nameThrough, type People } from '../../ledger/event-reads.ts'
 import type { LedgerHead } from '../../records.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
 import { commonReads } from '../cached.ts'
@@ -21,7 +22,9 @@ const countTimeoutMs = 60_000
 /** Made of the features. */
 interface StoreParts {
   appliers: Appliers
+  takeCensus: TakeCensus
   tables: readonly Table[]
+  people: People | undefined
 }
 
 /**
@@ -57,7 +60,7 @@ export function openPostgresServerStore(parts: StoreParts, url: string, replicaU
 }
 
 function createStore(
-  { appliers, tables }: StoreParts,
+  { appliers, takeCensus, tables, people }: StoreParts,
   database: PostgresDatabase,
   address: PostgresAddress,
   replicaUrl?: string,
@@ -68,6 +71,7 @@ function createStore(
   const readerOf = ({ read }: PostgresDatabase) => {
     const db = createKysely(read)
     noteContradictions(db, contradictions.note)
+    nameThrough(db, people)
     return db
   }
   const reader = readerOf(database)

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import { siblingModule } from '../../../runtime/modules.ts'
 import type { Store } from '../../context.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
+import { nameThrough, type People } from '../../ledger/event-reads.ts'
 import type { Census } from '../../records.ts'
 import { commonReads } from '../cached.ts'
 import type { Table } from '../schema.ts'
@@ -10,6 +10,12 @@ import { isIntact, openDatabaseFile } from './file.ts'
 import { createHeadFollower } from './head-follower.ts'
 import { createVersionedHeads } from './heads.ts'
 import { startWriterThread } from './writer-thread.ts'
+
+/** The modules of its threads; each runs the same features as this one. */
+export interface Threads {
+  writer: URL
+  census: URL
+}
 
 /**
  * The store in one SQLite file. A thread writes; this one reads over its own connection, which sees
@@ -20,17 +26,20 @@ export async function openSqliteStore({
   file,
   threads,
   tables,
+  people,
 }: {
   file: string
   tables: readonly Table[]
-  threads: { writer: URL }
+  people: People | undefined
+  threads: Threads
 }): Promise<Store> {
   const descriptor = openDatabaseFile(file)
   const writer = await startWriterThread(threads.writer, { file, descriptor })
   const reader = openSqlite({ file, role: 'reader', descriptor })
   const contradictions = createContradictions()
   noteContradictions(reader.db, contradictions.note)
-  const census = createCensus(file)
+  nameThrough(reader.db, people)
+  const census = createCensus(threads.census, file)
   const heads = createVersionedHeads(reader, tables)
   return {
     ...commonReads(reader.db, heads, tables),
@@ -58,11 +67,10 @@ export async function openSqliteStore({
 }
 
 /** Counts keys in a thread of its own, since counting a million takes a second. */
-function createCensus(file: string) {
+function createCensus(source: URL, file: string) {
   let worker: Worker | undefined
   return {
     take(time: string): Promise<Census> {
-      const source = siblingModule(import.meta.url, 'census-thread')
       const counter = new Worker(source, { workerData: { file, time }, stdin: false })
       counter.unref()
       worker = counter
