@@ -2,6 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { features } from './features.ts'
+import { createReadCaller } from './kernel/access/credentials.ts'
 import type { Context } from './kernel/context.ts'
 import { addBodies, addMediaTypes } from './kernel/http/body/bodies.ts'
 import { addValidation } from './kernel/http/body/validation.ts'
@@ -39,7 +40,7 @@ export async function buildApp(
   beforeRoutes: (app: FastifyInstance) => Promise<void> = async () => {},
 ): Promise<HttpApp> {
   const app = createServer(options)
-  const kernel = createKernel(context)
+  const kernel = createKernel(context, createReadCaller(features))
   app.decorate('kernel', kernel)
   app.addHook('preClose', async () => kernel.close())
   await addHooks(app, kernel, options)

@@ -3,10 +3,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { features } from '../../../packages/server/src/features.ts'
 import {
   type Authenticator,
   createAuthenticator,
 } from '../../../packages/server/src/kernel/access/authentication.ts'
+import { createReadCaller } from '../../../packages/server/src/kernel/access/credentials.ts'
 import {
   isApiKeySecret,
   newApiKeySecret,
@@ -44,6 +46,7 @@ beforeEach(async () => {
   authenticator = createAuthenticator({
     store,
     clock: { now: () => time, monotonic: () => time },
+    readCaller: createReadCaller(features),
   })
 })
 afterEach(async () => {

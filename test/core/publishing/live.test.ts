@@ -10,6 +10,8 @@ import {
   type PublishedProject,
   publisherOf,
 } from '../../../packages/server/src/features/publishing/publisher.ts'
+import { features } from '../../../packages/server/src/features.ts'
+import { createReadCaller } from '../../../packages/server/src/kernel/access/credentials.ts'
 import type { Context, Store } from '../../../packages/server/src/kernel/context.ts'
 import { createKernel, type Kernel } from '../../../packages/server/src/kernel/kernel.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
@@ -93,7 +95,7 @@ beforeEach(async () => {
       throw new Error('publishing fetches nothing')
     },
   }
-  kernel = createKernel(context)
+  kernel = createKernel(context, createReadCaller(features))
   projectId = (await createProject(opened.store, `payments-${++projects}`)).id
   const key = keyRecord(projectId)
   kid = key.id

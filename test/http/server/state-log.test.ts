@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
+import { features } from '../../../packages/server/src/features.ts'
+import { createReadCaller } from '../../../packages/server/src/kernel/access/credentials.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import { addDatabaseLog } from '../../../packages/server/src/kernel/http/hooks/state-log.ts'
 import { createKernel } from '../../../packages/server/src/kernel/kernel.ts'
@@ -56,7 +58,8 @@ test('a first read that takes longer, as on a busy machine, is no lost database'
     const follower = store.followHeads()
     return { ...follower, read: () => firstRead.then(follower.read) }
   }
-  const kernel = createKernel({ ...server.context, clock, store: { ...store, followHeads } })
+  const context = { ...server.context, clock, store: { ...store, followHeads } }
+  const kernel = createKernel(context, createReadCaller(features))
   addDatabaseLog(app, kernel)
   const outcomes: string[] = []
   kernel.watch.onRead(({ outcome }) => void outcomes.push(outcome))

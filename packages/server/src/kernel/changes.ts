@@ -1,3 +1,4 @@
+import type { ReadCaller } from './access/credentials.ts'
 import type { Access, Credential } from './access/grants.ts'
 import type { Hooks } from './hooks.ts'
 import { type Actor, systemLedgerId } from './ledger/chain.ts'
@@ -40,6 +41,7 @@ export interface Transaction {
   hooks: Hooks
   /** The kinds of rows that ledgers account for. */
   subjects: readonly AnySubject[]
+  readCaller: ReadCaller
 }
 
 /** The result of a change. The caller rolls back a transaction that has not `changed` anything. */

@@ -1,3 +1,4 @@
+import { type CredentialKind, createReadCaller } from './access/credentials.ts'
 import type {
   AnyApply,
   AnyKind,
@@ -31,6 +32,8 @@ interface Parts {
   people?: People
   /** Loads what counts the registry in the background. */
   census?(): Promise<{ takeCensus: TakeCensus }>
+  /** By which callers of the API are known. */
+  credential?: CredentialKind
   /** Loads its routes and metrics, for the process that serves. */
   http?(): Promise<HttpSide>
 }
@@ -80,6 +83,7 @@ export async function loadCensus(features: readonly Feature[]): Promise<TakeCens
 export async function loadAppliers(features: readonly Feature[]): Promise<Appliers> {
   const hooks = createHooks(features.flatMap((each) => each.hooks ?? []))
   const subjects = subjectsOf(features)
+  const readCaller = createReadCaller(features)
   const loaded = await Promise.all(features.map((each) => each.appliers()))
   const functions = new Map(loaded.flatMap((each) => [...each]))
   const kinds = new Map(features.flatMap(({ changes }) => changes).map((kind) => [kind.type, kind]))
@@ -92,7 +96,7 @@ export async function loadAppliers(features: readonly Feature[]): Promise<Applie
       // The kind was made for this function.
       const apply = functions.get(type) as Apply<Change, Result> | undefined
       if (apply === undefined) throw new Error(`no feature applies ${type}`)
-      return apply({ db, hooks, subjects }, change)
+      return apply({ db, hooks, subjects, readCaller }, change)
     },
     kind(type) {
       const kind = kinds.get(type)

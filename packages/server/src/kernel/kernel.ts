@@ -1,3 +1,4 @@
+import type { ReadCaller } from './access/credentials.ts'
 import type { Context } from './context.ts'
 import { withCommitNotices } from './ledger/commit-notices.ts'
 import { createRevisionWatch } from './ledger/revision-watch.ts'
@@ -8,7 +9,7 @@ const watchIntervalMs = 250
 /** The context of a process that serves requests, and how its services keep up with the ledgers. */
 export type Kernel = ReturnType<typeof createKernel>
 
-export function createKernel(context: Context) {
+export function createKernel(context: Context, readCaller: ReadCaller) {
   const watch = createRevisionWatch(context.store, context.clock, watchIntervalMs)
   const commitListeners: ((ledgerId: string) => void)[] = []
   const closeListeners: (() => void)[] = []
@@ -20,6 +21,7 @@ export function createKernel(context: Context) {
       watch.checkNow(ledgerId)
     }),
     watch,
+    readCaller,
     /** Calls the listener with each ledger that this process changes, before the commit resolves. */
     onCommit: (listener: (ledgerId: string) => void) => void commitListeners.push(listener),
     /** Calls the listener when the process ends, or at once if it does: no request waits any more. */

@@ -1,7 +1,10 @@
 import { invalidField } from '../../errors.ts'
+import { grantOf } from '../../kernel/access/callers.ts'
+import type { Grant } from '../../kernel/access/grants.ts'
 import type { CoreConfig } from '../../kernel/context.ts'
 import type { ClaimValue, Conditions } from './condition-contract.ts'
-import { prefixOf, requireConditions } from './conditions.ts'
+import { compareClaims, prefixOf, requireConditions } from './conditions.ts'
+import type { PeopleRule } from './stored.ts'
 
 /**
  * The issuer of the people that a rule is for: the OpenID provider of this service. Throws
@@ -36,5 +39,26 @@ export function requireSomePeople(issuer: string, conditions: Conditions): void 
     isOpen
       ? 'Anyone can have an account at Google. Add a condition on hd (the domain of your organization), email or sub that is no pattern.'
       : 'The rule would apply to every account at the provider. Add a condition, such as {"groups": "platform"}; for all accounts, it is {"iss": "ISSUER"}.',
+  )
+}
+
+/** What the rules give to a person with these claims. */
+export function grantsOf(person: Claimant | undefined, rules: readonly PeopleRule[]): Grant[] {
+  return person === undefined ? [] : rulesFor(person, rules).map(grantOf)
+}
+
+interface Claimant {
+  issuer: string
+  claims: Readonly<Record<string, unknown>>
+}
+
+/** The rules that apply to a person with these claims. */
+function rulesFor(person: Claimant, rules: readonly PeopleRule[]): PeopleRule[] {
+  return rules.filter(
+    ({ enabled, contradicted, issuer, conditions }) =>
+      enabled &&
+      !contradicted &&
+      issuer === person.issuer &&
+      compareClaims(conditions, person.claims).unmet.length === 0,
   )
 }

@@ -1,6 +1,7 @@
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
 import { projectDeleted } from '../projects/hooks.ts'
+import { apiKeyCredential } from './caller.ts'
 import { apiKeyChanges } from './changes.ts'
 import * as stored from './stored.ts'
 
@@ -13,5 +14,6 @@ export const apiKeys = feature({
   hooks: [
     on(projectDeleted, async (...all) => (await import('./apply.ts')).deleteBoundApiKeys(...all)),
   ],
+  credential: apiKeyCredential,
   http: () => import('./http.ts'),
 })

@@ -1,4 +1,5 @@
 import { invalidField, PubringError } from '../../errors.ts'
+import type { CallerApiKey } from '../../kernel/access/callers.ts'
 import { includesRole } from '../../kernel/access/grants.ts'
 import type { ApiKeyRecord } from './stored.ts'
 
@@ -9,7 +10,7 @@ import type { ApiKeyRecord } from './stored.ts'
  * API key has no `before`.
  */
 export function requireLifetime(
-  caller: ApiKeyRecord | undefined,
+  caller: CallerApiKey | undefined,
   before: ApiKeyRecord | undefined,
   after: ApiKeyRecord,
 ): void {
@@ -27,7 +28,7 @@ export function requireLifetime(
  * Throws `insufficient_lifetime` if an API key that expires would give rights by something that has no
  * end, such as an access rule. People who sign in are not bound to the end of a session.
  */
-export function requirePermanent(caller: ApiKeyRecord | undefined, what: string): void {
+export function requirePermanent(caller: CallerApiKey | undefined, what: string): void {
   if (caller?.expireTime === undefined) return
   throw new PubringError(
     'insufficient_lifetime',

@@ -1,8 +1,7 @@
 import { PubringError } from '../../errors.ts'
-import { readCaller } from '../../kernel/access/callers.ts'
 import { type Access, requireAccess } from '../../kernel/access/grants.ts'
 import type { Principal } from '../../kernel/access/principal.ts'
-import type { Context } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { LedgerEvent } from '../../kernel/ledger/chain.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -17,7 +16,7 @@ export function toEvent({ ledgerId: _ledgerId, subject, ...event }: LedgerEvent)
 
 /** Checks whether the caller of a request may still read a ledger, and until when. */
 export async function readPermission(
-  { store, clock }: Context,
+  { store, clock, readCaller }: Kernel,
   { credential }: Principal,
   access: Access,
   ledgerId: string,

@@ -1,6 +1,7 @@
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
 import { apiKeyDeleted } from '../api-keys/hooks.ts'
+import { sessionCredential } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import { people } from './reads.ts'
 import * as stored from './stored.ts'
@@ -16,5 +17,6 @@ export const signIn = feature({
     on(apiKeyDeleted, async (...all) => (await import('./apply.ts')).endSessionsOfApiKey(...all)),
   ],
   people,
+  credential: sessionCredential,
   http: () => import('./http.ts'),
 })

@@ -1,4 +1,4 @@
-import { findByDigest } from '../../kernel/access/digests.ts'
+import { findByDigest } from '../../kernel/access/credentials.ts'
 import type { SessionOwner } from '../../kernel/context.ts'
 import type { People } from '../../kernel/ledger/event-reads.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'

@@ -4,7 +4,8 @@ import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { isoTime } from '../values/times.ts'
 import { headsMatch, isValid, spanUntilExpiry } from '../values/validity.ts'
-import { type Caller, invalidApiKey, invalidSession, readCaller, workloadOf } from './callers.ts'
+import { type Caller, invalidApiKey, invalidSession, workloadOf } from './callers.ts'
+import type { ReadCaller } from './credentials.ts'
 import type { Credential } from './grants.ts'
 import { createLastUses } from './last-uses.ts'
 import type { Principal } from './principal.ts'
@@ -21,6 +22,10 @@ export function namesSession(header: string | undefined): boolean {
   return header?.trim() === sessionMarker
 }
 
+interface AuthenticatorContext extends Pick<Context, 'store' | 'clock'> {
+  readCaller: ReadCaller
+}
+
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
 /**
@@ -29,7 +34,7 @@ export type Authenticator = ReturnType<typeof createAuthenticator>
  * demotion and expiry take effect with the next request, on every replica. The head is read before the
  * record, so the record is at least as new.
  */
-export function createAuthenticator({ store, clock }: Pick<Context, 'store' | 'clock'>) {
+export function createAuthenticator({ store, clock, readCaller }: AuthenticatorContext) {
   const callers = new LRUCache<string, Principal>({ max: maxCallers })
   const lastUses = createLastUses(store)
 

@@ -1,5 +1,6 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
-import { type Caller, requireAuthorization } from '../access/callers.ts'
+import { requireAuthorization } from '../access/authorization.ts'
+import type { Caller } from '../access/callers.ts'
 import type { Origin, Transaction } from '../changes.ts'
 import { notFound } from '../faults.ts'
 import type { Db, Tables } from '../storage/schema.ts'
@@ -106,14 +107,15 @@ export async function lockExchangeLedger(
 }
 
 async function lockForRequest(
-  { db }: Transaction,
+  tx: Transaction,
   ledgerId: string,
   origin: Origin,
 ): Promise<LockedLedger | undefined> {
+  const { db } = tx
   const [ledger, caller] = await pipeline(
     db,
     () => lockLedger(db, ledgerId),
-    () => requireAuthorization(db, origin),
+    () => requireAuthorization(tx, origin),
   )
   return ledger && { ...ledger, origin, caller }
 }

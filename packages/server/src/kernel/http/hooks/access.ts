@@ -6,6 +6,7 @@ import { requireAccess, soleProject } from '../../access/grants.ts'
 import type { Principal, RequestContext } from '../../access/principal.ts'
 import { findLedger, findProject } from '../../access/projects.ts'
 import type { Context } from '../../context.ts'
+import type { Kernel } from '../../kernel.ts'
 import type { ProjectIdentity } from '../../records.ts'
 import { now } from '../../values/times.ts'
 import type { HttpOptions } from '../options.ts'
@@ -18,19 +19,19 @@ const slowBodyMs = 100
 /** Authenticates callers before every other check: 401, or 429 after too many failures. */
 export function addAuthentication(
   app: FastifyInstance,
-  context: Context,
+  kernel: Kernel,
   options: HttpOptions,
 ): void {
-  const authenticator = createAuthenticator(context)
-  const spendFailure = createFailureLimit(context.clock, options)
+  const authenticator = createAuthenticator(kernel)
+  const spendFailure = createFailureLimit(kernel.clock, options)
   app.decorate('authenticator', authenticator)
   app.decorate('spendFailure', spendFailure)
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)
-  const cookie = sessionCookie(context.config.publicUrl)
+  const cookie = sessionCookie(kernel.config.publicUrl)
   const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
     const header = secretOf(request)
-    if (namesSession(header)) requireSameOrigin(request, context.config.publicUrl)
+    if (namesSession(header)) requireSameOrigin(request, kernel.config.publicUrl)
     try {
       request.principal = await authenticator.authenticate(header, cookie.read(request))
     } catch (error) {
