@@ -6,8 +6,8 @@ import type { KeyLimits } from './changes.ts'
 import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
 import { jwksBytes, withJwkText } from './jwks.ts'
 import { requireJwksCapacity, submittedBefore } from './registration/admission.ts'
+import { activeVouched, vouchedDetail } from './registration/vouched.ts'
 import type { KeyRecord } from './stored.ts'
-import { activeVouched, vouchedDetail } from './vouched.ts'
 
 /** Throws `jwks_too_large` if the patched key no longer fits the key set of its project. */
 export function requirePatchCapacity(

@@ -11,8 +11,8 @@ import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../chang
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import type { KidUse } from '../kids.ts'
 import { hasKey, type KeyRecord, keyToRow, keys as stored } from '../stored.ts'
-import { requireSuccessor } from '../vouched.ts'
 import { type Admission, type AdmissionKey, admitKeys } from './admission.ts'
+import { requireSuccessor } from './vouched.ts'
 
 const insertKeys = insertion('jwt_key')
 
