@@ -256,7 +256,7 @@ describe('nothing is changed by a declaration with', () => {
       66,
       /key 2 must be one of .*did you mean ES256/,
     ],
-    ['text instead of a key', { label: 'x', publicKeyPem: 'hello' }, 66, /no public key/],
+    ['text instead of a key', { label: 'x', publicKeyPem: 'hello' }, 3, /No PEM block was found/],
     ['a weak key', { label: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }, 3, /1024 bits/],
     ['the same key twice', summer, 3, /Remove one of them/],
   ])('%s', async (_name, key, code, message) => {

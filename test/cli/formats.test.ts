@@ -110,14 +110,14 @@ const cases: Case[] = [
     name: 'a set with a key whose exponent is zero',
     text: file('n24-e-AAAA.jwk.json'),
     api: ['jwk_submitted', /with one key\. If tokens carry its kid,.* To convert it: node -p/],
-    cli: /looks like a JWK, but no public key can be read/,
+    cli: /No public key can be read from the members of this JWK/,
     console: 'converted',
   },
   {
     name: 'a JWK without its exponent',
     text: JSON.stringify(withoutExponent),
     api: ['jwk_submitted', /a JWK whose member e is missing/],
-    cli: /looks like a JWK, but no public key can be read/,
+    cli: /a JWK whose member e is missing/,
     console: /JWK is damaged/,
   },
   {
@@ -148,7 +148,7 @@ const cases: Case[] = [
     name: 'two lines of authorized_keys',
     text: sshLine('ssh-rsa') + sshLine('ssh-ed25519'),
     api: ['ssh_key_submitted', /2 SSH keys\. Send one/],
-    cli: /has 2 SSH keys; expected one/,
+    cli: /These are 2 SSH keys/,
   },
   {
     name: 'the label EC PUBLIC KEY',

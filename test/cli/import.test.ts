@@ -226,13 +226,19 @@ describe('other sources', () => {
   })
 
   test.each([
-    ['text without keys', 'hello', /holds no keys/],
     ['invalid JSON', '{"keys": [', /not valid JSON/],
     ['unrelated JSON', '{"a": 1}', /holds no keys/],
-    ['a table', 'label,publicKey\na,MFkw', /holds no keys/],
   ])('%s is rejected', async (_name, text, message) => {
     const ran = await into(shell.file('odd.txt', text))
     expect(ran).toMatchObject({ code: 66, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test.each(['hello', 'label,publicKey\na,MFkw'])('other text is refused: %j', async (text) => {
+    const ran = await into(shell.file('odd.txt', text))
+    expect({ code: ran.code, causes: causes(ran) }).toEqual({
+      code: 3,
+      causes: ['1 pem_not_found'],
+    })
   })
 
   test('a terminal shows only the rejected rows of a long list', async () => {

@@ -56,6 +56,13 @@ export function examineCheaply(
   return examinePem(parsed, algorithm, blocklist)
 }
 
+/** What a text that holds one public key says of it, without checking its numbers; else undefined. */
+export function identifyKey(text: string): KeyDescription | undefined {
+  const parsed = parseText(text)
+  const key = 'pem' in parsed ? examine(parsed.pem).key : undefined
+  return key && describe(key)
+}
+
 /** A P-521 key in PEM has 268 characters, and a few more with indentation or CRLF. */
 const maxCheapLength = 400
 /** A P-521 SPKI has 158 bytes; every RSA key whose numbers are checked is longer. */

@@ -1,6 +1,6 @@
 export { type Blocklist, createBlocklist, searchRecords } from './blocklists/blocklist.ts'
-export { examineCheaply, examineKey } from './examine.ts'
-export { describeUnusable } from './formats/ssh.ts'
+export { examineCheaply, examineKey, identifyKey } from './examine.ts'
+export { describeJwkFault } from './formats/json.ts'
 export type {
   Accepted,
   ExposedKey,

@@ -1,12 +1,14 @@
+import { isUtf8 } from 'node:buffer'
 import { dirname, resolve } from 'node:path'
 import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
 import { isoTime, parseTimeMs } from '@pubring/server/kernel/values/times'
 import { isObject } from '@pubring/server/runtime/json'
+import { present } from '@pubring/server/runtime/present'
+import { isDer } from '../keys/files.ts'
 import { fileError, parseChoice, requireKnown } from '../terminal/failures.ts'
-import { readText, sourceName } from '../terminal/files.ts'
+import { readBytes, sourceName } from '../terminal/files.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { type KeyRecord, readKeyRecord, recordEntry, type SourceEntry } from './entry.ts'
-import { readMaterial } from './rows.ts'
+import { convert, type KeyRecord, readEntry, readKeyRecord, type SourceEntry } from './entry.ts'
 
 const example = '{"project": "payments", "keys": [{"label": "spring", "file": "spring.pem"}]}'
 
@@ -22,7 +24,9 @@ interface DeclaredKey {
  */
 export async function readDeclaration(file: string, terminal: Terminal) {
   const source = sourceName(file)
-  const document = await parseDeclaration(await readText(file, terminal), source)
+  const bytes = await readBytes(file, terminal)
+  if (!isUtf8(bytes)) throw fileError(`${source} is not UTF-8: save it as UTF-8.`)
+  const document = await parseDeclaration(bytes.toString('utf8').replace(/^\uFEFF/, ''), source)
   requireKnown(Object.keys(document), ['project', 'keys'], `${source} has an unknown member`)
   const { project, keys } = document
   if (!Array.isArray(keys)) throw fileError(`${source} must have a list named keys.`, example)
@@ -30,8 +34,9 @@ export async function readDeclaration(file: string, terminal: Terminal) {
     throw fileError(`project in ${source} must be the id or the name of a project.`)
   }
   const folder = file === '-' ? '.' : dirname(file)
-  const readPem = (name: string) => readText(resolve(folder, name), terminal)
-  const read = (key: unknown, index: number) => readKey(key, `${source}, key ${index + 1}`, readPem)
+  const readFile = (name: string) => readBytes(resolve(folder, name), terminal)
+  const read = (key: unknown, index: number) =>
+    readKey(key, `${source}, key ${index + 1}`, readFile)
   return { project, keys: await Array.fromAsync(keys, read) }
 }
 
@@ -52,24 +57,32 @@ const members = [
   ...['active', 'expireTime', 'publishedKid'],
 ]
 
-/** `readPem` reads a file that is named relative to the declaration. */
+/** `readFile` reads a file that is named relative to the declaration. */
 async function readKey(
   value: unknown,
   place: string,
-  readPem: (file: string) => Promise<string>,
+  readFile: (file: string) => Promise<Buffer>,
 ): Promise<DeclaredKey> {
   const { file, ...record } = readKeyRecord(value, members, place)
-  const { label, active, publishedKid, algorithm } = record
+  const { label, active, publishedKid } = record
   if (label === undefined) throw fileError(`${place} must have a label.`)
   const { expireTime: end } = record
   const expireTime = typeof end === 'string' ? readTime(end, place) : end
   if ((record.publicKeyPem === undefined) === (file === undefined)) {
     throw fileError(`${place} must have either publicKeyPem or file.`)
   }
-  const publicKeyPem = record.publicKeyPem ?? (await readPem(file ?? ''))
-  const key = { label: label.trim(), publicKeyPem, active, expireTime, publishedKid }
-  const entry = recordEntry(key, place)
-  if ('key' in entry) entry.key.algorithm = algorithmOf(algorithm, publicKeyPem, place)
+  const algorithm = algorithmOf(record, place)
+  const { publicKeyPem } = record
+  const bytes = publicKeyPem === undefined ? await readFile(file ?? '') : Buffer.from(publicKeyPem)
+  const text = `${label}\n${bytes.toString(isDer(bytes) ? 'base64' : 'utf8')}`
+  const entry = readEntry({ place, label: label.trim(), text }, () => {
+    const content = convert(bytes, place)
+    if ('rejection' in content) return content
+    const end = expireTime ?? undefined
+    return {
+      key: { ...content.key, ...present({ algorithm, active, publishedKid, expireTime: end }) },
+    }
+  })
   return { entry, declared: { active, expireTime } }
 }
 
@@ -79,11 +92,7 @@ function readTime(text: string, place: string): string {
   throw fileError(`expireTime of ${place} must be null or a time such as 2027-05-01T12:00:00Z.`)
 }
 
-function algorithmOf(named: string | undefined, publicKeyPem: string, place: string): Algorithm {
-  if (named !== undefined) {
-    return parseChoice(named, algorithmNames, `algorithm of ${place}`, fileError)
-  }
-  const usual = readMaterial(publicKeyPem)?.algorithms[0]
-  if (usual !== undefined) return usual
-  throw fileError(`${place} holds no public key that can be read: use PEM.`)
+function algorithmOf({ algorithm }: KeyRecord, place: string): Algorithm | undefined {
+  if (algorithm === undefined) return undefined
+  return parseChoice(algorithm, algorithmNames, `algorithm of ${place}`, fileError)
 }

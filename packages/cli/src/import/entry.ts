@@ -64,16 +64,29 @@ export function readEntry(
   { place, label, text, safeLabel = '' }: EntryText,
   read: () => EntryContent,
 ): SourceEntry {
-  return containsSecret(text, maxSearchedLength)
-    ? { place, label: safeLabel, rejection: privateKey }
-    : { place, label, ...read() }
+  if (containsSecret(text, maxSearchedLength)) {
+    return { place, label: safeLabel, rejection: privateKey }
+  }
+  return { place, label, ...(label.includes('\uFFFD') ? { rejection: otherEncoding } : read()) }
 }
 
-/** The content of a certificate, an SSH key or DER; undefined for anything else. */
-export function convert(content: Buffer, place: string): EntryContent | undefined {
+const otherEncoding: Rejection = {
+  code: 'label_invalid',
+  detail: 'The label is not UTF-8: save the file as UTF-8.',
+}
+
+/** The key in a text or in DER. A text that is not converted is left to the server to judge. */
+export function convert(content: Buffer, place: string): EntryContent {
+  return orRejection(() => {
+    const { publicKeyPem } = convertToPem(content, place) ?? { publicKeyPem: String(content) }
+    return { key: { publicKeyPem } }
+  })
+}
+
+/** What `read` returns, or the error that it throws for a person as a rejection. */
+export function orRejection(read: () => EntryContent): EntryContent {
   try {
-    const converted = convertToPem(content, place)
-    return converted && { key: { publicKeyPem: converted.publicKeyPem } }
+    return read()
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     return { rejection: { code: error.code, detail: error.message } }

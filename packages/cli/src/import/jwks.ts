@@ -1,10 +1,11 @@
 import { algorithmNames } from '@pubring/intake/algorithms'
 import { isSignatureUse, type Jwk, normalizedMembers, publicKeyOf } from '@pubring/intake/jwk'
 import { placeholderKid } from '@pubring/server/kernel/contract/names'
-import { toPem } from '../keys/files.ts'
+import { pemOfJwk } from '../keys/files.ts'
 import { isAlgorithm } from '../keys/kinds.ts'
 import {
   type EntryContent,
+  orRejection,
   publishedKidOf,
   type Rejection,
   readEntry,
@@ -41,7 +42,7 @@ const duplicateKid: Rejection = {
   detail: 'Another entry of the set has the same kid: verifiers cannot tell them apart.',
 }
 
-function rejectionOf({ kty, use, key_ops, alg }: Jwk): Rejection | undefined {
+function rejectionOf({ kty, use, key_ops, alg, exp, nbf }: Jwk): Rejection | undefined {
   if (kty === 'oct') {
     const detail = 'A symmetric key (kty oct) is a secret and cannot verify tokens of others.'
     return { code: 'symmetric_key', detail }
@@ -57,13 +58,17 @@ function rejectionOf({ kty, use, key_ops, alg }: Jwk): Rejection | undefined {
     const detail = `alg must be one of ${algorithmNames.slice(1).join(', ')}, or absent.`
     return { code: 'unsupported_algorithm', detail }
   }
+  if ([exp, nbf].some((time) => time !== undefined && typeof time !== 'number')) {
+    const detail = 'exp and nbf must be numbers: seconds since 1970.'
+    return { code: 'invalid_jwk', detail }
+  }
   return undefined
 }
 
 function readKey(jwk: Jwk): EntryContent {
-  try {
-    const key = publicKeyOf(jwk)
-    const isNormalized = Object.entries(normalizedMembers(key)).every(
+  return orRejection(() => {
+    const publicKeyPem = pemOfJwk(jwk)
+    const isNormalized = Object.entries(normalizedMembers(publicKeyOf(jwk))).every(
       ([name, value]) => jwk[name] === value,
     )
     const validity = validityOf(jwk)
@@ -74,17 +79,14 @@ function readKey(jwk: Jwk): EntryContent {
     ]
     return {
       key: {
-        publicKeyPem: toPem(key),
+        publicKeyPem,
         ...validity.fields,
         ...published.fields,
         ...(typeof jwk.alg === 'string' ? { algorithm: jwk.alg } : {}),
       },
       ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
     }
-  } catch {
-    const detail = 'No public key can be read from the members of this entry.'
-    return { rejection: { code: 'invalid_jwk', detail } }
-  }
+  })
 }
 
 /** The members of a JWK, beyond RFC 7517, that say when it may be used; times in seconds. */

@@ -72,15 +72,13 @@ export function readContent(bytes: Buffer, name: string): Source {
   }
   const label = stem(name)
   const searched = isBinary ? bytes.toString('base64') : text
+  if (text.length > maxTextLength) throw unknownContent(name)
   const entry = { place: name, label, text: searched, safeLabel: label }
-  return withoutProjects([
-    readEntry(entry, () => {
-      const converted = convert(bytes, name)
-      if (converted === undefined) throw unknownContent(name)
-      return converted
-    }),
-  ])
+  return withoutProjects([readEntry(entry, () => convert(bytes, name))])
 }
+
+/** Longer texts are no key. */
+const maxTextLength = 16_384
 
 function withoutProjects(entries: SourceEntry[]): Source {
   return { entries, projects: [] }
@@ -94,13 +92,18 @@ function readJson(text: string, name: string): Source {
 }
 
 function readJsonEntries(document: object, name: string): SourceEntry[] {
-  if (Array.isArray(document)) return readKeys(document, name)
+  if (Array.isArray(document)) {
+    const areJwks = document.some((entry) => Object(entry).kty !== undefined)
+    return areJwks ? readJwks(document, name) : readKeys(document, name)
+  }
   const { keys, kty } = Object(document)
   if (Array.isArray(keys)) return readJwks(keys, name)
   if (kty !== undefined) return readJwks([document], name)
   const members = Object.entries(document)
   const hasPem = ([, text]: [string, unknown]) => String(text).includes('-----BEGIN ')
   if (members.length > 0 && members.every(hasPem)) return readPemMap(members, name)
+  const [, inner] = members.find(([, value]) => Array.isArray(Object(value).keys)) ?? []
+  if (inner !== undefined) return readJsonEntries(Object(inner), name)
   throw unknownContent(name)
 }
 
@@ -111,7 +114,7 @@ function readPemMap(members: [kid: string, pem: unknown][], name: string): Sourc
     const text = String(pem)
     const safeLabel = `${stem(name)} ${index + 1}`
     return readEntry({ place, label: kid, text: `${kid}\n${text}`, safeLabel }, () => {
-      const content = convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
+      const content = convert(Buffer.from(text), place)
       if ('rejection' in content) return content
       const { fields, ...note } = publishedKidOf(kid)
       return { key: { ...content.key, ...fields }, ...note }
@@ -213,7 +216,7 @@ function readBlock({ kind, text, complete }: Block, place: string, isOnly: boole
       'This is a certificate among other blocks. It may belong to an authority, whose key must not be registered. Provide the public key itself: openssl x509 -in cert.pem -noout -pubkey'
     return { rejection: { code: 'certificate_submitted', detail } }
   }
-  return convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
+  return convert(Buffer.from(text), place)
 }
 
 function commentOf({ comments }: Block): string | undefined {

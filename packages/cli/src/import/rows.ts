@@ -1,10 +1,8 @@
-import { createPublicKey, hash } from 'node:crypto'
 import type { KeyImportItem } from '@pubring/client'
-import { createBlocklist, examineKey } from '@pubring/intake'
+import { createBlocklist, examineKey, identifyKey } from '@pubring/intake'
 import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
-import { normalizeText } from '@pubring/intake/encoding'
 import { present } from '@pubring/server/runtime/present'
-import { algorithmsOf, isAlgorithm } from '../keys/kinds.ts'
+import { isAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { privateKeyCode, type Rejection, type SourceEntry, type SourceKey } from './entry.ts'
 
@@ -49,7 +47,7 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
     if ('rejection' in entry) return { ...source, outcome: 'refused', errors: [entry.rejection] }
     const { key, note } = entry
     const row = { ...source, ...present({ note }) }
-    const material = readMaterial(key.publicKeyPem)
+    const material = identifyKey(key.publicKeyPem)
     const identity = material && `${project} ${material.spkiSha256}`
     const rejection = rejectionOf(key, identity && places.get(identity))
     if (rejection !== undefined) return { ...row, outcome: 'refused', errors: [rejection] }
@@ -78,7 +76,7 @@ function rejectionOf({ algorithm }: SourceKey, twin: string | undefined): Reject
 function toItem(
   { id, publishedKid, createTime, updateTime, algorithm: named, ...others }: SourceKey,
   name: string,
-  material: KeyMaterial | undefined,
+  material: ReturnType<typeof identifyKey>,
   { algorithm, keepsIds = false }: RowOptions,
 ): KeyImportItem {
   const kids = keepsIds
@@ -94,7 +92,7 @@ function toItem(
 
 /** The preferred algorithm for the keys that it fits, for others their usual one. */
 function chooseAlgorithm(
-  material: KeyMaterial | undefined,
+  material: ReturnType<typeof identifyKey>,
   preferred: Algorithm | undefined,
 ): Algorithm {
   const fitting = material?.algorithms ?? []
@@ -129,31 +127,4 @@ export function privateKeyError(entries: readonly SourceEntry[]): CommandError |
       'Replace it with its public half. To see the command that prints it: pubring key check FILE',
     ],
   })
-}
-
-/** A public key as far as this machine can examine it; the server decides whether to accept it. */
-interface KeyMaterial {
-  /** Equal for equal keys in any encoding. */
-  spkiSha256: string
-  /** The algorithms that fit, the usual one first. */
-  algorithms: readonly Algorithm[]
-}
-
-/** Undefined if the platform reads no public key in the text. */
-export function readMaterial(publicKeyPem: string): KeyMaterial | undefined {
-  try {
-    const key = createPublicKey(withLines(publicKeyPem))
-    const spki = key.export({ type: 'spki', format: 'der' })
-    return { spkiSha256: hash('sha256', spki), algorithms: algorithmsOf(key) }
-  } catch {
-    return undefined
-  }
-}
-
-/** The text with the lines that OpenSSL requires of PEM: YAML may have folded them into one. */
-function withLines(publicKeyPem: string): string {
-  return normalizeText(publicKeyPem).text.replace(
-    /(-----BEGIN [^-]+-----) | (-----END )/g,
-    '$1\n$2',
-  )
 }

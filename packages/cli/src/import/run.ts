@@ -1,4 +1,5 @@
 import { type JwtKey, type Project, PubringError } from '@pubring/client'
+import { identifyKey } from '@pubring/intake'
 import type { Algorithm } from '@pubring/intake/algorithms'
 import { commandLine } from '../connection/command-lines.ts'
 import { type Session, unless } from '../connection/session.ts'
@@ -8,14 +9,7 @@ import { type Column, formatTable } from '../terminal/table.ts'
 import { tableWidth } from '../terminal/terminal.ts'
 import type { Source, SourceEntry } from './entry.ts'
 import { readSource } from './read.ts'
-import {
-  checkRows,
-  type ImportRow,
-  isSendable,
-  privateKeyError,
-  readMaterial,
-  toRows,
-} from './rows.ts'
+import { checkRows, type ImportRow, isSendable, privateKeyError, toRows } from './rows.ts'
 import { resetOutcomes, sendRows } from './send.ts'
 
 interface ImportFlags {
@@ -267,7 +261,7 @@ async function forEachRegistered(
   const sendable = rows.filter(({ item }) => item !== undefined)
   for (const [project, group] of Map.groupBy(sendable, (row) => row.project)) {
     const keys = await client.keys.list(project)
-    const bySpki = new Map(keys.map((key) => [readMaterial(key.publicKeyPem)?.spkiSha256, key]))
+    const bySpki = new Map(keys.map((key) => [identifyKey(key.publicKeyPem)?.spkiSha256, key]))
     for (const row of group) {
       const key = row.spkiSha256 && bySpki.get(row.spkiSha256)
       if (key && row.errors.length === 0) found(row, key)

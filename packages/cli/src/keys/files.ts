@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { describeUnusable, detectWrongKind } from '@pubring/intake'
+import { describeJwkFault, detectWrongKind } from '@pubring/intake'
 import type { Algorithm } from '@pubring/intake/algorithms'
 import { normalizeText } from '@pubring/intake/encoding'
 import { isSignatureUse, type Jwk, publicKeyOf } from '@pubring/intake/jwk'
@@ -79,6 +79,7 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
     case 'certificate_submitted':
       return convertCertificate(normalizeText(text).text, name)
     case 'ssh_key_submitted': {
+      if (!found.detail.includes('Convert it:')) throw refused(found)
       const publicKeyPem = readPem(name, 'an SSH key', () => readSshKey(text))
       const comment = sshComment(text)
       const converted = `${name} is an SSH key; converted to PEM.`
@@ -121,12 +122,37 @@ function convertJwk(value: object, name: string): PublicKeyFile {
   if (!isSignatureUse(jwk.use)) {
     throw unreadable(`${name} is a JWK that does not verify tokens: its “use” is not “sig”.`)
   }
-  const publicKeyPem = readPem(name, 'a JWK', () => publicKeyOf(jwk))
+  const publicKeyPem = pemOfJwk(jwk)
   const [algorithm, kid] = [jwk.alg, jwk.kid].map((text) =>
     typeof text === 'string' ? text : undefined,
   )
   const converted = `${name} is a JWK; converted to PEM.`
   return { publicKeyPem, converted, ...present({ algorithm, kid }) }
+}
+
+/** The key of a JWK as PEM. Throws an error that says which member is at fault. */
+export function pemOfJwk(jwk: Jwk): string {
+  const fault = describeJwkFault(jwk)
+  if (fault !== undefined) throw refused({ code: 'invalid_jwk', detail: fault })
+  const read = (from: Jwk) => {
+    try {
+      return toPem(publicKeyOf(from))
+    } catch {
+      return undefined
+    }
+  }
+  const pem = read(jwk)
+  if (pem !== undefined) return pem
+  const isSwapped = jwk.kty === 'EC' && read({ ...jwk, x: jwk.y, y: jwk.x }) !== undefined
+  const detail = isSwapped
+    ? 'The members x and y of this JWK are in each other’s place. Export the key again.'
+    : 'No public key can be read from the members of this JWK.'
+  throw refused({ code: 'invalid_jwk', detail })
+}
+
+/** The error of a fault of the intake, which says what to do. */
+function refused({ code, detail }: { code: string; detail: string }): CommandError {
+  return new CommandError('refused', detail, { code })
 }
 
 /** The JWK itself, or the only one of a set. */
@@ -155,7 +181,7 @@ function unreadable(message: string): CommandError {
   })
 }
 
-export function toPem(key: KeyObject): string {
+function toPem(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
@@ -166,9 +192,6 @@ export function toPem(key: KeyObject): string {
 function readSshKey(text: string): KeyObject {
   const [name, ...fields] = readStrings(Buffer.from(blobOf(text), 'base64'))
   const type = name?.toString('latin1') ?? ''
-  if (type === '') throw new Error('not an SSH key')
-  const reason = describeUnusable(type)
-  if (reason !== undefined) throw new CommandError('refused', reason, { code: 'unsupported_key' })
   return publicKeyOf(toJwk(type, fields))
 }
 
@@ -178,10 +201,6 @@ function blobOf(text: string): string {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
   if (!lines[0]?.startsWith('----')) {
-    if (lines.length !== 1) {
-      const message = `The file has ${lines.length} SSH keys; expected one.`
-      throw new CommandError('file', message, { code: 'ssh_key_submitted' })
-    }
     return /(?:^|[\s"'])(AAAA[A-Za-z0-9+/]+=*)(?:["'\s]|$)/.exec(lines[0] ?? '')?.[1] ?? ''
   }
   return lines.filter((line) => !line.startsWith('----') && !/^[\w-]+:/.test(line)).join('')

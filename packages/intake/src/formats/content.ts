@@ -22,17 +22,18 @@ const descriptions: Readonly<Record<Content, { name: string; convert: string }>>
     name: 'a certificate request',
     convert: 'openssl req -pubkey -noout',
   },
-  PKCS7: { name: 'a PKCS#7 bundle', convert: '' },
+  PKCS7: { name: 'a PKCS#7 bundle', convert: 'openssl pkcs7 -print_certs' },
 }
 
 /** Says what a block contains that has another label, and how to convert the block `key.pem`. */
 export function adviseRelabel(label: string, content: Content): string {
   const { name } = descriptions[content]
-  if (content === 'PKCS7') return `${name}. Send only the public key: ${commands.exportPublic}`
   if (content === 'PUBLIC KEY') {
     return `${name}. Change the label: sed 's/${label}/${content}/g' key.pem`
   }
-  return `${name}. Convert it: ${convertBlock(content, 'key.pem')}`
+  const convert = convertBlock(content, 'key.pem')
+  if (content !== 'PKCS7') return `${name}. Convert it: ${convert}`
+  return `${name}. To send the public key of its first certificate: ${convert} | openssl x509 -pubkey -noout`
 }
 
 /** The command that converts the first block of a file with any label and layout. */

@@ -82,19 +82,27 @@ function adviseKid({ kid }: Members): string {
   return kid === undefined ? '' : ' If tokens carry its kid, send that as publishedKid.'
 }
 
-/** What keeps a JWK from being read. */
+/** What keeps a JWK from being read; undefined if its members have the right form. */
+export function describeJwkFault(jwk: Members): string | undefined {
+  return describeFault(jwk, 'This is a JWK')
+}
+
 function describeFault(jwk: Members, name: string): string | undefined {
   const members = membersOfType.get(jwk.kty)
   if (members === undefined)
     return `${name} whose kty is not RSA, EC, OKP or AKP. It cannot be used.`
-  const invalid = members.find((member) => !isBase64url(jwk[member]))
-  if (invalid === undefined) return undefined
-  const problem = jwk[invalid] === undefined ? 'is missing' : 'is not a text in base64url'
-  return `${name} whose member ${invalid} ${problem}. Export the key again: ${commands.exportPublic}`
+  const faults = members.map((member) => ({ member, problem: problemOf(member, jwk[member]) }))
+  const fault = faults.find(({ problem }) => problem !== undefined)
+  if (fault === undefined) return undefined
+  return `${name} whose member ${fault.member} ${fault.problem}. Export the key again: ${commands.exportPublic}`
 }
 
 const membersOfType = new Map<unknown, string[]>(Object.entries(requiredMembers))
 
-function isBase64url(value: unknown): boolean {
-  return typeof value === 'string' && /^[\w-]+=*$/.test(value)
+function problemOf(member: string, value: unknown): string | undefined {
+  if (value === undefined) return 'is missing'
+  if (typeof value !== 'string' || !/^[\w+/-]+=*$/.test(value)) return 'is not a text in base64url'
+  if (member === 'crv' && /^p\d+$/i.test(value)) return 'is not written like P-256'
+  const isHex = /^(?:[0-9a-f]{64,}|[0-9A-F]{64,})$/.test(value)
+  return isHex ? 'is in hexadecimal, and must be in base64url' : undefined
 }

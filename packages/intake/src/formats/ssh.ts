@@ -40,7 +40,7 @@ function nameInBlob(text: string): string | undefined {
 }
 
 /** Why keys of this type cannot be converted; undefined for RSA, ECDSA and Ed25519. */
-export function describeUnusable(name: string): string | undefined {
+function describeUnusable(name: string): string | undefined {
   if (name.startsWith('sk-')) {
     return `This is the SSH key of a security key (FIDO), which cannot sign JWTs. Generate a key pair: ${commands.generateEc}`
   }
