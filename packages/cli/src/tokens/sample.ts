@@ -1,9 +1,9 @@
-import type { KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { identifyKey } from '@pubring/intake'
 import { type Algorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
 import { parseId } from '@pubring/server/kernel/values/ids'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
-import { algorithmsOf } from '../keys/kinds.ts'
 import { findPublished, readPrivateKey, sign } from '../keys/private-keys.ts'
 import { usageError } from '../terminal/failures.ts'
 import { printResult, type Terminal } from '../terminal/terminal.ts'
@@ -59,7 +59,8 @@ async function findIssuer({ client, project, apiKeySource, notify }: Session) {
 
 /** EdDSA rather than Ed25519 (RFC 9864), which fewer verifiers know. */
 function usualAlgorithm(key: KeyObject): string {
-  const usual = algorithmsOf(key).find((name) => name !== 'Ed25519')
+  const pem = createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString()
+  const usual = identifyKey(pem)?.algorithms.find((name) => name !== 'Ed25519')
   if (usual === undefined) {
     throw usageError(`Keys of type ${key.asymmetricKeyType} cannot sign tokens.`)
   }
