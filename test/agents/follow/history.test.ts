@@ -21,6 +21,8 @@ const soon = { interval: 20 }
 
 /** What the server publishes. */
 let published: { kids: string[]; head: string; age: number; proof: string | undefined }
+/** What a replica that is behind publishes as jwks.json. */
+let behind: { kids: string[]; head: string } | undefined
 let project: string
 let out: string
 let requests: number
@@ -29,9 +31,11 @@ beforeEach(async () => {
   project = randomUUID()
   out = join(folder, project, 'keys.json')
   published = { kids: ['first'], head: '4.44444444', age: 0, proof: undefined }
+  behind = undefined
   requests = 0
   server = await startHttpServer(({ url = '', headers }, response) => {
-    const { kids, head, age, proof } = published
+    const { age, proof } = published
+    const { kids, head } = (url.endsWith('/jwks.json') && behind) || published
     if (url.endsWith('/ledger-proof')) return response.writeHead(proof ? 200 : 404).end(proof)
     if (url.endsWith('/openid-configuration')) return response.end('{"issuer": "https://k"}')
     requests += 1
@@ -102,6 +106,19 @@ test('a replica that is behind for a moment is asked again without a report', as
   await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
   follower.clock.advance(2_001)
   expect(await follower.readiness()).toBe('ok\n')
+  expect(follower.log()).not.toContain('Project')
+})
+
+test('a jwks.json that is behind jwks-full.json is not taken for the same revision', async () => {
+  const follower = await follow()
+  await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+  behind = { kids: ['first'], head: '4.44444444' }
+  Object.assign(published, { kids: ['second'], head: '5.55555555' })
+  await further(3)
+  expect(kidsIn(out)).toEqual(['first'])
+  expect(await follower.readiness()).toBe('ok\n')
+  behind = undefined
+  await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
   expect(follower.log()).not.toContain('Project')
 })
 

@@ -6,6 +6,7 @@ import {
   type KeySetResponse,
   notAKeySet,
 } from '@pubring/client/internal/key-set/fetch'
+import { goesBack } from '@pubring/client/internal/key-set/head'
 import { normalizeUrl } from '@pubring/client/internal/validation'
 import { parseId } from '@pubring/server/kernel/values/ids'
 import { isObject } from '@pubring/server/runtime/json'
@@ -67,8 +68,17 @@ export async function readDocuments(
   if (commonJwks === undefined || fullJwks === undefined || !isObject(discovery.body)) {
     throw notAKeySet(query.url)
   }
+  // Kept with the newer head, it would not be asked for again until the next change.
+  if (goesBack(head, jwks.head)) throw isBehind()
   const documents = { jwks: commonJwks, fullJwks, discovery: discovery.body }
   return { project, projectId, etag, head: head ?? known?.head, ...documents }
+}
+
+function isBehind(): KeySetError {
+  return new KeySetError(
+    'key_set_history_changed',
+    'jwks.json is of an earlier revision than jwks-full.json: one replica of the server is behind another.',
+  )
 }
 
 function get(
