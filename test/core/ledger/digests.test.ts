@@ -11,7 +11,7 @@ import { rotations } from '../../../packages/server/src/features/rotations/store
 import { sessions } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { features } from '../../../packages/server/src/features.ts'
 import { projects } from '../../../packages/server/src/kernel/access/stored-projects.ts'
-import { subjectsOf } from '../../../packages/server/src/kernel/stored.ts'
+import { subjectsOf } from '../../../packages/server/src/kernel/feature.ts'
 
 const id = '0197a1b2-0000-7000-8000-000000000001'
 const projectId = '0197a1b2-0000-7000-8000-000000000002'
@@ -264,7 +264,6 @@ test('every type of event that a feature has can be asked for', () => {
   const types = [
     ...subjectsOf(features).flatMap((subject) => subject.eventTypes),
     ...features.flatMap((feature) => feature.eventTypes ?? []),
-    'ledger.accepted',
   ]
   expect(types.toSorted()).toEqual(eventTypes.toSorted())
 })

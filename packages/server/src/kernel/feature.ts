@@ -14,7 +14,6 @@ import type { People } from './ledger/event-reads.ts'
 import type { AnySubject } from './ledger/subject.ts'
 import type { Census } from './records.ts'
 import type { Db, Table } from './storage/schema.ts'
-import { subjectsOf } from './stored.ts'
 
 /** Counts the registry at the time (ISO 8601). */
 export type TakeCensus = (db: Db, time: string) => Promise<Census>
@@ -78,6 +77,12 @@ export async function loadCensus(features: readonly Feature[]): Promise<TakeCens
   if (census === undefined) throw new Error('no feature counts the registry')
   return (await census()).takeCensus
 }
+
+export const tablesOf = (features: readonly Feature[]): Table[] =>
+  features.flatMap(({ tables = [] }) => tables)
+
+export const subjectsOf = (features: readonly Feature[]): AnySubject[] =>
+  features.flatMap(({ subjects = [] }) => subjects)
 
 /** Loads what applies the changes of all features. */
 export async function loadAppliers(features: readonly Feature[]): Promise<Appliers> {

@@ -6,8 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { collectStartupGarbage } from '../../../runtime/startup-garbage.ts'
 import type { Appliers } from '../../changes.ts'
-import { type Feature, loadAppliers } from '../../feature.ts'
-import { tablesOf } from '../../stored.ts'
+import { type Feature, loadAppliers, tablesOf } from '../../feature.ts'
 import { ownMigrations } from '../migrations/index.ts'
 import {
   release,
