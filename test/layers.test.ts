@@ -49,7 +49,7 @@ const neighbors: Record<string, string[]> = {
   events: [],
   health: ['log', 'publishing'],
   imports: [],
-  keys: ['rotations', 'token-exchange'],
+  keys: [],
   log: ['publishing'],
   projects: [],
   publishing: [],

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 import { features } from './features.ts'
 import { createReadCaller } from './kernel/access/credentials.ts'
 import type { Context } from './kernel/context.ts'
+import { createHooks } from './kernel/hooks.ts'
 import { addBodies, addMediaTypes } from './kernel/http/body/bodies.ts'
 import { addValidation } from './kernel/http/body/validation.ts'
 import { addCaching } from './kernel/http/caching/etags.ts'
@@ -40,7 +41,8 @@ export async function buildApp(
   beforeRoutes: (app: FastifyInstance) => Promise<void> = async () => {},
 ): Promise<HttpApp> {
   const app = createServer(options)
-  const kernel = createKernel(context, createReadCaller(features))
+  const hooks = createHooks(sides.flatMap((side) => side.hooks ?? []))
+  const kernel = createKernel(context, createReadCaller(features), hooks)
   app.decorate('kernel', kernel)
   app.addHook('preClose', async () => kernel.close())
   await addHooks(app, kernel, options)

@@ -1,5 +1,6 @@
 import type { ReadCaller } from './access/credentials.ts'
 import type { Context } from './context.ts'
+import { createHooks } from './hooks.ts'
 import { withCommitNotices } from './ledger/commit-notices.ts'
 import { createRevisionWatch } from './ledger/revision-watch.ts'
 
@@ -9,13 +10,14 @@ const watchIntervalMs = 250
 /** The context of a process that serves requests, and how its services keep up with the ledgers. */
 export type Kernel = ReturnType<typeof createKernel>
 
-export function createKernel(context: Context, readCaller: ReadCaller) {
+export function createKernel(context: Context, readCaller: ReadCaller, hooks = createHooks([])) {
   const watch = createRevisionWatch(context.store, context.clock, watchIntervalMs)
   const commitListeners: ((ledgerId: string) => void)[] = []
   const closeListeners: (() => void)[] = []
   let isClosed = false
   return {
     ...context,
+    hooks,
     store: withCommitNotices(context.store, (ledgerId) => {
       for (const listener of commitListeners) listener(ledgerId)
       watch.checkNow(ledgerId)

@@ -1,10 +1,10 @@
-import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { recordEntityTag } from '../../kernel/entity-tags.ts'
 import { principalOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { Query } from '../../kernel/http/request/paths.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from './contract.ts'
 import {
   createApiKey,
@@ -59,8 +59,8 @@ const apiKeys = managedRecords({
   },
 })
 
-export function routes(app: App, context: Context): void {
-  recordRoutes(app, context, apiKeys)
+export function routes(app: App, kernel: Kernel): void {
+  recordRoutes(app, kernel, apiKeys)
   app.route({
     method: 'GET',
     url: `${collection}/self`,
@@ -75,7 +75,7 @@ export function routes(app: App, context: Context): void {
       response: { 200: ApiKey },
     },
     handler: async (request, reply) => {
-      const apiKey = await getOwnApiKey(context, principalOf(request))
+      const apiKey = await getOwnApiKey(kernel, principalOf(request))
       return reply.header('etag', recordEntityTag(apiKey)).send(apiKey)
     },
   })

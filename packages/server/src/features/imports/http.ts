@@ -3,12 +3,12 @@ import type { Static } from 'typebox'
 import { createPlaces, type Places } from '../../async/places.ts'
 import { groupOf } from '../../intake/fair-queue.ts'
 import { soleProject } from '../../kernel/access/grants.ts'
-import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { bodyAs, bodyReader } from '../../kernel/http/body/validation.ts'
 import { noPlace } from '../../kernel/http/errors/faults.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { KeyImportItem } from '../keys/contract.ts'
 import { KeyImport, KeyImportReport } from './contract.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from './operations.ts'
@@ -30,7 +30,7 @@ const maxImportBytes = 4 * 1024 * 1024
 
 type ImportBody = Static<typeof Envelope>
 
-export function routes(app: App, context: Context): void {
+export function routes(app: App, kernel: Kernel): void {
   const places = createPlaces(maxImports)
   app.route<{ Body: ImportBody }>({
     method: 'POST',
@@ -55,10 +55,10 @@ export function routes(app: App, context: Context): void {
     handler: async (request, reply) => {
       const { keys, dryRun = false } = request.body
       requireRestoreRights(principalOf(request), keys)
-      requireImportSize(context, keys.length)
+      requireImportSize(kernel, keys.length)
       const target = { projectId: projectOf(request).id, dryRun }
       const entries = keys.map(readEntry)
-      return reply.send(await importKeys(contextOf(request, context), target, entries))
+      return reply.send(await importKeys(contextOf(request, kernel), target, entries))
     },
   })
 }

@@ -1,12 +1,13 @@
 import type { Context, CoreConfig } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
-import { readRotations } from '../rotations/reads.ts'
 import type { KeyUpdate } from './changes.ts'
 import type { KeyRole } from './contract.ts'
+import { replacements } from './hooks.ts'
 import { activationConvergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
@@ -54,24 +55,24 @@ export async function listDocument(
  * another project.
  */
 export async function keyDocument(
-  context: Context,
+  kernel: Kernel,
   projectId: string,
   kid: string,
 ): Promise<CachedDocument> {
-  const keySet = await requireKeySet(context, projectId)
+  const keySet = await requireKeySet(kernel, projectId)
   const key = findByKid(keySet.keys, kid)
   if (key === undefined) throw notFound('key_not_found')
-  return cachedDocument(context, { projectId, keySet, name: key.id }, async (time) => {
-    const role = keyRole(key, await situationOf(context, projectId, keySet, time))
-    return renderKey(key, role, time, context.config)
+  return cachedDocument(kernel, { projectId, keySet, name: key.id }, async (time) => {
+    const role = keyRole(key, await situationOf(kernel, projectId, keySet, time))
+    return renderKey(key, role, time, kernel.config)
   })
 }
 
 /** The role of each key of the project, oldest first. */
-export async function rolesDocument(context: Context, projectId: string): Promise<CachedDocument> {
-  const keySet = await requireKeySet(context, projectId)
-  return cachedDocument(context, { projectId, keySet, name: 'roles' }, async (time) => {
-    const situation = await situationOf(context, projectId, keySet, time)
+export async function rolesDocument(kernel: Kernel, projectId: string): Promise<CachedDocument> {
+  const keySet = await requireKeySet(kernel, projectId)
+  return cachedDocument(kernel, { projectId, keySet, name: 'roles' }, async (time) => {
+    const situation = await situationOf(kernel, projectId, keySet, time)
     const body = JSON.stringify(keySet.keys.map((key) => toKeyRoleEntry(key, situation)))
     return { body, etag: entityTag(body) }
   })
@@ -79,13 +80,13 @@ export async function rolesDocument(context: Context, projectId: string): Promis
 
 /** A patched key with the warnings, and the tag of the key alone. */
 export async function renderUpdate(
-  context: Context,
+  kernel: Kernel,
   { key, warnings }: KeyUpdate,
 ): Promise<KeyDocument> {
-  const time = isoTime(context.clock.now())
-  const keySet = await requireKeySet(context, key.projectId)
-  const role = keyRole(key, await situationOf(context, key.projectId, keySet, time))
-  return renderKey(key, role, time, context.config, warnings.length > 0 ? { warnings } : {})
+  const time = isoTime(kernel.clock.now())
+  const keySet = await requireKeySet(kernel, key.projectId)
+  const role = keyRole(key, await situationOf(kernel, key.projectId, keySet, time))
+  return renderKey(key, role, time, kernel.config, warnings.length > 0 ? { warnings } : {})
 }
 
 /** One key as it is at the time (ISO 8601), with these members beside its own. */
@@ -102,13 +103,13 @@ function renderKey(
 
 /** The state that the roles of the keys depend on. */
 async function situationOf(
-  { store, config }: Context,
+  { hooks, store, config }: Kernel,
   projectId: string,
   { keys }: KeySet,
   time: string,
 ): Promise<RoleSituation> {
-  const rotations = await readRotations(store.reader, projectId)
-  return { keys, rotations, time, jwksMaxAge: config.jwksMaxAge }
+  const found = await hooks.run(replacements, store.reader, projectId)
+  return { keys, replacements: found.flat(), time, jwksMaxAge: config.jwksMaxAge }
 }
 
 /** They change with time when a key expires, and when the last verifier learns of a new one. */

@@ -1,6 +1,5 @@
 import { intakeCodes } from '@pubring/intake/codes'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
@@ -31,34 +30,34 @@ import { createKey, deleteKey, type KeyReference, updateKey } from './operations
 import { keyEntityTag, keyRole } from './roles.ts'
 
 /** Long because it lists the handlers. */
-export function routes(app: App, context: Context): void {
+export function routes(app: App, kernel: Kernel): void {
   resourceRoutes(app, keys, {
     async create(request, reply) {
-      const own = contextOf(request, context)
+      const own = contextOf(request, kernel)
       const key = await createKey(own, projectOf(request).id, readKey(request.body))
-      const { publicUrl, jwksMaxAge } = context.config
+      const { publicUrl, jwksMaxAge } = kernel.config
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
-      const situation = { keys: [key], rotations: [], time: own.origin.time, jwksMaxAge }
+      const situation = { keys: [key], replacements: [], time: own.origin.time, jwksMaxAge }
       const etag = keyEntityTag(key, keyRole(key, situation), own.origin.time, jwksMaxAge)
       return reply.headers({ location, etag }).send({ kid: key.id })
     },
     async list(request: FastifyRequest<{ Querystring: { active?: boolean } }>, reply) {
       const activeOnly = request.query.active === true
-      const document = await listDocument(context, projectOf(request).id, { activeOnly })
-      reuseDocument(request, context, document)
+      const document = await listDocument(kernel, projectOf(request).id, { activeOnly })
+      reuseDocument(request, kernel, document)
       return sendDocument(reply, document)
     },
     async read(request: KeyRequest, reply) {
-      const document = await keyDocument(context, projectOf(request).id, request.params.kid)
-      reuseDocument(request, context, document)
+      const document = await keyDocument(kernel, projectOf(request).id, request.params.kid)
+      reuseDocument(request, kernel, document)
       return sendDocument(reply, document)
     },
     async update(request: KeyRequest, reply) {
       const key = referenceOf(request)
-      const update = await updateKey(contextOf(request, context), key, readPatch(request.body))
-      return sendDocument(reply, await renderUpdate(context, update))
+      const update = await updateKey(contextOf(request, kernel), key, readPatch(request.body))
+      return sendDocument(reply, await renderUpdate(kernel, update))
     },
-    delete: (request: KeyRequest) => deleteKey(contextOf(request, context), referenceOf(request)),
+    delete: (request: KeyRequest) => deleteKey(contextOf(request, kernel), referenceOf(request)),
   })
   app.route({
     method: ['GET', 'HEAD'],
@@ -71,8 +70,8 @@ export function routes(app: App, context: Context): void {
       response: { 200: Type.Array(KeyRoleEntry) },
     },
     handler: async (request, reply) => {
-      const document = await rolesDocument(context, projectOf(request).id)
-      reuseDocument(request, context, document)
+      const document = await rolesDocument(kernel, projectOf(request).id)
+      reuseDocument(request, kernel, document)
       return sendDocument(reply, document)
     },
   })
@@ -165,11 +164,7 @@ const keys: Resource = {
  * Lets the response cache reuse the document for the same API key, while the API key and the
  * document are both valid. The heads are read for each request.
  */
-function reuseDocument(
-  request: FastifyRequest,
-  { store }: Context,
-  document: CachedDocument,
-): void {
+function reuseDocument(request: FastifyRequest, { store }: Kernel, document: CachedDocument): void {
   const principal = principalOf(request)
   const validity = intersect(principal.validity, document.validity)
   // The ledger that the API key's validity depends on changed between the two reads.

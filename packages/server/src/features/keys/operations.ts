@@ -4,10 +4,10 @@ import { collectFaults, notFound, rejection, type Submitted } from '../../kernel
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../../kernel/values/expiry.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
-import { requireProof } from '../token-exchange/possession.ts'
 import { type KeyLimits, type KeyUpdate, keyChanges } from './changes.ts'
 import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyRole } from './contract.ts'
 import { rejectPrivateKeys } from './exposure/intake.ts'
+import { keySubmitted } from './hooks.ts'
 import { convergedTime } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
 import { findByKid } from './kids.ts'
@@ -66,7 +66,7 @@ export async function createKey(
   const examined = await examineSubmission(context, projectId, submission, verdict)
   if (Array.isArray(examined)) throw rejection(examined)
   const key = { ...examined, projectId }
-  await requireProof(context, key, proof)
+  await context.hooks.run(keySubmitted, context, key, proof)
   return context.store.commit(keyChanges.createKey, {
     origin,
     limits: keyLimits(context.config),

@@ -1,15 +1,45 @@
 import { keyRoles } from '../../kernel/contract/roles.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { isActive, isExpired } from '../../kernel/values/expiry.ts'
-import { hasEnded, type RotationSituation, takeoverTime } from '../rotations/rules.ts'
-import type { RotationRecord } from '../rotations/stored.ts'
 import type { KeyRole, KeyRoleEntry } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import type { KeyRecord } from './stored.ts'
 
-/** The rotations of a project, and what their rules depend on. */
-export interface RoleSituation extends RotationSituation {
-  rotations: readonly RotationRecord[]
+/** The replacement of the key `fromKid` by the key `toKid`, by a rotation. */
+export interface Replacement {
+  id: string
+  fromKid: string
+  toKid: string
+  outcome?: 'finished' | 'abandoned'
+}
+
+/** What the replacement of a key depends on. */
+export interface KeySituation {
+  /** All keys of the project. */
+  keys: readonly KeyRecord[]
+  /** ISO 8601. */
+  time: string
+  jwksMaxAge: number
+}
+
+/** Whether the rotation was finished or abandoned, or its old key is inactive or deleted. */
+export function hasEnded({ outcome, fromKid }: Replacement, { keys, time }: KeySituation): boolean {
+  const from = keys.find(({ id }) => id === fromKid)
+  return outcome !== undefined || from === undefined || !isActive(from, time)
+}
+
+/** The time from which every verifier knows the new key; undefined if it is not active. */
+export function takeoverTime(
+  { toKid }: Replacement,
+  { keys, time, jwksMaxAge }: KeySituation,
+): string | undefined {
+  const to = keys.find(({ id }) => id === toKid)
+  return to && isActive(to, time) ? activationConvergedTime(to, jwksMaxAge) : undefined
+}
+
+/** What the roles of the keys of a project depend on. */
+export interface RoleSituation extends KeySituation {
+  replacements: readonly Replacement[]
 }
 
 /** The role of a key. The one place that decides it. */
@@ -26,7 +56,7 @@ export function keyRole(key: KeyRecord, situation: RoleSituation): KeyRole {
 function isSuperseded({ id }: KeyRecord, situation: RoleSituation): boolean {
   const last = lastRotation(
     id,
-    situation.rotations.filter(({ outcome }) => outcome !== 'abandoned'),
+    situation.replacements.filter(({ outcome }) => outcome !== 'abandoned'),
   )
   if (last === undefined || last.fromKid !== id) return false
   const ready = takeoverTime(last, situation)
@@ -37,7 +67,7 @@ export function toKeyRoleEntry(key: KeyRecord, situation: RoleSituation): KeyRol
   const role = keyRole(key, situation)
   const rotation = lastRotation(
     key.id,
-    situation.rotations.filter((one) => !hasEnded(one, situation)),
+    situation.replacements.filter((one) => !hasEnded(one, situation)),
   )
   return {
     kid: key.id,
@@ -50,11 +80,8 @@ export function toKeyRoleEntry(key: KeyRecord, situation: RoleSituation): KeyRol
 }
 
 /** Ids rise with time. */
-function lastRotation(
-  kid: string,
-  rotations: readonly RotationRecord[],
-): RotationRecord | undefined {
-  return rotations
+function lastRotation(kid: string, replacements: readonly Replacement[]): Replacement | undefined {
+  return replacements
     .filter(({ fromKid, toKid }) => fromKid === kid || toKid === kid)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .at(-1)

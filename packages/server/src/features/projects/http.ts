@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { projectEntityTag } from '../../kernel/entity-tags.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { maxPageSize, preconditionOf, Query } from '../../kernel/http/request/paths.ts'
 import { type Resource, resourceRoutes } from '../../kernel/http/routes/resource-routes.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { ProjectRecord } from '../../kernel/records.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { Project, ProjectCreate, ProjectUpdate } from './contract.ts'
@@ -17,22 +17,22 @@ import {
   renameProject,
 } from './operations.ts'
 
-export function routes(app: App, context: Context): void {
+export function routes(app: App, kernel: Kernel): void {
   resourceRoutes(app, projects, {
     async create(request: FastifyRequest<{ Body: ProjectCreate }>, reply) {
-      const project = await createProject(contextOf(request, context), request.body)
-      reply.header('location', `${context.config.publicUrl}${projects.collection}/${project.id}`)
+      const project = await createProject(contextOf(request, kernel), request.body)
+      reply.header('location', `${kernel.config.publicUrl}${projects.collection}/${project.id}`)
       return sendProject(reply, project)
     },
     list: async (request: FastifyRequest<PageRequest>, reply) =>
-      reply.send(await readProjectPage(context, request, reply, projects.collection)),
+      reply.send(await readProjectPage(kernel, request, reply, projects.collection)),
     read: async (request, reply) =>
-      sendProject(reply, await readProject(context, projectOf(request).id)),
+      sendProject(reply, await readProject(kernel, projectOf(request).id)),
     async update(request: FastifyRequest<{ Body: ProjectUpdate }>, reply) {
-      const own = contextOf(request, context)
+      const own = contextOf(request, kernel)
       return sendProject(reply, await renameProject(own, referenceOf(request), request.body))
     },
-    delete: (request) => deleteProject(contextOf(request, context), referenceOf(request)),
+    delete: (request) => deleteProject(contextOf(request, kernel), referenceOf(request)),
   })
 }
 
@@ -68,7 +68,7 @@ export const projectPageQuery = (maximum: number) =>
 
 /** The page of projects that the query asks for; a `Link` at the path leads to the next one. */
 export async function readProjectPage(
-  context: Context,
+  kernel: Kernel,
   request: FastifyRequest<PageRequest>,
   reply: FastifyReply,
   path: string,
@@ -78,11 +78,11 @@ export async function readProjectPage(
     limit: limit + 1,
     ...(after === undefined ? {} : { after: parseId(after) ?? after }),
   }
-  const found = await listProjects(context, principalOf(request), page)
+  const found = await listProjects(kernel, principalOf(request), page)
   const shown = found.slice(0, limit)
   const next = found.length > limit ? shown.at(-1)?.id : undefined
   if (next !== undefined) {
-    const url = `${context.config.publicUrl}${path}?limit=${limit}&after=${next}`
+    const url = `${kernel.config.publicUrl}${path}?limit=${limit}&after=${next}`
     reply.header('link', `<${url}>; rel="next"`)
   }
   return shown.map(toProject)

@@ -10,6 +10,7 @@ import { isActive } from '../../kernel/values/expiry.ts'
 import { latest } from '../../kernel/values/times.ts'
 import { findKey, type LockedKeySet, lockKeySet, patchEvents } from '../keys/apply.ts'
 import { patchKey } from '../keys/patches.ts'
+import type { KeySituation } from '../keys/roles.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import type {
   RotationAbandonment,
@@ -18,19 +19,13 @@ import type {
   RotationStart,
 } from './changes.ts'
 import { endOf, type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
-import {
-  endOfOldKey,
-  type RotationSituation,
-  requireReady,
-  requireUnderWay,
-  rotationEntityTag,
-} from './rules.ts'
+import { endOfOldKey, requireReady, requireUnderWay, rotationEntityTag } from './rules.ts'
 import { type RotationRecord, rotations } from './stored.ts'
 
 /** A rotation and the keys of its project, locked, and what its rules depend on. */
 interface LockedRotation extends LockedKeySet {
   rotation: RotationRecord
-  situation: RotationSituation
+  situation: KeySituation
 }
 
 /** Only one can be under way for each old key. */

@@ -1,8 +1,10 @@
-import type { Context } from '../../kernel/context.ts'
+import { on } from '../../kernel/hooks.ts'
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/paths.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
+import { replacements } from '../keys/hooks.ts'
 import { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
 import {
   abandonRotation,
@@ -12,6 +14,7 @@ import {
   startRotation,
   updateRotation,
 } from './operations.ts'
+import { readRotations } from './reads.ts'
 import { rotationEntityTag } from './rules.ts'
 
 const rotations = managedRecords({
@@ -43,8 +46,10 @@ const rotations = managedRecords({
   },
 })
 
-export function routes(app: App, context: Context): void {
-  recordRoutes(app, context, rotations)
+export const hooks = [on(replacements, readRotations)]
+
+export function routes(app: App, kernel: Kernel): void {
+  recordRoutes(app, kernel, rotations)
   const { collection, access } = rotations
   app.route({
     method: 'POST',
@@ -67,7 +72,7 @@ export function routes(app: App, context: Context): void {
       response: { 200: Rotation },
     },
     handler: async (request, reply) => {
-      const own = contextOf(request, context)
+      const own = contextOf(request, kernel)
       return reply.send(await finishRotation(own, projectOf(request).id, request.params.id))
     },
   })

@@ -8,11 +8,11 @@ import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import { requireKeySet } from '../keys/operations.ts'
+import { hasEnded, type KeySituation, takeoverTime } from '../keys/roles.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { rotationChanges } from './changes.ts'
 import type { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
 import { findRotation, readRotations } from './reads.ts'
-import { hasEnded, type RotationSituation, takeoverTime } from './rules.ts'
 import type { RotationRecord, RotationWithActor } from './stored.ts'
 
 /** The rotations under way first, the newest first. */
@@ -26,7 +26,7 @@ export async function listRotations(
   return rotations.map((rotation) => toRotation(rotation, situation))
 }
 
-async function readSituation(context: Context, projectId: string): Promise<RotationSituation> {
+async function readSituation(context: Context, projectId: string): Promise<KeySituation> {
   const { keys } = await requireKeySet(context, projectId)
   return { keys, time: now(context.clock), jwksMaxAge: context.config.jwksMaxAge }
 }
@@ -104,7 +104,7 @@ function changeOfRotation(context: RequestContext, rotation: RecordReference, pr
   return { ...changeOf(context, rotation, 'rotation_not_found'), projectId, jwksMaxAge }
 }
 
-function toRotation(rotation: RotationWithActor, situation: RotationSituation): Rotation {
+function toRotation(rotation: RotationWithActor, situation: KeySituation): Rotation {
   const { id, projectId, fromKid: from, toKid: to, tokenLifetime } = rotation
   const { createTime, updateTime, startedBy } = rotation
   const oldKey = situation.keys.find((key) => key.id === from)
@@ -126,7 +126,7 @@ function toRotation(rotation: RotationWithActor, situation: RotationSituation): 
   }
 }
 
-function stateOf(rotation: RotationRecord, situation: RotationSituation): Rotation['state'] {
+function stateOf(rotation: RotationRecord, situation: KeySituation): Rotation['state'] {
   if (hasEnded(rotation, situation)) return rotation.outcome ?? 'finished'
   const ready = takeoverTime(rotation, situation)
   return ready !== undefined && ready <= situation.time ? 'overlapping' : 'spreading'
@@ -136,7 +136,7 @@ function stateOf(rotation: RotationRecord, situation: RotationSituation): Rotati
 function endTimeOf(
   rotation: RotationRecord,
   oldKey: KeyRecord | undefined,
-  situation: RotationSituation,
+  situation: KeySituation,
 ): string | undefined {
   return rotation.endTime ?? (hasEnded(rotation, situation) ? oldKey?.expireTime : undefined)
 }

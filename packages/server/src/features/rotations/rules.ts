@@ -1,40 +1,12 @@
 import { PubringError } from '../../errors.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
-import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
-import { activationConvergedTime } from '../keys/jwks.ts'
+import { hasEnded, type KeySituation, takeoverTime } from '../keys/roles.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import type { RotationRecord } from './stored.ts'
 
-/** What the rules of a rotation depend on. */
-export interface RotationSituation {
-  /** All keys of the project. */
-  keys: readonly KeyRecord[]
-  /** ISO 8601. */
-  time: string
-  jwksMaxAge: number
-}
-
-/** Whether the rotation was finished or abandoned, or its old key is inactive or deleted. */
-export function hasEnded(
-  { outcome, fromKid }: RotationRecord,
-  { keys, time }: RotationSituation,
-): boolean {
-  const from = keys.find(({ id }) => id === fromKid)
-  return outcome !== undefined || from === undefined || !isActive(from, time)
-}
-
-/** The time from which every verifier knows the new key; undefined if it is not active. */
-export function takeoverTime(
-  { toKid }: Pick<RotationRecord, 'toKid'>,
-  { keys, time, jwksMaxAge }: RotationSituation,
-): string | undefined {
-  const to = keys.find(({ id }) => id === toKid)
-  return to && isActive(to, time) ? activationConvergedTime(to, jwksMaxAge) : undefined
-}
-
 /** Throws `rotation_ended`. */
-export function requireUnderWay(rotation: RotationRecord, situation: RotationSituation): void {
+export function requireUnderWay(rotation: RotationRecord, situation: KeySituation): void {
   if (!hasEnded(rotation, situation)) return
   throw new PubringError(
     'rotation_ended',
@@ -45,7 +17,7 @@ export function requireUnderWay(rotation: RotationRecord, situation: RotationSit
 }
 
 /** Throws `rotation_not_ready` unless every verifier knows the new key. */
-export function requireReady(rotation: RotationRecord, situation: RotationSituation): void {
+export function requireReady(rotation: RotationRecord, situation: KeySituation): void {
   const ready = takeoverTime(rotation, situation)
   if (ready !== undefined && ready <= situation.time) return
   throw new PubringError(

@@ -1,8 +1,8 @@
-import type { Context } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { contextOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { Query } from '../../kernel/http/request/paths.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { Search } from './contract.ts'
 import { search } from './operations.ts'
 
@@ -26,7 +26,7 @@ const SearchQuery = Query({
   ),
 })
 
-export function routes(app: App, context: Context): void {
+export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'GET',
     url: '/v1/search',
@@ -50,7 +50,7 @@ export function routes(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const { q, limit = pageSize } = request.query
-      const found = await search(contextOf(request, context), q, limit)
+      const found = await search(contextOf(request, kernel), q, limit)
       return reply.header('cache-control', 'no-store').send(found)
     },
   })

@@ -1,14 +1,14 @@
-import type { Context } from '../../kernel/context.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { checkToken } from './check.ts'
 import { KeyCheck, KeyCheckRequest, TokenCheck, TokenCheckRequest } from './contract.ts'
 import { checkKey } from './key-checks.ts'
 
 const readKey = bodyReader(KeyCheckRequest)
 
-export function routes(app: App, context: Context): void {
+export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'POST',
     url: '/v1/key-checks',
@@ -23,7 +23,7 @@ export function routes(app: App, context: Context): void {
       response: { 200: KeyCheck },
     },
     handler: async (request, reply) => {
-      const report = await checkKey(contextOf(request, context), readKey(request.body))
+      const report = await checkKey(contextOf(request, kernel), readKey(request.body))
       return reply.header('cache-control', 'no-store').send(report)
     },
   })
@@ -40,7 +40,7 @@ export function routes(app: App, context: Context): void {
       response: { 200: TokenCheck },
     },
     handler: async (request, reply) => {
-      const report = await checkToken(context, projectOf(request).id, request.body)
+      const report = await checkToken(kernel, projectOf(request).id, request.body)
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
       return reply.serializer(withDeepMembers).send(report)
     },

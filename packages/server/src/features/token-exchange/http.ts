@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { errorTable, type PubringError } from '../../errors.ts'
+import { on } from '../../kernel/hooks.ts'
 import { anyObjectAsBody } from '../../kernel/http/body/validation.ts'
 import { recordProblem, sendError } from '../../kernel/http/errors/handler.ts'
 import { type RenderedError, renderProblem } from '../../kernel/http/errors/problem.ts'
@@ -9,9 +10,11 @@ import type { App } from '../../kernel/http/options.ts'
 import { clientAddress } from '../../kernel/http/request/client-address.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { issuerKeysOf } from '../access-rules/issuer-keys.ts'
+import { keySubmitted } from '../keys/hooks.ts'
 import { TokenExchangeError, TokenExchangeRequest, TokenExchangeResponse } from './contract.ts'
 import { createTokenExchange } from './exchange.ts'
 import { refusedToken } from './faults.ts'
+import { requireProof } from './possession.ts'
 
 /**
  * Exchanges a minute of one client address, and under one rule, on each replica: ten a second, far
@@ -24,6 +27,8 @@ const defaultExchangeLimit = { limit: 600, window: 60 }
  * keys of an issuer, so that the time does not tell which issuers are known.
  */
 const defaultRefusalDelayMs = 500
+
+export const hooks = [on(keySubmitted, requireProof)]
 
 declare module 'fastify' {
   interface FastifyRequest {

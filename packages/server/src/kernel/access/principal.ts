@@ -1,6 +1,7 @@
 import type { Intake } from '../../intake/pool.ts'
 import type { Origin } from '../changes.ts'
 import type { Context, SessionOwner } from '../context.ts'
+import type { Hooks } from '../hooks.ts'
 import type { Actor } from '../ledger/chain.ts'
 import type { Validity } from '../values/validity.ts'
 import type { Voucher } from './callers.ts'
@@ -24,6 +25,8 @@ export interface Principal {
 
 /** The context of one request. */
 export interface RequestContext extends Context {
+  /** Runs what other features do in the same request. */
+  hooks: Hooks
   principal: Principal
   /** Where a change of this request comes from, for its event. */
   origin: Origin

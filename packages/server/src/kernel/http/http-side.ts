@@ -5,6 +5,7 @@ import type {
   Histogram,
   HistogramConfiguration,
 } from 'prom-client'
+import type { Subscription } from '../hooks.ts'
 import type { Kernel } from '../kernel.ts'
 import type { RequestRecord } from './hooks/request-records.ts'
 import type { App } from './options.ts'
@@ -13,6 +14,8 @@ import type { App } from './options.ts'
 export interface HttpSide {
   /** Adds the routes, and starts what works beside them. */
   routes(app: App, kernel: Kernel): void | Promise<void>
+  /** Takes part in what other features do in a request. */
+  hooks?: readonly Subscription[]
   /** Adds the metrics, if the process collects any. */
   metrics?(kernel: Kernel, meters: Meters): void
 }

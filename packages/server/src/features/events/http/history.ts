@@ -1,8 +1,8 @@
 import { PubringError } from '../../../errors.ts'
-import type { Context } from '../../../kernel/context.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { maxPageSize, Query } from '../../../kernel/http/request/paths.ts'
+import type { Kernel } from '../../../kernel/kernel.ts'
 import { systemLedgerId } from '../../../kernel/ledger/chain.ts'
 import { present } from '../../../runtime/present.ts'
 import { HistoryEvent } from '../contract.ts'
@@ -50,7 +50,7 @@ const HistoryQuery = Query({
   ),
 })
 
-export function historyRoute(app: App, context: Context): void {
+export function historyRoute(app: App, kernel: Kernel): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/history',
@@ -83,14 +83,14 @@ export function historyRoute(app: App, context: Context): void {
         subject: idOrText(subject),
         requestId: idOrText(requestId),
       })
-      const { events, next } = await readRegistryHistory(context, filter, {
+      const { events, next } = await readRegistryHistory(kernel, filter, {
         limit,
         ...present({ before }),
       })
       if (next !== undefined) {
         const parameters = Object.entries({ ...query, after: formatPlace(next) })
         const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]))
-        reply.header('link', `<${context.config.publicUrl}/v1/history?${search}>; rel="next"`)
+        reply.header('link', `<${kernel.config.publicUrl}/v1/history?${search}>; rel="next"`)
       }
       return reply.header('cache-control', 'no-store').send(
         events.map((event) => ({

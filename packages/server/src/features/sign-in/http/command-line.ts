@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import { namesSession } from '../../../kernel/access/authentication.ts'
-import type { Context } from '../../../kernel/context.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import { contextOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { sessionCookie } from '../../../kernel/http/request/cookies.ts'
+import type { Kernel } from '../../../kernel/kernel.ts'
 import { approveLogin, issueSessionKey, parseLoginRequest } from '../command-line.ts'
 import { SessionKey, SessionKeyRequest } from '../command-line-contract.ts'
 import { describeSelf } from '../sessions.ts'
@@ -19,9 +19,9 @@ const path = `${signInPath}/cli`
  * exchange of the code that it brings to the command line. Only `pubring login` uses them. Long
  * because it lists the routes.
  */
-export function commandLineRoutes(app: App, context: Context): void {
+export function commandLineRoutes(app: App, kernel: Kernel): void {
   const { authenticator, spendFailure } = app
-  const { publicUrl } = context.config
+  const { publicUrl } = kernel.config
   const cookie = sessionCookie(publicUrl)
   const serve = pageServer(publicUrl, spendFailure)
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -35,7 +35,7 @@ export function commandLineRoutes(app: App, context: Context): void {
       const here = `${path}${request.url.slice(request.url.indexOf('?'))}`
       return redirect(reply, `${publicUrl}${signInPath}?return=${encodeURIComponent(here)}`)
     }
-    const { name } = await describeSelf(context, principal)
+    const { name } = await describeSelf(kernel, principal)
     return sendPage(reply, {
       publicUrl,
       title: 'Sign in on the command line?',
@@ -65,7 +65,7 @@ export function commandLineRoutes(app: App, context: Context): void {
         throw new PubringError('cross_site_request', 'Only a browser can approve a login.')
       }
       const login = parseLoginRequest(Object(request.body))
-      const url = await approveLogin(contextOf(request, context), login)
+      const url = await approveLogin(contextOf(request, kernel), login)
       return reply.header('cache-control', 'no-store').send({ url })
     },
   })
@@ -74,7 +74,7 @@ export function commandLineRoutes(app: App, context: Context): void {
     url: '/v1/session-keys',
     schema: { hide: true, body: SessionKeyRequest, response: { 200: SessionKey } },
     handler: async (request, reply) => {
-      const issued = await issueSessionKey(context, request.body, request.id).catch((error) => {
+      const issued = await issueSessionKey(kernel, request.body, request.id).catch((error) => {
         if (error instanceof PubringError) spendFailure?.(request, reply)
         throw error
       })

@@ -1,13 +1,13 @@
-import type { Context } from '../../../kernel/context.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import { contextOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
+import type { Kernel } from '../../../kernel/kernel.ts'
 import { Person } from '../contract.ts'
 import { deletePerson, listPeople } from '../people.ts'
 
 const collection = '/v1/people'
 
-export function personRoutes(app: App, context: Context): void {
+export function personRoutes(app: App, kernel: Kernel): void {
   app.route({
     method: 'GET',
     url: collection,
@@ -18,7 +18,7 @@ export function personRoutes(app: App, context: Context): void {
       description: 'All people who have signed in through the OpenID provider, by first sign-in.',
       response: { 200: Type.Array(Person) },
     },
-    handler: async (_request, reply) => reply.send(await listPeople(context)),
+    handler: async (_request, reply) => reply.send(await listPeople(kernel)),
   })
   app.route({
     method: 'DELETE',
@@ -36,7 +36,7 @@ export function personRoutes(app: App, context: Context): void {
       response: { 204: Type.Null({ description: 'The person is erased.' }) },
     },
     handler: async (request, reply) => {
-      await deletePerson(contextOf(request, context), request.params.id)
+      await deletePerson(contextOf(request, kernel), request.params.id)
       return reply.code(204).send(null)
     },
   })

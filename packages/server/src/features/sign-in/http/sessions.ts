@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import type { Context } from '../../../kernel/context.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import { contextOf, principalOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { sessionCookie } from '../../../kernel/http/request/cookies.ts'
 import { Query } from '../../../kernel/http/request/paths.ts'
+import type { Kernel } from '../../../kernel/kernel.ts'
 import { Self, Session, SignedOut, SignInOptions } from '../contract.ts'
 import {
   describeSelf,
@@ -23,8 +23,8 @@ const collection = '/v1/sessions'
 export const signInPath = '/sign-in'
 
 /** Long because it lists the routes. */
-export function sessionRoutes(app: App, context: Context, signIn: SignIn | undefined): void {
-  const { oidc, publicUrl, sessionLifetime } = context.config
+export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefined): void {
+  const { oidc, publicUrl, sessionLifetime } = kernel.config
   const url = `${publicUrl}${signInPath}`
   const options = { apiKey: true, ...(oidc === undefined ? {} : { oidc: { url } }) }
   const cookie = sessionCookie(publicUrl)
@@ -49,8 +49,7 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       description: 'The person or API key of the request, and what they may do.',
       response: { 200: Self },
     },
-    handler: async (request, reply) =>
-      reply.send(await describeSelf(context, principalOf(request))),
+    handler: async (request, reply) => reply.send(await describeSelf(kernel, principalOf(request))),
   })
   app.route({
     method: 'POST',
@@ -64,7 +63,7 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       response: { 201: Session },
     },
     handler: async (request, reply) => {
-      const requestContext = contextOf(request, context)
+      const requestContext = contextOf(request, kernel)
       const { session, secret } = await signInWithApiKey(requestContext)
       cookie.set(reply, secret, sessionLifetime)
       const { name } = requestContext.principal.actor
@@ -93,7 +92,7 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
     },
     handler: async (request, reply) => {
       const { person } = request.query
-      return reply.send(await listSessions(context, principalOf(request), person))
+      return reply.send(await listSessions(kernel, principalOf(request), person))
     },
   })
   app.route({
@@ -112,8 +111,8 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
     },
     handler: async (request, reply) => {
       const id = ownSessionId(principalOf(request))
-      const session = await sessions.find(context.store.reader, id)
-      await endSession(contextOf(request, context), id)
+      const session = await sessions.find(kernel.store.reader, id)
+      await endSession(contextOf(request, kernel), id)
       cookie.clear(reply)
       const signOutUrl = await signIn?.signOutUrl(session)
       return reply.send(signOutUrl === undefined ? {} : { signOutUrl })
@@ -132,7 +131,7 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       response: { 204: Type.Null({ description: 'The session has ended.' }) },
     },
     handler: async (request, reply) => {
-      await endSession(contextOf(request, context), request.params.id)
+      await endSession(contextOf(request, kernel), request.params.id)
       return reply.code(204).send(null)
     },
   })
@@ -150,7 +149,7 @@ export function sessionRoutes(app: App, context: Context, signIn: SignIn | undef
       response: { 204: Type.Null({ description: 'The person has no session any more.' }) },
     },
     handler: async (request: FastifyRequest<{ Querystring: { person: string } }>, reply) => {
-      await endSessionsOf(contextOf(request, context), request.query.person)
+      await endSessionsOf(contextOf(request, kernel), request.query.person)
       return reply.code(204).send(null)
     },
   })

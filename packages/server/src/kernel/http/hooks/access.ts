@@ -112,7 +112,7 @@ export function ledgerOf(request: FastifyRequest): string {
 }
 
 /** The context of a request; for routes with an `access`. */
-export function contextOf(request: FastifyRequest, context: Context): RequestContext {
+export function contextOf(request: FastifyRequest, kernel: Kernel): RequestContext {
   const principal = principalOf(request)
   const { credential, callerId, actor, grants } = principal
   const { access } = request.routeOptions.config
@@ -120,14 +120,14 @@ export function contextOf(request: FastifyRequest, context: Context): RequestCon
   const scope = present({ projectId })
   const signal = request.server.connections.closeSignal(request.raw.socket)
   return {
-    ...context,
+    ...kernel,
     principal,
     origin: {
       actor,
       requestId: request.id,
-      time: now(context.clock),
+      time: now(kernel.clock),
       ...(access === undefined ? {} : { authorization: { credential, access, ...scope } }),
     },
-    intake: context.intakeFor({ callerId, projectId: soleProject(grants), signal }),
+    intake: kernel.intakeFor({ callerId, projectId: soleProject(grants), signal }),
   }
 }

@@ -6,6 +6,7 @@ import type { Principal, RequestContext } from '../../access/principal.ts'
 import type { Context } from '../../context.ts'
 import { recordEntityTag } from '../../entity-tags.ts'
 import type { Submitted } from '../../faults.ts'
+import type { Kernel } from '../../kernel.ts'
 import type { RecordReference } from '../../records.ts'
 import { anyObjectAsBody, bodyReader } from '../body/validation.ts'
 import { contextOf, principalOf } from '../hooks/access.ts'
@@ -79,7 +80,7 @@ export function managedRecords<
 }
 
 /** Registers the operations of a kind. */
-export function recordRoutes(app: App, context: Context, kind: AnyRecords): void {
+export function recordRoutes(app: App, kernel: Kernel, kind: AnyRecords): void {
   const { access, notFound, createErrors, updateErrors = grantErrors, changeErrors = [] } = kind
   const reads = { access: { ...(kind.readAccess ?? access), auditor: true } }
   const resource = {
@@ -95,44 +96,44 @@ export function recordRoutes(app: App, context: Context, kind: AnyRecords): void
       delete: { access, errors: [notFound, ...changeErrors] },
     },
   }
-  resourceRoutes(app, resource, handlersOf(context, kind))
+  resourceRoutes(app, resource, handlersOf(kernel, kind))
 }
 
-function handlersOf(context: Context, kind: AnyRecords): Handlers {
+function handlersOf(kernel: Kernel, kind: AnyRecords): Handlers {
   const { collection, schemas, operations, entityTag = recordEntityTag } = kind
   const readNew = bodyReader(schemas.create)
   const readPatch = bodyReader(schemas.update)
   return {
     async create(request, reply) {
       const projectId = projectIdOf(request)
-      const own = contextOf(request, context)
+      const own = contextOf(request, kernel)
       const record = await operations.create(own, readNew(request.body), projectId)
       const path = collection.replace(':projectIdOrName', projectId)
       if (kind.createsSecret) reply.header('cache-control', 'no-store')
       return reply
-        .header('location', `${context.config.publicUrl}${path}/${record.id}`)
+        .header('location', `${kernel.config.publicUrl}${path}/${record.id}`)
         .header('etag', entityTag(record))
         .send(record)
     },
     async list(request, reply) {
       const { query } = request
       const caller = principalOf(request)
-      return reply.send(await operations.list(context, caller, projectIdOf(request), query))
+      return reply.send(await operations.list(kernel, caller, projectIdOf(request), query))
     },
     async read(request: MemberRequest, reply) {
       const { id } = request.params
-      const record = await operations.read(context, principalOf(request), id, projectIdOf(request))
+      const record = await operations.read(kernel, principalOf(request), id, projectIdOf(request))
       return reply.header('etag', entityTag(record)).send(record)
     },
     async update(request: MemberRequest, reply) {
       const patch = readPatch(request.body)
-      const own = contextOf(request, context)
+      const own = contextOf(request, kernel)
       const projectId = projectIdOf(request)
       const record = await operations.update(own, referenceOf(request), patch, projectId)
       return reply.header('etag', entityTag(record)).send(record)
     },
     async delete(request: MemberRequest) {
-      const own = contextOf(request, context)
+      const own = contextOf(request, kernel)
       await operations.delete(own, referenceOf(request), projectIdOf(request))
     },
   }
