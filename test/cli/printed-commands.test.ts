@@ -109,7 +109,7 @@ describe('a key', () => {
   })
 
   test('is the first of a project that was created, or that has none', async () => {
-    const fill = { 'key.pem': newFile('first.pem') }
+    const fill = { 'public.pem': newFile('first.pem') }
     const created = await pubring('project', 'create', 'fresh', ...url)
     const listed = await pubring('key', 'list', '--project', 'fresh', ...url)
     const rotated = await pubring(

@@ -29,7 +29,7 @@ test('the commands that the first start prints work in a shell', async () => {
   })
   const [, , , , created = '', listed = ''] = printed.split('---\n')
   const { kid } = JSON.parse(created)
-  expect(JSON.parse(listed)).toMatchObject([{ id: kid, label: 'my first key', active: true }])
+  expect(JSON.parse(listed)).toMatchObject([{ id: kid, label: 'orders, spring', active: true }])
 })
 
 test('only the owner can access the data folder', () => {

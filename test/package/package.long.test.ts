@@ -133,7 +133,7 @@ test('npx pubring serve works, with its threads and its console', async () => {
     const secret = rememberSecret('an API key', /pubring_\w{49}/.exec(output)?.[0] ?? '')
     const lines = output.split('\n').filter((line) => /^ {2}(export|openssl|curl)/.test(line))
     const { stdout } = await run('sh', ['-e', '-c', lines.join('\necho\n')], { cwd: clean })
-    expect(stdout).toMatch(/"kid":"[0-9a-f-]{36}"[\s\S]*"label":"my first key"/)
+    expect(stdout).toMatch(/"kid":"[0-9a-f-]{36}"[\s\S]*"label":"orders, spring"/)
     expect(secret).not.toBe('')
     const described = await fetch(`http://127.0.0.1:${port}/openapi.json`)
     expect(await described.json()).toMatchObject({ info: { version: manifest.version } })

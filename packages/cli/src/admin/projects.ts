@@ -23,7 +23,7 @@ export async function createProject(session: Session, name: string): Promise<voi
   const project = await session.client.projects.create({ name })
   session.print(project, () => `${project.id}\n`)
   const there = { ...session, project: project.name }
-  const add = projectCommandLine(there, 'key add', 'key.pem', '--label', 'first key')
+  const add = projectCommandLine(there, 'key add', 'public.pem', '--label', 'first key')
   session.notify(`Created project ${project.name}. To add its first key: ${add}`)
 }
 

@@ -115,7 +115,7 @@ function onlyActive(session: Session, keys: readonly JwtKey[]): JwtKey {
   const active = keys.filter((key) => key.active)
   const [first] = active
   if (first === undefined) {
-    const add = projectCommandLine(session, 'key add', 'key.pem', '--label', 'first key')
+    const add = projectCommandLine(session, 'key add', 'public.pem', '--label', 'first key')
     throw usageError(
       'No other key is active.',
       'Choose the key to replace with --old.',

@@ -16,7 +16,7 @@ export async function listKeys(session: Session, { active }: { active?: true }):
   const kids = all.map(({ id }) => id)
   print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
   if (all.length === 0) {
-    const add = projectCommandLine(session, 'key add', 'key.pem', '--label', 'first key')
+    const add = projectCommandLine(session, 'key add', 'public.pem', '--label', 'first key')
     notify(`Project ${project} has no keys. To register one: ${add}`)
   } else if (keys.length === 0) {
     notify(`None of the ${all.length} keys of project ${project} is active.`)

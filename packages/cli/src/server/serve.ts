@@ -95,12 +95,12 @@ Your admin API key, shown only once (keep it safe):
 ${serverAddress(publicUrl)}
 Generate a key pair; private.pem stays with the signer:
 
-  openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem
-  openssl pkey -in private.pem -pubout -out key.pem
+  openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out private.pem
+  openssl pkey -in private.pem -pubout -out public.pem
 
 Register the public half:
 
-  curl -sS ${keys} -H "X-Api-Key: $PUBRING_API_KEY" -H 'Content-Type: application/json' -d "{\\"name\\": \\"my first key\\", \\"algorithm\\": \\"RSA\\", \\"publicKeyPem\\": \\"$(awk '{printf "%s\\\\n", $0}' key.pem)\\"}"
+  curl -sS ${keys} -H "X-Api-Key: $PUBRING_API_KEY" -H 'Content-Type: application/json' -d "{\\"name\\": \\"orders, spring\\", \\"algorithm\\": \\"ES256\\", \\"publicKeyPem\\": \\"$(awk '{printf "%s\\\\n", $0}' public.pem)\\"}"
 
 List the project's keys:
 
