@@ -158,6 +158,12 @@ test.each(files)('%s imports from its own layer and those below alone', (file) =
     expect(layer, 'reads the environment').toMatch(/^(agents|cli|server\/config)$/)
 })
 
+test.each(Object.entries(neighbors))('%s is in no circle of features', (feature, own) => {
+  const reached = new Set(own)
+  for (const each of reached) for (const next of neighbors[each] ?? []) reached.add(next)
+  expect(reached).not.toContain(feature)
+})
+
 describe.each(folders)('%s', (folder) => {
   const { name, dependencies = {} } = manifests.get(folder) ?? {}
   const own = files.filter((file) => file.startsWith(`${folder}/`))
