@@ -55,7 +55,7 @@ const neighbors: Record<string, string[]> = {
   publishing: [],
   rotations: [],
   search: [],
-  'sign-in': ['access-rules', 'api-keys', 'token-exchange'],
+  'sign-in': ['access-rules', 'api-keys'],
   'token-checks': [],
   'token-exchange': ['access-rules', 'api-keys'],
   warnings: ['api-keys', 'rotations'],

@@ -123,6 +123,10 @@ const attempts = [
     patch: { role: 'reader' as const },
   })),
   attempt(apiKeyChanges.deleteApiKey, (origin) => ({ origin, id: other.id })),
+  attempt(apiKeyChanges.issueApiKey, (origin) => ({
+    origin,
+    apiKey: exchangedKeyRecord(existing),
+  })),
   attempt(logChanges.startLog, (origin) => ({
     origin,
     tree: { id: '3c1f5a07', origin: 'keys.example.com/log/3c1f5a07', verifierKey: 'key' },

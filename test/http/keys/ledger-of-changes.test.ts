@@ -62,6 +62,8 @@ const unrequested = [
   'token.forget',
   // Its actor is the workload: `test/http/token-exchange/token-exchange.test.ts`.
   'token.exchange',
+  // Its actor is the person: `test/http/sign-in/command-line.test.ts`.
+  'api_key.issue',
 ]
 
 /** A change of each other kind, done by a request. */

@@ -11,17 +11,21 @@ import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
 import type { Outcome, RecordChange, RecordUpdate, Transaction } from '../../kernel/changes.ts'
 import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
-import type { NewEvent } from '../../kernel/ledger/chain.ts'
+import type { EventChanges, NewEvent } from '../../kernel/ledger/chain.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import {
   appendEvents,
+  type LockedLedger,
   lockExchangeLedger,
   lockSystemLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
+import { insertion } from '../../kernel/storage/statements.ts'
+import { forgetUsed } from '../../kernel/storage/used-tokens.ts'
 import { requireValidExpiry } from '../../kernel/values/expiry.ts'
+import { isoTime } from '../../kernel/values/times.ts'
 import { requireProject } from '../projects/apply.ts'
-import type { ApiKeyCreation } from './changes.ts'
+import type { ApiKeyCreation, ApiKeyIssue } from './changes.ts'
 import type { ApiKeyUpdate } from './contract.ts'
 import { apiKeyDeleted } from './hooks.ts'
 import { requireLifetime } from './lifetime.ts'
@@ -122,6 +126,53 @@ async function remove(tx: Transaction, apiKey: ApiKeyRecord): Promise<NewEvent[]
 
 function deletionOf({ id, name, role }: ApiKeyRecord): NewEvent {
   return apiKeys.event('deleted', id, { name: { from: name }, role: { from: role } })
+}
+
+export async function issueApiKey(
+  tx: Transaction,
+  { apiKey, origin }: ApiKeyIssue,
+): Promise<Outcome<undefined>> {
+  await insertIssued(await lockExchangeLedger(tx, apiKey, origin), apiKey)
+  return { result: undefined, changed: true }
+}
+
+const insertKey = insertion('api_key')
+
+/**
+ * Stores the API key, and its event in the ledger of its project: exchanges must not move the system's
+ * ledger, since every cached caller is valid only while its head stays.
+ */
+export async function insertIssued(
+  ledger: LockedLedger,
+  apiKey: ApiKeyRecord,
+  claims: EventChanges = {},
+): Promise<void> {
+  await insertKey(ledger.db, [apiKeyToRow(apiKey)])
+  const changes = { ...apiKeys.changes(undefined, apiKey), ...claims }
+  const subject = { type: 'api_key', id: apiKey.id } as const
+  await appendEvents(ledger, [{ type: 'token.exchanged', subject, changes }])
+}
+
+/** Rows deleted by one change, which other changes wait for. */
+const maxForgotten = 5_000
+
+/** Issued API keys are listed for a day after their end. */
+const keptAfterEndMs = 24 * 3_600_000
+
+export async function forgetTokens(
+  { db }: Transaction,
+  { time }: { time: string },
+): Promise<Outcome<undefined>> {
+  const dayBefore = isoTime(Date.parse(time) - keptAfterEndMs)
+  const ended = db
+    .selectFrom('api_key')
+    .select('digest')
+    .where('expire_time', '<=', dayBefore)
+    .where((where) => where.not(isManaged))
+    .limit(maxForgotten)
+  await db.deleteFrom('api_key').where('digest', 'in', ended).execute()
+  await forgetUsed(db, time, maxForgotten)
+  return { result: undefined, changed: true }
 }
 
 async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {

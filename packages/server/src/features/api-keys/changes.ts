@@ -1,4 +1,5 @@
 import { change, type Origin, type RecordChange, type RecordUpdate } from '../../kernel/changes.ts'
+import { exchangeLedgerId } from '../../kernel/ledger/chain.ts'
 import type { ApiKeyUpdate } from './contract.ts'
 import type { ApiKeyRecord } from './stored.ts'
 
@@ -9,10 +10,24 @@ export interface ApiKeyCreation {
   first?: true
 }
 
+/** The issue of an API key for a token or to a session, which authorizes it. */
+export interface ApiKeyIssue {
+  origin: Origin
+  apiKey: ApiKeyRecord
+}
+
+export const issueOptions = {
+  ledgers: ({ apiKey }: ApiKeyIssue) => [apiKey.projectId ?? exchangeLedgerId],
+  events: ({ apiKey }: ApiKeyIssue) => ({ subjects: [apiKey.id] }),
+}
+
 export const apiKeyChanges = {
   createApiKey: change<ApiKeyCreation, ApiKeyRecord>('api_key.create', {
     events: ({ apiKey }) => ({ subjects: [apiKey.id] }),
   }),
   updateApiKey: change<RecordUpdate<ApiKeyUpdate>, ApiKeyRecord>('api_key.update'),
   deleteApiKey: change<RecordChange>('api_key.delete'),
+  issueApiKey: change<ApiKeyIssue>('api_key.issue', issueOptions),
+  /** Deletes remembered tokens that have expired by the time, and issued API keys a day later. */
+  forgetTokens: change<{ time: string }>('token.forget'),
 }

@@ -11,7 +11,7 @@ import {
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import { markUsed } from '../../kernel/storage/used-tokens.ts'
-import { forgetTokens } from '../token-exchange/apply.ts'
+import { forgetTokens } from '../api-keys/apply.ts'
 import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
 import { usedLogoutToken } from './claims.ts'
 import { canEnd } from './sessions.ts'

@@ -9,8 +9,8 @@ import type { Origin } from '../../kernel/changes.ts'
 import type { Context } from '../../kernel/context.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
+import { apiKeyChanges } from '../api-keys/changes.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
-import { exchangeChanges } from '../token-exchange/changes.ts'
 import { readSessionCaller } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import type { SessionKey, SessionKeyRequest } from './command-line-contract.ts'
@@ -122,7 +122,7 @@ async function issueKey(
   const nowMs = clock.now()
   const endMs = Math.min(nowMs + keySeconds * 1_000, Date.parse(expireTime))
   const createTime = isoTime(nowMs)
-  await store.commit(exchangeChanges.exchangeToken, {
+  await store.commit(apiKeyChanges.issueApiKey, {
     origin: originOf(caller, requestId, createTime, id),
     apiKey: apiKeyRecord(secret, createTime, {
       name: 'pubring login',
@@ -131,10 +131,9 @@ async function issueKey(
       expireTime: isoTime(endMs),
       sessionId: id,
     }),
-    matched: [],
   })
   // Best effort: what is left is removed after a later one.
-  store.commit(exchangeChanges.forgetTokens, { time: createTime }).catch(() => {})
+  store.commit(apiKeyChanges.forgetTokens, { time: createTime }).catch(() => {})
   return { apiKey: secret, expiresIn: Math.floor((endMs - nowMs) / 1_000) }
 }
 

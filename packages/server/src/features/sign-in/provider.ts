@@ -3,11 +3,11 @@ import { createRemoteJWKSet, customFetch as josesFetch, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, OidcConfig } from '../../kernel/context.ts'
+import { tokenDigest } from '../../kernel/storage/used-tokens.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import type { OutboundFetch } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
-import { tokenDigest } from '../token-exchange/exchange.ts'
 
 /** How long the metadata of the provider is used before it is read again. */
 const metadataMs = 3_600_000

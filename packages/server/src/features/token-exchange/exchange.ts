@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import { workloadOf } from '../../kernel/access/callers.ts'
 import { newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
+import { tokenDigest } from '../../kernel/storage/used-tokens.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -13,6 +13,7 @@ import { isApplied } from '../access-rules/operations.ts'
 import { readWorkloadRules } from '../access-rules/reads.ts'
 import type { WorkloadRule } from '../access-rules/stored.ts'
 import { checkSignature, examineSubjectToken, type Grant } from '../access-rules/subject-tokens.ts'
+import { apiKeyChanges } from '../api-keys/changes.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
 import { exchangeChanges } from './changes.ts'
 import {
@@ -51,7 +52,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
   function forgetExpired(): void {
     if (clock.monotonic() - forgotAt < forgetIntervalMs.busy) return
     forgotAt = clock.monotonic()
-    store.commit(exchangeChanges.forgetTokens, { time: isoTime(clock.now()) }).catch(() => {})
+    store.commit(apiKeyChanges.forgetTokens, { time: isoTime(clock.now()) }).catch(() => {})
   }
   const timer = setInterval(forgetExpired, forgetIntervalMs.idle).unref()
 
@@ -110,11 +111,6 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
       }
     },
   }
-}
-
-/** A `jti` is unique among the tokens of its issuer (RFC 7519 section 4.1.7). */
-export function tokenDigest(issuer: string, jti: string): string {
-  return hash('sha256', JSON.stringify([issuer, jti]), 'hex')
 }
 
 /** Parameters that would narrow or widen the result in ways that are not supported. */

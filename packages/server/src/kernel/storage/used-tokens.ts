@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Outcome, Transaction } from '../changes.ts'
 import type { Db } from './schema.ts'
 import { exists } from './statements.ts'
@@ -6,6 +7,11 @@ import { exists } from './statements.ts'
 export interface TokenUse {
   digest: string
   until: string
+}
+
+/** A `jti` is unique among the tokens of its issuer (RFC 7519 section 4.1.7). */
+export function tokenDigest(issuer: string, jti: string): string {
+  return hash('sha256', JSON.stringify([issuer, jti]), 'hex')
 }
 
 /** Whether it is the first use. The primary key decides between two at the same time. */
