@@ -2,11 +2,9 @@ import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
 import { keyChanged } from '../keys/hooks.ts'
 import { exchangeChanges } from './changes.ts'
-import * as stored from './stored.ts'
 
 export const tokenExchange = feature({
   name: 'token-exchange',
-  tables: [stored.usedTokenTable],
   eventTypes: ['token.exchanged'],
   changes: exchangeChanges,
   apply: () => import('./apply.ts'),

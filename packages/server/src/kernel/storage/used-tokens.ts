@@ -1,7 +1,21 @@
 import { hash } from 'node:crypto'
 import type { Outcome, Transaction } from '../changes.ts'
-import type { Db } from './schema.ts'
+import { type Db, type RowOf, table } from './schema.ts'
 import { exists } from './statements.ts'
+
+/**
+ * Credentials that are accepted once, until they expire: tokens, by SHA-256 of issuer and `jti`; and
+ * API keys that have registered the one key that they may, by their digest.
+ */
+export const usedTokenTable = table('used_token', { digest: 'key text', expire_time: 'text' }, [
+  'index used_token_expiry on used_token (expire_time)',
+])
+
+declare module './schema.ts' {
+  interface Tables {
+    used_token: RowOf<typeof usedTokenTable>
+  }
+}
 
 /** A token that is accepted once: the digest of its issuer and `jti`, and its end (ISO 8601). */
 export interface TokenUse {
