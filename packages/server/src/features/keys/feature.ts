@@ -5,7 +5,12 @@ import * as stored from './stored.ts'
 
 export const keys = feature({
   name: 'keys',
-  tables: [stored.keyTable, stored.publishedKidTable, blockedFingerprintTable],
+  tables: [
+    stored.keyTable,
+    stored.publishedKidTable,
+    stored.keyAuditTable,
+    blockedFingerprintTable,
+  ],
   subjects: [stored.keys, stored.publishedKids, blockedFingerprints],
   changes: keyChanges,
   apply: () => import('./apply.ts'),

@@ -108,8 +108,20 @@ export const publishedKidTable = table(
   ['index published_kid_by_kid on published_kid (kid, project_id)'],
 )
 
+/** Results of examining registered keys: the rules that each has passed, and its reported weaknesses. */
+export const keyAuditTable = table('key_audit', {
+  project_id: 'key text',
+  key_id: 'key text',
+  /** Null until the key passes an audit. */
+  passed_rules: 'nullable text',
+  passed_time: 'nullable text',
+  /** Intake codes, separated by spaces. */
+  weaknesses: 'text',
+})
+
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
+    key_audit: RowOf<typeof keyAuditTable>
     jwt_key: RowOf<typeof keyTable>
     published_kid: RowOf<typeof publishedKidTable>
   }
