@@ -5,18 +5,18 @@ import { waitLimitMs } from './test/support/waiting.ts'
 
 /** Files that run on PostgreSQL too; all run on SQLite. */
 const onBothEngines = [
-  'test/storage/**/*.test.ts',
+  'test/kernel/storage/**/*.test.ts',
   'test/faults/publishing.test.ts',
   // Locks decide between concurrent changes, and what a change is admitted on.
-  'test/http/keys/key-races.test.ts',
-  'test/http/access/access-until-commit.test.ts',
+  'test/features/keys/key-races.test.ts',
+  'test/kernel/access/access-until-commit.test.ts',
   // Each engine tells in its own way that another process has changed something.
-  'test/http/publishing/{freshness,held-requests}.test.ts',
-  'test/core/ledger/{contradictions,revision-watch}.test.ts',
+  'test/features/publishing/{freshness,held-requests}.test.ts',
+  'test/kernel/ledger/{contradictions,revision-watch}.test.ts',
   // Their figures and log lines are about the engine.
-  'test/http/server/{database-log,metrics}.test.ts',
+  'test/kernel/http/server/metrics.test.ts',
   // They read pages by SQL of their own.
-  'test/http/routes/{history,search}.test.ts',
+  'test/features/{events/history,search/search}.test.ts',
 ]
 
 /** What a worker needs with its servers or browser, in bytes. */
@@ -66,7 +66,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: onBothEngines,
-          exclude: ['test/**/*.long.test.ts', 'test/storage/sqlite/*.test.ts'],
+          exclude: ['test/**/*.long.test.ts', 'test/kernel/storage/sqlite/*.test.ts'],
           provide: { engine: 'postgres' },
         },
       },

@@ -1,0 +1,235 @@
+import { readFileSync } from 'node:fs'
+import type { InjectOptions } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { type RankedRole, rankedRoles } from '../../../packages/server/src/kernel/contract/roles.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { stoppedClock } from '../../support/app/clock.ts'
+import { ecKey } from '../../support/keys/pem.ts'
+
+/** Callers. "bound": to the project of the request; "other's": to another one. */
+const callers = [
+  'no API key',
+  'wrong',
+  'revoked',
+  'disabled',
+  'expired',
+  "other's reader",
+  "other's registrar",
+  "other's writer",
+  "other's admin",
+  'bound reader',
+  'bound registrar',
+  'bound writer',
+  'bound admin',
+  'reader',
+  'registrar',
+  'writer',
+  'admin',
+  'auditor',
+] as const
+type Caller = (typeof callers)[number]
+
+/** Least role; "unbound": not bound to a project either. */
+type Need = 'public' | 'reader' | 'registrar' | 'writer' | 'admin' | 'unbound admin'
+
+/**
+ * Every operation: the role it requires, and its response to a permitted caller for a body that is
+ * not JSON and for unknown ids. A new route fails the first test until it has a line here.
+ */
+const operations: Record<string, [Need, status: number, code?: string]> = {
+  'GET /health/live': ['public', 200],
+  'GET /health/ready': ['public', 200],
+  'GET /health/write': ['public', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/jwks.json': ['public', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/jwks-full.json': ['public', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/keys.pem': ['public', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/{kid}.pem': ['public', 404, 'key_not_found'],
+  'GET /v1/projects/{projectIdOrName}/.well-known/openid-configuration': ['public', 200],
+  'GET /v1/projects': ['reader', 200],
+  'POST /v1/projects': ['unbound admin', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}': ['reader', 200],
+  'PATCH /v1/projects/{projectIdOrName}': ['unbound admin', 400, 'invalid_json'],
+  'DELETE /v1/projects/{projectIdOrName}': ['unbound admin', 409, 'project_not_empty'],
+  'GET /v1/projects/{projectIdOrName}/jwt-keys': ['reader', 200],
+  'POST /v1/projects/{projectIdOrName}/jwt-keys': ['registrar', 400, 'invalid_json'],
+  'POST /v1/projects/{projectIdOrName}/key-imports': ['writer', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['reader', 404, 'key_not_found'],
+  'PATCH /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 400, 'invalid_json'],
+  'DELETE /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 404, 'key_not_found'],
+  'GET /v1/projects/{projectIdOrName}/key-roles': ['reader', 200],
+  'GET /v1/projects/{projectIdOrName}/rotations': ['reader', 200],
+  'GET /v1/history': ['unbound admin', 200],
+  'GET /v1/search': ['reader', 400, 'invalid_request'],
+  'GET /v1/warnings': ['reader', 200],
+  'GET /v1/project-health': ['reader', 200],
+  'POST /v1/projects/{projectIdOrName}/rotations': ['writer', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}/rotations/{id}': ['reader', 404, 'rotation_not_found'],
+  'PATCH /v1/projects/{projectIdOrName}/rotations/{id}': ['writer', 400, 'invalid_json'],
+  'DELETE /v1/projects/{projectIdOrName}/rotations/{id}': ['writer', 404, 'rotation_not_found'],
+  'POST /v1/projects/{projectIdOrName}/rotations/{id}/finish': [
+    'writer',
+    404,
+    'rotation_not_found',
+  ],
+  'POST /v1/projects/{projectIdOrName}/token-checks': ['reader', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}/events': ['reader', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/ledger-proof': ['public', 404, 'not_logged'],
+  'POST /v1/key-checks': ['reader', 400, 'invalid_json'],
+  'GET /v1/events': ['unbound admin', 200],
+  'GET /v1/api-keys': ['admin', 200],
+  'POST /v1/api-keys': ['admin', 400, 'invalid_json'],
+  'GET /v1/api-keys/self': ['reader', 200],
+  'GET /v1/api-keys/{id}': ['admin', 404, 'api_key_not_found'],
+  'PATCH /v1/api-keys/{id}': ['admin', 400, 'invalid_json'],
+  'DELETE /v1/api-keys/{id}': ['admin', 404, 'api_key_not_found'],
+  'GET /log/checkpoint': ['public', 404, 'not_logged'],
+  'GET /log/vkey': ['public', 404, 'not_logged'],
+  'GET /v1/projects/{projectIdOrName}/ledger-proof': ['reader', 404, 'not_logged'],
+  'GET /v1/ledger-proof': ['unbound admin', 404, 'not_logged'],
+  'POST /v1/log/checkpoints': ['unbound admin', 409, 'log_stopped'],
+  'POST /v1/log/restarts': ['unbound admin', 409, 'log_stopped'],
+  'GET /v1/sign-in-options': ['public', 200],
+  'GET /v1/self': ['reader', 200],
+  'POST /v1/sessions': ['reader', 201],
+  'GET /v1/sessions': ['reader', 200],
+  'DELETE /v1/sessions': ['unbound admin', 400, 'invalid_request'],
+  'DELETE /v1/sessions/self': ['reader', 404, 'session_not_found'],
+  'DELETE /v1/sessions/{id}': ['reader', 404, 'session_not_found'],
+  'GET /v1/people': ['unbound admin', 200],
+  'DELETE /v1/people/{id}': ['unbound admin', 404, 'person_not_found'],
+  'GET /v1/access-rules': ['unbound admin', 200],
+  'POST /v1/access-rules': ['unbound admin', 400, 'invalid_json'],
+  'GET /v1/access-rules/{id}': ['unbound admin', 404, 'access_rule_not_found'],
+  'PATCH /v1/access-rules/{id}': ['unbound admin', 400, 'invalid_json'],
+  'DELETE /v1/access-rules/{id}': ['unbound admin', 404, 'access_rule_not_found'],
+  'POST /v1/access-rules/{id}/checks': ['unbound admin', 400, 'invalid_json'],
+  // Its body is a form, and its errors are those of OAuth.
+  'POST /v1/token': ['public', 400],
+}
+
+let server: TestApp
+const secrets = new Map<Caller, string>()
+
+beforeAll(async () => {
+  server = await startApp({ clock: stoppedClock() })
+  const { project, apiKey } = server
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+  await server.send('POST', `/v1/projects/${project.id}/jwt-keys`, { body })
+  const other = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
+  secrets.set('auditor', await apiKey('auditor'))
+  for (const role of rankedRoles) {
+    secrets.set(role, await apiKey(role))
+    secrets.set(`bound ${role}`, await apiKey(role, project.id))
+    secrets.set(`other's ${role}`, await apiKey(role, other.json().id))
+  }
+  secrets.set('wrong', newApiKeySecret())
+  secrets.set('expired', await apiKey('admin', undefined, '2026-01-01T00:00:00.000Z'))
+  for (const caller of ['revoked', 'disabled'] as const) {
+    const created = await server.send('POST', '/v1/api-keys', {
+      body: { name: caller, role: 'admin' },
+    })
+    const url = `/v1/api-keys/${created.json().id}`
+    secrets.set(caller, created.json().apiKey)
+    if (caller === 'revoked') await server.send('DELETE', url)
+    else await server.send('PATCH', url, { body: { active: false } })
+  }
+})
+afterAll(() => server.close())
+
+interface Route {
+  operation: string
+  method: NonNullable<InjectOptions['method']>
+  url: string
+}
+
+/** The operations that the application has registered: test/kernel/http/server/openapi.test.ts compares them. */
+function routes(): Route[] {
+  const { paths }: { paths: Record<string, object> } = JSON.parse(
+    readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'),
+  )
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((verb) => {
+      const method = verb.toUpperCase() as Route['method']
+      const url = path
+        .replace('{projectIdOrName}', server.project.id)
+        .replace(/\{(kid|id)\}/, newId())
+      return { operation: `${method} ${path}`, method, url }
+    }),
+  )
+}
+
+test('every operation of the API is tested here', () => {
+  expect(
+    routes()
+      .map(({ operation }) => operation)
+      .sort(),
+  ).toEqual(Object.keys(operations).sort())
+})
+
+/** What an auditor may do besides reading: checks, and sessions of their own. */
+const audited = [
+  'POST /v1/key-checks',
+  'POST /v1/projects/{projectIdOrName}/token-checks',
+  'POST /v1/access-rules/{id}/checks',
+  'POST /v1/sessions',
+  'DELETE /v1/sessions/self',
+  'DELETE /v1/sessions/{id}',
+]
+
+const strangers: readonly Caller[] = ['wrong', 'revoked', 'disabled', 'expired']
+
+/** The expected result in the order of checks: 401, 404 for the project, 403, then the request. */
+function expected(caller: Caller, { operation, method, url }: Route): [number, string?] {
+  const [need, ...whoMay] = operations[operation] ?? ['public', 0]
+  if (need === 'public') return whoMay
+  if (caller === 'no API key') return [401, 'missing_api_key']
+  if (strangers.includes(caller)) return [401, 'invalid_api_key']
+  const [, binding, role = ''] = /^(other's |bound )?(\w+)$/.exec(caller) ?? []
+  if (binding === "other's " && url.includes(server.project.id)) return [404, 'project_not_found']
+  const least = need.replace('unbound ', '') as RankedRole
+  const isPermitted =
+    caller === 'auditor'
+      ? /^(GET|HEAD) /.test(operation) || audited.includes(operation)
+      : rankedRoles.indexOf(role as RankedRole) >= rankedRoles.indexOf(least) &&
+        !(need.startsWith('unbound') && binding !== undefined)
+  if (!isPermitted) return [403, 'insufficient_role']
+  return method === 'HEAD' ? [whoMay[0]] : whoMay
+}
+
+async function request(caller: Caller, { method, url }: Route): Promise<[number, string?]> {
+  const secret = secrets.get(caller)
+  const hasBody = method === 'POST' || method === 'PATCH'
+  const answer = await server.inject({
+    method,
+    url,
+    headers: {
+      ...(secret === undefined ? {} : { 'x-api-key': secret }),
+      ...(hasBody ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(hasBody ? { payload: '{"name":' } : {}),
+  })
+  const { statusCode, headers, body } = answer
+  if (statusCode === 401) expect(headers['www-authenticate']).toMatch(/^ApiKey /)
+  if (headers['content-type'] !== 'application/problem+json' || body === '') return [statusCode]
+  return [statusCode, answer.json().code]
+}
+
+describe('the permissions of each caller, and the order of the checks', () => {
+  test.each(callers)('%s', async (caller) => {
+    const all = routes()
+    const found = await Promise.all(
+      all.map(async (route) => [route.operation, ...(await request(caller, route))]),
+    )
+    expect(found).toEqual(all.map((route) => [route.operation, ...expected(caller, route)]))
+  })
+
+  test.each(callers)('%s, by HEAD', async (caller) => {
+    const gets = routes().filter(({ method }) => method === 'GET')
+    for (const route of gets) {
+      const [status] = await request(caller, { ...route, method: 'HEAD' })
+      expect([route.operation, status]).toEqual([route.operation, expected(caller, route)[0]])
+    }
+  })
+})

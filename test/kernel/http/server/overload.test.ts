@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { findProjectRecord } from '../../../../packages/server/src/kernel/storage/reads.ts'
+import { startApp, type TestApp } from '../../../support/app/app.ts'
+
+let server: TestApp
+
+/** Makes the event loop lag by about 200 ms a turn; the lag is measured every 500 ms. */
+async function strain(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) {
+    const until = performance.now() + 200
+    while (performance.now() < until);
+    await delay(1)
+  }
+}
+
+const list = '/v1/projects/payments/jwt-keys'
+const jwks = '/v1/projects/payments/.well-known/jwks.json'
+
+test('an overloaded process rejects requests early and fails the readiness check', async () => {
+  server = await startApp({ http: { overloadLagMs: 120 } })
+  await server.app.ready()
+  await strain(8)
+  const revision = (await findProjectRecord(server.context.store.reader, { name: 'payments' }))
+    ?.revision
+  const requests = [
+    server.send('GET', list),
+    server.send('GET', list, { headers: { 'x-api-key': '' } }),
+    server.send('POST', '/v1/projects', { body: { name: 'late' } }),
+    server.inject(jwks),
+  ]
+  for (const answer of await Promise.all(requests)) {
+    expect(answer.statusCode).toBe(503)
+    expect(answer.json()).toMatchObject({ code: 'overloaded', status: 503 })
+    expect(answer.headers['retry-after']).toBe('1')
+  }
+  expect((await server.inject(jwks)).headers['access-control-allow-origin']).toBe('*')
+  const ready = await server.inject('/health/ready')
+  expect([ready.statusCode, ready.json()]).toEqual([
+    503,
+    { status: 'unavailable', reason: 'overloaded' },
+  ])
+  expect((await server.inject('/health/live')).statusCode).toBe(200)
+  expect(await findProjectRecord(server.context.store.reader, { name: 'late' })).toBeUndefined()
+  expect(
+    (await findProjectRecord(server.context.store.reader, { name: 'payments' }))?.revision,
+  ).toBe(revision)
+  await expect.poll(async () => (await server.send('GET', list)).statusCode).toBe(200)
+  expect((await server.inject('/health/ready')).statusCode).toBe(200)
+})

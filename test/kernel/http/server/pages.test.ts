@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { errorTable } from '../../../../packages/server/src/errors.ts'
+import { publicUrl, startApp } from '../../../support/app/app.ts'
+import { rawExchange, requestHead } from '../../../support/network/raw-connection.ts'
+
+const server = await startApp()
+
+const get = (url: string) => server.inject({ url })
+
+describe('/docs', () => {
+  test('leads to the page, also behind a path of a proxy', async () => {
+    const answer = await get('/docs')
+    expect(answer.statusCode).toBe(301)
+    expect(new URL(String(answer.headers.location), `${publicUrl}/docs`).href).toBe(
+      `${publicUrl}/docs/`,
+    )
+  })
+
+  test('names no other host, and runs no inline script but the one whose digest it states', async () => {
+    const { body, headers } = await get('/docs/')
+    expect(body).not.toMatch(/(src|href)="(https?:)?\/\//)
+    const policy = String(headers['content-security-policy'])
+    const [, scripts] = /script-src ([^;]*)/.exec(policy) ?? []
+    const [, inline] = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(body) ?? []
+    expect(scripts).toBe(`'self' 'sha256-${hash('sha256', inline ?? '', 'base64')}'`)
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/https?:/)
+  })
+
+  test('has its script here', async () => {
+    const answer = await get('/docs/js/scalar.js')
+    expect(answer.headers['content-type']).toContain('javascript')
+    expect(answer.body).toContain('createApiReference')
+  })
+})
+
+test('the description of the API has a tag, and is 304 to a caller that has it', async () => {
+  const first = await get('/openapi.json')
+  const { etag, 'content-type': type, 'content-length': length } = first.headers
+  expect(type).toBe('application/json')
+  expect(length).toBe(String(first.rawPayload.length))
+  expect(etag).toMatch(/^"[\w-]+"$/)
+  const headers = { 'if-none-match': String(etag) }
+  const again = await server.inject({ url: '/openapi.json', headers })
+  expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag])
+  expect((await get('/openapi.json')).rawPayload.equals(first.rawPayload)).toBe(true)
+})
+
+const long = 'a'.repeat(300)
+/** Paths that no page, file or operation has, in spellings that file servers and proxies normalize. */
+const nowhere = ['/', '/console/', '/console/assets/', '/docs/', '/docs/js/', '/health/', '/v1/']
+  .flatMap((folder) =>
+    [
+      '/x',
+      './x',
+      '../x',
+      '../console/index.html',
+      '%2e%2e/x',
+      '%2e%2e',
+      '..%2fx',
+      '%5c',
+      '%5c..%5cx',
+      '%00',
+      'x%00.js',
+      long,
+      `${long}.js`,
+      'a/'.repeat(3_000),
+      'index.html',
+      '.git',
+    ].map((name) => folder + name),
+  )
+  .concat(['//', '//console/', '/console//', '/docs//', '/health/live/', '/health//live'])
+
+test('a path that leads nowhere is 404, however it is spelled', async () => {
+  const address = await server.listen()
+  for (const method of ['GET', 'HEAD']) {
+    for (const path of nowhere) {
+      const head = requestHead(`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close')
+      const answer = await rawExchange(address, head)
+      expect([path, answer.slice(0, 24)]).toEqual([path, 'HTTP/1.1 404 Not Found\r\n'])
+      if (method === 'GET') expect(answer).toContain('"code":"route_not_found"')
+    }
+  }
+})
+
+test('the type of every error leads to its place on a page', async () => {
+  const { body, headers } = await get('/docs/errors')
+  expect(headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(headers['content-security-policy']).toContain("default-src 'none'")
+  for (const code of Object.keys(errorTable)) expect(body).toContain(`id="${code}"`)
+})

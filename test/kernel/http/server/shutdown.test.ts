@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { keySetOf } from '../../../../packages/server/src/features/keys/key-sets.ts'
+import { startApp } from '../../../support/app/app.ts'
+import { ecKey } from '../../../support/keys/pem.ts'
+import { rawConnection, requestHead } from '../../../support/network/raw-connection.ts'
+import { waitUntil } from '../../../support/waiting.ts'
+
+const keys = '/v1/projects/payments/jwt-keys'
+
+describe('shutdown', () => {
+  test('answers accepted requests, closes idle connections, and closes the others after their response', async () => {
+    const closing = await startApp()
+    const base = await closing.listen()
+    const idle = rawConnection(base)
+    idle.socket.write(requestHead('GET /health/ready HTTP/1.1', 'Host: x'))
+    await idle.waitFor(/"status":"ok"/)
+    let begun = 0
+    closing.app.server.on('request', () => {
+      begun += 1
+    })
+    const accepted = Array.from({ length: 50 }, () => {
+      const { publicKeyPem } = ecKey()
+      const body = JSON.stringify({ name: 'n', algorithm: 'ES256', publicKeyPem })
+      const connection = rawConnection(base)
+      const head = [`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${closing.admin}`]
+      const length = `Content-Length: ${Buffer.byteLength(body)}`
+      connection.socket.write(requestHead(...head, 'Content-Type: application/json', length))
+      return { connection, body }
+    })
+    await waitUntil(() => begun === accepted.length)
+    const closed = closing.app.close()
+    for (const { connection, body } of accepted) connection.socket.write(body)
+    const answers = await Promise.all(accepted.map(({ connection }) => connection.closed))
+    for (const answer of answers) {
+      expect(answer).toMatch(/^HTTP\/1\.1 201 /)
+      expect(answer.toLowerCase()).toContain('connection: close')
+    }
+    await idle.closed
+    await closed
+    const { keys: stored } = (await keySetOf(closing.context.store, closing.project.id)) ?? {
+      keys: [],
+    }
+    expect(stored.length).toBe(50)
+  })
+
+  test('fails the readiness check first, and still serves', async () => {
+    const draining = await startApp()
+    draining.app.readiness.shuttingDown = true
+    const ready = await draining.send('GET', '/health/ready')
+    expect(ready.statusCode).toBe(503)
+    expect(ready.json()).toEqual({ status: 'unavailable', reason: 'shutting_down' })
+    const list = await draining.send('GET', keys)
+    expect(list.statusCode).toBe(200)
+    expect(list.headers.connection).toBe('close')
+  })
+})

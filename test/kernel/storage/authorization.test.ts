@@ -1,0 +1,290 @@
+import { describe, expect, test } from 'vitest'
+import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
+import { readAccessRules } from '../../../packages/server/src/features/access-rules/reads.ts'
+import type { WorkloadRule } from '../../../packages/server/src/features/access-rules/stored.ts'
+import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
+import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+import { readApiKeys } from '../../../packages/server/src/features/api-keys/reads.ts'
+import type { ApiKeyRecord } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
+import { logChanges } from '../../../packages/server/src/features/log/changes.ts'
+import { readTree } from '../../../packages/server/src/features/log/reads.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
+import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
+import { rotationChanges } from '../../../packages/server/src/features/rotations/changes.ts'
+import { signInChanges } from '../../../packages/server/src/features/sign-in/changes.ts'
+import { readPeople, readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
+import { exchangeChanges } from '../../../packages/server/src/features/token-exchange/changes.ts'
+import { features } from '../../../packages/server/src/features.ts'
+import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import type { ChangeKind, Origin } from '../../../packages/server/src/kernel/changes.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
+import { accessRuleRecord, exchangedKeyRecord } from '../../support/store/access-records.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
+import { createPersonSession, ruleRecord, sessionRecord } from '../../support/store/sessions.ts'
+import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
+
+const rule = ruleRecord()
+
+const stored = await openTestStore()
+const projectId = (await createProject(stored.store, 'payments')).id
+const key = keyRecord(projectId)
+await stored.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
+const kid = key.id
+const other = await newApiKey('admin')
+await stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+const created = await createPersonSession(stored.store)
+const sessionId = created.session.id
+const personId = created.person.id
+const existing = accessRule()
+await stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: existing })
+
+async function newApiKey(role: ApiKeyRecord['role']): Promise<ApiKeyRecord> {
+  const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: role, role })
+  await stored.store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
+  return apiKey
+}
+
+function accessRule(): WorkloadRule {
+  return accessRuleRecord({ projectId })
+}
+
+function exposed() {
+  const { thumbprint, materialSha256 } = keyRecord(projectId)
+  return { thumbprint, materialSha256 }
+}
+
+const rotation = () => ({ projectId, id: newId(), jwksMaxAge: 60 })
+
+/** Changes of the system, or of a caller who has no API key yet. */
+const unauthorized = [
+  'key.pass_audit',
+  'credential.touch',
+  'log.append',
+  'log.publish',
+  'storage.try',
+  'ledger.accept',
+  'token.exchange',
+  'token.forget',
+]
+
+function attempt<Change extends object, Result>(
+  kind: ChangeKind<Change, Result>,
+  changeOf: (origin: Origin) => Change,
+) {
+  const commit = (origin: Origin) => stored.store.commit(kind, changeOf(origin))
+  return [kind.type, commit] as const
+}
+
+/** One change of each kind that a request can cause. */
+const attempts = [
+  attempt(projectChanges.createProject, (origin) => ({ origin, id: newId(), name: 'other' })),
+  attempt(projectChanges.renameProject, (origin) => ({ origin, projectId, name: 'renamed' })),
+  attempt(projectChanges.deleteProject, (origin) => ({ origin, projectId })),
+  attempt(keyChanges.createKey, (origin) => ({ origin, key: keyRecord(projectId), limits })),
+  attempt(keyChanges.importKeys, (origin) => ({
+    origin,
+    projectId,
+    keys: [{ index: 0, key: keyRecord(projectId), kidProvided: false }],
+    limits,
+    compared: [],
+    dryRun: false,
+  })),
+  attempt(keyChanges.updateKey, (origin) => {
+    const patch = { active: false }
+    return { origin, projectId, kid, patch, limits }
+  }),
+  attempt(keyChanges.deleteKey, (origin) => ({ origin, projectId, kid })),
+  attempt(keyChanges.reportWeakness, (origin) => ({
+    origin,
+    projectId,
+    kid,
+    weaknesses: ['rsa_roca' as const],
+    deactivate: true,
+  })),
+  attempt(keyChanges.refusePrivateKey, (origin) => ({ origin, projectId, exposed: exposed() })),
+  attempt(rotationChanges.startRotation, (origin) => {
+    return { origin, ...rotation(), from: kid, to: kid, tokenLifetime: 60 }
+  }),
+  attempt(rotationChanges.updateRotation, (origin) => {
+    return { origin, ...rotation(), patch: { tokenLifetime: 120 } }
+  }),
+  attempt(rotationChanges.finishRotation, (origin) => ({ origin, ...rotation() })),
+  attempt(rotationChanges.abandonRotation, (origin) => ({ origin, ...rotation() })),
+  attempt(apiKeyChanges.createApiKey, (origin) => ({
+    origin,
+    apiKey: apiKeyRecord(newApiKeySecret(), origin.time, { name: 'planted', role: 'admin' }),
+  })),
+  attempt(apiKeyChanges.updateApiKey, (origin) => ({
+    origin,
+    id: other.id,
+    patch: { role: 'reader' as const },
+  })),
+  attempt(apiKeyChanges.deleteApiKey, (origin) => ({ origin, id: other.id })),
+  attempt(apiKeyChanges.issueApiKey, (origin) => ({
+    origin,
+    apiKey: exchangedKeyRecord(existing),
+  })),
+  attempt(logChanges.startLog, (origin) => ({
+    origin,
+    tree: { id: '3c1f5a07', origin: 'keys.example.com/log/3c1f5a07', verifierKey: 'key' },
+  })),
+  attempt(signInChanges.createSession, (origin) => {
+    return { origin, session: sessionRecord({ apiKeyId: other.id }), idleSince: '' }
+  }),
+  attempt(signInChanges.endSessions, (origin) => ({
+    origin,
+    ended: { ids: [sessionId] },
+    reason: 'revoked' as const,
+  })),
+  attempt(signInChanges.deletePerson, (origin) => ({ origin, id: personId })),
+  attempt(accessRuleChanges.createAccessRule, (origin) => ({ origin, rule: accessRule() })),
+  attempt(accessRuleChanges.updateAccessRule, (origin) => {
+    return { origin, id: existing.id, patch: { active: false } }
+  }),
+  attempt(accessRuleChanges.deleteAccessRule, (origin) => ({ origin, id: existing.id })),
+]
+
+test('every kind of change is tried here, unless no request can cause it', () => {
+  const kinds = features.flatMap(({ changes }) => changes).map(({ type }) => type)
+  const known = [...unauthorized, ...attempts.map(([type]) => type)]
+  expect(known.sort()).toEqual(kinds.sort())
+})
+
+/** Everything that the changes above would alter. */
+async function state() {
+  const { store } = stored
+  return {
+    heads: await store.heads([projectId, systemLedgerId]),
+    projects: await readProjectPage(store.reader, { limit: 10 }),
+    keySet: await keySetOf(store, projectId),
+    apiKeys: await readApiKeys(store.reader, 'all'),
+    log: await readTree(store.reader),
+    rules: await readAccessRules(store.reader),
+    sessions: await readSessions(store.reader, 'all'),
+    people: await readPeople(store.reader),
+  }
+}
+
+const losses: [string, string, (id: string) => Promise<unknown>][] = [
+  [
+    'revoked',
+    'invalid_api_key',
+    (id) => stored.store.commit(apiKeyChanges.deleteApiKey, { origin: origin(), id }),
+  ],
+  [
+    'demoted',
+    'insufficient_role',
+    (id) =>
+      stored.store.commit(apiKeyChanges.updateApiKey, {
+        origin: origin(),
+        id,
+        patch: { role: 'reader' as const },
+      }),
+  ],
+]
+
+/** The session of a person who is an admin by the rule, and how that ends. */
+const sessionLosses: [string, (id: string) => Promise<unknown>][] = [
+  [
+    'was ended',
+    (id) =>
+      stored.store.commit(signInChanges.endSessions, {
+        origin: origin(),
+        ended: { ids: [id] },
+        reason: 'revoked',
+      }),
+  ],
+  [
+    'lost its rule',
+    async () => {
+      await stored.store.commit(accessRuleChanges.deleteAccessRule, {
+        origin: origin(),
+        id: rule.id,
+      })
+      return () =>
+        stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+    },
+  ],
+]
+
+describe.each(sessionLosses)('with a session that %s after the request', (_loss, lose) => {
+  test.each(attempts)('%s changes nothing', async (_type, commit) => {
+    const { session } = await createPersonSession(stored.store)
+    const restore = await lose(session.id)
+    const before = await state()
+    const credential = { type: 'session', id: session.id } as const
+    const authorization = { credential, access: { role: 'admin', auditor: false } } as const
+    await expect(commit({ ...origin(), authorization })).rejects.toMatchObject({
+      code: 'invalid_session',
+    })
+    expect(await state()).toEqual(before)
+    if (typeof restore === 'function') await restore()
+  })
+})
+
+describe.each(losses)(
+  'with an API key that was %s after the request was admitted',
+  (_loss, code, lose) => {
+    test.each(attempts)('%s changes nothing', async (_type, commit) => {
+      const { id } = await newApiKey('admin')
+      await lose(id)
+      const before = await state()
+      const credential = { type: 'api_key', id } as const
+      const authorization = { credential, access: { role: 'admin', auditor: false } } as const
+      await expect(commit({ ...origin(), authorization })).rejects.toMatchObject({ code })
+      expect(await state()).toEqual(before)
+    })
+  },
+)
+
+const ruleLosses: [string, (id: string) => Promise<unknown>][] = [
+  [
+    'deactivated',
+    (id) =>
+      stored.store.commit(accessRuleChanges.updateAccessRule, {
+        origin: origin(),
+        id,
+        patch: { active: false },
+      }),
+  ],
+  [
+    'deleted',
+    (id) => stored.store.commit(accessRuleChanges.deleteAccessRule, { origin: origin(), id }),
+  ],
+]
+
+test.each(ruleLosses)(
+  'with an exchanged API key whose access rule was %s after the request was admitted, nothing changes',
+  async (_name, lose) => {
+    const { store } = stored
+    const accepting = accessRule()
+    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: accepting })
+    const apiKey = exchangedKeyRecord(accepting)
+    await store.commit(exchangeChanges.exchangeToken, {
+      origin: origin(),
+      apiKey,
+      rule: accepting,
+      matched: [],
+    })
+    const credential = { type: 'api_key', id: apiKey.id } as const
+    const authorization = {
+      credential,
+      access: { role: 'writer', auditor: false },
+      projectId,
+    } as const
+    const create = () =>
+      store.commit(keyChanges.createKey, {
+        origin: { ...origin(), authorization },
+        key: keyRecord(projectId),
+        limits,
+      })
+    await create()
+    await lose(accepting.id)
+    const before = await state()
+    await expect(create()).rejects.toMatchObject({ code: 'invalid_api_key' })
+    expect(await state()).toEqual(before)
+  },
+)

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { cachedBytes, keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
+import { keySetBytes } from '../../../packages/server/src/features/keys/stored.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
+import type { ProjectRef } from '../../../packages/server/src/kernel/context.ts'
+import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
+import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
+
+const here = await openTestStore()
+const elsewhere = await openTestStore(here.database)
+
+test('concurrent readers share one key set, and later ones get it until the project changes', async () => {
+  const { id } = await createProject(here.store, `same-${newId()}`)
+  // The first read is not cached.
+  await keySetOf(here.store, id)
+  const together = await Promise.all([1, 2, 3].map(() => keySetOf(here.store, id)))
+  expect(new Set(together).size).toBe(1)
+  await createProject(here.store, `other-${newId()}`)
+  expect(await keySetOf(here.store, id)).toBe(together[0])
+})
+
+test('the next read sees a change by another connection, 50 times', async () => {
+  const { id } = await createProject(here.store, `elsewhere-${newId()}`)
+  for (let count = 1; count <= 50; count += 1) {
+    const key = keyRecord(id)
+    await elsewhere.store.commit(keyChanges.createKey, { origin: origin(), limits, key })
+    expect((await keySetOf(here.store, id))?.keys.at(-1)?.id).toBe(key.id)
+    expect((await keySetOf(here.store, id))?.keys).toHaveLength(count)
+  }
+})
+
+test('a name and an id lead to the project that has them now, by the head of the system ledger', async () => {
+  const { store } = here
+  const [first, second] = [`first-${newId()}`, `second-${newId()}`]
+  const systemHead = async () => (await store.heads([systemLedgerId])).get(systemLedgerId)?.hash
+  /** Twice each, so that the second one is from memory. */
+  const identify = async (ref: ProjectRef) => {
+    const head = await systemHead()
+    const found = []
+    for (let time = 0; time < 2; time += 1) {
+      found.push(await store.identifyProject(ref, head), await store.identifyProject(ref))
+    }
+    expect(new Set(found.map((project) => project?.id)).size).toBe(1)
+    return found[0] && { id: found[0].id, name: found[0].name }
+  }
+  const { id } = await createProject(elsewhere.store, first)
+  const before = await systemHead()
+  expect(await identify({ name: first })).toEqual({ id, name: first })
+  expect(await identify({ id })).toEqual({ id, name: first })
+  const rename = { origin: origin(), projectId: id, name: second }
+  await elsewhere.store.commit(projectChanges.renameProject, rename)
+  expect(await systemHead()).not.toBe(before)
+  expect(await identify({ name: first })).toBeUndefined()
+  expect(await identify({ id })).toEqual({ id, name: second })
+  const { id: successor } = await createProject(elsewhere.store, first)
+  expect(await identify({ name: first })).toEqual({ id: successor, name: first })
+  expect(await identify({ name: second })).toEqual({ id, name: second })
+  const removal = { origin: origin(), projectId: successor }
+  await elsewhere.store.commit(projectChanges.deleteProject, removal)
+  expect(await identify({ name: first })).toBeUndefined()
+  expect(await identify({ id: successor })).toBeUndefined()
+})
+
+test('the estimated size of a key set exceeds its records and the three bodies made of them', () => {
+  const keys = Array.from({ length: 50 }, () => keyRecord(newId()))
+  const bytes = JSON.stringify(keys).length
+  expect(keySetBytes({ name: '', revision: 1, head: '', keys })).toBeGreaterThan(bytes)
+  expect(cachedBytes({ name: '', revision: 1, head: '', keys })).toBeGreaterThan(4 * bytes)
+})
+
+const newProject = async () => (await createProject(elsewhere.store, `followed-${newId()}`)).id
+const change = (projectId: string, { store } = elsewhere) =>
+  store.commit(keyChanges.createKey, { origin: origin(), limits, key: keyRecord(projectId) })
+const head = (revision: number) => ({ revision, hash: expect.stringMatching(/^[0-9a-f]{64}$/) })
+
+async function follow(...ledgerIds: string[]) {
+  const follower = here.store.followHeads()
+  for (const id of ledgerIds) follower.follow(id)
+  const read = async () => Object.fromEntries(await follower.read())
+  return { ...follower, read }
+}
+
+test('a followed head is returned once, and again after each change by any connection', async () => {
+  const [one, two] = [await newProject(), await newProject()]
+  const follower = await follow(one, two)
+  expect(await follower.read()).toEqual({ [one]: head(1), [two]: head(1) })
+  expect(await follower.read()).toEqual({})
+  await change(one)
+  await change(await newProject())
+  expect(await follower.read()).toEqual({ [one]: head(2) })
+  await change(two, here)
+  await change(two)
+  expect(await follower.read()).toEqual({ [two]: head(3) })
+  follower.follow(one)
+  expect(await follower.read()).toEqual({ [one]: head(2) })
+  follower.unfollow(one)
+  await change(one)
+  expect(await follower.read()).toEqual({})
+})
+
+test('a ledger that does not exist is returned when it does', async () => {
+  const id = newId()
+  const follower = await follow(id)
+  expect(await follower.read()).toEqual({})
+  const project = { origin: origin(), id, name: `late-${id}` }
+  await elsewhere.store.commit(projectChanges.createProject, project)
+  expect(await follower.read()).toEqual({ [id]: head(1) })
+})
+
+test('a failed read loses nothing', async () => {
+  const id = await newProject()
+  const follower = await follow(id)
+  await follower.read()
+  await change(id)
+  const fault = await here.database.destroy()
+  await expect(follower.read()).rejects.toMatchObject({ code: 'storage_unavailable' })
+  await fault.restore()
+  await expect.poll(() => follower.read().catch(() => ({}))).toEqual({ [id]: head(2) })
+})

@@ -1,0 +1,109 @@
+import type { RootOperationNode } from 'kysely'
+import { afterAll, expect, test } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
+import { readProjects } from '../../../packages/server/src/features/projects/reads.ts'
+import { createNeedle } from '../../../packages/server/src/features/search/needle.ts'
+import {
+  findKeys,
+  findProjects,
+  hasMoreKids,
+} from '../../../packages/server/src/features/search/reads.ts'
+import { openReads } from '../../../packages/server/src/kernel/storage/open.ts'
+import type { Db } from '../../../packages/server/src/kernel/storage/schema.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
+import { observedReads } from '../../support/store/observed-reads.ts'
+import { createProject, openTestStore, origin } from '../../support/store/store.ts'
+
+const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
+let projectId: string
+let key: KeyRecord
+
+const opened = await openTestStore()
+const { store, database } = opened
+for (let project = 0; project < 30; project += 1) {
+  projectId = (await createProject(store, `p-${project}`)).id
+  const template = keyRecord(projectId)
+  // Unequal hashes in place of pairs of keys, which would take a second.
+  const keys = Array.from({ length: 100 }, (_, index) => {
+    const id = newId()
+    const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
+    const publishedKid = `published-${project}-${index}`
+    if (project === 29 && index < 3) return keyRecord(template.projectId, { publishedKid })
+    return { ...template, id, label: `Key ${project}-${index}`, publishedKid, ...hashes }
+  })
+  key = keys[50] ?? template
+  await store.commit(keyChanges.importKeys, {
+    origin: origin(),
+    projectId,
+    keys: keys.map((each, index) => ({ index, key: each, kidProvided: false })),
+    limits,
+    compared: [],
+    dryRun: false,
+  })
+}
+for (const table of ['jwt_key', 'event', 'published_kid', 'project', 'ledger']) {
+  await database.execute(`analyze ${table}`)
+}
+const reads = await openReads(database.url)
+const db = reads.db
+const close = reads.close
+
+afterAll(async () => {
+  await close()
+})
+
+const uuid = newId()
+const queries: [string, (db: Db) => Promise<unknown>][] = [
+  ['keys by kid', (db) => findKeys(db, createNeedle(uuid), 20)],
+  ['keys by the beginning of a kid', (db) => findKeys(db, createNeedle(uuid.slice(0, 8)), 20)],
+  ['more kids', (db) => hasMoreKids(db, createNeedle(key.id.slice(0, 8)))],
+  ['keys by label and published kid', (db) => findKeys(db, createNeedle('key 7-'), 20)],
+  ['projects', (db) => findProjects(db, createNeedle(uuid), 20)],
+  ['projects by id', (db) => readProjects(db, [uuid])],
+]
+
+test.each(queries)('no statement that finds %s reads a whole table', async (_name, find) => {
+  const nodes: RootOperationNode[] = []
+  const recorded = observedReads(db, { built: (node) => nodes.push(node) })
+  await find(recorded)
+  expect(nodes.length).toBeGreaterThan(0)
+  const { engine } = opened.database
+  for (const node of nodes) {
+    const executor = db.getExecutor()
+    const query = executor.compileQuery(node, { queryId: newId() })
+    const command = engine === 'postgres' ? 'explain' : 'explain query plan'
+    const { rows } = await executor.executeQuery({ ...query, sql: `${command} ${query.sql}` })
+    const plan = rows.map((row) => JSON.stringify(row)).join('\n')
+    expect(plan, query.sql).toMatch(/INDEX|Index/)
+    // SQLite scans the result of subqueries.
+    expect(plan, query.sql).not.toMatch(
+      /Seq Scan on (?!project|ledger|api_key)|SCAN (?!entry|subject|earlier|before|\(|CONSTANT)/,
+    )
+  }
+})
+
+test('the beginning of an id that thousands of events have finds keys all the same', async () => {
+  const found = await findKeys(db, createNeedle(key.id.slice(0, 8)), 20)
+  expect(found.length).toBeGreaterThan(0)
+  expect(found.length).toBeLessThanOrEqual(20)
+  expect(await findKeys(db, createNeedle(key.id), 20)).toMatchObject([{ id: key.id, projectId }])
+})
+
+test('a key is found by the beginning of its kid that many deleted keys share', async () => {
+  const { id } = await createProject(opened.store, 'shared')
+  const ids = Array.from({ length: 30 }, (_, at) => `deadbeef-0000-7000-8000-0000000000${at + 10}`)
+  const keys = ids.map((kid, index) => {
+    const hashes = { thumbprint: `t-${kid}`, spkiSha256: `s-${kid}`, materialSha256: `m-${kid}` }
+    const key = { ...keyRecord(id), ...hashes, id: kid, enabled: false }
+    return { index, key, kidProvided: true }
+  })
+  const change = { origin: origin(), projectId: id, keys, limits }
+  await opened.store.commit(keyChanges.importKeys, { ...change, compared: [], dryRun: false })
+  for (const kid of ids.slice(0, -1)) {
+    await opened.store.commit(keyChanges.deleteKey, { origin: origin(), projectId: id, kid })
+  }
+  const found = await findKeys(db, createNeedle('deadbeef'), 21)
+  expect(found.map((each) => each.id)).toEqual(ids.slice(-1))
+})

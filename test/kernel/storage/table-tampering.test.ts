@@ -1,0 +1,271 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  parseLedgerProof,
+  parseVerifierKey,
+  scanLog,
+  verifyChain,
+  verifyCheckpoint,
+} from '../../../packages/client/src/log/index.ts'
+import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
+import { readAccessRules } from '../../../packages/server/src/features/access-rules/reads.ts'
+import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
+import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+import { findApiKeyByDigest } from '../../../packages/server/src/features/api-keys/reads.ts'
+import {
+  type ApiKeyRecord,
+  apiKeys,
+} from '../../../packages/server/src/features/api-keys/stored.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
+import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
+import { proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
+import { readTree } from '../../../packages/server/src/features/log/reads.ts'
+import { signCheckpoint } from '../../../packages/server/src/features/log/signing.ts'
+import { readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
+import { rotationChanges } from '../../../packages/server/src/features/rotations/changes.ts'
+import { readRotations } from '../../../packages/server/src/features/rotations/reads.ts'
+import {
+  findSessionByDigest,
+  readSessions,
+} from '../../../packages/server/src/features/sign-in/reads.ts'
+import { exchangeChanges } from '../../../packages/server/src/features/token-exchange/changes.ts'
+import {
+  apiKeyDigest,
+  newApiKeySecret,
+} from '../../../packages/server/src/kernel/access/secrets.ts'
+import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
+import { isActive } from '../../../packages/server/src/kernel/values/expiry.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
+import { openLedgerReader, openStore } from '../../../packages/server/src/registry.ts'
+import { systemClock } from '../../../packages/server/src/runtime/clock.ts'
+import { createKeyFile } from '../../support/log/key-file.ts'
+import { accessRuleRecord } from '../../support/store/access-records.ts'
+import { createDatabase } from '../../support/store/database.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
+import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
+import { createProject, limits, origin } from '../../support/store/store.ts'
+import { type TamperedRegistry, tamperings } from '../../support/store/tamperings.ts'
+
+let registry: TamperedRegistry
+const keyFile = createKeyFile()
+
+function sign(store: Store) {
+  const config = { publicUrl: 'https://keys.example.com' }
+  return signCheckpoint({ store, clock: systemClock, config }, keyFile.open())
+}
+
+const original = await createDatabase()
+const store = await openStore(original.url)
+const projectId = (await createProject(store, 'payments')).id
+const otherProjectId = (await createProject(store, 'orders')).id
+const put = (members: Partial<KeyRecord>) => {
+  const key = keyRecord(projectId, members)
+  return store.commit(keyChanges.createKey, { origin: origin(), key, limits })
+}
+const putApiKey = async (name: string, members: Partial<ApiKeyRecord>) => {
+  const made = { name, role: 'admin', ...members } as const
+  const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, made)
+  return store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
+}
+const [key, second, toDeactivate] = [
+  await put({ label: 'first' }),
+  await put({ label: 'second' }),
+  await put({ label: 'third', publishedKid: 'old-kid' }),
+]
+const reader = await putApiKey('reader', {
+  role: 'reader',
+  projectId,
+  expireTime: '2099-01-02T03:04:05.678Z',
+})
+const admin = await putApiKey('admin', {})
+const { id } = await putApiKey('revoked', {})
+const revoked = await store.commit(apiKeyChanges.updateApiKey, {
+  origin: origin(),
+  id,
+  patch: { active: false },
+})
+const accessRule = accessRuleRecord({ projectId })
+await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: accessRule })
+const secret = newApiKeySecret()
+const exchanged: ApiKeyRecord = {
+  ...{ id: newId(), digest: apiKeyDigest(secret), prefix: secret.slice(0, 16) },
+  ...{ name: accessRule.name, role: 'writer', projectId, enabled: true },
+  exchanged: { ruleId: accessRule.id, issuer: accessRule.issuer, subject: 'orders' },
+  createTime: origin().time,
+  expireTime: '2099-01-02T03:04:05.678Z',
+}
+await store.commit(exchangeChanges.exchangeToken, {
+  origin: origin(),
+  apiKey: exchanged,
+  rule: accessRule,
+  matched: [['sub', 'orders']],
+})
+const { session } = await createPersonSession(store)
+const rule = ruleRecord({ role: 'reader' })
+await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+const { thumbprint, materialSha256 } = keyRecord(projectId)
+await store.commit(keyChanges.refusePrivateKey, {
+  origin: origin(),
+  projectId,
+  exposed: { thumbprint, materialSha256 },
+})
+const rotation = { id: newId() }
+const rotated = { from: key.id, to: second.id, tokenLifetime: 60, jwksMaxAge: 60 }
+const started = { origin: origin(), projectId, ...rotation, ...rotated }
+await store.commit(rotationChanges.startRotation, started)
+await store.commit(projectChanges.renameProject, {
+  origin: origin(),
+  projectId: otherProjectId,
+  name: 'orders-2',
+})
+const { key: inactive } = await store.commit(keyChanges.updateKey, {
+  origin: origin('2026-01-02T03:04:06.000Z'),
+  projectId,
+  kid: toDeactivate.id,
+  patch: { active: false },
+  limits,
+})
+await sign(store)
+/** Made before the alterations, and kept by a reader; and what the signing key has signed by then. */
+const proof = parseLedgerProof((await proveLedger(store.reader, projectId, undefined)).proof)
+const checkpoints = readFileSync(`${keyFile.file}.checkpoints`)
+const events = new Map<string, LedgerEvent[]>()
+for (const ledgerId of [projectId, otherProjectId]) {
+  events.set(ledgerId, await readEvents(store.reader, ledgerId, { after: 0, limit: 500 }))
+}
+await store.close()
+registry = {
+  database: original,
+  eventsOf: (ledgerId) => events.get(ledgerId) ?? [],
+  ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
+  ...{ accessRule, exchanged, session, rule, rotation },
+  exposed: thumbprint,
+}
+
+beforeEach(async () => {
+  registry = { ...registry, database: await original.copy() }
+})
+
+async function verdicts() {
+  const reader = await openLedgerReader(registry.database.url)
+  const found = await Array.fromAsync(verifyLedgers(reader))
+  await reader.close()
+  return found
+}
+
+/** The rows that a server does not use, and the projects that it does not serve. */
+async function unused() {
+  const store = await openStore(registry.database.url)
+  const time = new Date().toISOString()
+  const found: string[] = []
+  for (const id of [registry.projectId, registry.otherProjectId]) {
+    const keySet = await keySetOf(store, id).catch(() => undefined)
+    if (keySet === undefined) found.push(`project ${id}`)
+    for (const key of keySet?.keys ?? []) if (key.contradicted) found.push(`key ${key.id}`)
+    const used = (await readRotations(store.reader, id)).map((rotation) => rotation.id)
+    const rows = registry.database.query('select id from rotation where project_id = ?', id)
+    for (const row of await rows) {
+      if (!used.includes(String(row.id))) found.push(`rotation ${row.id}`)
+    }
+    for (const key of keySet?.keys ?? [])
+      expect(key.contradicted && isActive(key, time)).not.toBe(true)
+  }
+  for (const row of await registry.database.query('select id, digest from api_key')) {
+    const apiKey = await apiKeys.find(store.reader, String(row.id))
+    if (apiKey?.contradicted) found.push(`api_key ${row.id}`)
+    const byDigest = await findApiKeyByDigest(store.reader, String(row.digest))
+    expect(byDigest).toEqual(apiKey)
+  }
+  for (const accessRule of await readAccessRules(store.reader)) {
+    if (accessRule.contradicted) found.push(`access_rule ${accessRule.id}`)
+  }
+  for (const session of await readSessions(store.reader, 'all')) {
+    if (session.contradicted) found.push(`session ${session.id}`)
+    const byDigest = await findSessionByDigest(store.reader, session.digest)
+    expect(byDigest?.contradicted).toBe(session.contradicted)
+  }
+  await store.close()
+  return found
+}
+
+/** The earlier proof contradicts what the server exports now, and so does what it signs from now on. */
+async function expectContradictedLog() {
+  const store = await openStore(registry.database.url)
+  const events = await readEvents(store.reader, registry.projectId, { after: 0, limit: 500 })
+  await expect(verifyChain(proof.head, events)).rejects.toMatchObject({ code: 'disproved' })
+  writeFileSync(`${keyFile.file}.checkpoints`, checkpoints)
+  const { checkpoint: note = '', verifierKey } = await sign(store)
+  const log = await parseVerifierKey(verifierKey)
+  const tree = await readTree(store.reader)
+  const checkpoint = await verifyCheckpoint(note, { log })
+  const read = async (path: string) =>
+    Uint8Array.from((tree && (await readLogFile(store.reader, tree, path))) ?? [])
+  const scanned = scanLog(proof, { checkpoint, read })
+  await expect(scanned).rejects.toMatchObject({ code: 'disproved' })
+  await store.close()
+}
+
+test('an unaltered registry has no difference, and every row is used', async () => {
+  const found = await verdicts()
+  expect(found.flatMap(({ differences }) => differences)).toEqual([])
+  expect(found.every(isWhole)).toBe(true)
+  expect(await unused()).toEqual([])
+})
+
+describe('a person with write access to the database alters', () => {
+  test.each(tamperings.map((each) => [each.name, each.caughtBy, each] as const))(
+    '%s: caught by the %s',
+    async (_name, caughtBy, { tamper, named, broken }) => {
+      await tamper(registry)
+      const found = await verdicts()
+      if (caughtBy === 'checkpoint') {
+        // Consistent in itself: only what was signed before it tells.
+        expect(found.every(isWhole)).toBe(true)
+        await expectContradictedLog()
+        return
+      }
+      expect(found.every(isWhole)).toBe(false)
+      const differences = found.flatMap((verdict) => verdict.differences)
+      const subject = named?.(registry)
+      if (subject !== undefined) {
+        const { member, ...rest } = subject
+        expect(differences).toContainEqual(
+          expect.objectContaining({ subject: rest, ...(member === undefined ? {} : { member }) }),
+        )
+      }
+      if (broken !== undefined) {
+        expect(found.map((verdict) => verdict.broken?.detail ?? '').join('\n')).toMatch(broken)
+      }
+      const rejected = await unused()
+      if (caughtBy === 'read') {
+        const { type, id } = subject ?? { type: 'key', id: registry.key.id }
+        expect(rejected).toContain(`${type} ${id}`)
+      }
+    },
+  )
+})
+
+/** Not JSON, another type, and brackets that exhaust the stack of a recursive function. */
+const odd = ['{', 'null', '[[]]', `${'['.repeat(100_000)}${']'.repeat(100_000)}`]
+
+describe('odd values in columns with JSON', () => {
+  test.each([
+    ['jwt_key', 'jwk'],
+    ['access_rule', 'conditions'],
+    ['access_rule', 'jwks'],
+    ['session', 'person'],
+    ['event', 'changes'],
+  ])('%s.%s is found, and no row with it is used', async (table, column) => {
+    for (const value of odd) {
+      await registry.database.execute(`update ${table} set ${column} = ?`, value)
+      expect((await verdicts()).every(isWhole), value.slice(0, 9)).toBe(false)
+      expect(await unused(), value.slice(0, 9)).not.toEqual([])
+    }
+  })
+})
