@@ -22,6 +22,7 @@ export function cliDocument(): string {
     exitCode: 0,
     json: false,
     interruptSignal: () => new AbortController().signal,
+    lowerPriority: () => {},
   })
   const commands = leavesOf(program, program.name())
   const sections = commands.map(({ name, command }) => {

@@ -67,7 +67,9 @@ describe('a file without end', () => {
     const output = () => Object.assign(new PassThrough(), { end: () => output() })
     const terminal = { env: {}, stdin: Readable.from([]), stdout: output(), stderr: output() }
     const interruptSignal = () => new AbortController().signal
-    visit(createProgram({ ...terminal, exitCode: 0, json: false, interruptSignal }), '')
+    const lowerPriority = () => {}
+    const state = { exitCode: 0, json: false, interruptSignal, lowerPriority }
+    visit(createProgram({ ...terminal, ...state }), '')
     expect(found.sort()).toEqual(Object.keys(readers).sort())
   })
 

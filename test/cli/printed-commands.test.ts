@@ -383,6 +383,7 @@ test('every command that the sources print is run by a test', () => {
     exitCode: 0,
     json: false,
     interruptSignal: () => new AbortController().signal,
+    lowerPriority: () => {},
   })
   const nameOf = (text: string) => {
     const names: string[] = []

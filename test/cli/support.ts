@@ -98,6 +98,8 @@ async function runIn(
     exitCode: 0,
     json: false,
     interruptSignal: () => signal ?? new AbortController().signal,
+    // The command shares its process with the tests of other files.
+    lowerPriority: () => {},
   })
   await new Promise(setImmediate)
   return { code, ...written }

@@ -154,6 +154,7 @@ test('help fits 80 columns, but for examples', () => {
     exitCode: 0,
     json: false,
     interruptSignal: () => new AbortController().signal,
+    lowerPriority: () => {},
   })
   const visit = (command: Command): void => {
     command.outputHelp()

@@ -33,6 +33,7 @@ function parser(): Command {
     exitCode: 0,
     json: false,
     interruptSignal: () => new AbortController().signal,
+    lowerPriority: () => {},
   })
   const disarm = (command: Command) => {
     if (command.commands.length === 0) command.action(() => {})

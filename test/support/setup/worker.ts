@@ -1,4 +1,5 @@
 import { enableCompileCache, flushCompileCache } from 'node:module'
+import { getPriority } from 'node:os'
 import process from 'node:process'
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import { beginTest, endFile, endTest } from '../ending.ts'
@@ -14,6 +15,12 @@ afterAll(() => flushCompileCache())
 beforeEach(beginTest)
 afterEach(endTest)
 afterAll(endFile)
+
+const priority = getPriority()
+afterAll(() => {
+  // The files that share this worker would wait for all that a busy machine does besides.
+  if (getPriority() !== priority) throw new Error('a test has lowered the priority of its worker')
+})
 
 reusePairs()
 forgetSecrets()

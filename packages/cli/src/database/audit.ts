@@ -15,7 +15,6 @@ import type { Store } from '@pubring/server/kernel/context'
 import { findProjectRecord } from '@pubring/server/kernel/storage/reads'
 import { openExistingStore } from '@pubring/server/registry'
 import { systemClock } from '@pubring/server/runtime/clock'
-import { lowerProcessPriority } from '@pubring/server/runtime/priority'
 import { formatCount } from '@pubring/server/runtime/text'
 import { readBlocklist } from '../server/blocklist.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
@@ -39,7 +38,7 @@ interface AuditFlags extends DatabaseFlags {
 export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void> {
   const config = loadConfig(terminal.env, { databaseUrl: flags.databaseUrl })
   const blocklist = createBlocklist(readBlocklist(config).blocklist)
-  lowerProcessPriority()
+  terminal.lowerPriority()
   const signal = terminal.interruptSignal()
   const store = await openExistingStore(config.databaseUrl)
   const pool = createAuditPool(signal)

@@ -2,6 +2,7 @@ import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
 import type { Environment } from '@pubring/server/config/setting'
 import { redact } from '@pubring/server/kernel/exposure/redaction'
+import { lowerProcessPriority } from '@pubring/server/runtime/priority'
 import picocolors from 'picocolors'
 import { textWidth, wrapWords } from './text.ts'
 
@@ -19,6 +20,8 @@ export interface Terminal {
   json: boolean
   /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal
+  /** Lowers the priority of the process, for a command that others shall not wait for. */
+  lowerPriority(): void
 }
 
 const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const
@@ -39,6 +42,7 @@ export function processTerminal(): Terminal {
       controller ??= abortOnSignal(terminal)
       return controller.signal
     },
+    lowerPriority: lowerProcessPriority,
   }
   return terminal
 }
