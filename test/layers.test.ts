@@ -35,7 +35,6 @@ const below: Record<string, string[]> = {
     'intake',
     'server/async',
     'server/features/keys',
-    'server/features/publishing',
     'server/kernel',
     'server/runtime',
   ],
