@@ -39,6 +39,7 @@ beforeEach(async () => {
     if (url.endsWith('/ledger-proof')) return response.writeHead(proof ? 200 : 404).end(proof)
     if (url.endsWith('/openid-configuration')) return response.end('{"issuer": "https://k"}')
     requests += 1
+    context.clock.advance(2_001)
     const etag = `"${kids.join()}"`
     response.setHeader('pubring-revision', head).setHeader('etag', etag)
     if (age > 0) response.setHeader('age', age)
@@ -107,6 +108,16 @@ test('a replica that is behind for a moment is asked again without a report', as
   follower.clock.advance(2_001)
   expect(await follower.readiness()).toBe('ok\n')
   expect(follower.log()).not.toContain('Project')
+})
+
+test('with --once a replica that is behind for a moment is asked again', async () => {
+  await followOnce(await optionsOf(), context)
+  Object.assign(published, { kids: ['old'], head: '3.33333333' })
+  const ended = followOnce(await optionsOf(), context)
+  await further(0)
+  Object.assign(published, { kids: ['second'], head: '5.55555555' })
+  await ended
+  expect(kidsIn(out)).toEqual(['second'])
 })
 
 test('a jwks.json that is behind jwks-full.json is not taken for the same revision', async () => {

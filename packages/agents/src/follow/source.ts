@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { KeySetError, type KeySetErrorCode } from '@pubring/client/internal/key-set/errors'
 import { follow } from '@pubring/client/internal/key-set/follow'
@@ -15,6 +16,9 @@ import { type Followed, instantBefore, isRefused } from './followed.ts'
  * that a follower of thousands does not flood it.
  */
 const maxLoading = 20
+
+/** Pause before a refused project is asked for again, if the command is to end after one response. */
+const refusedPauseMs = 250
 
 interface ReaderOptions {
   /** Base URL of the server. */
@@ -55,7 +59,10 @@ export function followProjects(options: SourceOptions) {
   }
 }
 
-/** Asks once for the documents of all projects. Throws `FollowError` if those of one cannot be read. */
+/**
+ * Reads the documents of all projects once. Throws `FollowError` if those of one cannot be read, or are
+ * refused for longer than a replica may be behind.
+ */
 export async function readProjects(
   followed: readonly Followed[],
   { signal, ...options }: ReaderOptions & { signal: AbortSignal },
@@ -65,7 +72,7 @@ export async function readProjects(
     followed.map(async (one) => {
       const leave = await places.acquire()
       try {
-        await createReader(one, options)(0, signal)
+        await readUnlessRefused(one, options, signal)
       } catch (error) {
         if (!(error instanceof KeySetError)) throw error
         const kind = error.status === 404 ? 'not_found' : 'unavailable'
@@ -75,6 +82,18 @@ export async function readProjects(
       }
     }),
   )
+}
+
+async function readUnlessRefused(one: Followed, options: ReaderOptions, signal: AbortSignal) {
+  const read = createReader(one, options)
+  for (;;) {
+    try {
+      return await read(0, signal)
+    } catch (error) {
+      if (!isRefusal(error) || countRefusal(one, options.clock)) throw error
+    }
+    await delay(refusedPauseMs, undefined, { signal }).catch(() => {})
+  }
 }
 
 /** What went wrong, in the same words for all projects if it concerns the server. */
@@ -160,6 +179,17 @@ function nameProblemOf(id: string, other: string | undefined): string {
 
 const refusalCodes: readonly KeySetErrorCode[] = ['key_set_history_changed', 'key_set_disproved']
 
+function isRefusal(error: unknown): boolean {
+  return error instanceof KeySetError && refusalCodes.includes(error.code)
+}
+
+/** Returns whether the project has been refused for longer than a replica may be behind. */
+function countRefusal(one: Followed, clock: Clock): boolean {
+  one.refusals += 1
+  one.refusedSince ??= clock.monotonic()
+  return isRefused(one, clock)
+}
+
 /** The requests for one project. One closure, because all of it depends on the last request. */
 function createSource(
   one: Followed,
@@ -209,11 +239,7 @@ function createSource(
     // A proxy has given up on the held request, not on the server.
     if (error.status === 504 && isConfirmed) return
     isConfirmed = false
-    if (refusalCodes.includes(error.code)) {
-      one.refusals += 1
-      one.refusedSince ??= options.clock.monotonic()
-      if (!isRefused(one, options.clock)) return
-    }
+    if (isRefusal(error) && !countRefusal(one, options.clock)) return
     one.isLost = true
     options.report(problemOf(one.project, error))
   }
