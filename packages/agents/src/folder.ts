@@ -9,9 +9,9 @@ import { basename, dirname, join, relative, sep } from 'node:path'
  * is compared before each use.
  */
 export interface Folder {
-  /** The content of a file; undefined if it cannot be read. */
+  /** The content of a file; undefined if there is none. */
   read(name: string): Promise<string | undefined>
-  /** Replaces the file by a rename, unless it has this content. Returns whether it had another. */
+  /** Replaces the file by a rename, unless it can be read and has this content. Returns whether it did. */
   replace(name: string, content: string): Promise<boolean>
   remove(name: string): Promise<void>
 }
@@ -74,11 +74,12 @@ async function openFolder(path: string, real: string): Promise<OpenFolder> {
       throw error
     }
   }
-  const read = (name: string) => use(name, readText).catch(() => undefined)
+  const read = (name: string) => use(name, readText).catch(undefinedIfMissing)
   return {
     read,
     async replace(name, content) {
-      if ((await read(name)) === content) return false
+      // A file that cannot be read is replaced, if the folder allows it.
+      if ((await read(name).catch(() => undefined)) === content) return false
       await use(name, (file) => replaceFile(file, content))
       return true
     },
@@ -92,7 +93,7 @@ async function openFolder(path: string, real: string): Promise<OpenFolder> {
   }
 }
 
-/** Throws unless it is a file: a pipe in its place is read as empty, instead of waiting for a writer. */
+/** Follows no link. A pipe in the place of the file is read as empty, instead of waiting for a writer. */
 async function readText(file: string): Promise<string> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
@@ -131,6 +132,10 @@ async function replaceFile(file: string, content: string): Promise<void> {
 function isLeftover(entry: string, name: string): boolean {
   const middle = entry.slice(name.length + 1)
   return entry.startsWith(`.${name}.`) && /^\.[0-9a-f]{16}\.new$/.test(middle)
+}
+
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {

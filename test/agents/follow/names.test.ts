@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { followOnce } from '../../../packages/agents/src/follow/follow.ts'
@@ -136,6 +136,29 @@ test.each(['<html>', '[]', '{"p": {}}', '{"p": {"confirmedTime": "2026-01-31T12:
     await expect(followOnce(options, context)).rejects.toThrow(/is not the state of a follower/)
   },
 )
+
+test.each([
+  ['a folder', (state: string) => mkdirSync(state)],
+  ['a link', (state: string) => symlinkSync(join(folder, 'elsewhere.state'), state)],
+])('a state that is %s is an error, and not an empty one', async (name, place) => {
+  const { project } = await projectWithKey()
+  const state = join(folder, `${name}.state`)
+  place(state)
+  const options = await followOptions(url, [project.name], { state, listen: '127.0.0.1:0' })
+  await expect(followOnce(options, context)).rejects.toMatchObject({
+    name: 'FollowError',
+    message: expect.stringMatching(/state in .* cannot be read .* let the follower read it/),
+  })
+})
+
+test('a project that is not in the state may have the name of a member of all objects', async () => {
+  const project = await newProject(server, 'constructor')
+  const state = join(folder, 'others.state')
+  writeFileSync(state, '{}')
+  const options = await followOptions(url, [project.name], { state, listen: '127.0.0.1:0' })
+  await followOnce(options, context)
+  expect(JSON.parse(readFileSync(state, 'utf8')).constructor.projectId).toBe(project.id)
+})
 
 test('the alerts name only metrics that a follower has', async () => {
   const { project } = await projectWithKey()

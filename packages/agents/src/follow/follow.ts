@@ -37,7 +37,7 @@ export interface FollowOptions {
   staleAfterMs: number
   /** Where the ids and key sets of the projects are kept across restarts. */
   stateFile: SideFile | undefined
-  /** Beside the keys: the time at which they were last known to be up to date. */
+  /** Beside the keys: when the files were last in order. The time goes on while the server is away. */
   heartbeatFile: SideFile | undefined
   /** Histories that the server may be set back to, as `REVISION.HASH8`. */
   acceptedHistory: readonly string[]

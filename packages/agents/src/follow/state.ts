@@ -18,20 +18,24 @@ const rewriteAfterMs = 60_000
 
 /**
  * Restores what the last run knew of the projects: which id a name stands for, and the key set.
- * Throws `FollowError` if the file is something else.
+ * Throws `FollowError` if the file cannot be read or is something else.
  */
 export async function restoreState(
   { root, path }: SideFile,
   followed: readonly Followed[],
   clock: Clock,
 ): Promise<void> {
-  const text = await inFolder(root, dirname(path), (folder) => folder.read(basename(path)))
+  const text = await inFolder(root, dirname(path), (folder) => folder.read(basename(path))).catch(
+    (error) => {
+      throw unreadable(path, error)
+    },
+  )
   if (text === undefined) return
   const projects = parseJson(text)
   if (!isObject(projects)) throw notAState(path)
   for (const one of followed) {
+    if (!Object.hasOwn(projects, one.project)) continue
     const stored = projects[one.project]
-    if (stored === undefined) continue
     const keys = parseStored(one.project, stored)
     const time = isObject(stored) ? Date.parse(String(stored.confirmedTime)) : Number.NaN
     if (keys === undefined || Number.isNaN(time)) throw notAState(path)
@@ -43,9 +47,21 @@ export async function restoreState(
 }
 
 function notAState(path: string): FollowError {
+  return withoutState(`${path} is not the state of a follower`, 'restore or remove it')
+}
+
+function unreadable(path: string, error: unknown): FollowError {
+  const reason = error instanceof Error ? error.message : error
+  return withoutState(
+    `The state in ${path} cannot be read (${reason})`,
+    'let the follower read it, or remove it',
+  )
+}
+
+function withoutState(problem: string, advice: string): FollowError {
   return new FollowError(
     'error',
-    `${path} is not the state of a follower. Without it the follower takes the server's word for which project has a name: restore or remove it.`,
+    `${problem}. Without it the follower takes the server's word for which project has a name: ${advice}.`,
   )
 }
 

@@ -27,7 +27,8 @@ export async function writeFiles(
   if (keyFolder === undefined) return replaceAll(root, files)
   const paths = keyFiles.map(({ path }) => relative(keyFolder, path))
   const before = await inFolder(root, keyFolder, async (folder) =>
-    readManifest((await folder.read(manifestName)) ?? ''),
+    // One that cannot be read lists nothing, so no file is removed by it.
+    readManifest((await folder.read(manifestName).catch(() => undefined)) ?? ''),
   )
   const writeManifest = (listed: readonly string[]) =>
     inFolder(root, keyFolder, (folder) => folder.replace(manifestName, manifestText(listed)))
