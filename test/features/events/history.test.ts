@@ -275,9 +275,9 @@ describe('an export', () => {
   async function startLongExport(headers: Record<string, string>) {
     const long = await newProject(server, `long-${newId().slice(-8)}`)
     const origin = { actor: { name: 'import' }, requestId: newId(), time: new Date().toISOString() }
-    const label = 'x'.repeat(250)
+    const label = 'x'.repeat(4_000)
     const template = keyRecord(long.id)
-    const keys = Array.from({ length: 4_000 }, (_, index) => {
+    const keys = Array.from({ length: 3_000 }, (_, index) => {
       const id = newId()
       const hashes = { thumbprint: id, spkiSha256: id, materialSha256: id }
       return { index, key: { ...template, id, label, ...hashes }, kidProvided: false }
