@@ -13,6 +13,7 @@ import {
 import { features } from '../../../packages/server/src/features.ts'
 import { createReadCaller } from '../../../packages/server/src/kernel/access/credentials.ts'
 import type { Context, Store } from '../../../packages/server/src/kernel/context.ts'
+import { createHooks } from '../../../packages/server/src/kernel/hooks.ts'
 import { createKernel, type Kernel } from '../../../packages/server/src/kernel/kernel.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
@@ -95,7 +96,7 @@ beforeEach(async () => {
       throw new Error('publishing fetches nothing')
     },
   }
-  kernel = createKernel(context, createReadCaller(features))
+  kernel = createKernel(context, createReadCaller(features), createHooks([]))
   projectId = (await createProject(opened.store, `payments-${++projects}`)).id
   const key = keyRecord(projectId)
   kid = key.id

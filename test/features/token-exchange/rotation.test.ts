@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Algorithm } from '../../../packages/intake/src/algorithms.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import type { Warning } from '../../../packages/server/src/features/warnings/contract.ts'
+import { createHooks } from '../../../packages/server/src/kernel/hooks.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import { newRotatedKey, type RegisteredKey, startRotationApp } from '../../support/app/rotation.ts'
 import { accessRulesUrl } from '../../support/app/workloads.ts'
@@ -75,6 +76,26 @@ describe('a key vouches for its successor', () => {
       await server.send('PATCH', `${accessRulesUrl}/${ruleId}`, { body: { active } })
       expect((await send()).statusCode).toBe(status)
     }
+  })
+
+  test.each([
+    ['an API key that a key vouched for', true, undefined],
+    ['a proof', false, 'proof'],
+  ])('nothing is registered with %s if no feature checks it', async (_with, isVouched, proof) => {
+    const successor = await newRotatedKey()
+    const secret = await server.vouched(key, successor)
+    const { publicKeyPem, algorithm } = successor
+    const { kernel } = server.app
+    const { hooks } = kernel
+    kernel.hooks = createHooks([])
+    const before = await revision()
+    const response = await server.send('POST', server.keysUrl, {
+      body: { name: 'orders', algorithm, publicKeyPem, ...(proof && { proof }) },
+      ...(isVouched && { headers: { 'x-api-key': secret } }),
+    })
+    kernel.hooks = hooks
+    expect(response.statusCode, response.body).toBe(500)
+    expect(await revision()).toBe(before)
   })
 
   test('a check of the rule says why a token would be refused', async () => {

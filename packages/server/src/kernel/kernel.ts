@@ -1,6 +1,6 @@
 import type { ReadCaller } from './access/credentials.ts'
 import type { Context } from './context.ts'
-import { createHooks } from './hooks.ts'
+import type { Hooks } from './hooks.ts'
 import { withCommitNotices } from './ledger/commit-notices.ts'
 import { createRevisionWatch } from './ledger/revision-watch.ts'
 
@@ -10,7 +10,7 @@ const watchIntervalMs = 250
 /** The context of a process that serves requests, and how its services keep up with the ledgers. */
 export type Kernel = ReturnType<typeof createKernel>
 
-export function createKernel(context: Context, readCaller: ReadCaller, hooks = createHooks([])) {
+export function createKernel(context: Context, readCaller: ReadCaller, hooks: Hooks) {
   const watch = createRevisionWatch(context.store, context.clock, watchIntervalMs)
   const commitListeners: ((ledgerId: string) => void)[] = []
   const closeListeners: (() => void)[] = []

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { features } from '../../../../packages/server/src/features.ts'
 import { createReadCaller } from '../../../../packages/server/src/kernel/access/credentials.ts'
 import type { Store } from '../../../../packages/server/src/kernel/context.ts'
+import { createHooks } from '../../../../packages/server/src/kernel/hooks.ts'
 import { addDatabaseLog } from '../../../../packages/server/src/kernel/http/hooks/state-log.ts'
 import { createKernel } from '../../../../packages/server/src/kernel/kernel.ts'
 import { startApp } from '../../../support/app/app.ts'
@@ -59,7 +60,7 @@ test('a first read that takes longer, as on a busy machine, is no lost database'
     return { ...follower, read: () => firstRead.then(follower.read) }
   }
   const context = { ...server.context, clock, store: { ...store, followHeads } }
-  const kernel = createKernel(context, createReadCaller(features))
+  const kernel = createKernel(context, createReadCaller(features), createHooks([]))
   addDatabaseLog(app, kernel)
   const outcomes: string[] = []
   kernel.watch.onRead(({ outcome }) => void outcomes.push(outcome))

@@ -59,14 +59,17 @@ export async function createKey(
   projectId: string,
   submission: Submitted<JwtKeyCreate>,
 ): Promise<KeyRecord> {
-  const { origin } = context
+  const { origin, principal } = context
   const { proof } = submission.fields
   await rejectPrivateKeys(context, { '/proof': proof }, projectId)
   const verdict = await examineText(context, submission)
   const examined = await examineSubmission(context, projectId, submission, verdict)
   if (Array.isArray(examined)) throw rejection(examined)
   const key = { ...examined, projectId }
-  await context.hooks.run(keySubmitted, context, key, proof)
+  const checks = await context.hooks.run(keySubmitted, context, key, proof)
+  if (checks.length === 0 && (principal.voucher !== undefined || proof !== undefined)) {
+    throw new Error('no feature checks whether the key belongs to the caller')
+  }
   return context.store.commit(keyChanges.createKey, {
     origin,
     limits: keyLimits(context.config),
