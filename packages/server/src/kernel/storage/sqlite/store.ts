@@ -9,7 +9,7 @@ import { openSqlite } from './connection.ts'
 import { isIntact, openDatabaseFile } from './file.ts'
 import { createHeadFollower } from './head-follower.ts'
 import { createVersionedHeads } from './heads.ts'
-import { startWriterThread } from './writer-thread.ts'
+import { startWriterThread } from './writer-handle.ts'
 
 /** The modules of its threads; each runs the same features as this one. */
 export interface Threads {

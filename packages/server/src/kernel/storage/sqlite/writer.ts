@@ -24,7 +24,7 @@ import {
   type WriterResult,
 } from './messages.ts'
 import { openMigrated } from './opening.ts'
-import type { DatabaseFile } from './writer-thread.ts'
+import type { DatabaseFile } from './writer-handle.ts'
 
 interface Writer {
   appliers: Appliers
