@@ -62,7 +62,7 @@ export type Apply<Change, Result> = (tx: Transaction, change: Change) => Promise
  */
 export interface ChangeKind<in Change, Result> {
   readonly type: string
-  /** The ledgers that the change writes to, the project's first. */
+  /** The ledgers that the change is known to write to, the project's first. */
   ledgers(change: Change): readonly string[]
   /** Which events of its request are those of the change: after an unclear commit, one shows that it was made. */
   events(change: Change): EventSelection
@@ -71,7 +71,7 @@ export interface ChangeKind<in Change, Result> {
 }
 
 /** Events with one of these subjects, or of one of these types. */
-export type EventSelection = { subjects: readonly string[] } | { types: readonly string[] }
+type EventSelection = { subjects: readonly string[] } | { types: readonly string[] }
 
 interface KindOptions<Change> {
   /** By default that of the `projectId` of a change with an origin, or the system's. */

@@ -10,9 +10,6 @@ import type { Contradictions } from './ledger/contradictions.ts'
 import type { Census, LedgerHead, ObservedHead, ProjectIdentity } from './records.ts'
 import type { Db } from './storage/schema.ts'
 
-/** Whose sessions. */
-export type SessionOwner = { personId: string } | { apiKeyId: string }
-
 export type ProjectRef = { id: string } | { name: string }
 
 /** A read of a project, with the revision and the hash of its ledger's head in the same snapshot. */
@@ -22,8 +19,9 @@ export interface Snapshot {
 }
 
 /**
- * What the core needs of a database. Reads see every change whose `commit` has resolved, in any
- * process. Every method rejects with `storage_unavailable` while the database is unavailable.
+ * The database, as the kernel and the features use it. Reads see every change whose `commit` has
+ * resolved, in any process. Every method rejects with `storage_unavailable` while the database is
+ * unavailable.
  */
 export interface Store {
   /** Reads outside transactions. A statement sees one snapshot. */
@@ -68,7 +66,7 @@ export interface Store {
   census(time: string): Promise<Census>
   /** The rows that contradict their ledgers, of those that this process has read. */
   contradictions: Pick<Contradictions, 'onRead' | 'count'>
-  /** What this process uses of a database server. */
+  /** The server and the connections that this process uses. */
   diagnostics(): StoreDiagnostics
   /** Whether the database accepted the last attempt to write. */
   isWritable(): boolean
@@ -171,7 +169,7 @@ export interface LogSigner {
   record(origin: string, checkpoint: string): boolean
 }
 
-/** The dependencies of the core. */
+/** The dependencies of the kernel and the features. */
 export interface Context {
   store: Store
   clock: Clock

@@ -3,7 +3,7 @@ import type { Members } from '../../kernel/ledger/chain.ts'
 import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
 import type { Stored } from '../../kernel/records.ts'
 import { rowMapping } from '../../kernel/storage/row-mapping.ts'
-import { type Db, type RowOf, table } from '../../kernel/storage/schema.ts'
+import { type RowOf, table } from '../../kernel/storage/schema.ts'
 import type { AccessRule } from './contract.ts'
 
 /** A stored rule that gives a role to people who signed in with these claims. */
@@ -115,6 +115,3 @@ function workloadMembers({ jwks, ...rule }: WorkloadRule): Members {
     maxLifetime: rule.maxLifetime,
   }
 }
-
-/** The rules for people, with their last events. */
-export const peopleRuleRows = (db: Db) => accessRules.rows(db).where('for', '=', 'people')

@@ -1,4 +1,4 @@
-import type { Context, CoreConfig } from '../../kernel/context.ts'
+import type { CoreConfig } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
@@ -39,13 +39,13 @@ const documentsByKeySet = new WeakMap<KeySet, Documents>()
 
 /** The project's keys, oldest first, all or only active ones; the tag is a digest of the bytes. */
 export async function listDocument(
-  context: Context,
+  kernel: Kernel,
   projectId: string,
   filter: { activeOnly: boolean },
 ): Promise<CachedDocument> {
-  const keySet = await requireKeySet(context, projectId)
+  const keySet = await requireKeySet(kernel, projectId)
   const name = filter.activeOnly ? 'active' : 'all'
-  return cachedDocument(context, { projectId, keySet, name }, (time) =>
+  return cachedDocument(kernel, { projectId, keySet, name }, (time) =>
     renderList(keySet.keys, time, filter.activeOnly),
   )
 }
@@ -114,7 +114,7 @@ async function situationOf(
 
 /** They change with time when a key expires, and when the last verifier learns of a new one. */
 async function cachedDocument(
-  { clock, config }: Context,
+  { clock, config }: Kernel,
   { projectId, keySet, name }: { projectId: string; keySet: KeySet; name: string },
   render: (time: string) => KeyDocument | Promise<KeyDocument>,
 ): Promise<CachedDocument> {

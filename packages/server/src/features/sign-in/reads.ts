@@ -1,5 +1,5 @@
 import { findByDigest } from '../../kernel/access/credentials.ts'
-import type { SessionOwner } from '../../kernel/context.ts'
+import type { Holder } from '../../kernel/access/principal.ts'
 import type { People } from '../../kernel/ledger/event-reads.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
@@ -21,7 +21,7 @@ export const findSessionByDigest = findByDigest(async (db, digests) =>
 )
 
 /** Sessions by creation, ended ones included: all, or those of a person or an API key. */
-export function readSessions(db: Db, owner: SessionOwner | 'all'): Promise<SessionRecord[]> {
+export function readSessions(db: Db, owner: Holder | 'all'): Promise<SessionRecord[]> {
   return sessions.read(db, (all) => {
     const ordered = all.orderBy('id')
     if (owner === 'all') return ordered

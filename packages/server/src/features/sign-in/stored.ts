@@ -8,7 +8,7 @@ import type { Person } from './contract.ts'
 export type PersonRecord = Person
 
 /** The identity of a person, as the provider asserted it when they signed in. */
-export interface SessionPerson {
+interface SessionPerson {
   id: string
   issuer: string
   subject: string
@@ -117,7 +117,7 @@ export const sessions = subject({
   stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...session }) => session,
 })
 
-/** What a person is called; after they were erased, their subject. */
+/** The name of a person; after they were erased, their subject. */
 export function nameOf(person: PersonRecord | undefined, subject: string): string {
   return person?.name ?? person?.email ?? subject
 }

@@ -29,7 +29,7 @@ export interface CallerApiKey {
 }
 
 /** The session of a caller. */
-export interface CallerSession {
+interface CallerSession {
   id: string
   /** ISO 8601, when its holder proved who they are. */
   signInTime?: string

@@ -1,17 +1,19 @@
 import type { Intake } from '../../intake/pool.ts'
 import type { Origin } from '../changes.ts'
-import type { Context, SessionOwner } from '../context.ts'
+import type { Context } from '../context.ts'
 import type { Hooks } from '../hooks.ts'
 import type { Actor } from '../ledger/chain.ts'
 import type { Validity } from '../values/validity.ts'
 import type { Voucher } from './callers.ts'
 import type { Credential, Grant } from './grants.ts'
 
+/** The person or API key that a credential belongs to. */
+export type Holder = { personId: string } | { apiKeyId: string }
+
 /** The caller of a request. */
 export interface Principal {
   credential: Credential
-  /** The person or API key that the credential is of. */
-  holder: SessionOwner
+  holder: Holder
   /** Shares and rate limits count by it. */
   callerId: string
   /** The actor in the events of its changes. */

@@ -8,7 +8,7 @@ export interface Contradiction {
 }
 
 /** Called with each row that was compared with its last event. */
-export type NoteRow = (row: Contradiction, contradicted: boolean) => void
+type NoteRow = (row: Contradiction, contradicted: boolean) => void
 
 const notes = new WeakMap<Db, NoteRow>()
 

@@ -21,8 +21,8 @@ import {
 } from './chain.ts'
 import { noteOf } from './contradictions.ts'
 
-/** What an event says about one row. */
-export interface Effect {
+/** The statement of an event about one row. */
+interface Effect {
   id: string
   action: 'set' | 'change' | 'delete'
   changes: EventChanges
@@ -47,7 +47,7 @@ export interface AnySubject {
   readonly name: string
   /** The ledgers whose replay accounts for it. */
   readonly scope: 'system' | 'project' | 'both'
-  /** The types of its events, which begin with its name. */
+  /** The types of its events, which begin with its name. Only tests read them. */
   readonly eventTypes: readonly string[]
   /** Rows without an event are allowed: they only forbid something. */
   readonly mayBeUnrecorded?: true
@@ -61,7 +61,7 @@ export interface AnySubject {
 }
 
 /** The ledger of each row, in a query and for a record. */
-export interface LedgerOf<Record> {
+interface LedgerOf<Record> {
   inQuery: RawBuilder<unknown>
   of(record: Record): string
   /** The subjects of the events that concern the row; absent if only the row itself. */
