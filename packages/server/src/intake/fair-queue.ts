@@ -19,7 +19,7 @@ export type FairQueue = ReturnType<typeof createFairQueue>
 
 type Kind = 'single' | 'slice'
 
-/** What an API key has used, or all API keys of a project together. */
+/** The use that an API key has made of the threads, or all API keys of a project together. */
 interface Share {
   /** CPU milliseconds, on the clock of the shares that it competes with. */
   used: number

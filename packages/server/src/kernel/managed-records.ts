@@ -5,7 +5,7 @@ import { type NotFoundCode, notFound } from './faults.ts'
 import type { RecordReference } from './records.ts'
 import { parseId } from './values/ids.ts'
 
-/** What every change of a record says. Throws the error of the code for a text that is no id. */
+/** A change of a record. Throws the not-found error `code` if the id is malformed. */
 export function changeOf(
   { origin }: RequestContext,
   { id, ifMatch }: RecordReference,

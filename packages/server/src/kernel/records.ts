@@ -30,13 +30,13 @@ export interface RecordReference {
   ifMatch?: string
 }
 
-/** What a read finds out about a row. */
+/** The result of comparing a row with its ledger, as a read adds it. */
 export interface Contradictable {
   /** The row contradicts its ledger or itself: it is not active, and gives no rights. */
   contradicted?: true
 }
 
-/** What is stored of what the API shows as `active`. */
+/** A record as it is stored: with `enabled`, from which the API derives `active`. */
 export type Stored<Shown> = Omit<Shown, 'active'> & Contradictable & { enabled: boolean }
 
 /** Counts of the whole registry. */

@@ -75,7 +75,7 @@ function issuedAtWarning(iat: unknown, nowMs: number): string | undefined {
   return `It was issued (iat) at ${timeText(iat)}, ${formatDuration(early)} in the future. Some verifiers, such as PyJWT, reject it until then. Is the signer's clock right?`
 }
 
-/** What `iss` is compared with. */
+/** The issuers that `iss` is compared with. */
 interface ExpectedIssuer {
   /** The issuer of the project. */
   own: string

@@ -9,7 +9,7 @@ export interface DecodedToken {
   header: Record<string, unknown>
   claims: Record<string, unknown>
   signature: Uint8Array
-  /** What some verifiers reject and others ignore, one sentence each. */
+  /** Faults that some verifiers reject and others ignore, one sentence each. */
   warnings: string[]
 }
 

@@ -4,7 +4,7 @@ import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import type { DecodedToken } from './decode.ts'
 import { type Finding, failed, passed } from './findings.ts'
 
-/** What verifies a signature. */
+/** A key that verifies a signature. */
 interface VerificationKey {
   jwk: PublicJwk
   jwsAlgorithm: JwsAlgorithm
@@ -63,7 +63,7 @@ const lengths: Partial<Record<JwsAlgorithm, number>> = {
 /** Leading zero bytes that an encoder may have dropped: more are too unlikely. */
 const maxDroppedBytes = 3
 
-/** What is wrong with a signature of another length than the key's. */
+/** The fault of a signature of another length than the key's. */
 function encodingFault(token: DecodedToken, { bits = 0, jwsAlgorithm }: VerificationKey) {
   const { text, signature } = token
   // RFC 8017 section 8.1.1: as long as the modulus.

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../kernel/contract/schema.ts'
 
-/** What a claim is compared with. */
+/** The value that a claim is compared with. */
 export type ClaimValue = string | number | boolean
 
 /** Conditions on the claims of a token, all of which must be met. */

@@ -42,7 +42,7 @@ export function requireSomePeople(issuer: string, conditions: Conditions): void 
   )
 }
 
-/** What the rules give to a person with these claims. */
+/** The grants that the rules give to a person with these claims. */
 export function grantsOf(person: Claimant | undefined, rules: readonly PeopleRule[]): Grant[] {
   return person === undefined ? [] : rulesFor(person, rules).map(grantOf)
 }

@@ -63,7 +63,7 @@ export interface PlatformPreset {
   platform: string
   title: string
   issuer: string
-  /** What to ask for. Below, `{name}` stands for it percent-encoded, `{path}` with its slashes kept. */
+  /** The value to ask for: below, `{name}` is it percent-encoded, `{path}` with its slashes kept. */
   subject: string
   /** Public address whose JSON tells the ids, if the repository is public. */
   lookup?: string

@@ -26,7 +26,7 @@ const leewayMs = 60_000
 /** The longest that a `jti` is remembered. */
 const maxRememberedMs = 24 * 3_600_000
 
-/** What a token entitles its bearer to under a rule. */
+/** The grant that a rule makes to the bearer of a token. */
 export interface Grant {
   subject: string
   matched: [claim: string, value: ClaimValue][]

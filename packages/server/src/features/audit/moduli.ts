@@ -3,7 +3,7 @@ import { bitLength } from '@pubring/intake/encoding'
 import type { SharedPrime } from '@pubring/intake/rsa'
 import type { AuditSubject } from './records.ts'
 
-/** What an audit compares of an RSA key. */
+/** The parts of an RSA key that an audit compares. */
 export interface StoredModulus {
   subject: AuditSubject
   n: bigint

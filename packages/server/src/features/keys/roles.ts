@@ -13,7 +13,7 @@ export interface Replacement {
   outcome?: 'finished' | 'abandoned'
 }
 
-/** What the replacement of a key depends on. */
+/** The state that the replacement of a key depends on. */
 export interface KeySituation {
   /** All keys of the project. */
   keys: readonly KeyRecord[]
@@ -37,7 +37,7 @@ export function takeoverTime(
   return to && isActive(to, time) ? activationConvergedTime(to, jwksMaxAge) : undefined
 }
 
-/** What the roles of the keys of a project depend on. */
+/** The state that the roles of the keys of a project depend on. */
 export interface RoleSituation extends KeySituation {
   replacements: readonly Replacement[]
 }

@@ -52,7 +52,7 @@ export interface RsaKey {
   n: string
 }
 
-/** What decides whether a key is active, without its material. */
+/** The members that decide whether a key is active, without its material. */
 export type KeyState = Pick<
   KeyRecord,
   'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime' | 'introducedBy'

@@ -79,7 +79,7 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
       }),
     /** The state after the last run. */
     state: () => state,
-    /** What became of the last checkpoint at each witness. */
+    /** The outcome of the last checkpoint at each witness. */
     witnesses: (): readonly WitnessResult[] => context.witnesses?.results() ?? [],
     /** Called after each run. */
     onRun: (observe: (state: LogState) => void) => void observers.push(observe),

@@ -29,7 +29,7 @@ import type { Submission, Witnesses } from './witnesses.ts'
 const maxTries = 10
 const retryMs = 20
 
-/** What the log needs of the context. */
+/** The part of the context that the log needs. */
 export interface LogContext extends Pick<Context, 'store' | 'clock'> {
   config: Pick<CoreConfig, 'publicUrl'>
   /** The witnesses that cosign the checkpoints. */

@@ -9,7 +9,7 @@ import type { Witness } from '../../kernel/context.ts'
 import type { OutboundFetch } from '../../outbound/outbound.ts'
 import { logError } from './faults.ts'
 
-/** What became of a checkpoint at one witness; a reason continues a sentence about the witness. */
+/** The outcome of a checkpoint at one witness; a reason continues a sentence about the witness. */
 export type WitnessResult = { name: string } & (
   | { outcome: 'cosigned'; line: string }
   /** It is away, or refuses. */
@@ -34,7 +34,7 @@ const maxAttempts = 3
 
 /** `confirm` and `cosign` wait for every witness that they ask, and throw `log_stopped` if one contradicts. */
 export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFetch) {
-  /** What each witness has told this process about the log that it was asked about last. */
+  /** The size that each witness has told this process, of the log that it was asked about last. */
   const known = new Map<Witness, { origin: string; size: number }>()
   const results = new Map<Witness, WitnessResult>()
 

@@ -12,7 +12,7 @@ import { findKeys, findProjects, hasMoreKids } from './reads.ts'
 
 type Result = Search['results'][number]
 
-/** What is searched, and how much of each type is wanted. */
+/** The projects to search, and the number of results wanted of each type. */
 interface Scope extends Pick<Context, 'store'> {
   /** The projects that the caller may see. */
   visible: 'all' | string[]

@@ -24,7 +24,7 @@ const codeSeconds = 60
 /** How long an API key of a session is valid. */
 const keySeconds = 900
 
-/** What `pubring login` asks a person to approve in the browser (RFC 8252, RFC 7636). */
+/** The request of `pubring login` that a person approves in the browser (RFC 8252, RFC 7636). */
 interface LoginRequest {
   /** The port of 127.0.0.1 where `pubring login` waits for the code. */
   port: number

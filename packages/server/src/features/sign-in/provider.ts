@@ -18,7 +18,7 @@ const clockTolerance = 60
 /** Seconds for which a logout token is accepted. */
 const maxLogoutTokenAge = 600
 
-/** What ties a sign-in at the provider to the browser that began it. */
+/** The values that tie a sign-in at the provider to the browser that began it. */
 export interface SignInChecks {
   state: string
   nonce: string

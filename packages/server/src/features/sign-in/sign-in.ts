@@ -23,7 +23,7 @@ export const signInSeconds = 600
 /** Seconds by which the clock of the provider may be behind, when it ends sessions. */
 const logoutLeewayMs = 60_000
 
-/** What the browser sent to the address that the provider redirects to. */
+/** The request of the browser to the address that the provider redirects to. */
 interface Callback {
   /** The query, with `?`. */
   search: string

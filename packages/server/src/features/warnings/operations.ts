@@ -18,7 +18,7 @@ import { keyStatisticsOf } from './statistics.ts'
 const maxWarnings = 200
 
 /**
- * What the caller should attend to, the most urgent first. For callers that see all projects, those
+ * The warnings for the caller, the most urgent first. For callers that see all projects, those
  * with warnings come from the last census, up to a minute ago; the warnings themselves are current.
  */
 export async function listWarnings(kernel: Kernel, { grants }: Principal): Promise<Warning[]> {

@@ -30,7 +30,7 @@ function severityOfExpiry(expireTime: string, time: string): Warning['severity']
   return expireTime <= daysAfter(time, 7) ? 'warning' : 'info'
 }
 
-/** What `pubring_warnings` counts by. */
+/** The labels by which `pubring_warnings` counts. */
 export type WarningKind = Pick<Warning, 'code' | 'severity'>
 
 export function expiringKey(expireTime: string, time: string): WarningKind {

@@ -29,10 +29,11 @@ interface AuthenticatorContext extends Pick<Context, 'store' | 'clock'> {
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
 /**
- * Every change to an API key, a session or an access rule, which deletes the API keys exchanged under
- * it, is an event of the system ledger, so a cached caller is valid while that ledger's head is the same, and that of the project whose key vouched for the caller: revocation,
- * demotion and expiry take effect with the next request, on every replica. The head is read before the
- * record, so the record is at least as new.
+ * Every change to an API key or a session is an event of the system ledger. So is a change to an
+ * access rule, which deletes the API keys exchanged under it. A cached caller is therefore valid while
+ * that ledger's head is the same, and that of the project whose key vouched for the caller.
+ * Revocation, demotion and expiry take effect with the next request, on every replica. The head is
+ * read before the record, so the record is at least as new.
  */
 export function createAuthenticator({ store, clock, readCaller }: AuthenticatorContext) {
   const callers = new LRUCache<string, Principal>({ max: maxCallers })

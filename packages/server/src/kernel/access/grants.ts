@@ -1,7 +1,7 @@
 import { invalidField, PubringError } from '../../errors.ts'
 import { type RankedRole, type Role, rankedRoles } from '../contract/roles.ts'
 
-/** What identified the caller of a request. */
+/** The API key or session that identified the caller of a request. */
 export interface Credential {
   type: 'api_key' | 'session'
   id: string
@@ -13,7 +13,7 @@ export interface Grant {
   projectId?: string
 }
 
-/** What an operation requires of its caller; declared with its route. */
+/** The access that an operation requires of its caller; declared with its route. */
 export interface Access {
   role: RankedRole
   /** Requires the role in all projects. */

@@ -6,5 +6,5 @@ export type RankedRole = (typeof rankedRoles)[number]
 export const roles = [...rankedRoles, 'auditor'] as const
 export type Role = (typeof roles)[number]
 
-/** What a key is to its project, as `KeyRole` describes. */
+/** The roles of a key in its project, as `KeyRole` describes. */
 export const keyRoles = ['spreading', 'current', 'previous', 'off', 'expired'] as const

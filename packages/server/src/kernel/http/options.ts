@@ -3,7 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 import type { Rate } from '../context.ts'
 
-/** What the HTTP layer needs of the configuration, under the same names, and more. */
+/** The options of the HTTP layer. Those of the configuration have the same names there. */
 export interface HttpOptions {
   /** Base of every URL in a response, without a final slash: `https://keys.example.com/base`. */
   publicUrl: string

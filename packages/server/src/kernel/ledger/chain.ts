@@ -48,7 +48,7 @@ export interface LedgerEvent extends EventContent {
   label?: string
 }
 
-/** What a change adds to its origin to make an event. */
+/** The members that a change adds to its origin to make an event. */
 export type NewEvent = Pick<EventContent, 'type' | 'subject' | 'changes'>
 
 /** An event about a subject of the kind that its type begins with. */

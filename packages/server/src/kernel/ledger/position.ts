@@ -16,7 +16,7 @@ export interface LedgerPosition {
 
 export const ledgerStart: LedgerPosition = { revision: 0 }
 
-/** What `parsePosition` accepts: `REVISION` or `REVISION.HASH8`. */
+/** The form that `parsePosition` accepts: `REVISION` or `REVISION.HASH8`. */
 export const positionPattern = '^[0-9]{1,15}(\\.[0-9a-f]{8})?$'
 
 export function parsePosition(text: string): LedgerPosition | undefined {

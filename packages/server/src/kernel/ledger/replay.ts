@@ -14,7 +14,7 @@ export interface Difference {
   detail: string
 }
 
-/** What the verified events say of a subject. */
+/** The state of a subject according to the verified events. */
 interface SubjectState {
   /** Undefined once it was deleted. */
   members: Members | undefined

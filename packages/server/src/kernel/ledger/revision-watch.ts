@@ -2,7 +2,7 @@ import type { Clock, Store } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
 import { systemLedgerId } from './chain.ts'
 
-/** What is read gets older than this, in milliseconds, only while the store is unavailable. */
+/** Reads get older than this, in milliseconds, only while the store is unavailable. */
 export const staleAfterMs = 1_000
 
 /** Something that a ledger keeps up to date. */

@@ -34,14 +34,14 @@ export interface LedgerReads {
   subjects: readonly AnySubject[]
   /** Ledgers with a head, by id; `after` is the last id of the previous page. */
   ledgerIds(page: { after: string; limit: number }): Promise<string[]>
-  /** Ledgers with events, or a project or keys, but no head. */
+  /** Ledgers with events or rows, but no head. */
   headlessLedgerIds(): Promise<string[]>
   ledgerHead(ledgerId: string): Promise<StoredHead | undefined>
   /** According to the heads of all ledgers. */
   countEvents(): Promise<number>
   /** Entries after a revision, in order. */
   ledgerEntries(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEntry[]>
-  /** The rows that the ledger accounts for; of blocked fingerprints and published kids only these. */
+  /** Its rows. Kinds that many ledgers share: only the rows that the events name. */
   ledgerRows(ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows>
 }
 

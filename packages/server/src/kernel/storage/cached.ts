@@ -17,7 +17,7 @@ const maxProjects = 20_000
 const admissionWindow = 4_000
 
 /**
- * What every store reads in one way. Each use of a cached copy is validated by the head of its ledger,
+ * The reads that all stores share. Each use of a cached copy is validated by the head of its ledger,
  * read after the request arrived: every change changes a head. So a read costs the database next to
  * nothing and sees every change acknowledged before it, by any process. The hash is compared and not
  * the revision, since a fail-over that loses changes assigns their revisions to other changes.

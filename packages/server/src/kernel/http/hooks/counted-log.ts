@@ -22,7 +22,7 @@ type Level = 'warn' | 'error'
 interface Line {
   level: Level
   message: string
-  /** What distinguishes it from other lines; a `code` of the API or a word of the same form. */
+  /** Distinguishes it from other lines: a `code` of the API or a word of the same form. */
   code: string
   cause?: string | undefined
 }

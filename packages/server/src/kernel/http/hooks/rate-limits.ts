@@ -69,7 +69,7 @@ interface Limit {
   name: string
   rate: Rate
   callerOf(request: FastifyRequest): string
-  /** What the error says before "Try again in …". */
+  /** The text of the error before "Try again in …". */
   reason: string
 }
 

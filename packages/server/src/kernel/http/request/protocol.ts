@@ -8,8 +8,8 @@ import { PubringError } from '../../../errors.ts'
 const validHost = /^(?:\[[\w:.%~-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d{0,5})?$/i
 
 /**
- * What a server must reject in any request (RFC 9112 sections 2.3, 3.2 and 6.1) and Node's parser
- * accepts. Undefined if there is no such fault.
+ * The fault that a server must reject in any request (RFC 9112 sections 2.3, 3.2 and 6.1) and Node's
+ * parser accepts. Undefined if there is none.
  */
 export function protocolFault({ headers, httpVersion }: IncomingMessage): PubringError | undefined {
   const { host, 'transfer-encoding': coding } = headers

@@ -19,7 +19,7 @@ export function addDocs(app: FastifyInstance): void {
   referenceRoutes(app)
 }
 
-/** What `npm run generate` makes of the routes, for the default settings. */
+/** The document that `npm run generate` makes of the routes, for the default settings. */
 const generated = new URL('../../../../../../docs/openapi.json', import.meta.url)
 export const generatedFor = 'http://127.0.0.1:8080'
 

@@ -3,7 +3,7 @@ import { PubringError } from '../../../errors.ts'
 import { isStorageUnavailable, storageUnavailable } from '../../storage-faults.ts'
 
 /**
- * What an error of the database means for the caller. SQLSTATEs are those of appendix A of the
+ * The meaning of a database error for the caller. SQLSTATEs are those of appendix A of the
  * PostgreSQL manual; errors without one come from the connection.
  */
 type ErrorClass =

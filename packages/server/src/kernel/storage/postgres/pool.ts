@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { PostgresAddress, PostgresHost } from './address.ts'
 import { sqlState, withConnectionTimeout } from './errors.ts'
 
-/** What a server reports about itself and the session when a connection opens. */
+/** The properties of a server and the session, read when a connection opens. */
 export interface ServerInfo {
   isStandby: boolean
   isReadOnly: boolean
@@ -32,7 +32,7 @@ export interface HostPool extends ReturnType<typeof createPool> {
   timeline: Timeline | undefined
 }
 
-/** What the server may not support; each option is dropped after a failed attempt. */
+/** Options that the server may not support; each is dropped after a failed attempt. */
 interface ConnectOptions {
   tls: boolean
   /** Whether to send the timeouts in the startup message, which pgbouncer may reject. */
