@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
 import { createKey, createProject, createReplicas } from '../support/server/replicas.ts'
@@ -38,7 +39,13 @@ test('the primary freezes, a standby is promoted, and the old primary thaws: eve
   for (const replica of [idle, busy, idle, busy]) {
     expect((await createKey(replica, 'p')).status).toBe(201)
   }
-  const started = await replicas.add()
+  // The new primary answers later than the old one, as on a busy machine.
+  const slow = await startTcpProxy(promoted.port)
+  slow.delay(150)
+  const all = `127.0.0.1:${old.port},127.0.0.1:${slow.port}`
+  const started = await replicas.add({
+    PUBRING_DATABASE_URL: `postgres://postgres@${all}/pubring`,
+  })
   expect((await createKey(started, 'p')).status).toBe(201)
   expect(await countKeys(old)).toBe(before)
   expect(await countKeys(promoted)).toBe(before + 6)

@@ -33,6 +33,9 @@ const readOnlyPauseMs = 1_000
 /** How long to wait for the other hosts once one takes writes, since there may be two that do. */
 const otherHostsWaitMs = 250
 
+/** The same before any server was in use: a primary that was replaced may answer first. */
+const firstOtherHostsWaitMs = 1_000
+
 /** How often to look for a newer primary among the other hosts. */
 const watchPauseMs = 2_000
 
@@ -57,6 +60,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
   let current: HostPool | undefined
   let search: Search | undefined
   let newest: Timeline | undefined
+  let isFirst = true
   let lastError: unknown
 
   function endPool(pool: HostPool): void {
@@ -65,7 +69,11 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
   }
   async function probe(onReached: () => void): Promise<HostPool> {
     try {
-      const pool = await probeHosts(address, target, { discard: endPool, onReached })
+      const pool = await probeHosts(address, target, {
+        discard: endPool,
+        onReached,
+        otherHostsMs: isFirst ? firstOtherHostsWaitMs : otherHostsWaitMs,
+      })
       if (!isNewer(newest, pool.timeline)) return pool
       endPool(pool)
       throw unavailable('The only primary that answers has been replaced by another.')
@@ -107,6 +115,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
       return
     }
     current = pool
+    isFirst = false
     newest = pool.timeline ?? newest
     pool.onLost(() => reportFailure(pool))
     const canBeReplaced = pool.timeline !== undefined && address.hosts.length > 1
@@ -183,17 +192,18 @@ interface ProbeHooks {
   /** Gets the pools of the hosts that are not picked. */
   discard(pool: HostPool): void
   onReached?(): void
+  otherHostsMs?: number
 }
 
 /** Connects to all hosts at once and picks one. */
 async function probeHosts(
   address: PostgresAddress,
   target: Target,
-  { discard, onReached = () => {} }: ProbeHooks,
+  { discard, onReached = () => {}, otherHostsMs = otherHostsWaitMs }: ProbeHooks,
 ): Promise<HostPool> {
   const accepts = (info: ServerInfo) => target === 'any' || !info.isStandby
   const opening = address.hosts.map((host) => openHostPool(address, host, { accepts, onReached }))
-  const picked = await pickServer(opening, target)
+  const picked = await pickServer(opening, target, otherHostsMs)
   for (const one of opening) {
     one.then(
       (pool) => pool !== picked && discard(pool),
@@ -207,7 +217,11 @@ async function probeHosts(
  * Picks the acceptable server on the newest timeline. Otherwise a primary that is read-only
  * (a full disk, maintenance), which can still serve reads.
  */
-async function pickServer(opening: Promise<HostPool>[], target: Target): Promise<HostPool> {
+async function pickServer(
+  opening: Promise<HostPool>[],
+  target: Target,
+  otherHostsMs: number,
+): Promise<HostPool> {
   const answered: HostPool[] = []
   const acceptable = opening.map(async (one) => {
     const pool = await one
@@ -224,7 +238,7 @@ async function pickServer(opening: Promise<HostPool>[], target: Target): Promise
     throw reasons.find(hasNoFreeConnection) ?? reasons[0]
   }
   const others = Promise.allSettled(acceptable)
-  await Promise.race([others, delay(otherHostsWaitMs, undefined, { ref: false })])
+  await Promise.race([others, delay(otherHostsMs, undefined, { ref: false })])
   return answered.reduce((best, one) => (isNewer(one.timeline, best.timeline) ? one : best))
 }
 
