@@ -21,8 +21,10 @@ const soon = { interval: 20 }
 
 /** What the server publishes. */
 let published: { kids: string[]; head: string; age: number; proof: string | undefined }
-/** What a replica that is behind publishes as jwks.json. */
-let behind: { kids: string[]; head: string } | undefined
+/** The jwks.json of a replica that is behind, or of a cache. */
+let behind: { kids: string[]; head: string; age?: number } | undefined
+/** Whether the cache responds with its copy to `Cache-Control: no-cache` too. */
+let isStubborn: boolean
 let project: string
 let out: string
 let requests: number
@@ -32,10 +34,13 @@ beforeEach(async () => {
   out = join(folder, project, 'keys.json')
   published = { kids: ['first'], head: '4.44444444', age: 0, proof: undefined }
   behind = undefined
+  isStubborn = false
   requests = 0
   server = await startHttpServer(({ url = '', headers }, response) => {
-    const { age, proof } = published
-    const { kids, head } = (url.endsWith('/jwks.json') && behind) || published
+    const { proof } = published
+    const isPassed = headers['cache-control'] === 'no-cache' && behind?.age && !isStubborn
+    const isCopy = url.endsWith('/jwks.json') && !isPassed
+    const { kids, head, age = 0 } = (isCopy && behind) || published
     if (url.endsWith('/ledger-proof')) return response.writeHead(proof ? 200 : 404).end(proof)
     if (url.endsWith('/openid-configuration')) return response.end('{"issuer": "https://k"}')
     requests += 1
@@ -131,6 +136,42 @@ test('a jwks.json that is behind jwks-full.json is not taken for the same revisi
   behind = undefined
   await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
   expect(follower.log()).not.toContain('Project')
+})
+
+test('the copy of jwks.json in a cache is passed over', async () => {
+  const follower = await follow()
+  await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+  behind = { kids: ['first'], head: '4.44444444', age: 5 }
+  Object.assign(published, { kids: ['second'], head: '5.55555555' })
+  await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
+  expect(await (await follower.get('/metrics')).text()).toMatch(/refused_total\{.*\} 0$/m)
+  expect(follower.log()).not.toContain('Project')
+})
+
+test.each(['4.44444444', '5.00000000'])(
+  'a copy of jwks.json of %s that cannot be passed over is reported, and not refused',
+  async (head) => {
+    const follower = await follow()
+    await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+    behind = { kids: ['first'], head, age: 5 }
+    isStubborn = true
+    Object.assign(published, { kids: ['second'], head: '5.55555555' })
+    await further(4)
+    follower.clock.advance(2_001)
+    const words = `A cache has jwks.json of ${head}, and jwks-full.json is of 5.55555555.`
+    await expect.poll(follower.log, soon).toContain(words)
+    expect(kidsIn(out)).toEqual(['first'])
+    expect(await follower.readiness()).toBe('ok\n')
+    expect(await (await follower.get('/metrics')).text()).toMatch(/refused_total\{.*\} 0$/m)
+    isStubborn = false
+    await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
+  },
+)
+
+test('the message says that two documents differ, if not which one is the earlier', async () => {
+  behind = { kids: ['first'], head: '4.00000000' }
+  const words = 'jwks.json is of 4.00000000 and jwks-full.json of 4.44444444'
+  await expect(followOnce(await optionsOf(), context)).rejects.toThrow(words)
 })
 
 test('a copy of an earlier revision in a cache is neither used nor reported', async () => {

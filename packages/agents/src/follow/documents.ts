@@ -6,7 +6,7 @@ import {
   type KeySetResponse,
   notAKeySet,
 } from '@pubring/client/internal/key-set/fetch'
-import { goesBack } from '@pubring/client/internal/key-set/head'
+import { formatHead, goesBack, type Head } from '@pubring/client/internal/key-set/head'
 import { normalizeUrl } from '@pubring/client/internal/validation'
 import { parseId } from '@pubring/server/kernel/values/ids'
 import { isObject } from '@pubring/server/runtime/json'
@@ -69,16 +69,27 @@ export async function readDocuments(
     throw notAKeySet(query.url)
   }
   // Kept with the newer head, it would not be asked for again until the next change.
-  if (goesBack(head, jwks.head)) throw isBehind()
+  checkHead(head, jwks)
   const documents = { jwks: commonJwks, fullJwks, discovery: discovery.body }
   return { project, projectId, etag, head: head ?? known?.head, ...documents }
 }
 
-function isBehind(): KeySetError {
-  return new KeySetError(
-    'key_set_history_changed',
-    'jwks.json is of an earlier revision than jwks-full.json: one replica of the server is behind another.',
-  )
+/** Throws if jwks.json does not belong to the head of jwks-full.json. */
+function checkHead(head: Head | undefined, { head: other, age = 0 }: KeySetResponse): void {
+  if (head === undefined || other === undefined || !goesBack(head, other)) return
+  throw differs(formatHead(head), formatHead(other), age > 0)
+}
+
+function differs(full: string, common: string, isCopy: boolean): KeySetError {
+  return isCopy
+    ? new KeySetError(
+        'key_set_unavailable',
+        `A cache has jwks.json of ${common}, and jwks-full.json is of ${full}. The change is taken over when the copy expires, or at once if the cache passes on requests with Cache-Control: no-cache.`,
+      )
+    : new KeySetError(
+        'key_set_history_changed',
+        `jwks.json is of ${common} and jwks-full.json of ${full}: one replica of the server is behind another, or has another history.`,
+      )
 }
 
 function get(
