@@ -4,8 +4,8 @@ import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 
 /**
- * A folder in which files are replaced. No link that somebody puts in its place, or in the place of a
- * file, is followed: on Linux every path begins at the folder that was opened, elsewhere its real path
+ * A folder in which files are replaced. A link in its place, or in the place of a file, is not
+ * followed: on Linux every path begins at the folder that was opened, elsewhere its real path
  * is compared before each use.
  */
 export interface Folder {

@@ -8,7 +8,7 @@ const pauseMs = 2_000
 
 /**
  * A function that writes the time to the file, in seconds since 1970, at most every two seconds: by it
- * a gateway sees that somebody still keeps its keys up to date.
+ * a gateway sees that its keys are still kept up to date.
  */
 export function createHeartbeat(
   { root, path }: SideFile,

@@ -40,7 +40,7 @@ export function parseKeys(value: unknown): PublishedKey[] | undefined {
   return value.keys.flatMap(parseKey)
 }
 
-/** Leaves out what is no public key as Pubring publishes them, and all members but the known ones. */
+/** Reads a public key as Pubring publishes it, with the known members alone; nothing of anything else. */
 function parseKey(value: unknown): PublishedKey[] {
   if (!isObject(value)) return []
   const jwk = Object.fromEntries(

@@ -68,7 +68,7 @@ function manifestText(paths: readonly string[]): string {
   return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
 }
 
-/** The paths that a manifest lists, without those that lead elsewhere or are no key files. */
+/** Reads the paths of key files in a manifest, and skips those that would lead out of the folder. */
 function readManifest(text: string): string[] {
   const manifest = parseJson(text)
   return Object.entries(isObject(manifest) ? manifest : {}).flatMap(([folder, names]) => {

@@ -17,7 +17,7 @@ export async function printKey(
   const signer = openLogSigner(config, { create: false })
   if (signer === undefined) {
     throw new Error(
-      'There is no key of the log on this machine: set PUBRING_LOG_KEY_FILE, or start the server once if its database is SQLite.',
+      'This machine has no key for the log: set PUBRING_LOG_KEY_FILE, or start the server once if its database is SQLite.',
     )
   }
   const { db, close } = await openReads(config.databaseUrl)

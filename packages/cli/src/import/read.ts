@@ -77,7 +77,7 @@ export function readContent(bytes: Buffer, name: string): Source {
   return withoutProjects([readEntry(entry, () => convert(bytes, name))])
 }
 
-/** Longer texts are no key. */
+/** Characters of the longest text that can be a key. */
 const maxTextLength = 16_384
 
 function withoutProjects(entries: SourceEntry[]): Source {

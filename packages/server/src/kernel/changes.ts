@@ -1,3 +1,4 @@
+import { isObject } from '../runtime/json.ts'
 import type { ReadCaller } from './access/credentials.ts'
 import type { Access, Credential } from './access/grants.ts'
 import type { Hooks } from './hooks.ts'
@@ -20,7 +21,7 @@ export interface Origin {
 export interface Authorization {
   credential: Credential
   access: Access
-  /** The project that the access is to; absent: any. */
+  /** The project to which access was granted; absent if the access is not to one project. */
   projectId?: string
 }
 
@@ -64,9 +65,9 @@ export interface ChangeKind<in Change, Result> {
   readonly type: string
   /** The ledgers that the change is known to write to, the project's first. */
   ledgers(change: Change): readonly string[]
-  /** Which events of its request are those of the change: after an unclear commit, one shows that it was made. */
+  /** Selects the events of the change among those of its request: one shows that an unclear commit was made. */
   events(change: Change): EventSelection
-  /** Only a type: never set. */
+  /** Carries the type of the result, and is never set. */
   readonly result?: Result
 }
 
@@ -74,9 +75,9 @@ export interface ChangeKind<in Change, Result> {
 type EventSelection = { subjects: readonly string[] } | { types: readonly string[] }
 
 interface KindOptions<Change> {
-  /** By default that of the `projectId` of a change with an origin, or the system's. */
+  /** The default is the ledger of the change's `projectId`, or the system's; none without an origin. */
   ledgers?: (change: Change) => readonly string[]
-  /** By default those about the `id` of the change, or about its ledger. */
+  /** The default is the events about the change's `id`, or about its ledger. */
   events?: (change: Change) => EventSelection
 }
 
@@ -103,7 +104,7 @@ function eventsAbout<Change extends object>(ledgers: (change: Change) => readonl
 }
 
 function textOf(change: object, name: string): string | undefined {
-  const value: unknown = Object.getOwnPropertyDescriptor(change, name)?.value
+  const value = isObject(change) ? change[name] : undefined
   return typeof value === 'string' ? value : undefined
 }
 

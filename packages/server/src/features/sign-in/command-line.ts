@@ -159,7 +159,7 @@ function codeDigest(code: string, codeChallenge: string, port: number): string {
   return apiKeyDigest(JSON.stringify([code, codeChallenge, port]))
 }
 
-/** Differs from the digest of a cookie, so that a renewal secret is no cookie and approves no login. */
+/** Differs from the digest of a cookie, so that a renewal secret cannot serve as a cookie or approve a login. */
 function renewalDigest(secret: string): string {
   return apiKeyDigest(`renewal ${secret}`)
 }
