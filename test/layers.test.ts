@@ -163,6 +163,30 @@ test.each(Object.entries(neighbors))('%s is in no circle of features', (feature,
   expect(reached).not.toContain(feature)
 })
 
+/** The paths of resources that do not have the name of their feature. */
+const resources: Record<string, string> = {
+  events: 'events|history',
+  imports: 'key-imports',
+  'sign-in': 'sign-in|sessions|people',
+  'token-checks': 'token-checks|key-checks',
+  'token-exchange': 'token',
+  warnings: 'warnings|project-health',
+}
+/** All others build on these. */
+const foundations = ['keys', 'projects', 'publishing']
+const otherFeatures = Object.keys(neighbors).filter((name) => !foundations.includes(name))
+
+test.each(otherFeatures)('at most 12 files outside %s import it or name its path', (feature) => {
+  const folder = `packages/server/src/features/${feature}/`
+  const path = new RegExp(`/(${resources[feature] ?? feature})(?![\\w.-])`)
+  const outside = files.filter((file) => {
+    if (!file.startsWith('packages/server/') || file.startsWith(folder)) return false
+    const named = path.test(readFileSync(file, 'utf8').replace(/'\.[^']+\.ts'/g, ''))
+    return named || targetsOf(file).some((target) => target.startsWith(folder))
+  })
+  expect(outside.length, outside.join('\n')).toBeLessThanOrEqual(12)
+})
+
 describe.each(folders)('%s', (folder) => {
   const { name, dependencies = {} } = manifests.get(folder) ?? {}
   const own = files.filter((file) => file.startsWith(`${folder}/`))

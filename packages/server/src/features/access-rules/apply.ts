@@ -1,4 +1,4 @@
-import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import { requirePermanent, requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type {
   Origin,
   Outcome,
@@ -19,7 +19,6 @@ import {
 } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { latest } from '../../kernel/values/times.ts'
-import { requirePermanent } from '../api-keys/lifetime.ts'
 import { requireProject } from '../projects/apply.ts'
 import type { AccessRuleCreation } from './changes.ts'
 import type { AccessRuleUpdate } from './contract.ts'

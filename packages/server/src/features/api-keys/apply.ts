@@ -1,4 +1,5 @@
 import { PubringError } from '../../errors.ts'
+import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Caller } from '../../kernel/access/callers.ts'
 import {
   type Access,
@@ -7,7 +8,6 @@ import {
   requireAccess,
   unboundAdmin,
 } from '../../kernel/access/grants.ts'
-import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
 import type { Outcome, RecordChange, RecordUpdate, Transaction } from '../../kernel/changes.ts'
 import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'

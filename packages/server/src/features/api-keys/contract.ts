@@ -5,20 +5,14 @@ import {
   mergePatch,
   optionalText,
   optionalUuid,
+  RoleName,
   requestBody,
   Time,
   TimeInput,
   text,
   Uuid,
 } from '../../kernel/contract/common.ts'
-import { roles } from '../../kernel/contract/roles.ts'
 import { Type } from '../../kernel/contract/schema.ts'
-
-export const RoleName = Type.Enum([...roles], {
-  description:
-    '`reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing.',
-  examples: ['writer'],
-})
 
 /** Members that are given at creation, and can be changed. */
 const changeable = { name: text('1 to 255 code points.', 'deploy pipeline'), role: RoleName }

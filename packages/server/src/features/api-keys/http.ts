@@ -12,6 +12,7 @@ import {
   getApiKey,
   getOwnApiKey,
   listApiKeys,
+  removalOf,
   updateApiKey,
 } from './operations.ts'
 
@@ -61,6 +62,7 @@ const apiKeys = managedRecords({
 
 export function routes(app: App, kernel: Kernel): void {
   recordRoutes(app, kernel, apiKeys)
+  removalOf(kernel)
   app.route({
     method: 'GET',
     url: `${collection}/self`,

@@ -1,4 +1,4 @@
-import { invalidField, PubringError } from '../../errors.ts'
+import { invalidField, type PubringError } from '../../errors.ts'
 import type { CallerApiKey } from '../../kernel/access/callers.ts'
 import { includesRole } from '../../kernel/access/grants.ts'
 import type { ApiKeyRecord } from './stored.ts'
@@ -22,18 +22,6 @@ export function requireLifetime(
   }
   const gained = gainedMember(before, after)
   if (gained !== undefined && endsLater(after.expireTime, end)) throw outlives(gained, end)
-}
-
-/**
- * Throws `insufficient_lifetime` if an API key that expires would give rights by something that has no
- * end, such as an access rule. People who sign in are not bound to the end of a session.
- */
-export function requirePermanent(caller: CallerApiKey | undefined, what: string): void {
-  if (caller?.expireTime === undefined) return
-  throw new PubringError(
-    'insufficient_lifetime',
-    `Your API key expires at ${caller.expireTime}, and a ${what} has no end, so you can only deactivate, rename and delete them. Use an admin API key that does not expire, or sign in.`,
-  )
 }
 
 /** The member of the request that gives rights to the API key, or gives them for longer. */

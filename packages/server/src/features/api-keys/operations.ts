@@ -11,8 +11,10 @@ import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../kernel/access
 import type { Origin } from '../../kernel/changes.ts'
 import type { Context } from '../../kernel/context.ts'
 import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts'
 import type { RecordReference } from '../../kernel/records.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import {
   isActive,
   parseExpireTime,
@@ -224,3 +226,22 @@ export function requireOtherAdmin(
     'This is the last admin API key for all projects that never expires. Create another admin API key without project and expireTime first.',
   )
 }
+
+/** Milliseconds between two removals of what has expired: at least, and without a call. */
+const removalIntervalMs = { busy: 1_000, idle: 60_000 }
+
+/**
+ * Removes used tokens and issued API keys that have expired: periodically, and when it is called. Best
+ * effort: what is left is removed the next time.
+ */
+export const removalOf = oneFor(({ store, clock, onClose }: Kernel) => {
+  let removedAt = Number.NEGATIVE_INFINITY
+  function removeExpired(): void {
+    if (clock.monotonic() - removedAt < removalIntervalMs.busy) return
+    removedAt = clock.monotonic()
+    store.commit(apiKeyChanges.forgetTokens, { time: now(clock) }).catch(() => {})
+  }
+  const timer = setInterval(removeExpired, removalIntervalMs.idle).unref()
+  onClose(() => clearInterval(timer))
+  return removeExpired
+})

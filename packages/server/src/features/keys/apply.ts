@@ -1,6 +1,6 @@
 import type { IntakeCode } from '@pubring/intake/codes'
 import { PubringError } from '../../errors.ts'
-import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'

@@ -1,4 +1,4 @@
-import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
 import { appendEvents, lockSystemLedger } from '../../kernel/ledger/locked-ledger.ts'

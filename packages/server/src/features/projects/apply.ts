@@ -1,5 +1,5 @@
 import { PubringError } from '../../errors.ts'
-import { requireRecentSignIn } from '../../kernel/access/recent-sign-in.ts'
+import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import { projects } from '../../kernel/access/stored-projects.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'

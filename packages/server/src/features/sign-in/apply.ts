@@ -11,7 +11,6 @@ import {
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import { markUsed } from '../../kernel/storage/used-tokens.ts'
-import { forgetTokens } from '../api-keys/apply.ts'
 import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
 import { usedLogoutToken } from './claims.ts'
 import { canEnd } from './sessions.ts'
@@ -47,7 +46,6 @@ export async function createSession(
     sessions.eventOf('created', session),
   ]
   await db.insertInto('session').values(sessionToRow(session)).execute()
-  await forgetTokens(tx, { time: session.createTime })
   await appendEvents(ledger, events)
   return { result: session, changed: true }
 }

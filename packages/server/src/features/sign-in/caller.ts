@@ -1,11 +1,14 @@
-import { type Caller, grantOf, invalidSession } from '../../kernel/access/callers.ts'
-import { type CredentialKind, findCredential, type Look } from '../../kernel/access/credentials.ts'
-import { isActive } from '../../kernel/values/expiry.ts'
+import { PubringError } from '../../errors.ts'
+import { type Caller, invalidSession } from '../../kernel/access/callers.ts'
+import {
+  type CredentialKind,
+  findCredential,
+  type Look,
+  type ReadCaller,
+} from '../../kernel/access/credentials.ts'
 import { isoTime } from '../../kernel/values/times.ts'
-import { present } from '../../runtime/present.ts'
 import { grantsOf } from '../access-rules/people.ts'
 import { readPeopleRules } from '../access-rules/reads.ts'
-import { apiKeys } from '../api-keys/stored.ts'
 import { findSessionByDigest } from './reads.ts'
 import { type SessionRecord, sessions } from './stored.ts'
 
@@ -14,8 +17,10 @@ export const sessionIdleMs = 30 * 60_000
 
 export const sessionCredential: CredentialKind = {
   type: 'session',
-  caller: async (look, by) =>
-    readSessionCaller(look, await findCredential(look, by, sessions, findSessionByDigest)),
+  caller: async (look, by, readCaller) => {
+    const session = await findCredential(look, by, sessions, findSessionByDigest)
+    return readSessionCaller(look, session, readCaller)
+  },
 }
 
 /**
@@ -25,21 +30,26 @@ export const sessionCredential: CredentialKind = {
 export async function readSessionCaller(
   look: Look,
   session: SessionRecord | undefined,
+  readCaller: ReadCaller,
 ): Promise<Caller> {
   if (session === undefined || session.contradicted) throw invalidSession()
   const { apiKeyId, person } = session
-  const { db, time, isLocked } = look
-  const findKey = isLocked ? apiKeys.lock : apiKeys.find
-  const apiKey = apiKeyId === undefined ? undefined : await findKey(db, apiKeyId)
-  const ends = [sessionEnd(session), apiKey?.expireTime ?? []].flat()
-  const [expireTime = ''] = ends.sort()
-  const isUsable =
-    expireTime > time &&
-    (apiKeyId === undefined || (apiKey !== undefined && isActive(apiKey, time)))
-  const rules = person === undefined ? [] : await readPeopleRules(db, { isLocked })
-  const grants = apiKey === undefined ? grantsOf(person, rules) : [grantOf(apiKey)]
-  if (!isUsable || grants.length === 0) throw invalidSession()
-  return { grants, expireTime, session, ...present({ apiKey }) }
+  const holder = apiKeyId === undefined ? undefined : await readHolder(look, apiKeyId, readCaller)
+  const [expireTime = ''] = [sessionEnd(session), holder?.expireTime ?? []].flat().sort()
+  if (expireTime <= look.time) throw invalidSession()
+  if (holder !== undefined) return { ...holder, expireTime, session }
+  const grants = grantsOf(person, await readPeopleRules(look.db, look))
+  if (grants.length === 0) throw invalidSession()
+  return { grants, expireTime, session }
+}
+
+async function readHolder(look: Look, id: string, readCaller: ReadCaller): Promise<Caller> {
+  try {
+    return await readCaller(look, { type: 'api_key', id })
+  } catch (error) {
+    if (error instanceof PubringError && error.code === 'invalid_api_key') throw invalidSession()
+    throw error
+  }
 }
 
 function sessionEnd({ expireTime, lastUseTime }: SessionRecord): string {

@@ -6,7 +6,7 @@ import { readerAccess } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Origin } from '../../kernel/changes.ts'
-import type { Context } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { apiKeyChanges } from '../api-keys/changes.ts'
@@ -79,7 +79,7 @@ export async function approveLogin(
 
 /** Exchanges a code, or the renewal secret of a session. Throws `invalid_session`. */
 export async function issueSessionKey(
-  context: Context,
+  context: Kernel,
   { renewalSecret, ...login }: SessionKeyRequest,
   requestId: string,
 ): Promise<SessionKey> {
@@ -89,7 +89,7 @@ export async function issueSessionKey(
 }
 
 async function redeemCode(
-  context: Context,
+  context: Kernel,
   { code = '', codeVerifier = '', port = 0 }: SessionKeyRequest,
   requestId: string,
 ): Promise<SessionKey> {
@@ -112,7 +112,7 @@ async function redeemCode(
 }
 
 async function issueKey(
-  context: Context,
+  context: Kernel,
   caller: SessionCaller,
   requestId: string,
 ): Promise<SessionKey> {
@@ -132,19 +132,17 @@ async function issueKey(
       sessionId: id,
     }),
   })
-  // Best effort: what is left is removed after a later one.
-  store.commit(apiKeyChanges.forgetTokens, { time: createTime }).catch(() => {})
   return { apiKey: secret, expiresIn: Math.floor((endMs - nowMs) / 1_000) }
 }
 
 type SessionCaller = Caller & { session: SessionRecord }
 
 async function requireLive(
-  { store, clock }: Context,
+  { store, clock, readCaller }: Kernel,
   session: SessionRecord | undefined,
 ): Promise<SessionCaller> {
-  const time = isoTime(clock.now())
-  const caller = await readSessionCaller({ db: store.reader, time, isLocked: false }, session)
+  const look = { db: store.reader, time: isoTime(clock.now()), isLocked: false }
+  const caller = await readSessionCaller(look, session, readCaller)
   if (session === undefined) throw invalidSession()
   return { ...caller, session }
 }

@@ -4,12 +4,12 @@ import {
   flag,
   optionalText,
   optionalTime,
+  RoleName,
   Time,
   text,
   Uuid,
 } from '../../kernel/contract/common.ts'
 import { Type } from '../../kernel/contract/schema.ts'
-import { RoleName } from '../api-keys/contract.ts'
 
 const personMembers = {
   id: Uuid,

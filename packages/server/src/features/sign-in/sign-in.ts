@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { PubringError } from '../../errors.ts'
-import { recentSignInSeconds } from '../../kernel/access/recent-sign-in.ts'
+import { recentSignInSeconds } from '../../kernel/access/authorization.ts'
 import { apiKeyDigest, parseApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'

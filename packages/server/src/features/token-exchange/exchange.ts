@@ -1,6 +1,6 @@
 import { workloadOf } from '../../kernel/access/callers.ts'
 import { newApiKeySecret } from '../../kernel/access/secrets.ts'
-import type { Context } from '../../kernel/context.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { tokenDigest } from '../../kernel/storage/used-tokens.ts'
 import { parseId } from '../../kernel/values/ids.ts'
@@ -13,8 +13,7 @@ import { isApplied } from '../access-rules/operations.ts'
 import { readWorkloadRules } from '../access-rules/reads.ts'
 import type { WorkloadRule } from '../access-rules/stored.ts'
 import { checkSignature, examineSubjectToken, type Grant } from '../access-rules/subject-tokens.ts'
-import { apiKeyChanges } from '../api-keys/changes.ts'
-import { apiKeyRecord } from '../api-keys/operations.ts'
+import { apiKeyRecord, removalOf } from '../api-keys/operations.ts'
 import { exchangeChanges } from './changes.ts'
 import {
   apiKeyTokenType,
@@ -24,9 +23,6 @@ import {
 } from './contract.ts'
 import { refusedToken } from './faults.ts'
 
-/** Milliseconds between two removals of what has expired: at least, and without an exchange. */
-const forgetIntervalMs = { busy: 1_000, idle: 60_000 }
-
 /** A token, and the one rule that accepts it. */
 interface AcceptedToken {
   rule: WorkloadRule
@@ -34,10 +30,10 @@ interface AcceptedToken {
 }
 
 /** Long because its functions share what is in memory. */
-export function createTokenExchange(context: Context, keys: IssuerKeys) {
-  const { store, clock } = context
+export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
+  const { store, clock } = kernel
+  const removeExpired = removalOf(kernel)
   let cached: { head: string | undefined; rules: WorkloadRule[] } | undefined
-  let forgotAt = Number.NEGATIVE_INFINITY
 
   /** Every change of a rule is an event of the system ledger. Its head is read before the rules. */
   async function readRules(): Promise<WorkloadRule[]> {
@@ -48,17 +44,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
     return cached.rules
   }
 
-  /** Best effort: what is left is removed the next time. */
-  function forgetExpired(): void {
-    if (clock.monotonic() - forgotAt < forgetIntervalMs.busy) return
-    forgotAt = clock.monotonic()
-    store.commit(apiKeyChanges.forgetTokens, { time: isoTime(clock.now()) }).catch(() => {})
-  }
-  const timer = setInterval(forgetExpired, forgetIntervalMs.idle).unref()
-
   return {
-    /** Ends the periodic removal of what has expired. */
-    close: () => clearInterval(timer),
     /** Throws `refusedToken()` unless exactly one rule, or the one that is named, accepts the token. */
     async accept(parameters: Readonly<Record<string, string>>): Promise<AcceptedToken> {
       const { text, ruleId } = readParameters(parameters)
@@ -102,7 +88,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys) {
         matched,
         ...(once && { once: { digest: tokenDigest(issuer, once.jti), until: once.until } }),
       })
-      forgetExpired()
+      removeExpired()
       return {
         access_token: secret,
         issued_token_type: apiKeyTokenType,

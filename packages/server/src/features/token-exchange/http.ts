@@ -43,7 +43,6 @@ export function routes(app: App, kernel: Kernel): void {
   const { publicUrl, refusalDelayMs = defaultRefusalDelayMs } = kernel.config
   const { spendByAddress, spendByRule } = createLimits(kernel)
   app.decorateRequest('accessRuleId', undefined)
-  kernel.onClose(exchange.close)
   app.route({
     method: 'POST',
     url: '/v1/token',

@@ -1,5 +1,6 @@
 import type { TProperties, TSchemaOptions, TString } from 'typebox'
 import { uuidPattern } from './names.ts'
+import { roles } from './roles.ts'
 import { Type } from './schema.ts'
 
 /** A lower-case UUID (RFC 9562); new ids are version 7. */
@@ -26,6 +27,12 @@ export const TimeInput = Type.String({
 /** A time in a patch. */
 export const ClearableTime = Type.Union([TimeInput, Type.Null()], {
   description: '`null` clears it.',
+})
+
+export const RoleName = Type.Enum([...roles], {
+  description:
+    '`reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. `auditor`, for all projects only, reads everything and changes nothing.',
+  examples: ['writer'],
 })
 
 /** Who made a change. */
