@@ -2,7 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
 import { createPostgres } from '../support/postgres/server.ts'
-import { spawnServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import {
+  type ServerProcess,
+  spawnServer,
+  temporaryFolder,
+  whenReady,
+} from '../support/server/process.ts'
 import {
   createBlankDatabase,
   createDatabase,
@@ -36,10 +41,15 @@ async function startError(url: string): Promise<string> {
   return lines[0] ?? ''
 }
 
+function linesOf(server: ServerProcess): { level: number; msg: string; cause?: string }[] {
+  const lines = server.output().split('\n')
+  return lines.filter((line) => /^\{.*\}$/.test(line)).map((line) => JSON.parse(line))
+}
+
 describe('the server exits with one line, without the password, if', () => {
   test.each([
-    ['the password is wrong', 'keeper:geheim2@', 'postgres', /rejected this user or password/],
-    ['there is no password', 'keeper@', 'postgres', /rejected this user or password/],
+    ['the password is wrong', 'keeper:geheim2@', 'postgres', /:\d+ rejects this user or password/],
+    ['there is no password', 'keeper@', 'postgres', /rejects this user or password/],
     ['the database is missing', 'postgres:geheim@', 'nowhere', /no database of this name/],
     ['the encoding cannot hold every name', 'postgres@', 'latin', /must be UTF8, not LATIN1/],
     [
@@ -48,7 +58,8 @@ describe('the server exits with one line, without the password, if', () => {
       'postgres?sslmode=require',
       /no TLS/,
     ],
-    ['the user cannot create tables', 'keeper:geheim@', 'postgres', /lacks a privilege/],
+    ['the user is missing', 'nobody@', 'postgres', /no user of this name/],
+    ['the user cannot create tables', 'keeper:geheim@', 'postgres', /denies its user a privilege/],
     ['the address is invalid', 'postgres:geheim@', 'postgres?sslmode=yes', /The address of the/],
   ])('%s', async (_name, user, database, message) => {
     const line = await startError(`postgres://${user}127.0.0.1:${postgres.port}/${database}`)
@@ -66,7 +77,7 @@ test('a server that starts during an outage waits for the database, without migr
   const database = await postgres.query('create database later')
   expect(database).toEqual([])
   await postgres.stop()
-  const url = postgres.url('later')
+  const url = postgres.url('later').replace(/(?=\/later)/, ',nowhere.invalid')
   const env = { PUBRING_DATABASE_URL: url }
   const server = await spawnServer(folder, env)
   await waitUntil(() => fetch(`${server.url}/health/live`).catch(() => undefined))
@@ -82,8 +93,18 @@ test('a server that starts during an outage waits for the database, without migr
     expect(await unavailable('/health/write')).toBe(starting)
     const jwks = await unavailable('/v1/projects/default/.well-known/jwks.json')
     expect(JSON.parse(jwks).code).toBe('storage_unavailable')
+    await unavailable('/v1/projects')
+    await unavailable('/openapi.json')
     await delay(100)
   }
+  const logged = await waitUntil(() => linesOf(server).find(({ level }) => level === 50))
+  expect(logged).toMatchObject({
+    msg: 'the database is not ready: until it is, everything but /health/live gets 503',
+    cause: expect.stringMatching(
+      `^127.0.0.1:${postgres.port}: connect ECONNREFUSED .*; nowhere.invalid:5432: getaddrinfo E`,
+    ),
+  })
+  expect(linesOf(server).filter(({ level }) => level > 30)).toHaveLength(1)
   expect(server.output()).not.toContain('PUBRING_API_KEY')
   await postgres.start()
   await whenReady(server)
@@ -100,7 +121,7 @@ test('a server that starts during an outage waits for the database, without migr
     fault: 'Start during an outage of the database (PostgreSQL)',
     action: 'start while PostgreSQL is stopped; then PostgreSQL started',
     observed:
-      'live but not ready (“starting”), everything else 503, nothing written; ready once the database is there; exit code 0 after SIGTERM while it waits',
+      'live but not ready (“starting”), everything else 503, nothing written, each host in the log with its cause; ready once the database is there; exit code 0 after SIGTERM while it waits',
     acknowledged: 0,
     lost: 0,
   })
@@ -113,6 +134,7 @@ test('tables of other applications in other schemas are ignored', async () => {
   await database.query("insert into other.kysely_migration values ('0001-theirs')")
   const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
   await whenReady(server)
+  expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([])
 })
 
 describe('while the server runs', () => {

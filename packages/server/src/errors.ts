@@ -354,3 +354,14 @@ export function invalidField(
 ): PubringError {
   return new PubringError(problem, detail, { errors: [{ pointer, code, detail }] })
 }
+
+/**
+ * The message of the innermost cause, which says most. A worker thread passes the cause of its error
+ * as text.
+ */
+export function describeCause(cause: unknown): string | undefined {
+  if (cause === undefined) return undefined
+  if (!(cause instanceof Error)) return String(cause)
+  // An attempt to connect to all addresses of a name fails without a message.
+  return describeCause(cause.cause) ?? (cause.message || String(Reflect.get(cause, 'code')))
+}

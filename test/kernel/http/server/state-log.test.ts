@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { fastify } from 'fastify'
+import { type FastifyInstance, fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { features } from '../../../../packages/server/src/features.ts'
 import { createReadCaller } from '../../../../packages/server/src/kernel/access/credentials.ts'
@@ -7,6 +7,7 @@ import type { Store } from '../../../../packages/server/src/kernel/context.ts'
 import { createHooks } from '../../../../packages/server/src/kernel/hooks.ts'
 import { addDatabaseLog } from '../../../../packages/server/src/kernel/http/hooks/state-log.ts'
 import { createKernel } from '../../../../packages/server/src/kernel/kernel.ts'
+import { unavailable } from '../../../../packages/server/src/kernel/storage/postgres/errors.ts'
 import { startApp } from '../../../support/app/app.ts'
 import { testClock } from '../../../support/app/clock.ts'
 import { keysUrl } from '../../../support/app/keys.ts'
@@ -49,28 +50,67 @@ test('one line says that the database is lost, and one that it is back', async (
   expect(lost?.cause).toMatch(/not currently accepting connections/)
 })
 
-test('a first read that takes longer, as on a busy machine, is no lost database', async () => {
-  const written: string[] = []
-  const app = fastify({ logger: { stream: { write: (line: string) => void written.push(line) } } })
+/** A log of the database whose reads of the heads follow the given step. */
+function startLog(beforeRead: () => Promise<void>, readiness: FastifyInstance['readiness']) {
+  const written: Line[] = []
+  const stream = { write: (line: string) => void written.push(JSON.parse(line)) }
+  const app = fastify({ logger: { stream } })
+  app.decorate('readiness', readiness)
   const { store } = server.context
-  const { promise: firstRead, resolve } = Promise.withResolvers<void>()
   const clock = testClock()
   const followHeads: Store['followHeads'] = () => {
     const follower = store.followHeads()
-    return { ...follower, read: () => firstRead.then(follower.read) }
+    return { ...follower, read: () => beforeRead().then(follower.read) }
   }
   const context = { ...server.context, clock, store: { ...store, followHeads } }
   const kernel = createKernel(context, createReadCaller(features), createHooks([]))
   addDatabaseLog(app, kernel)
   const outcomes: string[] = []
   kernel.watch.onRead(({ outcome }) => void outcomes.push(outcome))
-  clock.advance(1_500)
-  await expect.poll(() => outcomes).toContain('pending')
+  async function close() {
+    kernel.close()
+    await app.close()
+  }
+  return { written, clock, outcomes, close }
+}
+
+test('a first read that takes longer, as on a busy machine, is no lost database', async () => {
+  const { promise: firstRead, resolve } = Promise.withResolvers<void>()
+  const readiness = { starting: false, shuttingDown: false }
+  const log = startLog(() => firstRead, readiness)
+  log.clock.advance(1_500)
+  await expect.poll(() => log.outcomes).toContain('pending')
   resolve()
-  await expect.poll(() => outcomes).toContain('completed')
-  kernel.close()
-  await app.close()
-  expect(written).toEqual([])
+  await expect.poll(() => log.outcomes).toContain('completed')
+  await log.close()
+  expect(log.written).toEqual([])
+})
+
+test('a starting server says at once and once a minute why its database cannot be reached', async () => {
+  const readiness = { starting: true, shuttingDown: false }
+  let cause: string | undefined
+  const log = startLog(() => Promise.reject(unavailable('not ready', cause)), readiness)
+  const nextRead = async () => {
+    const { length } = log.outcomes
+    await expect.poll(() => log.outcomes.length).toBeGreaterThan(length + 1)
+  }
+  await nextRead()
+  expect(log.written).toEqual([])
+  cause = 'db1:5432: connect ECONNREFUSED; db2:5432: getaddrinfo ENOTFOUND db2'
+  await nextRead()
+  await nextRead()
+  expect(log.written).toHaveLength(1)
+  expect(log.written[0]).toMatchObject({
+    level: 50,
+    cause,
+    msg: expect.stringMatching(/not ready/),
+  })
+  cause = 'db1:5432: it is a standby'
+  log.clock.advance(60_000)
+  await nextRead()
+  await log.close()
+  expect(log.written).toHaveLength(2)
+  expect(log.written[1]).toMatchObject({ level: 50, cause })
 })
 
 test('metrics name the primary, the connections and the duration of reads', async () => {

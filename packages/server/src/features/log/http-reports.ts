@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { describeCause } from '../../kernel/http/hooks/counted-log.ts'
+import { describeCause } from '../../errors.ts'
 import { isStop } from './faults.ts'
 import type { Log } from './log.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { ErrorCode, PubringError } from '../../../errors.ts'
+import { describeCause, type ErrorCode, type PubringError } from '../../../errors.ts'
 
 /** How long lines with the same cause are counted. */
 const intervalMs = 60_000
@@ -60,6 +60,8 @@ export function createCountedLog(app: FastifyInstance) {
    * the id of the first request.
    */
   function write(line: Line, log: Log = app.log): void {
+    // The log of the database says why a server is still starting.
+    if (app.readiness.starting) return
     const { code, cause = '', message } = line
     const all = `${code} ${message} ${cause}`
     const key = repeats.has(all) || repeats.size < maxCauses ? all : code
@@ -84,14 +86,4 @@ export function createCountedLog(app: FastifyInstance) {
 
 function membersOf({ level: _level, message: _message, ...members }: Line & { repeats?: number }) {
   return members
-}
-
-/**
- * The message of the innermost cause, which says most. A worker thread passes the cause of its error
- * as text.
- */
-export function describeCause(cause: unknown): string | undefined {
-  if (cause === undefined) return undefined
-  if (!(cause instanceof Error)) return String(cause)
-  return describeCause(cause.cause) ?? cause.message
 }

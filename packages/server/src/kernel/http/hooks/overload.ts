@@ -1,6 +1,7 @@
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import { PubringError } from '../../../errors.ts'
+import { storageUnavailable } from '../../storage-faults.ts'
 
 const sampleIntervalMs = 500
 
@@ -8,8 +9,9 @@ const sampleIntervalMs = 500
 const defaultMaxLagMs = 500
 
 /**
- * Rejects requests with 503 while the event loop lags by more than `maxLagMs` (0: never), so that
- * accepted ones are served in time. A rejected request has changed nothing.
+ * Rejects requests with 503 while the server has no database since its start, and while the event loop
+ * lags by more than `maxLagMs` (0: never), so that accepted ones are served in time. A rejected request
+ * has changed nothing.
  */
 export async function addOverload(app: FastifyInstance, maxLagMs = defaultMaxLagMs): Promise<void> {
   // Starting blocks the event loop, which the first samples would take for an overload.
@@ -23,18 +25,27 @@ export async function addOverload(app: FastifyInstance, maxLagMs = defaultMaxLag
   await app.register(underPressure, {
     maxEventLoopDelay: maxLagMs,
     sampleInterval: sampleIntervalMs,
-    pressureHandler: async (request) => {
-      const { access } = request.routeOptions.config
-      if (access !== undefined && app.isOverloaded()) throw overloaded()
-    },
+    // The hooks below decide.
+    pressureHandler: async () => undefined,
+  })
+  const rejectIfUnable = () => {
+    if (app.readiness.starting) throw storageUnavailable(starting)
+    if (app.isOverloaded()) throw overloaded()
+  }
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.routeOptions.config.access !== undefined) rejectIfUnable()
+    done()
   })
   // After the hooks of the route, so that a 503 has the CORS headers of the route.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { access, unlimited } = request.routeOptions.config
-    if (access === undefined && !unlimited && app.isOverloaded()) throw overloaded()
+    if (access === undefined && !unlimited) rejectIfUnable()
     done()
   })
 }
+
+const starting =
+  'The server is starting, and its database is not ready. Nothing was changed: try again shortly.'
 
 function overloaded(): PubringError {
   return new PubringError(

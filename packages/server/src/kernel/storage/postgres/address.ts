@@ -8,6 +8,10 @@ export interface PostgresHost {
   port: number
 }
 
+export function nameOf({ host, port }: PostgresHost): string {
+  return `${host}:${port}`
+}
+
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 type SslMode = (typeof sslModes)[number]
 

@@ -1,5 +1,5 @@
 import { withTimeout } from '../../../async/with-timeout.ts'
-import { PubringError } from '../../../errors.ts'
+import { describeCause, PubringError } from '../../../errors.ts'
 import { isStorageUnavailable, storageUnavailable } from '../../storage-faults.ts'
 
 /**
@@ -62,6 +62,17 @@ function isConnectionError(error: unknown): boolean {
       error.message,
     )
   )
+}
+
+/** No host of the database can be used. The message has the cause of each. */
+export class NoUsableHost extends Error {
+  override readonly name = 'NoUsableHost'
+  readonly failures: readonly { host: string; error: unknown }[]
+
+  constructor(failures: NoUsableHost['failures']) {
+    super(failures.map(({ host, error }) => `${host}: ${describeCause(error)}`).join('; '))
+    this.failures = failures
+  }
 }
 
 /** All connections that the server, or pgbouncer, allows are in use. */

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { createSemaphore } from '../../../async/semaphore.ts'
 import { present } from '../../../runtime/present.ts'
 import type { StoreDiagnostics } from '../../context.ts'
-import type { PostgresAddress } from './address.ts'
+import { nameOf, type PostgresAddress } from './address.ts'
 import {
   classify,
   databaseBusy,
@@ -76,7 +76,7 @@ export function createLeases(address: PostgresAddress, target: Target) {
     diagnostics(): StoreDiagnostics {
       const pool = finder.inUse()
       const { open, idle } = pool?.counts() ?? { open: 0, idle: 0 }
-      const primary = pool && `${pool.host.host}:${pool.host.port}`
+      const primary = pool && nameOf(pool.host)
       const counts = { used: open - idle, idle, waiting: connections.waiting() }
       return { ...present({ primary }), connections: counts }
     },

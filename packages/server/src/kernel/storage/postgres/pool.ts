@@ -147,7 +147,7 @@ function createPool(
         readServerInfo(client, address.statementTimeoutMs),
         address.connectTimeoutMs,
       )
-      if (!accepts(info)) throw Object.assign(new Error('not the primary'), { code: '25006' })
+      if (!accepts(info)) throw Object.assign(new Error('it is a standby'), { code: '25006' })
       reported.set(client, info)
     },
   })

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../../errors.ts'
-import type { PostgresAddress } from './address.ts'
+import { nameOf, type PostgresAddress } from './address.ts'
 import {
   hasNoFreeConnection,
+  NoUsableHost,
   readOnly,
   toStorageError,
   unavailable,
@@ -203,7 +204,10 @@ async function probeHosts(
 ): Promise<HostPool> {
   const accepts = (info: ServerInfo) => target === 'any' || !info.isStandby
   const opening = address.hosts.map((host) => openHostPool(address, host, { accepts, onReached }))
-  const picked = await pickServer(opening, target, otherHostsMs)
+  const picked = await pickServer(opening, target, otherHostsMs).catch((errors: unknown[]) => {
+    const failures = address.hosts.map((host, at) => ({ host: nameOf(host), error: errors[at] }))
+    throw errors.find(hasNoFreeConnection) ?? new NoUsableHost(failures)
+  })
   for (const one of opening) {
     one.then(
       (pool) => pool !== picked && discard(pool),
@@ -215,7 +219,7 @@ async function probeHosts(
 
 /**
  * Picks the acceptable server on the newest timeline. Otherwise a primary that is read-only
- * (a full disk, maintenance), which can still serve reads.
+ * (a full disk, maintenance), which can still serve reads. Rejects with the error of each host.
  */
 async function pickServer(
   opening: Promise<HostPool>[],
@@ -234,8 +238,7 @@ async function pickServer(
     const all = await Promise.allSettled(opening)
     const readable = all.find((one) => one.status === 'fulfilled')
     if (readable !== undefined) return readable.value
-    const reasons = all.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
-    throw reasons.find(hasNoFreeConnection) ?? reasons[0]
+    throw all.map((one) => (one.status === 'rejected' ? one.reason : undefined))
   }
   const others = Promise.allSettled(acceptable)
   await Promise.race([others, delay(otherHostsMs, undefined, { ref: false })])

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { describeCause } from '../../../errors.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
 import type { Migrations } from '../migrations/building.ts'
 import type { PostgresDatabase } from './database.ts'
-import { sqlState, unavailable } from './errors.ts'
+import { NoUsableHost, sqlState, unavailable } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
 import type { ServerInfo } from './pool.ts'
 
@@ -33,7 +34,7 @@ export async function waitUntilUsable(
       const explained = explainStartError(error)
       if (explained instanceof UnusableDatabase) throw explained
       if (performance.now() >= deadline) {
-        throw new UnusableDatabase('None of its hosts answered as a primary')
+        throw new UnusableDatabase(`None of its hosts answers as a primary: ${causeOf(error)}`)
       }
     }
     await delay(retryPauseMs)
@@ -42,20 +43,24 @@ export async function waitUntilUsable(
 
 /**
  * Brings the schema up to date as soon as the database can be reached, however long that takes.
- * Rejects with the reason if waiting does not help. Never settles after the signal.
+ * Rejects with the reason if waiting does not help. Never settles after the signal. `onWait` gets the
+ * cause of each failed attempt, and undefined once the database is reached.
  */
 async function prepareWhenReachable(
   database: PostgresDatabase,
   migrations: Migrations,
   signal: AbortSignal,
+  onWait: (cause: string | undefined) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       requireUsable(await database.serverInfo())
+      onWait(undefined)
       return await migratePostgres(database, migrations)
     } catch (error) {
       const explained = explainStartError(error)
       if (explained !== error || !isStorageUnavailable(error)) throw explained
+      onWait(causeOf(error))
     }
     await delay(retryPauseMs)
   }
@@ -77,7 +82,11 @@ export function prepareInBackground(
 ): UnpreparedDatabase {
   const closing = new AbortController()
   let isPrepared = false
-  const prepared = prepareWhenReachable(raw, migrations, closing.signal).then(() => {
+  let cause: string | undefined
+  const onWait = (reason: string | undefined) => {
+    cause = reason
+  }
+  const prepared = prepareWhenReachable(raw, migrations, closing.signal, onWait).then(() => {
     isPrepared = true
   })
   // The server may still be starting to listen when it fails.
@@ -87,7 +96,7 @@ export function prepareInBackground(
   ) => {
     return async (...values: Arguments): Promise<Result> => {
       if (isPrepared) return use(...values)
-      throw unavailable('The database has not been reached since this server started.')
+      throw unavailable('The database is not ready yet. Try again in a few seconds.', cause)
     }
   }
   return {
@@ -109,26 +118,55 @@ function requireUsable({ version, encoding }: ServerInfo): void {
   if (encoding !== 'UTF8') throw new UnusableDatabase(`Its encoding must be UTF8, not ${encoding}`)
 }
 
-/** Replaces an error that waiting does not resolve by one that says what to correct. */
-export function explainStartError(error: unknown): unknown {
-  const reason = reasonOf(error)
-  return reason === undefined ? error : new UnusableDatabase(reason)
+/** Why an attempt has failed, if the database or the network has said so. */
+function causeOf(error: unknown): string | undefined {
+  return error instanceof Error ? describeCause(error.cause) : undefined
 }
 
-function reasonOf(error: unknown): string | undefined {
+/**
+ * Replaces an error that waiting does not resolve by one that says what to correct: every host has
+ * such an error, or the one that was reached.
+ */
+export function explainStartError(error: unknown): unknown {
   const cause = error instanceof Error ? error.cause : undefined
-  const state = sqlState(cause) ?? ''
-  const text = cause instanceof Error ? cause.message : ''
-  if (state.startsWith('28') || text.startsWith('SASL')) {
-    return 'It rejected this user or password'
+  if (!(cause instanceof NoUsableHost)) {
+    const reason = reasonOf(cause)
+    return reason === undefined ? error : new UnusableDatabase(`It ${reason}`)
+  }
+  const reasons = cause.failures.map((failure) => [failure.host, reasonOf(failure.error)])
+  if (reasons.some(([, reason]) => reason === undefined)) return error
+  return new UnusableDatabase(reasons.map((each) => each.join(' ')).join('; '))
+}
+
+/** What the host does, for which the settings have to be corrected. */
+export function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { message } = error
+  const state = sqlState(error) ?? ''
+  const code = 'code' in error ? String(error.code) : ''
+  if (state === '28P01' || message.startsWith('SASL')) return 'rejects this user or password'
+  // The message is in the language of the server.
+  if (state.startsWith('28')) {
+    return Reflect.get(error, 'routine') === 'ClientAuthentication'
+      ? 'admits no such user, database and address, with this sslmode: correct the URL, or pg_hba.conf'
+      : 'has no user of this name that may log in: create it, or correct the name'
   }
   // pgbouncer sends no SQLSTATE.
-  if (state === '3D000' || /no such database|database .* does not exist/.test(text)) {
-    return 'The server has no database of this name: create it, or correct the name'
+  if (state === '3D000' || /no such database|database .* does not exist/.test(message)) {
+    return 'has no database of this name: create it, or correct the name'
   }
-  if (state === '42501') return 'Its user lacks a privilege that is needed (CONNECT or CREATE)'
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  if (/CERT|TLS|SSL|UNABLE_TO/.test(code)) return `TLS failed: ${code}`
-  if (/does not support SSL/.test(text)) return 'The server has no TLS, which sslmode requires'
+  if (state === '42501') return 'denies its user a privilege that is needed (CONNECT or CREATE)'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return 'has a certificate for another name: use a name that is in it, or sslmode=verify-ca'
+  }
+  if (code === 'CERT_HAS_EXPIRED') return 'has a certificate that has expired: renew it'
+  if (/SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(code)) {
+    return `has a certificate that sslrootcert does not confirm (${code}): correct sslrootcert`
+  }
+  if (/CERT|TLS|SSL/.test(code))
+    return `fails the TLS handshake (${code}): correct the TLS settings`
+  if (/does not support SSL/.test(message)) {
+    return 'has no TLS, which sslmode requires: enable it, or use sslmode=prefer'
+  }
   return undefined
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { requireSchema } from '../migrations/index.ts'
-import { type PostgresAddress, type PostgresHost, parsePostgresAddress } from './address.ts'
+import { nameOf, type PostgresAddress, type PostgresHost, parsePostgresAddress } from './address.ts'
 import { openDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
 import { readCurrentSchema } from './migrate.ts'
@@ -56,7 +56,7 @@ export function inspectHosts(url: string): Promise<HostReport[]> {
 }
 
 async function inspectHost(address: PostgresAddress, host: PostgresHost): Promise<HostReport> {
-  const name = `${host.host}:${host.port}`
+  const name = nameOf(host)
   const database = openDatabase({ ...address, hosts: [host] }, 'any')
   try {
     const { isStandby, isReadOnly } = await waitUntilUsable(database, inspectionTimeoutMs)
