@@ -48,6 +48,31 @@ describe('an address', () => {
     expect(allowsPlaintext).toBe(false)
   })
 
+  test.each([
+    ['Neon’s own', 'sslmode=require&channel_binding=require', 'require'],
+    ['prefer', 'channel_binding=prefer', 'prefer'],
+    ['none', '', 'disable'],
+  ])('takes channel_binding: %s', (_name, search, channelBinding) => {
+    expect(parsePostgresAddress(`postgres://me@db/k?${search}`)).toMatchObject({ channelBinding })
+  })
+
+  test.each([
+    ['ssl=true', /unknown parameter “ssl”; write sslmode=verify-full/],
+    ['pgbouncer=true', /“pgbouncer”; leave it out: poolers are recognized/],
+    ['schema=keys', /“schema”; leave it out: .* search_path/],
+    ['target_session_attrs=read-write', /“target_session_attrs”; leave it out: the primary/],
+    ['sslmod=require', /“sslmod”; the known ones are .*sslmode/],
+    ['channel_binding=yes', /one of disable, prefer, require as channel_binding/],
+  ])('names a parameter that it does not have: %s', (search, problem) => {
+    expect(() => parsePostgresAddress(`postgres://me@db/k?${search}`)).toThrow(problem)
+  })
+
+  test('quotes nothing of a password with an unescaped question mark', () => {
+    const parse = () => parsePostgresAddress('postgres://me:top?secret=1@db/k')
+    expect(parse).toThrow(/unknown parameter; /)
+    expect(parse).not.toThrow(/secret/)
+  })
+
   test('without sslmode allows a server without TLS', () => {
     expect(parsePostgresAddress('postgres://me@db/k').allowsPlaintext).toBe(true)
   })

@@ -74,6 +74,18 @@ test.each([
   await expect(open(host, parameters())).rejects.toThrow(/^The PostgreSQL database cannot be used/)
 })
 
+test('channel binding is proven where the server offers it, and required of the others', async () => {
+  const open = async (search: string, sslmode = 'require') => {
+    const address = `renewed:first@127.0.0.1:${postgres.port}/postgres`
+    await (await openStore(`postgres://${address}?sslmode=${sslmode}&${search}`)).close()
+  }
+  await open('channel_binding=require')
+  await open('channel_binding=prefer')
+  // This user needs no password, so the server proves nothing.
+  const trusted = `postgres://keeper@127.0.0.1:${postgres.port}/postgres?sslmode=require&channel_binding=require`
+  await expect(openStore(trusted)).rejects.toThrow('channel_binding=require')
+})
+
 const endSessions = () =>
   postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'renewed'")
 

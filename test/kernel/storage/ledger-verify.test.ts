@@ -135,7 +135,7 @@ describe('a database', () => {
     const other = await createBlankDatabase()
     onTestFinished(() => other.remove())
     await other.query('create table event (id integer)')
-    await expect(openLedgerReader(other.url)).rejects.toThrow('not one of Pubring')
+    await expect(openLedgerReader(other.url)).rejects.toThrow('of another program')
   })
 
   test('of a newer release is rejected', async () => {

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { present } from '../../../runtime/present.ts'
 import { readVersion } from '../../../runtime/version.ts'
+import { postgresTables, requireOwnTables, sqliteTables } from '../identity.ts'
 import type { Db, Table } from '../schema.ts'
 import { createTables } from './0001-tables.ts'
 import type { Migrations } from './building.ts'
@@ -87,7 +89,7 @@ export async function readSchemaState(db: Db, schema?: string): Promise<SchemaSt
 /** Throws unless this release can use the schema as it is. */
 export async function requireSchema(db: Db, schema?: string): Promise<void> {
   const state = await readSchemaState(db, schema)
-  if (state === 'none') throw new Error('The database is not one of Pubring.')
+  if (state === 'none') throw new Error('The database is empty: it holds no registry.')
   if (state === 'older') {
     throw new Error('The database was written by an older Pubring. Start this release on it first.')
   }
@@ -103,24 +105,31 @@ export async function requireOwnSchema(db: Db, schema?: string): Promise<void> {
   )
 }
 
-/** The names of the executed migrations. Throws if one of them excludes this release. */
+/**
+ * The names of the executed migrations; none for an empty database. Throws if the tables are those of
+ * another program, and if a migration excludes this release.
+ */
 async function readExecuted(
   db: Db,
   schema: string | undefined,
   known = ownNames,
 ): Promise<string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  const hasTable = (name: string) =>
-    tables.some((table) => table.name === name && (schema === undefined || table.schema === schema))
-  if (!hasTable('kysely_migration')) return []
+  const query =
+    schema === undefined ? sql.raw<{ name: string }>(sqliteTables) : postgresTables(schema)
+  const { rows } = await query.execute(db)
+  const tables = rows.map(({ name }) => name)
+  requireOwnTables(schema === undefined ? 'The database' : `The schema “${schema}”`, tables)
+  if (tables.length === 0) return []
   const own = db.withTables<MigrationTables>()
   const executed = await own.selectFrom('kysely_migration').select('name').execute()
   const names = executed.map(({ name }) => name)
   const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length === 0) return names
-  const recorded = hasTable('migration_release')
-    ? await db.selectFrom('migration_release').selectAll().where('name', 'in', unknown).execute()
-    : []
+  const recorded = await db
+    .selectFrom('migration_release')
+    .selectAll()
+    .where('name', 'in', unknown)
+    .execute()
   for (const name of unknown) {
     requireRelease(name, recorded.find((row) => row.name === name)?.oldest_release)
   }

@@ -32,10 +32,16 @@ export interface PostgresAddress {
   allowsPlaintext: boolean
   /** TLS options for this host; reading them reads their files anew. Undefined: no TLS. */
   tls(host: string): ConnectionOptions | undefined
+  /** Whether the password is proven for this TLS connection alone (RFC 5802 section 6). */
+  channelBinding: ChannelBinding
 }
+
+const channelBindings = ['disable', 'prefer', 'require'] as const
+type ChannelBinding = (typeof channelBindings)[number]
 
 const parameters = [
   'application_name',
+  'channel_binding',
   'connect_timeout',
   'host',
   'passfile',
@@ -49,6 +55,20 @@ const parameters = [
   'sslrootcert',
   'statement_timeout',
 ]
+
+/** Parameters of other clients, with what they are here. */
+const foreignParameters: Readonly<Record<string, string>> = {
+  ssl: 'write sslmode=verify-full or sslmode=require',
+  pgbouncer:
+    'leave it out: poolers are recognized; prepared=off is for those that keep no statements',
+  connection_limit: 'write pool_size',
+  pool_timeout: 'write connect_timeout',
+  schema: "leave it out: the tables are in the first schema of the user's search_path",
+  search_path: 'leave it out, and set the search_path of the user (alter role … set search_path)',
+  options: 'leave it out, and set what it sets for the user (alter role … set …)',
+  target_session_attrs: 'leave it out: the primary is found',
+  load_balance_hosts: 'leave it out: the primary is found',
+}
 
 /** The format of libpq's URIs: `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?NAME=VALUE`. */
 const format = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?:\?([^#]*))?$/
@@ -81,6 +101,7 @@ export function parsePostgresAddress(url: string): PostgresAddress {
     connectTimeoutMs: 1_000 * parseInteger(query, 'connect_timeout', 2, { min: 1, max: 60 }),
     statementTimeoutMs: parseInteger(query, 'statement_timeout', 2_000, { min: 100, max: 60_000 }),
     ...parseTls(query),
+    channelBinding: parseOneOf(query, 'channel_binding', channelBindings, 'disable'),
   }
 }
 
@@ -91,9 +112,11 @@ function invalid(problem: string): Error {
 function parseParameters(search: string): Map<string, string> {
   const query = new Map(new URLSearchParams(search))
   for (const key of query.keys()) {
-    if (!parameters.includes(key)) {
-      throw invalid(`has an unknown parameter; the known ones are ${parameters.join(', ')}`)
-    }
+    if (parameters.includes(key)) continue
+    // A password with an unescaped ? would stand here, before the @ of the host.
+    const named = search.includes('@') || !/^\w{1,30}$/.test(key) ? '' : ` “${key}”`
+    const advice = foreignParameters[key] ?? `the known ones are ${parameters.join(', ')}`
+    throw invalid(`has an unknown parameter${named}; ${advice}`)
   }
   return query
 }
@@ -136,6 +159,17 @@ function parseInteger(
   return value
 }
 
+function parseOneOf<Name extends string>(
+  query: Map<string, string>,
+  name: string,
+  values: readonly Name[],
+  usual: Name,
+): Name {
+  const value = values.find((one) => one === (query.get(name) ?? usual))
+  if (value === undefined) throw invalid(`must have one of ${values.join(', ')} as ${name}`)
+  return value
+}
+
 function parseSwitch(query: Map<string, string>, name: string): boolean | undefined {
   const text = query.get(name)
   if (text === undefined) return undefined
@@ -175,8 +209,7 @@ function findPassword(passfile: string, wanted: string[]): string | undefined {
 }
 
 function parseTls(query: Map<string, string>): Pick<PostgresAddress, 'allowsPlaintext' | 'tls'> {
-  const mode = sslModes.find((one) => one === (query.get('sslmode') ?? 'prefer'))
-  if (mode === undefined) throw invalid(`must have one of ${sslModes.join(', ')} as sslmode`)
+  const mode = parseOneOf(query, 'sslmode', sslModes, 'prefer')
   const root = query.get('sslrootcert')
   const files = tlsFiles(query)
   const effective = effectiveMode(mode, root)

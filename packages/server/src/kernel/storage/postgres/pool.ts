@@ -135,6 +135,7 @@ function createPool(
     port,
     ...clientConfig(address, { host, port }),
     ...(options.tls ? { ssl: address.tls(host) } : {}),
+    ...(address.channelBinding === 'require' ? { Client: BoundClient } : {}),
     ...(options.startupTimeouts
       ? {
           statement_timeout: address.statementTimeoutMs,
@@ -181,8 +182,29 @@ function clientConfig(address: PostgresAddress, host: PostgresHost): pg.PoolConf
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,
     types,
+    enableChannelBinding: address.channelBinding !== 'disable',
   }
 }
+
+/** Gives the password to no server that does not prove that this TLS connection is its own. */
+class BoundClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    const { connection } = this
+    let isBound = false
+    const refuse = () => connection.emit('error', new Error(unbound))
+    for (const event of ['authenticationCleartextPassword', 'authenticationMD5Password']) {
+      connection.removeAllListeners(event).on(event, refuse)
+    }
+    connection.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
+      isBound = mechanisms.includes('SCRAM-SHA-256-PLUS')
+      if (!isBound) refuse()
+    })
+    connection.on('authenticationOk', () => isBound || refuse())
+  }
+}
+
+export const unbound = 'The server offers no channel binding.'
 
 /** How long a transaction may be idle before the server ends it. */
 export function idleInTransactionMs(statementTimeoutMs: number): number {

@@ -5,7 +5,7 @@ import type { Migrations } from '../migrations/building.ts'
 import type { PostgresDatabase } from './database.ts'
 import { NoUsableHost, sqlState, unavailable } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
-import type { ServerInfo } from './pool.ts'
+import { type ServerInfo, unbound } from './pool.ts'
 
 /** How long a command waits for the database, which may be starting or failing over. */
 const startTimeoutMs = 10_000
@@ -144,6 +144,7 @@ export function reasonOf(error: unknown): string | undefined {
   const { message } = error
   const state = sqlState(error) ?? ''
   const code = 'code' in error ? String(error.code) : ''
+  if (message === unbound) return 'offers no channel binding, which channel_binding=require needs'
   if (state === '28P01' || message.startsWith('SASL')) return 'rejects this user or password'
   // The message is in the language of the server.
   if (state.startsWith('28')) {

@@ -11,7 +11,8 @@ import {
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { MissingFileError, requireRegularFile, syncToDisk } from '../../../runtime/files.ts'
-import { resultCode } from './connection.ts'
+import { requireOwnFile, resultCode } from './connection.ts'
+import { nameDamage } from './opening.ts'
 
 /** Pages copied in one step. */
 const stepPages = 4_096
@@ -21,7 +22,6 @@ const timeoutMs = 5_000
 
 /** Result codes of SQLite (https://sqlite.org/rescode.html). */
 const lockedCodes = [5, 6]
-const notADatabase = 26
 
 /**
  * Copies a database, which may be in use, to a new file for its owner only. The copy is one snapshot
@@ -34,15 +34,14 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   try {
     // Keeps the snapshot: otherwise every write during the copy would restart it.
     source.exec('BEGIN')
+    requireOwnFile(source, from)
     const row = source.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()
     // An empty file is a database for SQLite.
     if (row?.tables === 0) throw new MissingFileError(`${from} is empty.`)
     closeSync(openSync(to, 'wx', 0o600))
     await backup(source, to, { rate: stepPages })
   } catch (error) {
-    throw resultCode(error) === notADatabase
-      ? new MissingFileError(`${from} is not a database.`)
-      : error
+    throw nameDamage(from, error)
   } finally {
     source.close()
   }

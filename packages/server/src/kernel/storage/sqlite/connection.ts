@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
 import { storageUnavailable } from '../../storage-faults.ts'
+import { requireOwnTables, sqliteTables } from '../identity.ts'
 import type { Tables } from '../schema.ts'
 import { runDirectly } from '../statements.ts'
 import { checkFile, checkPath } from './file.ts'
@@ -123,6 +124,13 @@ function openDatabase({ file, role, descriptor }: SqliteOptions): DatabaseSync {
     readOnly: isReader,
     timeout: isReader ? readerTimeoutMs : writerTimeoutMs,
   })
+  try {
+    // Before WAL mode, which would change the file of another program.
+    requireOwnFile(database, `The database ${file}`)
+  } catch (error) {
+    database.close()
+    throw error
+  }
   if (!isReader) {
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = FULL')
@@ -132,6 +140,17 @@ function openDatabase({ file, role, descriptor }: SqliteOptions): DatabaseSync {
   database.exec('PRAGMA temp_store = MEMORY')
   database.exec('PRAGMA trusted_schema = OFF')
   return database
+}
+
+/** Throws unless the file, which `name` names, is empty or a database of Pubring. */
+export function requireOwnFile(database: DatabaseSync, name: string): void {
+  const rows = database.prepare(sqliteTables).all()
+  const application = database.prepare('PRAGMA application_id').get()?.application_id
+  requireOwnTables(
+    name,
+    rows.map((row) => String(row.name)),
+    Number(application),
+  )
 }
 
 function wrapStatement(statement: StatementSync, guard: <Result>(call: () => Result) => Result) {

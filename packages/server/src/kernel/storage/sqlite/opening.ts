@@ -1,11 +1,13 @@
-import { existsSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { sql } from 'kysely'
 import { MissingFileError } from '../../../runtime/files.ts'
+import { applicationId } from '../identity.ts'
 import type { Migrations } from '../migrations/building.ts'
 import { migrate, requireSchema } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import {
   openSqlite,
+  resultCode,
   type SqliteConnection,
   type SqliteOptions,
   withTransaction,
@@ -26,7 +28,10 @@ export function openMigrated(
 ): Promise<SqliteConnection> {
   return openChecked({ ...location, role: 'writer' }, async (connection) => {
     await requireIntact(connection.db, location.file)
-    await withTransaction(connection, () => migrate(connection.db, migrations))
+    await withTransaction(connection, async () => {
+      await migrate(connection.db, migrations)
+      connection.run(`PRAGMA application_id = ${applicationId}`)
+    })
   })
 }
 
@@ -47,15 +52,45 @@ async function openChecked(
   options: SqliteOptions,
   prepare: (connection: SqliteConnection) => Promise<void>,
 ): Promise<SqliteConnection> {
-  const connection = openSqlite(options)
+  let connection: SqliteConnection | undefined
   try {
+    connection = openSqlite(options)
     await requireGeneration(connection.db, options.file)
     await prepare(connection)
     return connection
   } catch (error) {
-    connection.close()
-    throw error
+    connection?.close()
+    throw nameDamage(options.file, error)
   }
+}
+
+/** Result codes of SQLite (https://sqlite.org/rescode.html). */
+const corrupt = 11
+const notADatabase = 26
+
+/** Replaces the error of a damaged file by one that names it, and says whether it was cut off. */
+export function nameDamage(file: string, error: unknown): unknown {
+  const cause = error instanceof Error ? error.cause : undefined
+  const codes = [resultCode(error), resultCode(cause)]
+  if (codes.includes(notADatabase)) return new MissingFileError(`${file} is not a database.`)
+  if (!codes.includes(corrupt)) return error
+  const { actual, stated } = sizes(file)
+  return new MissingFileError(
+    actual < stated
+      ? `${file} is incomplete: it has ${actual} of ${stated} bytes. Copy it again from where it is whole.`
+      : `${file} is damaged. Restore a backup.`,
+  )
+}
+
+/** The size of a file, and the one that its header states (https://sqlite.org/fileformat.html, section 1.3). */
+function sizes(file: string): { actual: number; stated: number } {
+  const header = Buffer.alloc(100)
+  const descriptor = openSync(file, 'r')
+  readSync(descriptor, header, 0, header.length, 0)
+  const actual = fstatSync(descriptor).size
+  closeSync(descriptor)
+  const pageSize = header.readUInt16BE(16)
+  return { actual, stated: (pageSize === 1 ? 65_536 : pageSize) * header.readUInt32BE(28) }
 }
 
 /** Checks the structure of the file, unless that would delay the start noticeably. */
