@@ -4,11 +4,12 @@ import { type Appliers, type ChangeKind, hasOrigin } from '../../changes.ts'
 import type { Store } from '../../context.ts'
 import { lockLedger } from '../../ledger/locked-ledger.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
+import { classify, toStorageError } from '../errors.ts'
 import { exists } from '../statements.ts'
 import type { PostgresAddress } from './address.ts'
 import { type PostgresDatabase, UnconfirmedCommit } from './database.ts'
 import { createKysely } from './dialect.ts'
-import { classify, databaseBusy, queueFull, toStorageError, unconfirmedChange } from './errors.ts'
+import { databaseBusy, queueFull, unconfirmedChange } from './errors.ts'
 
 /** How long a change is retried, after random pauses up to a limit that is doubled each time. */
 const retryWindowMs = 4_000
@@ -104,8 +105,8 @@ async function commitWithRetries<Change extends object, Result>(
 
 /** A database that cannot be reached is waited for only if that decides whether a change was made. */
 function isRetryable(error: unknown, isUnconfirmed: boolean): boolean {
-  const retryable = ['lost', 'read-only', 'conflict', ...(isUnconfirmed ? ['unavailable'] : [])]
-  return retryable.includes(classify(error))
+  const fault = classify(error)
+  return isUnconfirmed ? fault !== 'other' : ['lost', 'read-only', 'conflict'].includes(fault)
 }
 
 /** The outcome when an attempt was not confirmed and a later one failed with the error. */

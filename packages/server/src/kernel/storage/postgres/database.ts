@@ -1,8 +1,9 @@
 import type { QueryResult } from 'kysely'
+import { classify, toReadError } from '../errors.ts'
 import type { Db } from '../schema.ts'
 import type { PostgresAddress } from './address.ts'
 import { createKysely } from './dialect.ts'
-import { classify, readOnly, toStorageError, unavailable } from './errors.ts'
+import { readOnly, unavailable } from './errors.ts'
 import { breaksConnection, createLeases, type Lease, type Statement } from './leases.ts'
 import { idleInTransactionMs } from './pool.ts'
 import type { Target } from './primary.ts'
@@ -46,7 +47,7 @@ export function openDatabase(address: PostgresAddress, target: Target) {
           return await readOnce<Row>(await leases.acquire(), statement, statementTimeoutMs)
         } catch (error) {
           const canRetry = classify(error) === 'lost' && performance.now() < deadline
-          if (!canRetry || attempt >= maxAttempts) throw toStorageError(error)
+          if (!canRetry || attempt >= maxAttempts) throw toReadError(error)
         }
       }
     },

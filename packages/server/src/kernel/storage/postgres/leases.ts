@@ -6,15 +6,9 @@ import type pg from 'pg'
 import { createSemaphore } from '../../../async/semaphore.ts'
 import { present } from '../../../runtime/present.ts'
 import type { StoreDiagnostics } from '../../context.ts'
+import { classify, toStorageError } from '../errors.ts'
 import { nameOf, type PostgresAddress } from './address.ts'
-import {
-  classify,
-  databaseBusy,
-  hasNoFreeConnection,
-  queueFull,
-  toStorageError,
-  withConnectionTimeout,
-} from './errors.ts'
+import { databaseBusy, hasNoFreeConnection, queueFull, withConnectionTimeout } from './errors.ts'
 import type { HostPool, ServerInfo } from './pool.ts'
 import {
   createPrimaryFinder,
@@ -99,7 +93,8 @@ async function connect(
         await delay(fullServerPauseMs)
         continue
       }
-      if (pool === undefined || classify(error) === 'unavailable') throw error
+      const isLasting = ['unavailable', 'misconfigured'].includes(classify(error))
+      if (pool === undefined || isLasting) throw error
       finder.reportFailure(pool)
     }
   }
@@ -153,8 +148,7 @@ function writeTogether(stream: Writable): void {
 
 /** Whether the session cannot be used after the error; other errors leave it intact. */
 export function breaksConnection(error: unknown): boolean {
-  const errorClass = classify(error)
-  return errorClass === 'lost' || errorClass === 'read-only'
+  return ['lost', 'read-only'].includes(classify(error))
 }
 
 async function send<Row>(

@@ -1,7 +1,8 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { sqlState } from '../errors.ts'
 import type { PostgresAddress, PostgresHost } from './address.ts'
-import { sqlState, withConnectionTimeout } from './errors.ts'
+import { withConnectionTimeout } from './errors.ts'
 
 /** The properties of a server and the session, read when a connection opens. */
 export interface ServerInfo {

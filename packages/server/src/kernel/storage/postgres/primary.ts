@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../../errors.ts'
+import { toStorageError } from '../errors.ts'
 import { nameOf, type PostgresAddress } from './address.ts'
 import {
   hasNoFreeConnection,
   NoUsableHost,
   readOnly,
-  toStorageError,
   unavailable,
   withConnectionTimeout,
 } from './errors.ts'

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeCause } from '../../../errors.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
+import { sqlState } from '../errors.ts'
 import type { Migrations } from '../migrations/building.ts'
 import type { PostgresDatabase } from './database.ts'
-import { NoUsableHost, sqlState, unavailable } from './errors.ts'
+import { NoUsableHost, unavailable } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
 import { type ServerInfo, unbound } from './pool.ts'
 

@@ -11,7 +11,8 @@ import {
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { MissingFileError, requireRegularFile, syncToDisk } from '../../../runtime/files.ts'
-import { requireOwnFile, resultCode } from './connection.ts'
+import { resultCode } from '../errors.ts'
+import { requireOwnFile } from './connection.ts'
 import { nameDamage } from './opening.ts'
 
 /** Pages copied in one step. */

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
-import { storageUnavailable } from '../../storage-faults.ts'
+import { classify, toReadError, toStorageError } from '../errors.ts'
 import { requireOwnTables, sqliteTables } from '../identity.ts'
 import type { Tables } from '../schema.ts'
 import { runDirectly } from '../statements.ts'
@@ -53,19 +53,25 @@ export interface SqliteOptions {
 export function openSqlite(options: SqliteOptions): SqliteConnection {
   const { file, role, descriptor } = options
   const statements = new Map<string, ReturnType<typeof wrapStatement>>()
-  let database = translateErrors(() => openDatabase(options))
+  const toError = role === 'reader' ? toReadError : toStorageError
   let isSound = true
   let nextCheck = 0
   let reopenings = 0
 
-  const guard = <Result>(call: () => Result): Result =>
-    translateErrors(call, () => {
-      isSound = false
-    })
+  /** Has the connection reopened after an error with which it may have cached pages that differ from the file. */
+  function guard<Result>(call: () => Result): Result {
+    try {
+      return call()
+    } catch (error) {
+      if (classify(error) === 'unreadable') isSound = false
+      throw toError(error)
+    }
+  }
+  let database = guard(() => openDatabase(options))
   /** Opens before it closes: closing the last connection would empty the log. */
   function reopen(): void {
     const old = database
-    database = translateErrors(() => openDatabase(options))
+    database = guard(() => openDatabase(options))
     statements.clear()
     reopenings += 1
     isSound = true
@@ -76,7 +82,7 @@ export function openSqlite(options: SqliteOptions): SqliteConnection {
     if (isSound && role === 'reader' && now < nextCheck) return
     const wasSound = isSound
     isSound = false
-    checkFile(file, descriptor)
+    guard(() => checkFile(file, descriptor))
     if (wasSound) isSound = true
     else reopen()
     nextCheck = now + fileCheckIntervalMs
@@ -186,46 +192,3 @@ export const rollback = 'ROLLBACK'
 export const savepoint = 'SAVEPOINT change'
 export const release = 'RELEASE change'
 export const rollbackToSavepoint = 'ROLLBACK TO change'
-
-/** Details for primary result codes (https://sqlite.org/rescode.html). */
-const unavailableDetails: Record<number, string> = {
-  5: 'The database is locked by another process. Try again in a few seconds.',
-  6: 'The database is locked. Try again in a few seconds.',
-  8: 'The database is read-only at the moment. Nothing was changed.',
-  10: 'The database could not be read or written. Nothing was changed.',
-  11: 'The database is damaged.',
-  13: 'The disk is full. Nothing was changed.',
-  14: 'The database could not be opened.',
-  26: 'The database file is not a database.',
-}
-
-/** After these the connection may have cached pages that differ from the file. */
-const unsoundCodes = [10, 11, 26]
-
-const missingPart = 'The database lacks a table or column of this release. Nothing was changed.'
-
-/**
- * Throws SQLite's refusals as `storage_unavailable`, and other errors as they are. Calls
- * `markUnsound` if the connection must be reopened.
- */
-function translateErrors<Result>(call: () => Result, markUnsound: () => void = () => {}): Result {
-  try {
-    return call()
-  } catch (error) {
-    const code = resultCode(error)
-    if (unsoundCodes.includes(code)) markUnsound()
-    const detail = isPartMissing(error) ? missingPart : unavailableDetails[code]
-    if (detail === undefined) throw error
-    throw storageUnavailable(detail, undefined, error)
-  }
-}
-
-/** The primary result code of an error of SQLite; 0 for another error. */
-export function resultCode(error: unknown): number {
-  if (!(error instanceof Error) || !('errcode' in error)) return 0
-  return typeof error.errcode === 'number' ? error.errcode & 0xff : 0
-}
-
-function isPartMissing(error: unknown): boolean {
-  return resultCode(error) === 1 && error instanceof Error && /^no such /.test(error.message)
-}

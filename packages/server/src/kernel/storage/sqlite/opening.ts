@@ -1,13 +1,13 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { sql } from 'kysely'
 import { MissingFileError } from '../../../runtime/files.ts'
+import { resultCode } from '../errors.ts'
 import { applicationId } from '../identity.ts'
 import type { Migrations } from '../migrations/building.ts'
 import { migrate, requireSchema } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import {
   openSqlite,
-  resultCode,
   type SqliteConnection,
   type SqliteOptions,
   withTransaction,
