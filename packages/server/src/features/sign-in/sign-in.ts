@@ -3,6 +3,8 @@ import { PubringError } from '../../errors.ts'
 import { recentSignInSeconds } from '../../kernel/access/authorization.ts'
 import { apiKeyDigest, parseApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { systemLedgerId } from '../../kernel/ledger/chain.ts'
+import { readEventRows } from '../../kernel/ledger/event-reads.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { OutboundError } from '../../outbound/outbound.ts'
@@ -49,12 +51,24 @@ export const signInOf = oneFor(async (context: Kernel) => {
   const { createProvider } = await import('./provider.ts')
   const provider = createProvider(oidc, fetch, clock)
   const redirectUri = `${publicUrl}/sign-in/callback`
+  let firstHash: string | undefined
+
+  /**
+   * What no stranger knows and all replicas share, so that none can make a cookie: the hash of the first
+   * event of the system ledger.
+   */
+  async function signingKey(): Promise<string> {
+    const first = { after: 0, limit: 1 }
+    firstHash ??= (await readEventRows(store.reader, systemLedgerId, first))[0]?.hash
+    if (firstHash === undefined) throw new Error('The system ledger is empty.')
+    return firstHash
+  }
 
   async function redeem({ search, cookie }: Callback, attempt: Attempt | undefined) {
     if (attempt === undefined || cookie === undefined) throw lostAttempt()
     const isLate = clock.now() - attempt.startMs > signInSeconds * 1_000
     if (isLate) throw lostAttempt()
-    const checks = checksOf(attempt)
+    const checks = checksOf(attempt, await signingKey())
     const url = new URL(`${redirectUri}${search}`)
     if (url.searchParams.get('state') !== checks.state) throw lostAttempt()
     return provider.redeem(url, checks).catch(rethrowFault)
@@ -69,7 +83,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
       const secret = randomBytes(32).toString('base64url')
       const path = localPath(returnPath)
       const attempt = { secret, startMs: clock.now(), recent, returnPath: path }
-      const checks = checksOf(attempt)
+      const checks = checksOf(attempt, await signingKey())
       const url = await provider.authorizationUrl(redirectUri, checks).catch(rethrowFault)
       return { url, cookie: formatAttempt(attempt) }
     },
@@ -175,11 +189,12 @@ function parseAttempt(cookie = ''): Attempt | undefined {
 /**
  * State, nonce and PKCE verifier follow from the random secret in the cookie and the rest of it: another
  * browser has another secret, and an edited cookie another state. So an attacker cannot have
- * a victim finish a sign-in that the attacker began (session fixation, RFC 9700 section 4.7).
+ * a victim finish a sign-in that the attacker began (session fixation, RFC 9700 section 4.7). Without
+ * the signing key nobody knows the state of a cookie of their own, so the provider is not asked for it.
  */
-function checksOf(attempt: Attempt): SignInChecks {
+function checksOf(attempt: Attempt, signingKey: string): SignInChecks {
   const derive = (use: string) =>
-    createHmac('sha256', attempt.secret)
+    createHmac('sha256', `${signingKey} ${attempt.secret}`)
       .update(`${use} ${formatAttempt(attempt)}`)
       .digest('base64url')
   return {

@@ -9,7 +9,7 @@ import type { ProjectIdentity } from '../records.ts'
 import type { ResponseCache, Reuse } from './caching/response-cache.ts'
 import type { Connections } from './hooks/connections.ts'
 import type { CountedLog } from './hooks/counted-log.ts'
-import type { Spend } from './hooks/rate-limits.ts'
+import type { Limit, Spend } from './hooks/rate-limits.ts'
 import type { RequestRecords } from './hooks/request-records.ts'
 
 /** Headers that the description of the API explains. */
@@ -55,6 +55,8 @@ declare module 'fastify' {
     authenticator: Authenticator
     connections: Connections
     countedLog: CountedLog
+    /** A limit of failures per client address; undefined if they are not limited. */
+    failureLimit(limit: Pick<Limit, 'name' | 'reason'>): Spend | undefined
     /** Whether the event loop lags; never while the server starts. */
     isOverloaded(): boolean
     kernel: Kernel

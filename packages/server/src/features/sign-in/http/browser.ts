@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createPlaces } from '../../../async/places.ts'
 import { errorTable, PubringError } from '../../../errors.ts'
-import type { Spend } from '../../../kernel/http/hooks/rate-limits.ts'
+import { noPlace } from '../../../kernel/http/errors/faults.ts'
+import { describeCause } from '../../../kernel/http/hooks/counted-log.ts'
 import type { App } from '../../../kernel/http/options.ts'
+import { clientAddress } from '../../../kernel/http/request/client-address.ts'
 import { sessionCookie, signInCookie } from '../../../kernel/http/request/cookies.ts'
 import type { Kernel } from '../../../kernel/kernel.ts'
 import { type SignIn, signInSeconds } from '../sign-in.ts'
 import { signInPath } from './sessions.ts'
+
+/** Sign-ins that are finished at a time, each with requests to the provider; a quarter for one address. */
+const maxCallbacks = { capacity: 32, share: 25 }
 
 /**
  * The addresses that a browser visits to sign in through the OpenID provider. Failures are pages, not
@@ -16,7 +22,8 @@ export function signInRoutes(app: App, { config }: Kernel, signIn: SignIn): void
   const { publicUrl, sessionLifetime } = config
   const attempt = signInCookie(publicUrl)
   const session = sessionCookie(publicUrl)
-  const serve = pageServer(publicUrl, app.spendFailure)
+  const serve = pageServer(app, publicUrl)
+  const places = createPlaces(maxCallbacks)
 
   app.route({
     method: 'GET',
@@ -41,7 +48,9 @@ export function signInRoutes(app: App, { config }: Kernel, signIn: SignIn): void
         const cookie = attempt.read(request)
         const sessionSecret = session.read(request)
         const callback = { search, cookie, sessionSecret, requestId: request.id }
-        const result = await signIn.finish(callback)
+        const leave = places.take([clientAddress(request)])
+        if (typeof leave === 'string') throw noPlace(leave, refusals, 2)
+        const result = await signIn.finish(callback).finally(leave)
         // Cleared only now: after a failure the cookie may belong to another tab, or serve again.
         attempt.clear(reply)
         if ('refusedClaims' in result) {
@@ -55,24 +64,46 @@ export function signInRoutes(app: App, { config }: Kernel, signIn: SignIn): void
   })
 }
 
-/** Answers with a page if the step fails. */
-export function pageServer(publicUrl: string, spendFailure: Spend | undefined) {
+const refusals = {
+  full: 'Too many people are signing in. Load this page again in a few seconds.',
+  share_used_up: 'Too many sign-ins from your address are going on. Load this page again in a few seconds.',
+}
+
+/**
+ * Answers with a page if the step fails. Failures are limited before the step, which may ask the
+ * provider: a limit that is spent after it would have it asked without a limit.
+ */
+export function pageServer(app: App, publicUrl: string) {
+  const reason = 'Too many sign-ins from your address have failed.'
+  const spend = app.failureLimit({ name: 'sign-ins', reason })
   return async (
     request: FastifyRequest,
     reply: FastifyReply,
     step: () => Promise<FastifyReply>,
   ): Promise<FastifyReply> => {
     try {
-      return await step()
+      const giveBack = spend?.(request, reply)
+      const sent = await step()
+      giveBack?.()
+      return sent
     } catch (error) {
       if (!(error instanceof PubringError)) throw error
-      spendFailure?.(request, reply)
-      request.problem = error
-      request.log.warn({ err: error.cause, code: error.code }, error.message)
+      recordRefusal(request, error)
       const { status, title } = errorTable[error.code]
+      const { retryAfter } = error.extras
+      if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
       return sendPage(reply.code(status), { publicUrl, title, text: error.message })
     }
   }
+}
+
+/** Strangers cause refusals, so a line says why they are refused, and how often. */
+export function recordRefusal(request: FastifyRequest, error: PubringError): void {
+  request.problem = error
+  const { code, message, cause } = error
+  if (!code.startsWith('sign_in_')) return
+  const line = { level: 'warn', code, message, cause: describeCause(cause) } as const
+  request.server.countedLog.write(line, request.log)
 }
 
 const noRule = {

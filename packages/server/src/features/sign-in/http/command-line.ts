@@ -23,7 +23,7 @@ export function commandLineRoutes(app: App, kernel: Kernel): void {
   const { authenticator, spendFailure } = app
   const { publicUrl } = kernel.config
   const cookie = sessionCookie(publicUrl)
-  const serve = pageServer(publicUrl, spendFailure)
+  const serve = pageServer(app, publicUrl)
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { client, port } = parseLoginRequest(Object(request.query))
     const principal = await authenticator

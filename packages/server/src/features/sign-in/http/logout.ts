@@ -1,7 +1,8 @@
-import { PubringError } from '../../../errors.ts'
+import { errorTable, PubringError } from '../../../errors.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import type { SignIn } from '../sign-in.ts'
+import { recordRefusal } from './browser.ts'
 import { signInPath } from './sessions.ts'
 
 /**
@@ -9,6 +10,8 @@ import { signInPath } from './sessions.ts'
  * authenticates it, and errors have the format that the provider expects.
  */
 export function logoutRoute(app: App, signIn: SignIn): void {
+  const reason = 'Too many logout tokens from your address are not valid.'
+  const spend = app.failureLimit({ name: 'logouts', reason })
   app.route({
     method: 'POST',
     url: `${signInPath}/back-channel-logout`,
@@ -17,13 +20,14 @@ export function logoutRoute(app: App, signIn: SignIn): void {
     handler: async (request, reply) => {
       reply.header('cache-control', 'no-store')
       try {
+        const giveBack = spend?.(request, reply)
         await signIn.logOut(request.body.logout_token, request.id)
+        giveBack?.()
         return reply.code(200).send()
       } catch (error) {
         if (!(error instanceof PubringError)) throw error
-        request.problem = error
-        request.log.warn({ err: error.cause, code: error.code }, error.message)
-        const status = error.code === 'sign_in_failed' ? 400 : 503
+        recordRefusal(request, error)
+        const { status } = errorTable[error.code]
         return reply.code(status).send({ error: 'invalid_request' })
       }
     },

@@ -23,8 +23,13 @@ export function addAuthentication(
   options: HttpOptions,
 ): void {
   const authenticator = createAuthenticator(kernel)
-  const spendFailure = createFailureLimit(kernel.clock, options)
   app.decorate('authenticator', authenticator)
+  app.decorate('failureLimit', (limit) => createFailureLimit(kernel.clock, options, limit))
+  const spendFailure = app.failureLimit({
+    name: 'failures',
+    reason:
+      'The API key in the X-Api-Key header is unknown, expired or revoked, like those of many requests from your address before. A valid one would be accepted.',
+  })
   app.decorate('spendFailure', spendFailure)
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)

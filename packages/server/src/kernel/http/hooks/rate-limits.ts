@@ -42,16 +42,16 @@ export function addRateLimits(app: FastifyInstance, clock: Clock, options: HttpO
 }
 
 /**
- * Limits failed authentications per client address; undefined if they are not limited. To be spent
- * from after a failure, so that it never keeps out a valid API key.
+ * Limits failures per client address; undefined if they are not limited. To be spent from after a
+ * failure, so that it never keeps out a valid API key; or, where an attempt costs more, before it, and
+ * given back after a success.
  */
 export function createFailureLimit(
   clock: Clock,
   { authFailureLimit: rate }: HttpOptions,
+  { name, reason }: Pick<Limit, 'name' | 'reason'>,
 ): Spend | undefined {
-  const reason =
-    'The API key in the X-Api-Key header is unknown, expired or revoked, like those of many requests from your address before. A valid one would be accepted.'
-  return rate && createLimit(clock, { name: 'failures', rate, callerOf: clientAddress, reason })
+  return rate && createLimit(clock, { name, rate, callerOf: clientAddress, reason })
 }
 
 /** Budgets per limit; the least recently used one is evicted and starts anew. */
@@ -64,7 +64,7 @@ interface Budget {
 }
 
 /** A limit with a budget for each caller. */
-interface Limit {
+export interface Limit {
   /** The name in the `RateLimit` headers. */
   name: string
   rate: Rate
@@ -73,8 +73,11 @@ interface Limit {
   reason: string
 }
 
-/** Spends from the budget of the request's caller; throws `rate_limited` if too little is left. */
-export type Spend = (request: FastifyRequest, reply: FastifyReply, cost?: number) => void
+/**
+ * Spends from the budget of the request's caller; throws `rate_limited` if too little is left. Returns
+ * what gives it back.
+ */
+export type Spend = (request: FastifyRequest, reply: FastifyReply, cost?: number) => () => void
 
 /**
  * Keeps the budgets in memory, for fixed windows of monotonic time: by the wall clock, setting it
@@ -91,13 +94,18 @@ export function createLimit(clock: Clock, { name, rate, callerOf, reason }: Limi
     const budget = isOpen ? known : { used: 0, startedAt: time }
     budgets.set(caller, budget)
     // A request that costs more than the whole budget needs a full one.
-    const total = budget.used + Math.min(fullCost, rate.limit)
+    const cost = Math.min(fullCost, rate.limit)
+    const total = budget.used + cost
     budget.used = Math.min(total, rate.limit)
     // In this order, since the sum with a large time is rounded: a new window would have 61 s.
     const seconds = Math.ceil((windowMs - (time - budget.startedAt)) / 1_000)
     addItem(reply, 'ratelimit-policy', name, `q=${rate.limit};w=${rate.window}`)
     addItem(reply, 'ratelimit', name, `r=${rate.limit - budget.used};t=${seconds}`)
-    if (total <= rate.limit) return
+    if (total <= rate.limit) {
+      return () => {
+        budget.used -= cost
+      }
+    }
     const detail = `${reason} Try again in ${seconds} seconds; the RateLimit-Policy header states the limit.`
     throw new PubringError('rate_limited', detail, { retryAfter: seconds })
   }

@@ -1,0 +1,123 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { createBrowser } from '../../support/sign-in/browser.ts'
+import {
+  clientId,
+  clientSecret,
+  startProvider,
+  type TestProvider,
+} from '../../support/sign-in/provider.ts'
+
+const limit = 5
+const attemptName = '__Secure-pubring-sign-in'
+
+let provider: TestProvider
+let server: TestApp
+let lines: string[]
+
+beforeAll(async () => {
+  provider = await startProvider(`${publicUrl}/sign-in/callback`)
+  provider.person = { subject: 'ada', claims: { groups: ['platform'] } }
+})
+afterAll(() => provider.close())
+const start = async (failures: number) => {
+  lines = []
+  const { issuer } = provider
+  const oidc = { issuer, clientId, clientSecret, scopes: 'openid profile email groups' }
+  server = await startApp({
+    fetch: provider.server.fetchWith(),
+    config: { oidc },
+    http: {
+      authFailureLimit: { limit: failures, window: 60 },
+      logLevel: 'info',
+      logStream: { write: (line) => void lines.push(line) },
+    },
+  })
+  const rule = { for: 'people', name: 'n', conditions: { groups: 'platform' }, role: 'admin' }
+  await server.send('POST', '/v1/access-rules', { body: { ...rule, allProjects: true } })
+}
+beforeEach(() => start(limit))
+afterEach(async () => {
+  provider.intercept = undefined
+  await server.close()
+})
+
+const redemptions = () => provider.server.requests.filter((line) => /\/token\b/.test(line)).length
+
+const warnings = () =>
+  lines.map((line) => JSON.parse(line)).filter(({ level }: { level: number }) => level === 40)
+
+test('a cookie that somebody made has the provider asked for nothing', async () => {
+  const before = redemptions()
+  const secret = 'A'.repeat(43)
+  const cookie = `${secret}.${Date.now()}.0.`
+  const full = `${cookie}${Buffer.from('/console/').toString('base64url')}`
+  const state = createHmac('sha256', secret).update(`state ${full}`).digest('base64url')
+  const url = `/sign-in/callback?code=x&state=${state}&iss=${encodeURIComponent(provider.issuer)}`
+  const answer = await server.inject({ url, headers: { cookie: `${attemptName}=${full}` } })
+  expect([answer.statusCode, redemptions() - before]).toEqual([400, 0])
+})
+
+test('the provider is asked for no more codes that fail than the limit allows', async () => {
+  const browser = createBrowser(provider, server)
+  const url = new URL(await browser.authorize())
+  url.searchParams.set('code', 'x')
+  const before = redemptions()
+  const statuses: number[] = []
+  for (let n = 0; n < 4 * limit; n += 1) statuses.push((await browser.visit(url.href)).statusCode)
+  expect(statuses).toEqual([...Array(limit).fill(400), ...Array(3 * limit).fill(429)])
+  expect(redemptions() - before).toBe(limit)
+  const refused = await browser.visit(url.href)
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
+  expect(refused.headers['content-type']).toMatch(/^text\/html/)
+})
+
+test('sign-ins that succeed use up nothing, nor do wrong API keys', async () => {
+  for (let n = 0; n < 2 * limit; n += 1) {
+    await server.send('GET', '/v1/self', { headers: { 'x-api-key': 'x' } })
+    expect((await createBrowser(provider, server).signIn()).statusCode).toBe(302)
+  }
+})
+
+test('a few sign-ins from one address are finished at a time', async () => {
+  await server.close()
+  await start(100)
+  const browsers = Array.from({ length: 12 }, () => createBrowser(provider, server))
+  const urls: string[] = []
+  for (const browser of browsers) urls.push(await browser.authorize())
+  const held: (() => void)[] = []
+  provider.intercept = (path, _request, response) => {
+    if (path === '/token') held.push(() => response.writeHead(400).end())
+    return path === '/token'
+  }
+  const visits = browsers.map((browser, index) => browser.visit(urls[index] ?? ''))
+  await expect.poll(() => held.length).toBe(8)
+  const refused = (await Promise.race(visits)).statusCode
+  for (const answer of held) answer()
+  const statuses = (await Promise.all(visits)).map(({ statusCode }) => statusCode)
+  expect([refused, statuses.filter((status) => status === 429).length]).toEqual([429, 4])
+})
+
+test('50 logout tokens that are none are one line of the log, and limited', async () => {
+  const statuses: number[] = []
+  for (let n = 0; n < 50; n += 1) {
+    const answer = await server.inject({
+      method: 'POST',
+      url: '/sign-in/back-channel-logout',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'logout_token=x.y.z',
+    })
+    statuses.push(answer.statusCode)
+  }
+  expect(statuses).toEqual([...Array(limit).fill(400), ...Array(50 - limit).fill(429)])
+  const [line, ...rest] = warnings()
+  expect(rest).toEqual([])
+  expect(line).toMatchObject({ code: 'sign_in_failed', cause: expect.any(String) })
+  expect(JSON.stringify(line).length).toBeLessThan(500)
+})
+
+test('sign-ins that were begun elsewhere are one line of the log', async () => {
+  for (let n = 0; n < 2 * limit; n += 1) await server.inject('/sign-in/callback?code=x&state=y')
+  expect(warnings()).toHaveLength(1)
+})
