@@ -343,21 +343,23 @@ test('only issuers of active rules are ever fetched', async () => {
   expect(server.issuer.server.requests).toHaveLength(fetched)
 })
 
-test('a refusal takes its time with any fault', async () => {
-  const slow = await startWorkloadApp({ config: { refusalDelayMs: 150 } })
+test('a refusal takes its time with any fault, and beyond the limit too', async () => {
+  const exchangeLimit = { limit: 3, window: 60 }
+  const slow = await startWorkloadApp({ config: { refusalDelayMs: 150, exchangeLimit } })
 
   await slow.rule()
-  const time = async (token: string, headers = {}) => {
+  const time = async (token: string, status: number, headers = {}) => {
     const start = performance.now()
     const form = formOf({ ...exchangeParameters, subject_token: token })
     const { statusCode } = await sendForm(slow, form, headers)
-    expect(statusCode).toBe(400)
+    expect(statusCode).toBe(status)
     return performance.now() - start
   }
   const tokens = ['', slow.issuer.token({ ref: 'x' }), slow.issuer.token({ iss: 'https://a' })]
   const times = await Promise.all([
-    ...tokens.map((token) => time(token)),
-    time('x', { 'content-type': 'text/plain' }),
+    ...tokens.map((token) => time(token, 400)),
+    time('x', 400, { 'content-type': 'text/plain' }),
   ])
+  times.push(await time('x', 429))
   for (const ms of times) expect(ms).toBeGreaterThanOrEqual(149)
 })

@@ -314,16 +314,25 @@ describe('limits', () => {
     await server.rule()
   }
 
-  test('an address that sends too many tokens gets 429 in the format of OAuth', async () => {
+  test('an address that sends too many bad tokens gets 429 in the format of OAuth', async () => {
     await limited(3)
     for (let index = 0; index < 3; index += 1) await server.exchange('x')
-    const response = await server.exchange(server.issuer.token())
+    const response = await server.exchange(server.issuer.token({ ref: 'x' }))
     expect(response.statusCode).toBe(429)
     expect(response.json()).toEqual({
       error: 'temporarily_unavailable',
       error_description: 'Too many requests.',
     })
     expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
+  })
+
+  test('a good token from an address that sends bad ones is exchanged', async () => {
+    await limited(3)
+    for (let index = 0; index < 9; index += 1) {
+      await server.exchange(index % 2 === 0 ? 'x' : server.issuer.token({ aud: 'other' }))
+    }
+    expect((await server.exchange(server.issuer.token())).statusCode).toBe(200)
+    expect((await server.exchange('x')).statusCode).toBe(429)
   })
 
   test('a rule has a limit of its own, which refused tokens do not touch', async () => {

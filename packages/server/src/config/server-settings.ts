@@ -123,7 +123,7 @@ export const settings = named({
   ),
   authFailureLimit: setting(
     rate,
-    'Requests with an invalid API key per client address; further ones get 429 instead of 401. Valid API keys are not affected.',
+    'Requests with an invalid API key per client address, and sign-ins that fail; further ones get 429. Valid API keys are not affected.',
     '120',
   ),
   outboundAllow: setting(

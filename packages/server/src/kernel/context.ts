@@ -138,7 +138,7 @@ export interface CoreConfig {
   sessionLifetime: number
   /** Absent: people sign in with API keys. */
   oidc?: OidcConfig | undefined
-  /** Limit of token exchanges per client address and per access rule; 600 a minute if absent. */
+  /** Limit of refused tokens per client address, and of exchanges per access rule; 600 a minute if absent. */
   exchangeLimit?: Rate
   /** Milliseconds from the arrival of a token that is refused to the response; 500 if absent. */
   refusalDelayMs?: number

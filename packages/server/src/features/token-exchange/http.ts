@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import { errorTable, type PubringError } from '../../errors.ts'
+import { errorTable, PubringError } from '../../errors.ts'
 import { on } from '../../kernel/hooks.ts'
 import { anyObjectAsBody } from '../../kernel/http/body/validation.ts'
 import { recordProblem, sendError } from '../../kernel/http/errors/handler.ts'
@@ -17,8 +17,8 @@ import { refusedToken } from './faults.ts'
 import { requireProof } from './possession.ts'
 
 /**
- * Exchanges a minute of one client address, and under one rule, on each replica: ten a second, far
- * more than pipelines need, since an API key is used for minutes.
+ * Refused tokens a minute of one client address, and exchanges under one rule, on each replica: ten a
+ * second, far more than pipelines need, since an API key is used for minutes.
  */
 const defaultExchangeLimit = { limit: 600, window: 60 }
 
@@ -52,7 +52,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'exchangeToken',
       summary: 'Exchange a token for an API key',
       description:
-        'RFC 8693. A workload sends the token that its platform gave it, and gets an API key of minutes if an access rule accepts the token. It is valid until the token expires, for `maxLifetime` at most, and until the rule changes. Exchanges are limited per client address and per rule.',
+        'RFC 8693. A workload sends the token that its platform gave it, and gets an API key of minutes if an access rule accepts the token. It is valid until the token expires, for `maxLifetime` at most, and until the rule changes. Exchanges are limited per rule, and refused tokens per client address.',
       body: TokenExchangeRequest,
       response: {
         200: TokenExchangeResponse,
@@ -63,8 +63,14 @@ export function routes(app: App, kernel: Kernel): void {
       },
     },
     handler: async (request, reply) => {
-      spendByAddress(request, reply)
-      const accepted = await exchange.accept(request.body as Record<string, string>)
+      const parameters = request.body as Record<string, string>
+      const accepted = await exchange.accept(parameters).catch((error) => {
+        // Afterwards, so that bad tokens never keep out a good one from the same address.
+        if (error instanceof PubringError && error.code === 'invalid_request') {
+          spendByAddress(request, reply)
+        }
+        throw error
+      })
       request.accessRuleId = accepted.rule.id
       spendByRule(request, reply)
       const response = await exchange.issue(accepted, request.id)
@@ -73,9 +79,10 @@ export function routes(app: App, kernel: Kernel): void {
     errorHandler: async (error, request, reply) => {
       const problem = recordProblem(error, request)
       const rendered = renderOAuthError(problem, request.id, publicUrl)
-      if (rendered.status === 400) {
-        // They would tell that a rule accepts the token, although it was used before.
-        reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
+      const isRefused = rendered.status === 400
+      // They would tell that a rule accepts the token, although it was used before.
+      if (isRefused) reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
+      if (isRefused || request.accessRuleId === undefined) {
         await delay(Math.max(0, refusalDelayMs - reply.elapsedTime))
       }
       return sendError(request, reply, problem, rendered)

@@ -66,7 +66,8 @@ export function signInRoutes(app: App, { config }: Kernel, signIn: SignIn): void
 
 const refusals = {
   full: 'Too many people are signing in. Load this page again in a few seconds.',
-  share_used_up: 'Too many sign-ins from your address are going on. Load this page again in a few seconds.',
+  share_used_up:
+    'Too many sign-ins from your address are going on. Load this page again in a few seconds.',
 }
 
 /**
