@@ -99,6 +99,18 @@ test('a few sign-ins from one address are finished at a time', async () => {
   expect([refused, statuses.filter((status) => status === 429).length]).toEqual([429, 4])
 })
 
+test('no page of a sign-in lets a browser repeat its address elsewhere, or come without TLS', async () => {
+  const pages = ['', '/callback?code=c&state=s', '/cli?port=1', '/cli']
+  for (const path of pages) {
+    const { headers } = await server.inject(`/sign-in${path}`)
+    expect(headers, path).toMatchObject({
+      'referrer-policy': 'no-referrer',
+      'strict-transport-security': expect.stringContaining('max-age'),
+      'x-frame-options': 'DENY',
+    })
+  }
+})
+
 test('50 logout tokens that are none are one line of the log, and limited', async () => {
   const statuses: number[] = []
   for (let n = 0; n < 50; n += 1) {

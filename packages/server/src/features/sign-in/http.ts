@@ -1,7 +1,8 @@
+import { addPageHeaders } from '../../kernel/http/hooks/security-headers.ts'
 import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { signInRoutes } from './http/browser.ts'
-import { commandLineRoutes } from './http/command-line.ts'
+import { signInPages } from './http/browser.ts'
+import { commandLinePage, commandLineRoutes } from './http/command-line.ts'
 import { logoutRoute } from './http/logout.ts'
 import { personRoutes } from './http/people.ts'
 import { sessionRoutes } from './http/sessions.ts'
@@ -12,7 +13,11 @@ export async function routes(app: App, kernel: Kernel): Promise<void> {
   sessionRoutes(app, kernel, signIn)
   personRoutes(app, kernel)
   if (signIn === undefined) return
-  signInRoutes(app, kernel, signIn)
+  await app.register(async (pages: App) => {
+    await addPageHeaders(pages, kernel.config.publicUrl)
+    signInPages(pages, kernel, signIn)
+    commandLinePage(pages, kernel)
+  })
   commandLineRoutes(app, kernel)
   logoutRoute(app, signIn)
 }

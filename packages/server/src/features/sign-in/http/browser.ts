@@ -18,7 +18,7 @@ const maxCallbacks = { capacity: 32, share: 25 }
  * The addresses that a browser visits to sign in through the OpenID provider. Failures are pages, not
  * problem details: people read them.
  */
-export function signInRoutes(app: App, { config }: Kernel, signIn: SignIn): void {
+export function signInPages(app: App, { config }: Kernel, signIn: SignIn): void {
   const { publicUrl, sessionLifetime } = config
   const attempt = signInCookie(publicUrl)
   const session = sessionCookie(publicUrl)
@@ -113,10 +113,7 @@ const noRule = {
 }
 
 export function redirect(reply: FastifyReply, url: string): FastifyReply {
-  return reply
-    .code(302)
-    .headers({ location: url, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
-    .send()
+  return reply.code(302).headers({ location: url, 'cache-control': 'no-store' }).send()
 }
 
 interface Page {

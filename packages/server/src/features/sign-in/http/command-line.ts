@@ -14,13 +14,9 @@ import { signInPath } from './sessions.ts'
 
 const path = `${signInPath}/cli`
 
-/**
- * Signing in on the command line: a page that a signed-in person approves in the browser, and the
- * exchange of the code that it brings to the command line. Only `pubring login` uses them. Long
- * because it lists the routes.
- */
-export function commandLineRoutes(app: App, kernel: Kernel): void {
-  const { authenticator, spendFailure } = app
+/** The page on which a person who has signed in approves the request of `pubring login`. */
+export function commandLinePage(app: App, kernel: Kernel): void {
+  const { authenticator } = app
   const { publicUrl } = kernel.config
   const cookie = sessionCookie(publicUrl)
   const serve = pageServer(app, publicUrl)
@@ -54,6 +50,11 @@ export function commandLineRoutes(app: App, kernel: Kernel): void {
     schema: { hide: true },
     handler: (request, reply) => serve(request, reply, () => handle(request, reply)),
   })
+}
+
+/** The approval, and the exchange of the code that it brings to the command line. Only `pubring login` uses them. */
+export function commandLineRoutes(app: App, kernel: Kernel): void {
+  const { spendFailure } = app
   app.route({
     method: 'POST',
     url: path,

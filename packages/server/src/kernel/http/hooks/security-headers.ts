@@ -1,5 +1,6 @@
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
+import type { App } from '../options.ts'
 
 /** Adds the headers of every response. */
 export function addCommonHeaders(app: FastifyInstance): void {
@@ -15,7 +16,7 @@ export function addCommonHeaders(app: FastifyInstance): void {
  * Headers that only matter to pages, for the routes of this scope. The content security policy is the
  * strictest; pages relax it themselves.
  */
-export async function addPageHeaders(pages: FastifyInstance, publicUrl: string): Promise<void> {
+export async function addPageHeaders(pages: App, publicUrl: string): Promise<void> {
   await pages.register(helmet, {
     contentSecurityPolicy: {
       useDefaults: false,
