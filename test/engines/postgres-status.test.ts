@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { documentOf, openShell } from '../cli/support.ts'
@@ -5,6 +7,7 @@ import { createPostgres } from '../support/postgres/server.ts'
 import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
 import { freePort } from '../support/server/process.ts'
 import { createProject } from '../support/store/store.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const primary = await createPostgres(primarySettings)
 await primary.start()
@@ -15,8 +18,13 @@ await store.close()
 const shell = openShell(() => ({}))
 
 /** `step outcome detail` of the database, from `pubring doctor`, and the exit code. */
-async function doctor(hosts: number[], database = 'postgres'): Promise<[number, ...string[]]> {
-  const addresses = hosts.map((port) => `127.0.0.1:${port}`).join()
+async function doctor(
+  hosts: (number | string)[],
+  database = 'postgres',
+): Promise<[number, ...string[]]> {
+  const addresses = hosts
+    .map((host) => (typeof host === 'number' ? `127.0.0.1:${host}` : host))
+    .join()
   const ran = await shell.pubring(['doctor', '--json'], {
     env: {
       PUBRING_DATABASE_URL: `postgres://postgres@${addresses}/${database}`,
@@ -44,7 +52,7 @@ test('a primary and its standby are shown with connections and lag, an unreachab
     expect.stringMatching(
       `^primary passed 127.0.0.1:${primary.port}, \\d+ of 100 connections in use$`,
     ),
-    expect.stringMatching(`^host warned 127.0.0.1:${dead}: .*None of its hosts answered`),
+    expect.stringMatching(`^host warned 127.0.0.1:${dead} takes no connections`),
     'keys passed 0 active, 0 inactive or expired',
   ])
 })
@@ -65,6 +73,18 @@ test('without a primary, and with two of them, the check fails and says what to 
     `standby passed 127.0.0.1:${standby.port}`,
     'primary failed no host accepts changes: start the primary, or promote a standby',
   ])
+  // The primary may be well: this machine cannot know.
+  const advice = 'only standbys answer: correct what is wrong with the other hosts first'
+  expect(await doctor([standby.port, 'nowhere.invalid'])).toContain(`primary failed ${advice}`)
+  const access = readFileSync(join(primary.folder, 'pg_hba.conf'), 'utf8')
+  primary.writeHba('host all other 127.0.0.1/32 trust\n')
+  await primary.query('select pg_reload_conf()')
+  const refused = await doctor([standby.port, primary.port])
+  expect(refused).toContain(`primary failed ${advice}`)
+  expect(refused.join('\n')).toMatch(/^host failed .* does not admit this user/m)
+  primary.writeHba(access)
+  primary.signal('SIGHUP')
+  await waitUntil(() => primary.query('select 1').catch(() => undefined))
   await primary.query("alter system set synchronous_standby_names = ''")
   await primary.query('select pg_reload_conf()')
   await standby.query('select pg_promote(true)')

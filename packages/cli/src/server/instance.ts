@@ -6,7 +6,7 @@ import type { Config } from '@pubring/server/config/server-settings'
 import { createIntakePool } from '@pubring/server/intake/pool'
 import type { Context } from '@pubring/server/kernel/context'
 import { listenOn } from '@pubring/server/listen'
-import { createOutboundFetch } from '@pubring/server/outbound/outbound'
+import { createOutboundFetch, type OutboundOptions } from '@pubring/server/outbound/outbound'
 import { openServerStore } from '@pubring/server/registry'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { present } from '@pubring/server/runtime/present'
@@ -28,11 +28,7 @@ export async function openRegistry(config: Config) {
     config,
     ...present({ logSigner }),
     intakeFor: intake.for,
-    fetch: createOutboundFetch({
-      allow: config.outboundAllow,
-      proxy: config.outboundProxy,
-      ca: config.outboundCaFile,
-    }),
+    fetch: createOutboundFetch(outboundOptions(config)),
   }
   return {
     context,
@@ -44,6 +40,17 @@ export async function openRegistry(config: Config) {
       await intake.close()
       await store.close()
     },
+  }
+}
+
+/** How this process reaches other servers. */
+export function outboundOptions(
+  config: Pick<Config, 'outboundAllow' | 'outboundProxy' | 'outboundCaFile'>,
+): OutboundOptions {
+  return {
+    allow: config.outboundAllow,
+    proxy: config.outboundProxy,
+    ca: config.outboundCaFile,
   }
 }
 

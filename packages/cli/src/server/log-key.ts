@@ -26,7 +26,7 @@ const maxWriteMs = 10_000
 type KeyConfig = Pick<Config, 'databaseUrl' | 'logKeyFile'>
 
 /** The configured file, or the one beside the SQLite database; undefined if there is none. */
-function logKeyFile({ databaseUrl, logKeyFile }: KeyConfig): string | undefined {
+export function logKeyFile({ databaseUrl, logKeyFile }: KeyConfig): string | undefined {
   if (logKeyFile !== undefined || isPostgres(databaseUrl)) return logKeyFile
   return `${sqliteFileOf(databaseUrl)}.log-key`
 }

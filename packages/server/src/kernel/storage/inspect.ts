@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { describeCause } from '../../errors.ts'
 import type { KeyCount } from '../records.ts'
 import { readSchemaState, type SchemaState } from './migrations/index.ts'
 import { isPostgres, openReads, sqliteFileOf } from './open.ts'
@@ -12,6 +13,8 @@ export interface DatabaseReport {
   hosts: HostReport[]
   /** Absent if no host can be read. */
   schema?: SchemaState
+  /** Why the content cannot be read, although a host accepts changes. */
+  problem?: string
   /** Absent if the schema is not up to date, or counting takes too long. */
   keys?: { active: number; inactive: number }
 }
@@ -35,11 +38,27 @@ export async function inspectDatabase(
   } else if (!existsSync(sqliteFileOf(url))) {
     return { ...report, schema: 'none' }
   }
-  const { db, schema, close } = await openReads(url, async () => {})
-  return { ...report, ...(await readContent(db, schema, countKeys).finally(close)) }
+  if (!isPostgres(url)) return { ...report, ...(await readContent(url, countKeys)) }
+  const content = await readContent(url, countKeys).catch((error) => ({
+    problem: describeCause(error) ?? 'it cannot be read',
+  }))
+  return { ...report, ...content }
 }
 
+/** Also examines the whole file of SQLite. */
 async function readContent(
+  url: string,
+  countKeys?: CountKeys,
+): Promise<Pick<DatabaseReport, 'schema' | 'keys'>> {
+  const { db, schema, close } = await openReads(url, async (reads) => {
+    if (isPostgres(url)) return
+    const { requireIntact } = await import('./sqlite/opening.ts')
+    await requireIntact(reads, sqliteFileOf(url))
+  })
+  return countContent(db, schema, countKeys).finally(close)
+}
+
+async function countContent(
   db: Db,
   name: string | undefined,
   countKeys?: CountKeys,

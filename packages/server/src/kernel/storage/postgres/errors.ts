@@ -1,18 +1,7 @@
 import { withTimeout } from '../../../async/with-timeout.ts'
-import { describeCause, PubringError } from '../../../errors.ts'
+import { PubringError } from '../../../errors.ts'
 import { storageUnavailable } from '../../storage-faults.ts'
 import { sqlState } from '../errors.ts'
-
-/** No host of the database can be used. The message has the cause of each. */
-export class NoUsableHost extends Error {
-  override readonly name = 'NoUsableHost'
-  readonly failures: readonly { host: string; error: unknown }[]
-
-  constructor(failures: NoUsableHost['failures']) {
-    super(failures.map(({ host, error }) => `${host}: ${describeCause(error)}`).join('; '))
-    this.failures = failures
-  }
-}
 
 /** All connections that the server, or pgbouncer, allows are in use. */
 export function hasNoFreeConnection(error: unknown): boolean {

@@ -205,7 +205,7 @@ class BoundClient extends pg.Client {
   }
 }
 
-export const unbound = 'The server offers no channel binding.'
+const unbound = 'The server offers no channel binding.'
 
 /** How long a transaction may be idle before the server ends it. */
 export function idleInTransactionMs(statementTimeoutMs: number): number {

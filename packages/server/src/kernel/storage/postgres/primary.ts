@@ -2,13 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../../errors.ts'
 import { toStorageError } from '../errors.ts'
 import { nameOf, type PostgresAddress } from './address.ts'
-import {
-  hasNoFreeConnection,
-  NoUsableHost,
-  readOnly,
-  unavailable,
-  withConnectionTimeout,
-} from './errors.ts'
+import { hasNoFreeConnection, readOnly, unavailable, withConnectionTimeout } from './errors.ts'
+import { NoUsableHost } from './host-failures.ts'
 import { type HostPool, openHostPool, type ServerInfo, type Timeline } from './pool.ts'
 
 /** Which server to use: the one that takes writes, or any that responds. */
@@ -205,8 +200,8 @@ async function probeHosts(
   const accepts = (info: ServerInfo) => target === 'any' || !info.isStandby
   const opening = address.hosts.map((host) => openHostPool(address, host, { accepts, onReached }))
   const picked = await pickServer(opening, target, otherHostsMs).catch((errors: unknown[]) => {
-    const failures = address.hosts.map((host, at) => ({ host: nameOf(host), error: errors[at] }))
-    throw errors.find(hasNoFreeConnection) ?? new NoUsableHost(failures)
+    const failed = address.hosts.map((host, at) => ({ host: nameOf(host), error: errors[at] }))
+    throw errors.find(hasNoFreeConnection) ?? new NoUsableHost(failed)
   })
   for (const one of opening) {
     one.then(

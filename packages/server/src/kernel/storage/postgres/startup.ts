@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeCause } from '../../../errors.ts'
 import { isStorageUnavailable } from '../../storage-faults.ts'
-import { sqlState } from '../errors.ts'
 import type { Migrations } from '../migrations/building.ts'
 import type { PostgresDatabase } from './database.ts'
-import { NoUsableHost, unavailable } from './errors.ts'
+import { unavailable } from './errors.ts'
+import { type HostFailure, hostFailure, NoUsableHost } from './host-failures.ts'
 import { migratePostgres } from './migrate.ts'
-import { type ServerInfo, unbound } from './pool.ts'
+import type { ServerInfo } from './pool.ts'
 
 /** How long a command waits for the database, which may be starting or failing over. */
 const startTimeoutMs = 10_000
@@ -14,9 +14,14 @@ const startTimeoutMs = 10_000
 /** Pause between two attempts to reach it. */
 const retryPauseMs = 250
 
-class UnusableDatabase extends Error {
-  constructor(reason: string) {
+/** The database cannot be used. The message is one line for a person. */
+export class UnusableDatabase extends Error {
+  /** Why the only host that was tried cannot be used. */
+  readonly failure: HostFailure | undefined
+
+  constructor(reason: string, failure?: HostFailure) {
     super(`The PostgreSQL database cannot be used. ${reason}.`)
+    this.failure = failure
   }
 }
 
@@ -35,7 +40,9 @@ export async function waitUntilUsable(
       const explained = explainStartError(error)
       if (explained instanceof UnusableDatabase) throw explained
       if (performance.now() >= deadline) {
-        throw new UnusableDatabase(`None of its hosts answers as a primary: ${causeOf(error)}`)
+        const cause = error instanceof Error ? error.cause : undefined
+        const failure = cause instanceof NoUsableHost ? cause.failures[0] : hostFailure(cause)
+        throw new UnusableDatabase(`No host can be used: ${causeOf(error)}`, failure)
       }
     }
     await delay(retryPauseMs)
@@ -115,8 +122,12 @@ export function prepareInBackground(
 }
 
 function requireUsable({ version, encoding }: ServerInfo): void {
-  if (version < 140_000) throw new UnusableDatabase('It must be PostgreSQL 14 or later')
-  if (encoding !== 'UTF8') throw new UnusableDatabase(`Its encoding must be UTF8, not ${encoding}`)
+  if (version < 140_000) throw unusable('must be PostgreSQL 14 or later')
+  if (encoding !== 'UTF8') throw unusable(`must have the encoding UTF8, not ${encoding}`)
+}
+
+function unusable(text: string): UnusableDatabase {
+  return new UnusableDatabase(`It ${text}`, { kind: 'settings', text })
 }
 
 /** Why an attempt has failed, if the database or the network has said so. */
@@ -125,50 +136,15 @@ function causeOf(error: unknown): string | undefined {
 }
 
 /**
- * Replaces an error that waiting does not resolve by one that says what to correct: every host has
- * such an error, or the one that was reached.
+ * Replaces an error that waiting does not resolve by one that says what to correct: all hosts reject
+ * the settings, or the one that was reached does.
  */
 export function explainStartError(error: unknown): unknown {
   const cause = error instanceof Error ? error.cause : undefined
-  if (!(cause instanceof NoUsableHost)) {
-    const reason = reasonOf(cause)
-    return reason === undefined ? error : new UnusableDatabase(`It ${reason}`)
+  if (cause instanceof NoUsableHost) {
+    const isFinal = cause.failures.every(({ kind }) => kind === 'settings')
+    return isFinal ? new UnusableDatabase(cause.message, cause.failures[0]) : error
   }
-  const reasons = cause.failures.map((failure) => [failure.host, reasonOf(failure.error)])
-  if (reasons.some(([, reason]) => reason === undefined)) return error
-  return new UnusableDatabase(reasons.map((each) => each.join(' ')).join('; '))
-}
-
-/** What the host does, for which the settings have to be corrected. */
-export function reasonOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  const { message } = error
-  const state = sqlState(error) ?? ''
-  const code = 'code' in error ? String(error.code) : ''
-  if (message === unbound) return 'offers no channel binding, which channel_binding=require needs'
-  if (state === '28P01' || message.startsWith('SASL')) return 'rejects this user or password'
-  // The message is in the language of the server.
-  if (state.startsWith('28')) {
-    return Reflect.get(error, 'routine') === 'ClientAuthentication'
-      ? 'admits no such user, database and address, with this sslmode: correct the URL, or pg_hba.conf'
-      : 'has no user of this name that may log in: create it, or correct the name'
-  }
-  // pgbouncer sends no SQLSTATE.
-  if (state === '3D000' || /no such database|database .* does not exist/.test(message)) {
-    return 'has no database of this name: create it, or correct the name'
-  }
-  if (state === '42501') return 'denies its user a privilege that is needed (CONNECT or CREATE)'
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return 'has a certificate for another name: use a name that is in it, or sslmode=verify-ca'
-  }
-  if (code === 'CERT_HAS_EXPIRED') return 'has a certificate that has expired: renew it'
-  if (/SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(code)) {
-    return `has a certificate that sslrootcert does not confirm (${code}): correct sslrootcert`
-  }
-  if (/CERT|TLS|SSL/.test(code))
-    return `fails the TLS handshake (${code}): correct the TLS settings`
-  if (/does not support SSL/.test(message)) {
-    return 'has no TLS, which sslmode requires: enable it, or use sslmode=prefer'
-  }
-  return undefined
+  const { kind, text } = hostFailure(cause)
+  return kind === 'settings' ? unusable(text) : error
 }

@@ -12,12 +12,7 @@ const magic = Buffer.from('SQLite format 3\0', 'latin1')
  * for a person.
  */
 export function openDatabaseFile(file: string): number {
-  // SQLite would discard a log without its database, and start a new registry.
-  if (existsSync(`${file}-wal`) && !existsSync(file)) {
-    throw new Error(
-      `The database ${file} is gone, but ${file}-wal is there. Bring the database back or restore a backup; to start anew, remove ${file}-wal.`,
-    )
-  }
+  requireWholeDatabase(file)
   try {
     makePrivateFolder(dirname(file))
     return openSync(file, 'a+', 0o600)
@@ -25,6 +20,14 @@ export function openDatabaseFile(file: string): number {
     const code = error instanceof Error && 'code' in error ? error.code : error
     throw new Error(`The database ${file} cannot be opened for writing by this user (${code}).`)
   }
+}
+
+/** Throws one line for a person if the log has no database: SQLite would start a new registry. */
+export function requireWholeDatabase(file: string): void {
+  if (existsSync(file) || !existsSync(`${file}-wal`)) return
+  throw new Error(
+    `The database ${file} is gone, but ${file}-wal is there. Bring the database back or restore a backup; to start anew, remove ${file}-wal.`,
+  )
 }
 
 /**

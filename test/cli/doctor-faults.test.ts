@@ -1,0 +1,319 @@
+import { once } from 'node:events'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startHttpsServer } from '../support/network/https-server.ts'
+import { freePort } from '../support/server/process.ts'
+import { createDatabase } from '../support/store/database.ts'
+import { documentOf, openShell } from './support.ts'
+
+const shell = openShell(() => ({}))
+const { folder, file } = shell
+
+/** A whole database, copied for each fault. */
+const whole = (await createDatabase('sqlite')).url.replace('sqlite:', '')
+
+/** A copy of the whole database in a folder of its own, altered; its settings. */
+function broken(name: string, alter: (file: string) => void): Record<string, string> {
+  mkdirSync(join(folder, name))
+  const path = join(folder, name, 'pubring.db')
+  copyFileSync(whole, path)
+  alter(path)
+  return { PUBRING_DATABASE_URL: `sqlite:${path}` }
+}
+
+function overwrite(path: string, offset: number, text: string): void {
+  const bytes = readFileSync(path)
+  bytes.write(text, offset, 'latin1')
+  writeFileSync(path, bytes)
+}
+
+const taken = createServer().listen(0, '127.0.0.1')
+await once(taken, 'listening')
+taken.unref()
+const takenPort = String(Object(taken.address()).port)
+const unused = String(await freePort())
+
+let discovery: unknown
+const provider = await startHttpsServer(['localhost'], (_request, response) => {
+  if (discovery === undefined) response.writeHead(404).end()
+  else response.end(JSON.stringify(discovery))
+})
+const issuer = provider.urlOf('localhost')
+const oidc = {
+  PUBRING_OIDC_ISSUER: issuer,
+  PUBRING_OIDC_CLIENT_ID: 'pubring',
+  PUBRING_OUTBOUND_CA_FILE: file('ca.pem', provider.ca),
+}
+const allowed = { ...oidc, PUBRING_OUTBOUND_ALLOW: 'localhost' }
+
+const readable = file('readable.key', 'a secret')
+chmodSync(readable, 0o644)
+
+type Situation = [
+  situation: string,
+  env: Record<string, string>,
+  step: string,
+  outcome: 'failed' | 'warned' | 'passed' | 'skipped',
+  sentence: RegExp,
+  during?: () => void,
+]
+
+/** What is broken, the step that finds it, and the sentence that says what to do. */
+const situations: Situation[] = [
+  [
+    'a setting is no number',
+    { PUBRING_PORT: 'many' },
+    'settings',
+    'failed',
+    /^PUBRING_PORT must be a whole number from 1 to 65535/,
+  ],
+  [
+    'a variable is misspelt',
+    { PUBRING_PUBLICURL: 'https://keys.example.com' },
+    'settings',
+    'failed',
+    /^PUBRING_PUBLICURL is not a known variable; did you mean PUBRING_PUBLIC_URL/,
+  ],
+  [
+    'the file of the admin API key is missing',
+    { PUBRING_ADMIN_API_KEY_FILE: '/none' },
+    'settings',
+    'failed',
+    /^PUBRING_ADMIN_API_KEY_FILE .*does not exist/,
+  ],
+  [
+    'the file of the database password is missing',
+    { PUBRING_DATABASE_PASSWORD_FILE: '/none' },
+    'settings',
+    'failed',
+    /^PUBRING_DATABASE_PASSWORD_FILE .*does not exist/,
+  ],
+  [
+    'the file of the authorities is missing',
+    { PUBRING_OUTBOUND_CA_FILE: '/none' },
+    'settings',
+    'failed',
+    /^PUBRING_OUTBOUND_CA_FILE .*does not exist/,
+  ],
+  [
+    'a provider without a client id',
+    { PUBRING_OIDC_ISSUER: 'https://accounts.example.com' },
+    'settings',
+    'failed',
+    /^PUBRING_OIDC_ISSUER and PUBRING_OIDC_CLIENT_ID need each other/,
+  ],
+  [
+    'the block list is missing',
+    { PUBRING_BLOCKLIST: '/none' },
+    'blocklist',
+    'failed',
+    /^PUBRING_BLOCKLIST names a file that does not exist/,
+  ],
+  [
+    'the block list is damaged',
+    { PUBRING_BLOCKLIST: file('list', 'some text') },
+    'blocklist',
+    'failed',
+    /^The block list has 9 bytes, which is not a multiple of 16/,
+  ],
+  [
+    'the folder cannot be written',
+    { PUBRING_DATABASE_URL: 'sqlite:/dev/null/p/pubring.db' },
+    'folder',
+    'failed',
+    /^this user cannot write to \/dev\/null: change its owner or PUBRING_DATABASE_URL/,
+  ],
+  [
+    'the path is that of a folder',
+    { PUBRING_DATABASE_URL: `sqlite:${folder}` },
+    'folder',
+    'failed',
+    /is not a database, but a folder/,
+  ],
+  [
+    'the database is gone, and its log is there',
+    { PUBRING_DATABASE_URL: `sqlite:${file('gone.db-wal', 'x').replace(/-wal$/, '')}` },
+    'folder',
+    'failed',
+    /gone\.db is gone, but .*-wal is there\. Bring the database back or restore a backup/,
+  ],
+  [
+    'the file is no database',
+    broken('text', (path) => writeFileSync(path, 'no database at all, only text'.repeat(100))),
+    'database',
+    'failed',
+    /not a database/,
+  ],
+  [
+    'a page is damaged',
+    broken('page', (path) => overwrite(path, 4_096 * 3, 'x'.repeat(2_000))),
+    'database',
+    'failed',
+    /is damaged: .*Restore a backup/,
+  ],
+  [
+    'the file was cut off',
+    broken('cut', (path) => truncateSync(path, 4_096 * 9)),
+    'database',
+    'failed',
+    /is incomplete: it has 36864 of \d+ bytes/,
+  ],
+  [
+    'the latest changes are missing with their log',
+    broken('lost', (path) => writeFileSync(`${path}-generation`, '4000000\n')),
+    'database',
+    'failed',
+    /^The latest changes of the database .* are missing: they were in .*-wal/,
+  ],
+  [
+    'the key of the log is missing',
+    { PUBRING_LOG_KEY_FILE: '/none' },
+    'log key',
+    'failed',
+    /^PUBRING_LOG_KEY_FILE names a file that does not exist/,
+  ],
+  [
+    'the file of the key of the log has no key',
+    { PUBRING_LOG_KEY_FILE: file('text.key', 'text') },
+    'log key',
+    'failed',
+    /without an Ed25519 private key in PEM: make one with openssl genpkey/,
+  ],
+  [
+    'other users can read a secret',
+    { PUBRING_OIDC_CLIENT_SECRET_FILE: readable, ...oidc },
+    'secrets',
+    'warned',
+    /^other users can read .*readable\.key: chmod 600 .*readable\.key$/,
+  ],
+  [
+    'other users can read the key of TLS',
+    { PUBRING_DATABASE_URL: `postgres://p@127.0.0.1:${unused}/p?sslkey=${readable}` },
+    'secrets',
+    'warned',
+    /^other users can read .*readable\.key/,
+  ],
+  [
+    'the port is in use',
+    { PUBRING_PORT: takenPort },
+    'port',
+    'failed',
+    /is in use: stop the process that listens there, or set PUBRING_PORT/,
+  ],
+  [
+    'the port of the metrics is in use',
+    { PUBRING_METRICS_PORT: takenPort },
+    'port',
+    'failed',
+    /is in use: stop the process that listens there, or set PUBRING_METRICS_PORT/,
+  ],
+  [
+    'both ports are the same',
+    { PUBRING_PORT: unused, PUBRING_METRICS_PORT: unused },
+    'port',
+    'failed',
+    /^PUBRING_PORT and PUBRING_METRICS_PORT are both \d+: change one/,
+  ],
+  [
+    'the address is that of another machine',
+    { PUBRING_HOST: '192.0.2.1' },
+    'port',
+    'failed',
+    /^PUBRING_HOST: 192\.0\.2\.1 is not an address of this machine/,
+  ],
+  [
+    'verifiers cannot reach the public address',
+    {},
+    'public URL',
+    'warned',
+    /^other machines cannot reach http:.*: set PUBRING_PUBLIC_URL/,
+  ],
+  [
+    'the public address is not https',
+    { PUBRING_PUBLIC_URL: 'http://keys.example.com' },
+    'public URL',
+    'warned',
+    /is not https: key sets could be replaced on their way/,
+  ],
+  [
+    'the provider is in the private network, and not allowed',
+    oidc,
+    'issuer',
+    'failed',
+    /localhost.*PUBRING_OUTBOUND_ALLOW/,
+  ],
+  [
+    'the provider is not running',
+    { ...allowed, PUBRING_OIDC_ISSUER: `https://localhost:${unused}` },
+    'issuer',
+    'failed',
+    /^localhost:\d+ could not be reached \(ECONNREFUSED\)/,
+  ],
+  [
+    'the proxy for requests to other servers is not running',
+    { ...allowed, PUBRING_OUTBOUND_PROXY: `http://127.0.0.1:${unused}` },
+    'issuer',
+    'failed',
+    /could not be reached \(ECONNREFUSED\)/,
+  ],
+  [
+    'the provider has no discovery document',
+    allowed,
+    'issuer',
+    'failed',
+    /openid-configuration answers with 404: correct PUBRING_OIDC_ISSUER/,
+    () => {
+      discovery = undefined
+    },
+  ],
+  [
+    'the provider calls itself by another name',
+    allowed,
+    'issuer',
+    'failed',
+    /is of the issuer https:\/\/other\.example: set PUBRING_OIDC_ISSUER to exactly that/,
+    () => {
+      discovery = { issuer: 'https://other.example' }
+    },
+  ],
+]
+
+test.each(situations)('%s', async (_situation, env, step, outcome, sentence, during = () => {}) => {
+  during()
+  const port = String(await freePort())
+  const ran = await shell.pubring(['doctor', '--json'], {
+    env: { PUBRING_DATABASE_URL: `sqlite:${whole}`, PUBRING_PORT: port, ...env },
+  })
+  const { steps } = documentOf(ran) as { steps: Record<string, string>[] }
+  const found = steps.find((one) => one.step === step)
+  expect(found?.detail).toMatch(sentence)
+  expect(found?.outcome).toBe(outcome)
+  const hasFailed = steps.some((one) => one.outcome === 'failed')
+  expect(ran.code).toBe(hasFailed ? 1 : 0)
+  if (outcome === 'failed') expect(hasFailed).toBe(true)
+})
+
+test('nothing is wrong with a whole database, private keys and a provider that answers', async () => {
+  discovery = { issuer }
+  const ran = await shell.pubring(['doctor', '--json'], {
+    env: {
+      ...allowed,
+      PUBRING_DATABASE_URL: `sqlite:${whole}`,
+      PUBRING_PORT: String(await freePort()),
+      PUBRING_PUBLIC_URL: 'https://keys.example.com',
+      PUBRING_OIDC_CLIENT_SECRET_FILE: file('private.key', 'a secret'),
+    },
+  })
+  const { steps } = documentOf(ran) as { steps: Record<string, string>[] }
+  expect(steps.filter(({ outcome }) => outcome === 'failed' || outcome === 'warned')).toEqual([])
+  expect(ran.code).toBe(0)
+})
