@@ -9,8 +9,8 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 /** Consecutive characters that cannot match by chance. */
 const matchLength = 24
 
-/** Any `matchLength` characters contain an aligned block of this length. */
-const gram = matchLength / 2
+/** Any `matchLength` characters of a secret contain one of its blocks of this length. */
+const blockLength = matchLength / 2
 
 interface Secret {
   name: string
@@ -20,14 +20,20 @@ interface Secret {
 const places = new Map<string, { secret: Secret; at: number }[]>()
 const seen = new Set<string>()
 
+/** By a hash of three bytes, whether a block may begin with them. */
+const beginnings = new Uint8Array(2 ** 18)
+
+const nextHash = (hash: number, byte = 0) => ((hash << 6) ^ byte) & (2 ** 18 - 1)
+
 /** For an API key, a token, or the body of a PEM block without public parts. */
 export function rememberSecret(name: string, text: string): string {
   const secret = { name, text: unwrapped(text) }
   if (seen.has(secret.text)) return text
   seen.add(secret.text)
-  for (let at = 0; at + gram <= secret.text.length; at += 1) {
-    const part = secret.text.slice(at, at + gram)
-    places.set(part, [...(places.get(part) ?? []), { secret, at }])
+  for (let at = 0; at + blockLength <= secret.text.length; at += blockLength) {
+    const block = secret.text.slice(at, at + blockLength)
+    places.set(block, [...(places.get(block) ?? []), { secret, at }])
+    beginnings[Buffer.from(block.slice(0, 3), 'latin1').reduce(nextHash, 0)] = 1
   }
   return text
 }
@@ -63,17 +69,30 @@ function unwrapped(text: string): string {
 export function forgetSecrets(): void {
   places.clear()
   seen.clear()
+  beginnings.fill(0)
 }
 
 /** The name of a secret in the text, or undefined. */
 export function findSecret(text: string): string | undefined {
   const searched = unwrapped(text)
-  for (let start = 0; start + gram <= searched.length; start += gram) {
-    for (const { secret, at } of places.get(searched.slice(start, start + gram)) ?? []) {
-      if (sharedLength(searched, start, secret.text, at) >= matchLength) return secret.name
-    }
+  const bytes = Buffer.from(searched, 'latin1')
+  // Reading the length in each round would take most of the time.
+  const { length } = bytes
+  let hash = 0
+  for (let end = 0; end < length; end += 1) {
+    hash = nextHash(hash, bytes[end])
+    if (beginnings[hash] === 0) continue
+    const found = secretAt(searched, end - 2)
+    if (found !== undefined) return found
   }
   return undefined
+}
+
+/** The name of a secret that shares the block at this place, and enough around it. */
+function secretAt(text: string, start: number): string | undefined {
+  const shared = places.get(text.slice(start, start + blockLength)) ?? []
+  return shared.find(({ secret, at }) => sharedLength(text, start, secret.text, at) >= matchLength)
+    ?.secret.name
 }
 
 function sharedLength(text: string, start: number, secret: string, at: number): number {
