@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, inject, test } from 'vitest'
 import {
   parseLedgerProof,
   parseVerifierKey,
@@ -17,7 +17,7 @@ import {
   apiKeys,
 } from '../../../packages/server/src/features/api-keys/stored.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
-import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
+import { readKeySet } from '../../../packages/server/src/features/keys/reads.ts'
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
 import { readTree } from '../../../packages/server/src/features/log/reads.ts'
@@ -40,6 +40,7 @@ import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-le
 import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
+import { openReads } from '../../../packages/server/src/kernel/storage/open.ts'
 import { isActive } from '../../../packages/server/src/kernel/values/expiry.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { openLedgerReader, openStore } from '../../../packages/server/src/registry.ts'
@@ -50,7 +51,11 @@ import { createDatabase } from '../../support/store/database.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
 import { createProject, limits, origin } from '../../support/store/store.ts'
-import { type TamperedRegistry, tamperings } from '../../support/store/tamperings.ts'
+import {
+  type TamperedRegistry,
+  type Tampering,
+  tamperings,
+} from '../../support/store/tamperings.ts'
 
 let registry: TamperedRegistry
 const keyFile = createKeyFile()
@@ -161,14 +166,15 @@ async function verdicts() {
 
 /** The rows that a server does not use, and the projects that it does not serve. */
 async function unused() {
-  const store = await openStore(registry.database.url)
+  // Without the thread that writes, whose start would take most of the time.
+  const { db, close } = await openReads(registry.database.url)
   const time = new Date().toISOString()
   const found: string[] = []
   for (const id of [registry.projectId, registry.otherProjectId]) {
-    const keySet = await keySetOf(store, id).catch(() => undefined)
+    const keySet = await readKeySet(db, id).catch(() => undefined)
     if (keySet === undefined) found.push(`project ${id}`)
     for (const key of keySet?.keys ?? []) if (key.contradicted) found.push(`key ${key.id}`)
-    const used = (await readRotations(store.reader, id)).map((rotation) => rotation.id)
+    const used = (await readRotations(db, id)).map((rotation) => rotation.id)
     const rows = registry.database.query('select id from rotation where project_id = ?', id)
     for (const row of await rows) {
       if (!used.includes(String(row.id))) found.push(`rotation ${row.id}`)
@@ -177,20 +183,20 @@ async function unused() {
       expect(key.contradicted && isActive(key, time)).not.toBe(true)
   }
   for (const row of await registry.database.query('select id, digest from api_key')) {
-    const apiKey = await apiKeys.find(store.reader, String(row.id))
+    const apiKey = await apiKeys.find(db, String(row.id))
     if (apiKey?.contradicted) found.push(`api_key ${row.id}`)
-    const byDigest = await findApiKeyByDigest(store.reader, String(row.digest))
+    const byDigest = await findApiKeyByDigest(db, String(row.digest))
     expect(byDigest).toEqual(apiKey)
   }
-  for (const accessRule of await readAccessRules(store.reader)) {
+  for (const accessRule of await readAccessRules(db)) {
     if (accessRule.contradicted) found.push(`access_rule ${accessRule.id}`)
   }
-  for (const session of await readSessions(store.reader, 'all')) {
+  for (const session of await readSessions(db, 'all')) {
     if (session.contradicted) found.push(`session ${session.id}`)
-    const byDigest = await findSessionByDigest(store.reader, session.digest)
+    const byDigest = await findSessionByDigest(db, session.digest)
     expect(byDigest?.contradicted).toBe(session.contradicted)
   }
-  await store.close()
+  await close()
   return found
 }
 
@@ -218,8 +224,20 @@ test('an unaltered registry has no difference, and every row is used', async () 
   expect(await unused()).toEqual([])
 })
 
+/** Rows of one table are compared by the same code for each column, on both engines. */
+function perTable(): Tampering[] {
+  const first = new Map(
+    tamperings
+      .toReversed()
+      .map((each) => [`${each.caughtBy} ${each.named?.(registry).type}`, each]),
+  )
+  return [...first.values()]
+}
+
+const tried = inject('engine') === 'postgres' ? perTable() : tamperings
+
 describe('a person with write access to the database alters', () => {
-  test.each(tamperings.map((each) => [each.name, each.caughtBy, each] as const))(
+  test.each(tried.map((each) => [each.name, each.caughtBy, each] as const))(
     '%s: caught by the %s',
     async (_name, caughtBy, { tamper, named, broken }) => {
       await tamper(registry)
