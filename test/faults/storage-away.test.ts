@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
+import { faultInjection } from '../support/faults/injection.ts'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, freshPem, highLimits, problemCode } from '../support/server/client.ts'
 import { stopServer } from '../support/server/command.ts'
@@ -13,12 +14,28 @@ const file = join(folder, 'data/pubring.db')
 const acknowledged: string[] = []
 
 mkdirSync(join(folder, 'data'))
-const server = await startServer(folder, highLimits)
+const injection = faultInjection(folder)
+const server = await startServer(folder, { ...highLimits, ...injection.env }, injection.launch)
 const client = createServerClient(server, server.apiKey)
 
 afterAll(() => stopServer(server))
 
 const readiness = async () => JSON.parse((await client.health('ready'))?.text ?? '{}')
+
+type MaybePromise<Value> = Value | Promise<Value>
+
+const awayMessage =
+  'the database cannot be read: key sets are served from memory, everything else gets 503'
+/** Lines about the database since `from`, without their times. */
+const faultLines = (from: number) =>
+  server
+    .output()
+    .slice(from)
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter(({ level }) => level >= 50)
+    .map(({ msg, cause }) => `${msg}: ${cause}`)
 
 /** The status of a list, the key set, a change and the health pages. */
 async function expectAway(): Promise<void> {
@@ -49,7 +66,7 @@ async function expectBack(): Promise<void> {
 }
 
 /** Faults of the database, each of which returns how to undo it. */
-const faults: [string, string, () => () => void][] = [
+const faults: [string, string, () => MaybePromise<() => MaybePromise<void>>][] = [
   [
     'Database file overwritten with garbage',
     'every byte of pubring.db replaced under the running server; then the original content again',
@@ -86,6 +103,26 @@ const faults: [string, string, () => () => void][] = [
     },
   ],
   [
+    'The disk reports an input/output error',
+    'every read of the open file fails with EIO; then no more',
+    async () => {
+      await injection.set({ eio: true })
+      return () => injection.set({})
+    },
+  ],
+  [
+    'A link that leads to itself in the place of the database file',
+    'pubring.db moved away, and a symbolic link to itself put in its place; then moved back',
+    () => {
+      renameSync(file, `${file}.away`)
+      symlinkSync(file, file)
+      return () => {
+        rmSync(file)
+        renameSync(`${file}.away`, file)
+      }
+    },
+  ],
+  [
     'A table dropped',
     'ALTER TABLE jwt_key RENAME TO gone by another process; then back',
     () => {
@@ -104,9 +141,13 @@ test.each(faults)(
   async (fault, action, begin) => {
     acknowledged.push(String(await client.create()))
     await waitUntil(async () => (await client.jwks())?.text.includes(acknowledged.at(-1) ?? ''))
-    const undo = begin()
+    const start = server.output().length
+    const undo = await begin()
     await expectAway()
-    undo()
+    const lines = faultLines(start)
+    expect(lines.filter((line) => line.startsWith(awayMessage)).length).toBeLessThanOrEqual(1)
+    expect(lines).toEqual([...new Set(lines)])
+    await undo()
     await expectBack()
     recordFault({
       fault,

@@ -8,7 +8,7 @@ export function faultInjection(folder: string): {
   env: Record<string, string>
   launch: Launch
   /** Resolves after the server has read it. */
-  set(faults: { shift?: number; killWriter?: number }): Promise<void>
+  set(faults: { shift?: number; killWriter?: number; eio?: boolean }): Promise<void>
 } {
   const file = join(folder, 'faults.json')
   return {

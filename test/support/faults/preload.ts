@@ -4,23 +4,35 @@
  *
  *   shift       milliseconds to add to the wall clock; the monotonic clock stays as it is
  *   killWriter  a new number ends the writer thread
+ *   eio         reads of open files fail, as on a disk that fails
  */
-import { readFileSync } from 'node:fs'
+import fs, { readFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread, workerData } from 'node:worker_threads'
 
 const file = process.env.FAULT_FILE ?? ''
 const RealDate = Date
 const isWriter = !isMainThread && typeof workerData === 'object' && 'descriptor' in workerData
 const kills = read().killWriter
-let { shift } = read()
+let { shift, eio } = read()
 
-function read(): { shift: number; killWriter: number } {
+function read(): { shift: number; killWriter: number; eio: boolean } {
+  const none = { shift: 0, killWriter: 0, eio: false }
   try {
-    return { shift: 0, killWriter: 0, ...JSON.parse(readFileSync(file, 'utf8')) }
+    return { ...none, ...JSON.parse(readFileSync(file, 'utf8')) }
   } catch {
-    return { shift: 0, killWriter: 0 }
+    return none
   }
 }
+
+const { readSync } = fs
+Object.assign(fs, {
+  readSync(...args: unknown[]) {
+    if (!eio) return Reflect.apply(readSync, fs, args)
+    throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' })
+  },
+})
+syncBuiltinESMExports()
 
 class ShiftedDate extends RealDate {
   constructor(...args: unknown[]) {
@@ -35,5 +47,6 @@ globalThis.Date = ShiftedDate as DateConstructor
 setInterval(() => {
   const faults = read()
   shift = faults.shift
+  eio = faults.eio
   if (isWriter && faults.killWriter !== kills) process.exit(1)
 }, 10).unref()

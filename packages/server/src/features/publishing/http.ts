@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import { type ErrorCode, PubringError } from '../../errors.ts'
+import { describeCause, type ErrorCode, PubringError } from '../../errors.ts'
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import type { ProjectRef } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract/schema.ts'
@@ -74,6 +74,11 @@ const keySetRoutes: readonly KeySetRoute[] = [
 export function routes(app: App, kernel: Kernel): void {
   for (const route of keySetRoutes) keySetRoute(app, kernel, route)
   for (const route of documentRoutes) documentRoute(app, kernel, route)
+  publisherOf(kernel).onUnreadable((error) => {
+    const message = 'a project cannot be read, and its key set is served from memory'
+    const line = { level: 'error', code: 'project_unreadable', message } as const
+    app.countedLog.write({ ...line, cause: describeCause(error) })
+  })
 }
 
 function keySetRoute(app: App, kernel: Kernel, route: KeySetRoute): void {

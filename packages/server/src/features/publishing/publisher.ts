@@ -83,7 +83,8 @@ interface ProjectCopy {
 
 /** Renders the public documents and keeps copies of them. */
 export const publisherOf = oneFor(
-  ({ store: { published: store }, clock, config, onCommit }: Kernel) => {
+  ({ store: { published: store }, clock, config, onCommit, watch }: Kernel) => {
+    const listeners: ((error: unknown) => void)[] = []
     const copies = createRevalidatedCache<ProjectCopy>({
       clock,
       copies: new LRUCache({
@@ -91,6 +92,11 @@ export const publisherOf = oneFor(
         sizeCalculation: ({ value }) => bytesOf(value),
       }),
       staleLimitMs: config.jwksStaleLimit * 1000,
+      onFailure(error, failingMs) {
+        const isAway = watch.ageMs() > staleAfterMs
+        if (isAway || failingMs < staleAfterMs) return
+        for (const listener of listeners) listener(error)
+      },
       async read(projectId, previous) {
         // The hash identifies a history: a fail-over that loses changes reuses their revisions.
         const heads = previous && (await store.heads([projectId]))
@@ -129,6 +135,8 @@ export const publisherOf = oneFor(
         if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
         return { ...withMaxAge(copy, time, 0), staleMs: ageMs }
       },
+      /** Calls the listener when a project cannot be read although the store can, as from a damaged page. */
+      onUnreadable: (listener: (error: unknown) => void) => void listeners.push(listener),
       /** Whether `published` would return any project's documents without the store. */
       canServe: copies.hasUsable,
       /** Whether these are the heads of what `published` would return without a read, not stale. */

@@ -33,6 +33,8 @@ export interface Copy<Value> {
   attemptedAt: number
   /** From this time on, the copy must be read again before it is served. */
   recheckAt: number
+  /** When the first of the reads failed that have failed since the last successful one. */
+  failingSince?: number
 }
 
 interface Options<Value> {
@@ -42,6 +44,8 @@ interface Options<Value> {
   staleLimitMs: number
   /** Reads the current value; undefined if there is none. `previous` is to be revalidated. */
   read(key: string, previous: Value | undefined): Promise<Value | undefined>
+  /** Gets the error of a read in place of which a copy is served, and for how long reads have failed. */
+  onFailure?(error: unknown, failingMs: number): void
 }
 
 /**
@@ -87,6 +91,8 @@ export function createRevalidatedCache<Value>(options: Options<Value>) {
     const time = clock.monotonic()
     const limit = (copy?.readAt ?? 0) + staleLimitMs
     if (copy === undefined || time >= limit) throw error
+    copy.failingSince ??= time
+    options.onFailure?.(error, time - copy.failingSince)
     if (!isSuperseded) copy.recheckAt = Math.min(time + recheckIntervalMs, limit)
     return copy.value
   }
