@@ -89,7 +89,10 @@ test('the last keys are used for another hour while the issuer fails, and no lon
   expect(await find()).toEqual(found)
   expect(await find('new')).toEqual(fault(/responded with the status 503/))
   clock.advance(minute)
-  expect(await find()).toEqual(fault(/could not be fetched.*responded with the status 503/))
+  expect(await find()).toEqual({
+    ...fault(/could not be fetched.*responded with the status 503/),
+    isUnreachable: true,
+  })
   issuer.pages.clear()
   clock.advance(30_000)
   expect(await find()).toEqual(found)

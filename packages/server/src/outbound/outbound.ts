@@ -37,6 +37,9 @@ export class OutboundError extends Error {
   override readonly name = 'OutboundError'
 }
 
+/** The server was reached, and its answer cannot be used. */
+export class AnswerError extends OutboundError {}
+
 export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
   const connection = connectionOptions(options)
   const { timeoutMs = defaultTimeoutMs } = options
@@ -64,9 +67,11 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
 
 /** Throws an `OutboundError` for addresses that are never connected to. */
 function requirePermitted(url: URL, { allow, proxy }: OutboundOptions): void {
-  if (url.protocol !== 'https:') throw new OutboundError('The address must begin with https://.')
   if (url.username !== '' || url.password !== '') {
-    throw new OutboundError('The address must not hold a user name or a password.')
+    throw new OutboundError(`The address of ${url.host} must not hold a user name or a password.`)
+  }
+  if (url.protocol !== 'https:') {
+    throw new OutboundError(`The address ${url.origin}${url.pathname} must begin with https://.`)
   }
   if (allow.includes(url.hostname)) return
   if (proxy !== undefined) {
@@ -165,12 +170,15 @@ export async function fetchJson(
   const response = await fetch(url, { headers: { accept: 'application/json' } })
   const { status, headers } = response
   if (status >= 300 && status < 400) {
-    throw new OutboundError(`${url} redirects, which is not followed. Name the final address.`)
+    throw new AnswerError(`${url} redirects, which is not followed. Name the final address.`)
   }
-  if (status !== 200) throw new OutboundError(`${url} responded with the status ${status}.`)
+  if (status !== 200) {
+    const Failure = status < 500 ? AnswerError : OutboundError
+    throw new Failure(`${url} responded with the status ${status}.`)
+  }
   const text = decodeUtf8(new Uint8Array(await response.arrayBuffer()))
   const value = text === undefined ? undefined : parseJson(text)
-  if (value === undefined) throw new OutboundError(`${url} does not serve JSON.`)
+  if (value === undefined) throw new AnswerError(`${url} does not serve JSON.`)
   return { value, headers }
 }
 

@@ -87,7 +87,10 @@ interface ExpectedIssuer {
 export function checkIssuer(claims: Claims, { own, requested }: ExpectedIssuer): Finding {
   const { iss } = claims
   const expected = requested ?? own
-  const name = requested === undefined ? `the project's issuer, ${own}` : 'the expected issuer'
+  const name =
+    requested === undefined
+      ? `the project's issuer, ${own}`
+      : `the expected issuer, ${quote(requested, maxQuotedUrl)}`
   const advice =
     requested === undefined ? ' If your verifiers expect another one, name it in the check.' : ''
   if (iss === undefined) {
@@ -111,18 +114,19 @@ export function checkAudience(claims: Claims, expected: string | undefined): Fin
     if (alias !== '') return warned(`The token has no aud.${alias}`)
     return skipped('Not compared: the request has no audience.')
   }
-  if (aud === undefined) return failed(`The token has no aud.${alias}`)
+  const name = `the expected audience, ${quote(expected, maxQuotedUrl)}`
+  if (aud === undefined) return failed(`The token has no aud.${alias} It must be ${name}.`)
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
   if (audiences.includes(expected)) return passed('The token is for the expected audience.')
   const texts = audiences.filter((each) => typeof each === 'string')
-  if (texts.length > 0) return failed(describeAudiences(texts, expected))
+  if (texts.length > 0) return failed(describeAudiences(texts, expected, name))
   return failed('aud names no audience: it must be a text or an array of texts.')
 }
 
-function describeAudiences(texts: readonly string[], expected: string): string {
+function describeAudiences(texts: readonly string[], expected: string, name: string): string {
   const similar = texts.find((each) => differenceOf(each, expected) !== undefined)
   const mismatch = (shown: readonly string[]) =>
-    `aud is ${shown.map((each) => quote(each, maxQuotedUrl)).join(', ')}, not the expected audience.`
+    `aud is ${shown.map((each) => quote(each, maxQuotedUrl)).join(', ')}, not ${name}.`
   if (similar !== undefined) return `${mismatch([similar])} ${differenceOf(similar, expected)}`
   const isJoined = texts
     .join(' ')

@@ -1,6 +1,6 @@
 import { structureOf } from '@pubring/intake/json'
 import { decodeUtf8, isObject, parseJson } from '../runtime/json.ts'
-import { quote } from './findings.ts'
+import { type Finding, failed, passed, quote } from './findings.ts'
 
 /** A decoded JWT that is not verified. */
 export interface DecodedToken {
@@ -39,6 +39,11 @@ export function decodeToken(token: string): DecodedToken | { fault: string } {
       ...canonicalWarnings(signature, 'The signature'),
     ],
   }
+}
+
+/** Whether every verifier decodes it in the same way. */
+export function checkForm({ warnings }: DecodedToken): Finding {
+  return warnings.length === 0 ? passed('A JWT of three parts.') : failed(warnings.join(' '))
 }
 
 /** Texts that are no token, or more than one, by the first pattern that matches. */

@@ -46,20 +46,23 @@ export function formatDuration(ms: number): string {
   return `${count} ${name}${count === 1 ? '' : 's'}`
 }
 
-export type Step<Name extends string> = [name: Name, run: () => Finding | Promise<Finding>]
+export type Step<Name extends string, Result extends Finding = Finding> = [
+  name: Name,
+  run: () => Result | Promise<Result>,
+]
 
 /** The findings of the steps, in order. */
-export interface StepReport<Name extends string> {
+export interface StepReport<Name extends string, Result extends Finding = Finding> {
   /** The step that failed; no later one was run. */
   failed?: Name
-  steps: ({ step: Name } & Finding)[]
+  steps: ({ step: Name } & Result)[]
 }
 
 /** Runs the steps in order, up to the first that fails. */
-export async function runSteps<Name extends string>(
-  steps: readonly Step<Name>[],
-): Promise<StepReport<Name>> {
-  const results: StepReport<Name>['steps'] = []
+export async function runSteps<Name extends string, Result extends Finding = Finding>(
+  steps: readonly Step<Name, Result>[],
+): Promise<StepReport<Name, Result>> {
+  const results: StepReport<Name, Result>['steps'] = []
   for (const [step, run] of steps) {
     const finding = await run()
     results.push({ step, ...finding })

@@ -1,14 +1,14 @@
 import { invalidField } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
 import { checkIssuer } from '../../tokens/claims.ts'
-import { type DecodedToken, decodeToken } from '../../tokens/decode.ts'
+import { checkForm, type DecodedToken, decodeToken } from '../../tokens/decode.ts'
 import { failed, passed, runSteps, type Step, skipped } from '../../tokens/findings.ts'
 import { compareClaims } from './conditions.ts'
 import type { AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import { findAccessRule } from './operations.ts'
 import type { AccessRuleRecord, PeopleRule, WorkloadRule } from './stored.ts'
-import { checkForm, checkRule, checkSignature, examineSubjectToken } from './subject-tokens.ts'
+import { checkRule, checkSignature, examineSubjectToken } from './subject-tokens.ts'
 
 /** Reports whether the rule would give its role now. Nothing of the token or the claims is stored. */
 export async function checkAccessRule(

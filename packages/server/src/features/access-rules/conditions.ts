@@ -1,4 +1,5 @@
 import { invalidField } from '../../errors.ts'
+import { isPlain, maxPlainLength as maxLength } from '../../kernel/values/labels.ts'
 import { isObject } from '../../runtime/json.ts'
 import { quote } from '../../tokens/findings.ts'
 import type { ClaimValue, Conditions } from './condition-contract.ts'
@@ -6,7 +7,6 @@ import type { ClaimValue, Conditions } from './condition-contract.ts'
 type Claims = Readonly<Record<string, unknown>>
 
 const maxConditions = 32
-const maxLength = 1_024
 
 /** The result of comparing claims with conditions; all conditions must be met. */
 interface ConditionReport {
@@ -40,8 +40,12 @@ export function compareClaims(conditions: Conditions, claims: Claims): Condition
     if (found === undefined) report.unmet.push(describeUnmet(name, expected, value))
     else report.matched.push([name, found as ClaimValue])
   }
-  if (['email', '/email'].some((name) => name in conditions) && claims.email_verified !== true) {
-    report.unmet.push('email_verified is not true, so the email may belong to another person.')
+  const { email_verified: verified } = claims
+  // Some providers send booleans as texts.
+  const isVerified = verified === true || verified === 'true'
+  if (['email', '/email'].some((name) => name in conditions) && !isVerified) {
+    const found = verified === undefined ? 'is missing' : `is ${describe(verified)}, not true`
+    report.unmet.push(`email_verified ${found}, so the email may belong to another person.`)
   }
   return report
 }
@@ -116,9 +120,4 @@ function valueFault(name: string, value: ClaimValue): string | undefined {
     return `The condition on ${quote(name)} has a * that is not at its end. A pattern has one, as its last character.`
   }
   return undefined
-}
-
-/** Whether a text can be stored and shown as it is. */
-export function isPlain(text: string): boolean {
-  return text !== '' && text.length <= maxLength && text.isWellFormed() && !/\p{Cc}/u.test(text)
 }

@@ -9,9 +9,10 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { isActive } from '../../kernel/values/expiry.ts'
 import { isoTime } from '../../kernel/values/times.ts'
-import { fetchJson, OutboundError } from '../../outbound/outbound.ts'
+import { AnswerError, fetchJson, OutboundError } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
-import { quote } from '../../tokens/findings.ts'
+import { formatCount } from '../../runtime/text.ts'
+import { type Finding, failed, passed, quote } from '../../tokens/findings.ts'
 import { keySetOf } from '../keys/key-sets.ts'
 import { isBlocked } from '../keys/reads.ts'
 import type { IssuerKeySource } from './stored.ts'
@@ -24,14 +25,19 @@ const freshness = { shortest: 60 * second, usual: 300 * second, longest: 3_600 *
 /** How long they are used after that while the issuer cannot be reached. */
 const graceMs = 3_600 * second
 
-/** Least time between two attempts to fetch the same keys. */
+/** Least time between two attempts to fetch the same keys: for anyone's token, and for the issuer's own. */
 const pauseMs = 30 * second
+const refreshPauseMs = 5 * second
 
 /** Key sets in memory, and keys in one of them: far more than issuers have. */
 const maxKeySets = 1_000
 const maxKeys = 100
 
+/** What fetching and examining the keys needs. */
+export type IssuerContext = Pick<Context, 'fetch' | 'intakeFor'>
+
 interface IssuerKey {
+  /** Empty if the issuer names none. */
   kid: string
   /** JWS algorithms that it verifies. */
   algorithms: string[]
@@ -43,7 +49,7 @@ interface FetchedKey extends IssuerKey {
 }
 
 /** The key, or a sentence for an administrator that says why there is none. */
-type IssuerKeyLookup = { key: IssuerKey } | { fault: string }
+type IssuerKeyLookup = { key: IssuerKey } | { fault: string; isUnreachable?: true }
 
 export type IssuerKeys = ReturnType<typeof createIssuerKeys>
 
@@ -66,6 +72,7 @@ interface KeySet {
 export function createIssuerKeys(context: Context) {
   const { clock } = context
   const keySets = new LRUCache<string, KeySet>({ max: maxKeySets })
+  const refreshedAt = new LRUCache<string, number>({ max: maxKeySets })
   const flights = createSingleFlight<KeySet>()
 
   async function load(id: string, source: IssuerKeySource): Promise<KeySet> {
@@ -86,7 +93,23 @@ export function createIssuerKeys(context: Context) {
   }
 
   return {
-    /** The key of the issuer for the `kid` and `alg` of a token; fetches the keys if need be. */
+    /**
+     * Fetches the keys again, for a token that the issuer itself has just sent and that they do not
+     * verify: it may have replaced them. Returns whether it did, which is not more than once in 5 seconds.
+     */
+    async refresh(source: IssuerKeySource): Promise<boolean> {
+      const id = keySourceId(source)
+      const time = clock.monotonic()
+      if (time - (refreshedAt.get(id) ?? Number.NEGATIVE_INFINITY) < refreshPauseMs) return false
+      refreshedAt.set(id, time)
+      await flights.run(id, () => load(id, source))
+      return true
+    },
+
+    /**
+     * The key of the issuer for the `kid` and `alg` of a token; fetches the keys if need be. Without a kid
+     * it is the only one for this `alg`.
+     */
     async find(source: IssuerKeySource, kid: string, alg: string): Promise<IssuerKeyLookup> {
       if (source.keySource === 'project') {
         return findProjectKey(context, source.projectId ?? '', { kid, alg })
@@ -105,6 +128,18 @@ export function createIssuerKeys(context: Context) {
       return { fault: "The issuer's key is not used: Its private key was submitted to Pubring." }
     },
   }
+}
+
+/** Fetches the keys, and says in a sentence for an administrator what was found. */
+export async function describeKeys(
+  context: IssuerContext,
+  source: IssuerKeySource,
+): Promise<Finding> {
+  const { jwks } = await readJwks(context, source)
+  const { keys, leftOut } = await examineAll(context, jwks, new Map())
+  const reasons = leftOut.map(({ kid, reason }) => ` ${quote(kid)} is not used: ${reason}`)
+  const found = `The issuer has ${formatCount(keys.size, 'key')} for signatures.${reasons.join('')}`
+  return keys.size === 0 ? failed(found) : passed(found)
 }
 
 /** The keys of issuers, shared by exchanges and checks. */
@@ -140,10 +175,16 @@ function hasKid({ keys, leftOut }: KeySet, kid: string): boolean {
 function select(
   { keys, leftOut, fault }: KeySet,
   { kid, alg, isUsable }: { kid: string; alg: string; isUsable: boolean },
-): { key: FetchedKey } | { fault: string } {
-  if (!isUsable) return { fault: `The keys of the issuer could not be fetched. ${fault ?? ''}` }
-  const named = [...keys.values()].filter((key) => key.kid === kid)
-  const key = named.find(({ algorithms }) => algorithms.includes(alg))
+): { key: FetchedKey } | { fault: string; isUnreachable?: true } {
+  if (!isUsable) {
+    const detail = `The keys of the issuer could not be fetched. ${fault ?? ''}`
+    return { fault: detail, isUnreachable: true }
+  }
+  const named = [...keys.values()].filter((key) => kid === '' || key.kid === kid)
+  const [key, ...others] = named.filter(({ algorithms }) => algorithms.includes(alg))
+  if (kid === '' && others.length > 0) {
+    return { fault: `The header has no kid, and the issuer has several keys for ${quote(alg)}.` }
+  }
   if (key !== undefined) return { key }
   const [other] = named
   if (other !== undefined) {
@@ -159,7 +200,7 @@ function select(
 
 /** The JWKS and the milliseconds for which it is fresh. Rejects with an `OutboundError`. */
 async function readJwks(
-  { fetch }: Context,
+  { fetch }: IssuerContext,
   source: IssuerKeySource,
 ): Promise<{ jwks: unknown; freshMs: number }> {
   if (source.jwks !== undefined) {
@@ -170,8 +211,26 @@ async function readJwks(
   return { jwks: value, freshMs: freshMsOf(headers) }
 }
 
-/** The `jwks_uri` of the issuer (OpenID Connect Discovery 1.0 sections 4.1 and 4.3). */
 async function discover(fetch: Context['fetch'], issuer: string): Promise<string> {
+  const { url, document } = await readDiscovery(fetch, issuer)
+  return addressIn(document, 'jwks_uri', url)
+}
+
+/** An address that a discovery document has. Throws an `AnswerError` if it has none. */
+export function addressIn(document: Record<string, unknown>, name: string, url: string): string {
+  const address = document[name]
+  if (typeof address === 'string' && URL.canParse(address)) return address
+  throw new AnswerError(`${url} has no ${name}.`)
+}
+
+/**
+ * The discovery document of the issuer, and its address (OpenID Connect Discovery 1.0 sections 4.1 and
+ * 4.3). Rejects with an `OutboundError`.
+ */
+export async function readDiscovery(
+  fetch: Context['fetch'],
+  issuer: string,
+): Promise<{ url: string; document: Record<string, unknown> }> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const { value } = await fetchJson(fetch, url)
   const document = isObject(value) ? value : {}
@@ -180,14 +239,11 @@ async function discover(fetch: Context['fetch'], issuer: string): Promise<string
       typeof document.issuer === 'string'
         ? `the issuer ${quote(document.issuer, 200)}`
         : 'no issuer'
-    throw new OutboundError(
+    throw new AnswerError(
       `${url} names ${named}. It must name ${issuer}, with every character the same.`,
     )
   }
-  if (typeof document.jwks_uri === 'string' && URL.canParse(document.jwks_uri)) {
-    return document.jwks_uri
-  }
-  throw new OutboundError(`${url} has no jwks_uri.`)
+  return { url, document }
 }
 
 /** How long a response is fresh by `Cache-Control` and `Age` (RFC 9111 section 4.2), within our bounds. */
@@ -202,28 +258,28 @@ function freshMsOf(headers: Headers): number {
 
 /** Examines the keys that were not examined before, by the same rules as registered keys. */
 async function examineAll(
-  context: Context,
+  context: IssuerContext,
   jwks: unknown,
   before: KeySet['keys'],
 ): Promise<Pick<KeySet, 'keys' | 'leftOut'>> {
   const listed = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : undefined
-  if (listed === undefined) throw new OutboundError('The issuer does not serve a JWKS.')
+  if (listed === undefined) throw new AnswerError('The issuer does not serve a JWKS.')
   const keys: KeySet['keys'] = new Map()
   const leftOut: KeySet['leftOut'] = []
   for (const jwk of listed.slice(0, maxKeys)) {
     if (!isObject(jwk)) continue
     const text = JSON.stringify(jwk)
     const result = before.get(text) ?? (await examine(context, jwk))
-    if (typeof result === 'string') leftOut.push({ kid: String(jwk.kid), reason: result })
+    if (typeof result === 'string') leftOut.push({ kid: String(jwk.kid ?? ''), reason: result })
     else keys.set(text, result)
   }
   return { keys, leftOut }
 }
 
 /** The key, or the reason why it is not used. */
-async function examine(context: Context, jwk: Jwk): Promise<FetchedKey | string> {
-  const { kid, use, alg } = jwk
-  if (typeof kid !== 'string' || kid === '') return 'It has no kid.'
+async function examine(context: IssuerContext, jwk: Jwk): Promise<FetchedKey | string> {
+  const { kid = '', use, alg } = jwk
+  if (typeof kid !== 'string') return 'Its kid is not a text.'
   if (!isSignatureUse(use)) return 'Its use is not sig.'
   if ('d' in jwk || 'priv' in jwk) return 'The issuer serves its private key.'
   const pem = pemOf(jwk)

@@ -1,9 +1,9 @@
 import { PubringError } from '../../errors.ts'
-import { requireNoSecrets } from '../../kernel/values/labels.ts'
+import { isPlain, requireNoSecrets } from '../../kernel/values/labels.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { isObject } from '../../runtime/json.ts'
 import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from '../../tokens/claims.ts'
-import type { DecodedToken } from '../../tokens/decode.ts'
+import { checkForm, type DecodedToken } from '../../tokens/decode.ts'
 import {
   type Finding,
   failed,
@@ -15,10 +15,10 @@ import {
 } from '../../tokens/findings.ts'
 import { isSignedBy } from '../../tokens/signatures.ts'
 import type { ClaimValue } from './condition-contract.ts'
-import { compareClaims, isPlain } from './conditions.ts'
+import { compareClaims } from './conditions.ts'
 import type { AccessRuleCheckStep } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
-import type { AccessRuleRecord, WorkloadRule } from './stored.ts'
+import type { AccessRuleRecord, IssuerKeySource, WorkloadRule } from './stored.ts'
 
 /** How far the clock of an issuer may be ahead. One that is behind shortens its tokens. */
 const leewayMs = 60_000
@@ -85,10 +85,6 @@ export async function examineSubjectToken(
   return { ...report, grant: { ...grant, subject, matched, expireTime: isoTime(end) } }
 }
 
-export function checkForm({ warnings }: DecodedToken): Finding {
-  return warnings.length === 0 ? passed('A JWT of three parts.') : failed(warnings.join(' '))
-}
-
 export function checkRule({ enabled, contradicted }: AccessRuleRecord): Finding {
   if (contradicted) {
     return failed('The stored rule contradicts the ledger, so it is not applied. Replace it.')
@@ -113,19 +109,31 @@ function checkType(typ: unknown, isRotation: boolean): Finding {
   return failed('The typ in the header is not that of an ID token or access token (JWT, at+jwt).')
 }
 
+/**
+ * Whether a key of the issuer signed the token. `isDirect`: the issuer itself sent it, so that its keys
+ * are fetched again if they do not verify it, and a lone key needs no kid.
+ */
 export async function checkSignature(
   token: DecodedToken,
-  rule: WorkloadRule,
+  source: IssuerKeySource,
   keys: IssuerKeys,
+  { isDirect = false } = {},
 ): Promise<Finding> {
-  const { kid, alg } = token.header
-  if (typeof kid !== 'string' || kid === '') return failed('The header has no kid.')
+  const { kid = '', alg } = token.header
+  if (typeof kid !== 'string' || (kid === '' && !isDirect)) {
+    return failed('The header has no kid.')
+  }
   if (typeof alg !== 'string') return failed('The header has no alg.')
-  const found = await keys.find(rule, kid, alg)
-  if ('fault' in found) return failed(found.fault)
-  return (await isSignedBy(token.text, found.key.publicKey, alg))
-    ? passed(`The issuer's key ${quote(kid)} verifies the signature.`)
-    : failed('The signature does not match the token and the key of the issuer.')
+  const compare = async () => {
+    const found = await keys.find(source, kid, alg)
+    if ('fault' in found) return failed(found.fault)
+    return (await isSignedBy(token.text, found.key.publicKey, alg))
+      ? passed(`The issuer's key ${quote(found.key.kid)} verifies the signature.`)
+      : failed(`The signature does not match the token and the issuer's key ${quote(kid)}.`)
+  }
+  const finding = await compare()
+  const isRepeated = finding.outcome === 'failed' && isDirect && (await keys.refresh(source))
+  return isRepeated ? compare() : finding
 }
 
 /** The longest that a rotation token may be valid from now on. */

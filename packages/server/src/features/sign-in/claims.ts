@@ -1,10 +1,11 @@
 import { PubringError } from '../../errors.ts'
 import { redact } from '../../kernel/exposure/redaction.ts'
 import { newId } from '../../kernel/values/ids.ts'
-import { containsPrivateKey, parseLabel } from '../../kernel/values/labels.ts'
+import { containsPrivateKey, isPlain, parseLabel } from '../../kernel/values/labels.ts'
+import { isObject } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
-import { isPlain } from '../access-rules/conditions.ts'
-import type { Identity } from './provider.ts'
+import { quote } from '../../tokens/findings.ts'
+import type { Identity } from './provider/provider.ts'
 import type { PersonRecord } from './stored.ts'
 
 /** The most characters of the claims that are stored with a session, as JSON. */
@@ -27,6 +28,19 @@ export function storedClaims({ subject, claims }: Identity): Record<string, unkn
     )
   }
   return stored
+}
+
+/** Why claims may be missing, or not count, for a person to whom no rule gives a role. */
+export function claimNotes({ claims }: Identity): string[] {
+  const { _claim_names: named, hasgroups, email, email_verified: verified } = claims
+  const left = isObject(named) ? Object.keys(named) : hasgroups ? ['groups'] : []
+  const notes = left.map(
+    (name) =>
+      `The OpenID provider left out the claim ${quote(name)}, because the person has too many values for a token: have it send only those that matter here (at Entra: the groups assigned to the application, or app roles).`,
+  )
+  if (email === undefined || verified === true || verified === 'true') return notes
+  const state = verified === undefined ? 'is missing' : `is ${quote(JSON.stringify(verified))}`
+  return [...notes, `The email does not count: email_verified ${state}, and must be true.`]
 }
 
 export function toPerson({ issuer, subject, claims }: Identity, time: string): PersonRecord {

@@ -6,15 +6,15 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { readEventRows } from '../../kernel/ledger/event-reads.ts'
 import { oneFor } from '../../kernel/shared.ts'
+import { isPlain } from '../../kernel/values/labels.ts'
 import { isoTime } from '../../kernel/values/times.ts'
-import { OutboundError } from '../../outbound/outbound.ts'
-import { isObject } from '../../runtime/json.ts'
-import { isPlain } from '../access-rules/conditions.ts'
+import { AnswerError, OutboundError } from '../../outbound/outbound.ts'
 import { grantsOf } from '../access-rules/people.ts'
 import { readPeopleRules } from '../access-rules/reads.ts'
 import { signInChanges } from './changes.ts'
-import { failure, storedClaims, toPerson } from './claims.ts'
-import type { SignInChecks } from './provider.ts'
+import { claimNotes, failure, storedClaims, toPerson } from './claims.ts'
+import type { SignInChecks } from './provider/provider.ts'
+import { SignInRefusal } from './provider/refusal.ts'
 import { findSessionByDigest, readSessions } from './reads.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
 import type { SessionRecord } from './stored.ts'
@@ -37,19 +37,19 @@ interface Callback {
 
 type SignInResult =
   | (NewSession & { returnPath: string })
-  /** No rule gives the person a role; these are their claims. */
-  | { refusedClaims: Record<string, unknown> }
+  /** No rule gives the person a role; these are their claims, and what may be the reason. */
+  | { refusedClaims: Record<string, unknown>; notes: string[] }
 
 export type SignIn = NonNullable<Awaited<ReturnType<typeof signInOf>>>
 
 /** Signing in through the configured OpenID provider; undefined without one. */
 export const signInOf = oneFor(async (context: Kernel) => {
-  const { config, store, clock, fetch } = context
+  const { config, store, clock } = context
   const { oidc, publicUrl } = config
   if (oidc === undefined) return undefined
   // Loads libraries that servers without sign-in do not need.
-  const { createProvider } = await import('./provider.ts')
-  const provider = createProvider(oidc, fetch, clock)
+  const { createProvider } = await import('./provider/provider.ts')
+  const provider = createProvider(context, oidc)
   const redirectUri = `${publicUrl}/sign-in/callback`
   let firstHash: string | undefined
 
@@ -69,9 +69,9 @@ export const signInOf = oneFor(async (context: Kernel) => {
     const isLate = clock.now() - attempt.startMs > signInSeconds * 1_000
     if (isLate) throw lostAttempt()
     const checks = checksOf(attempt, await signingKey())
-    const url = new URL(`${redirectUri}${search}`)
-    if (url.searchParams.get('state') !== checks.state) throw lostAttempt()
-    return provider.redeem(url, checks).catch(rethrowFault)
+    const parameters = new URLSearchParams(search)
+    if (parameters.get('state') !== checks.state) throw lostAttempt()
+    return provider.redeem(redirectUri, parameters, checks).catch(rethrowFault)
   }
 
   return {
@@ -98,7 +98,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
         grantsOf({ issuer, claims }, await readPeopleRules(store.reader, { isLocked: false }))
           .length === 0
       ) {
-        return { refusedClaims: claims }
+        return { refusedClaims: claims, notes: [...identity.notes, ...claimNotes(identity)] }
       }
       const person = toPerson(identity, isoTime(clock.now()))
       const { sid, auth_time: authTime } = identity.signed
@@ -222,32 +222,20 @@ function lostAttempt(): PubringError {
 
 /** Rejects with a sentence for the person; the cause is for the log. */
 function rethrowFault(error: unknown): never {
-  const causes = [error, ...causesOf(error)]
-  const unreachable = causes.find((cause) => cause instanceof OutboundError)
-  if (unreachable !== undefined) {
+  const refusal = error instanceof SignInRefusal ? error : undefined
+  const cause = refusal?.finding.error ?? error
+  if (cause instanceof OutboundError && !(cause instanceof AnswerError)) {
     throw new PubringError(
       'sign_in_unavailable',
       'The OpenID provider cannot be reached. Those who are signed in stay signed in; in an emergency, sign in with an API key.',
       { retryAfter: 10 },
-      unreachable,
+      error,
     )
   }
-  if (isDenial(error)) {
-    throw failure('The OpenID provider did not let you in, or you cancelled the sign-in.', error)
-  }
+  const step = refusal === undefined ? '' : ` (step ${refusal.step})`
   throw failure(
-    'The OpenID provider sent something that is not accepted. The log of the server says what.',
+    refusal?.finding.shown ??
+      `The OpenID provider sent something that is not accepted${step}. The log of the server says what.`,
     error,
   )
-}
-
-/** openid-client's error for a provider that redirected with `error=access_denied` (RFC 6749 section 4.1.2.1). */
-function isDenial(error: unknown): boolean {
-  if (!isObject(error) || error.code !== 'OAUTH_AUTHORIZATION_RESPONSE_ERROR') return false
-  return error.error === 'access_denied'
-}
-
-function causesOf(error: unknown): unknown[] {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause === undefined ? [] : [cause, ...causesOf(cause)]
 }

@@ -71,3 +71,13 @@ export function requireNoSecrets(label: string, pointer: string): void {
     throw invalidField(pointer, 'text_invalid', detail)
   }
 }
+
+/** The most characters of a text that is compared with claims. */
+export const maxPlainLength = 1_024
+
+/** Whether such a text can be stored and shown as it is. */
+export function isPlain(text: string): boolean {
+  return (
+    text !== '' && text.length <= maxPlainLength && text.isWellFormed() && !/\p{Cc}/u.test(text)
+  )
+}

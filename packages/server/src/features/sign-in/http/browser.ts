@@ -53,9 +53,12 @@ export function signInPages(app: App, { config }: Kernel, signIn: SignIn): void 
         // Cleared only now: after a failure the cookie may belong to another tab, or serve again.
         attempt.clear(reply)
         if ('refusedClaims' in result) {
-          const claims = Object.entries(result.refusedClaims)
+          const { refusedClaims, notes } = result
+          const claims = Object.entries(refusedClaims)
           const facts = claims.map(([name, value]) => [name, JSON.stringify(value)] as const)
-          return sendPage(reply.code(403), { publicUrl, ...noRule, facts })
+          request.log.warn({ claims: Object.keys(refusedClaims), notes }, noRule.title)
+          const text = [...notes, noRule.text].join(' ')
+          return sendPage(reply.code(403), { publicUrl, title: noRule.title, text, facts })
         }
         session.set(reply, result.secret, sessionLifetime)
         return redirect(reply, `${publicUrl}${result.returnPath}`)

@@ -1,0 +1,83 @@
+import { createPrivateKey, type KeyObject, randomUUID } from 'node:crypto'
+import { SignJWT } from 'jose'
+import type { OidcConfig } from '../../../kernel/context.ts'
+import { present } from '../../../runtime/present.ts'
+
+type Document = Readonly<Record<string, unknown>>
+
+/** Adds the credentials of this client to a request of the token endpoint. */
+type Authenticate = (body: URLSearchParams, headers: Headers) => void | Promise<void>
+
+/**
+ * The ways to authenticate (OpenID Connect Core 1.0 section 9), to be tried in order as long as the
+ * provider does not know the client: there is more than one for a secret that not every provider decodes.
+ */
+export function authenticators(config: OidcConfig, document: Document): Authenticate[] {
+  const { clientId, clientSecret, privateKey } = config
+  if (privateKey !== undefined) return [privateKeyJwt(config, privateKey, document)]
+  if (clientSecret === undefined) return [(body) => body.set('client_id', clientId)]
+  const { token_endpoint_auth_methods_supported: listed } = document
+  const methods: unknown[] = Array.isArray(listed) ? listed : ['client_secret_basic']
+  const post: Authenticate = (body) => {
+    body.set('client_id', clientId)
+    body.set('client_secret', clientSecret)
+  }
+  const basic =
+    (encode: (text: string) => string): Authenticate =>
+    (_body, headers) => {
+      const credentials = `${encode(clientId)}:${encode(clientSecret)}`
+      headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
+    }
+  // RFC 6749 section 2.3.1 wants them form-encoded, which makes no difference for these characters.
+  const isPlain = /^[A-Za-z0-9_.-]*$/.test(clientId + clientSecret)
+  const ways = {
+    client_secret_basic: isPlain ? [basic(String)] : [basic(formEncode), basic(String)],
+    client_secret_post: [post],
+  }
+  const order = isPlain
+    ? (['client_secret_basic', 'client_secret_post'] as const)
+    : (['client_secret_post', 'client_secret_basic'] as const)
+  const method = order.find((name) => methods.includes(name))
+  return method === undefined ? [] : ways[method]
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1)
+}
+
+/** RFC 7523 section 2.2. */
+function privateKeyJwt(
+  { clientId, privateKeyId }: OidcConfig,
+  pem: string,
+  { issuer, token_endpoint_auth_signing_alg_values_supported: algorithms }: Document,
+): Authenticate {
+  return async (body) => {
+    const key = createPrivateKey(pem)
+    const alg = algorithmOf(key, Array.isArray(algorithms) ? algorithms : [])
+    const assertion = await new SignJWT({ jti: randomUUID() })
+      .setProtectedHeader({ alg, ...present({ kid: privateKeyId }) })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(String(issuer))
+      .setIssuedAt()
+      .setExpirationTime('60s')
+      .sign(key)
+    body.set('client_id', clientId)
+    body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer')
+    body.set('client_assertion', assertion)
+  }
+}
+
+const byCurve: Readonly<Record<string, string>> = {
+  prime256v1: 'ES256',
+  secp384r1: 'ES384',
+  secp521r1: 'ES512',
+}
+
+function algorithmOf(key: KeyObject, offered: readonly unknown[]): string {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: { namedCurve = '' } = {} } = key
+  if (type === 'rsa') return 'RS256'
+  if (type === 'ec') return byCurve[namedCurve] ?? 'ES256'
+  // RFC 9864 gives it the second name.
+  return offered.includes('EdDSA') ? 'EdDSA' : 'Ed25519'
+}

@@ -1,0 +1,399 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { type TestClock, testClock } from '../../support/app/clock.ts'
+import { startIssuer } from '../../support/network/issuer.ts'
+import { rememberSecret } from '../../support/secrets.ts'
+
+const clientId = 'pubring'
+const clientSecret = rememberSecret('a secret with special characters', 'p+ss/w:rd %&é~9f2c')
+
+/** A provider whose answers a test sets. */
+const issuer = await startIssuer()
+const endpoint = (name: string) => `${issuer.url}/${name}`
+const second = 1_000
+
+interface Answer {
+  status?: number
+  headers?: Record<string, string>
+  body: string | object
+}
+
+let server: TestApp
+let clock: TestClock
+let log: string[]
+let requests: { path: string; body: string; authorization: string | undefined }[]
+let answers: Record<'token' | 'me', (idToken: string) => Answer>
+let claims: Record<string, unknown>
+/** Signs the claims of the ID token. */
+let sign: (claims: Record<string, unknown>) => string
+
+beforeEach(async () => {
+  issuer.rotate()
+  issuer.discovery = {
+    issuer: issuer.url,
+    jwks_uri: endpoint('jwks'),
+    authorization_endpoint: endpoint('authorize'),
+    token_endpoint: endpoint('token'),
+    userinfo_endpoint: endpoint('me'),
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  }
+  clock = testClock()
+  log = []
+  requests = []
+  claims = { sub: 'ada', groups: ['platform'] }
+  sign = (all) => issuer.token(all)
+  answers = {
+    token: (token) => ({ body: { access_token: 'a', token_type: 'Bearer', id_token: token } }),
+    me: () => ({ body: { sub: 'ada' } }),
+  }
+  server = await start()
+})
+afterEach(() => server.close())
+
+async function start(oidc: object = {}): Promise<TestApp> {
+  const app = await startApp({
+    fetch: issuer.server.fetchWith(),
+    clock,
+    config: {
+      oidc: { issuer: issuer.url, clientId, clientSecret, scopes: 'openid email', ...oidc },
+    },
+    http: { logStream: { write: (line: string) => void log.push(line) } },
+  })
+  for (const conditions of [{ groups: 'platform' }, { email: 'ada@example.com' }]) {
+    const members = { for: 'people', name: 'n', conditions, role: 'reader', allProjects: true }
+    await app.send('POST', '/v1/access-rules', { body: members })
+  }
+  return app
+}
+
+/** Signs in; `callback` changes what the provider sends the browser with. */
+async function signIn(callback: (parameters: URLSearchParams) => void = () => {}, query = '') {
+  const begun = await server.inject({ url: `/sign-in${query}` })
+  if (begun.statusCode !== 302) return outcome(begun)
+  const { searchParams } = new URL(String(begun.headers.location))
+  const { state = '', nonce = '' } = Object.fromEntries(searchParams)
+  for (const name of ['token', 'me'] as const) {
+    issuer.pages.set(`/${name}`, async (request, response) => {
+      let body = ''
+      for await (const part of request) body += part
+      requests.push({ path: name, body, authorization: request.headers.authorization })
+      const iat = Math.floor(clock.now() / second)
+      const standard = { iss: issuer.url, aud: clientId, nonce, iat, exp: iat + 300 }
+      const answer = answers[name](sign({ ...standard, ...claims }))
+      const { headers = { 'content-type': 'application/json' } } = answer
+      response.writeHead(answer.status ?? 200, headers)
+      response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body))
+    })
+  }
+  const parameters = new URLSearchParams({ code: 'c', state })
+  callback(parameters)
+  const [cookie = ''] = [begun.headers['set-cookie'] ?? []].flat()
+  return outcome(
+    await server.inject({
+      url: `/sign-in/callback?${parameters}`,
+      headers: { cookie: cookie.split(';')[0] ?? '' },
+    }),
+  )
+}
+
+function outcome({ statusCode, body }: { statusCode: number; body: string }) {
+  const [, text = ''] = /<p>(.*?)<\/p>/.exec(body) ?? []
+  const shown = text.replaceAll('&#39;', "'").replaceAll('&quot;', '"')
+  return { statusCode, shown, logged: log.join('') }
+}
+
+const token = (answer: Answer) => {
+  answers.token = () => answer
+}
+const now = () => Math.floor(clock.now() / second)
+const hidden = (step: string) =>
+  new RegExp(`^The OpenID provider sent something that is not accepted \\(step ${step}\\)`)
+
+describe('a fault of the provider is named in the log, and to the person where that is safe', () => {
+  test.each<[string, () => void, RegExp, RegExp]>([
+    [
+      'a wrong client secret',
+      () => token({ status: 401, body: { error: 'invalid_client', error_description: 'expired' } }),
+      /refused the sign-in: “invalid_client”, “expired”\.$/,
+      /token: .*\/token responded with the status 401 refused with “invalid_client”, “expired”.*client secret/,
+    ],
+    [
+      'a code that is refused',
+      () => token({ status: 400, body: { error: 'invalid_grant' } }),
+      /refused the sign-in: “invalid_grant”\.$/,
+      /“invalid_grant”.*The code was used before/,
+    ],
+    [
+      'a status without a reason',
+      () => token({ status: 404, body: 'no' }),
+      hidden('token'),
+      /token: .*\/token responded with the status 404, and without JSON/,
+    ],
+    [
+      'no ID token',
+      () => token({ body: { access_token: 'a' } }),
+      hidden('token'),
+      /sent no id_token. PUBRING_OIDC_SCOPES must have openid/,
+    ],
+    [
+      'an ID token of another issuer',
+      () => Object.assign(claims, { iss: 'https://other.example' }),
+      hidden('iss'),
+      /iss is “https:\/\/other\.example”, not .*https:\/\/issuer\.test/,
+    ],
+    [
+      'an ID token for another client',
+      () => Object.assign(claims, { aud: 'other' }),
+      hidden('aud'),
+      /aud is “other”, not the expected audience, “pubring”/,
+    ],
+    [
+      'an ID token that was issued to another client',
+      () => Object.assign(claims, { aud: ['other', clientId], azp: 'other' }),
+      hidden('aud'),
+      /azp is “other”, not the client id “pubring”/,
+    ],
+    [
+      'a key that the provider does not serve',
+      () => {
+        sign = (all) => issuer.token(all, { kid: 'unknown' })
+      },
+      hidden('signature'),
+      /signature: The issuer has no key with this kid/,
+    ],
+    [
+      'another nonce',
+      () => Object.assign(claims, { nonce: 'x' }),
+      hidden('nonce'),
+      /nonce: The nonce is not that of this sign-in/,
+    ],
+    [
+      'a clock that is ahead',
+      () => Object.assign(claims, { iat: now() + 90, nbf: now() + 90 }),
+      /clock of the OpenID provider is (89|90) s ahead of that of this server.*NTP/,
+      /clock: The clock of the OpenID provider is/,
+    ],
+    [
+      'a clock that is behind',
+      () => Object.assign(claims, { iat: now() - 390, exp: now() - 90 }),
+      /The ID token expired at .* is 39\d s behind/,
+      /clock: The ID token expired/,
+    ],
+    [
+      'the user info of another person',
+      () => {
+        answers.me = () => ({ body: { sub: 'eve' } })
+      },
+      hidden('user_info'),
+      /user_info: The user info is of “eve”, not of the subject/,
+    ],
+  ])('%s', async (_name, change, shown, logged) => {
+    change()
+    const found = await signIn()
+    expect(found.statusCode).toBe(400)
+    expect(found.shown).toMatch(shown)
+    expect(found.logged).toMatch(logged)
+    expect(found.logged).not.toContain('[object')
+  })
+
+  test('an outage of the token endpoint is not taken for a refusal', async () => {
+    token({ status: 502, body: '<html>' })
+    const found = await signIn()
+    expect([found.statusCode, found.shown]).toEqual([
+      503,
+      expect.stringContaining('cannot be reached'),
+    ])
+    expect(found.logged).toMatch(/token: .*responded with the status 502/)
+  })
+
+  test.each([
+    ['invalid_scope', 'AADSTS650053: asked for scope groups', /“invalid_scope”, “AADSTS650053: /],
+    ['access_denied', 'Please verify your email', /did not let you in.*“Please verify your email”/],
+    ['temporarily_unavailable', undefined, /refused the sign-in: “temporarily_unavailable”\.$/],
+  ])('the browser comes back with %s', async (error, description, shown) => {
+    const found = await signIn((parameters) => {
+      parameters.delete('code')
+      parameters.set('error', error)
+      if (description !== undefined) parameters.set('error_description', description)
+    })
+    expect(found.statusCode).toBe(400)
+    expect(found.shown).toMatch(shown)
+    expect(found.logged).toContain(error)
+  })
+
+  test.each<[string, object, RegExp]>([
+    [
+      'http',
+      { issuer: 'http://issuer.test' },
+      /names the issuer “http:\/\/issuer\.test”. It must name https:\/\/issuer\.test/,
+    ],
+    [
+      'no token endpoint',
+      { token_endpoint: undefined },
+      /openid-configuration has no token_endpoint/,
+    ],
+  ])('a discovery document with %s', async (_name, change, logged) => {
+    Object.assign(issuer.discovery, change)
+    const found = await signIn()
+    expect(found).toMatchObject({
+      statusCode: 400,
+      shown: expect.stringMatching(hidden('discovery')),
+    })
+    expect(found.logged).toMatch(logged)
+  })
+
+  test('no auth_time, where a recent sign-in is needed', async () => {
+    const found = await signIn(undefined, '?recent=true')
+    expect(found.statusCode).toBe(400)
+    expect(found.shown).toMatch(
+      /does not say when you signed in there \(its ID token has no auth_time\)/,
+    )
+    claims.auth_time = now() - 3_600
+    expect((await signIn(undefined, '?recent=true')).shown).toMatch(/signed in there 36\d\d s ago/)
+    claims.auth_time = now()
+    expect((await signIn(undefined, '?recent=true')).statusCode).toBe(302)
+  })
+})
+
+describe('a provider that does things in its own way is understood', () => {
+  test.each<[string, () => void]>([
+    [
+      'signed user info',
+      () => {
+        delete claims.groups
+        answers.me = () => ({
+          headers: { 'content-type': 'application/jwt' },
+          body: issuer.token({ sub: 'ada', groups: ['platform'], iss: issuer.url }),
+        })
+      },
+    ],
+    [
+      'user info that fails beside a complete ID token',
+      () => {
+        answers.me = () => ({ status: 500, body: 'no' })
+      },
+    ],
+    [
+      'signed user info whose signature is wrong, beside a complete ID token',
+      () => {
+        answers.me = () => ({
+          headers: { 'content-type': 'application/jwt' },
+          body: issuer.token({ sub: 'ada' }, { kid: 'unknown' }),
+        })
+      },
+    ],
+    [
+      'email_verified as a text',
+      () => Object.assign(claims, { groups: [], email: 'ada@example.com', email_verified: 'true' }),
+    ],
+    [
+      'no kid, with one key',
+      () => {
+        issuer.jwks = { keys: issuer.jwks.keys.map((key) => ({ ...key, kid: undefined })) }
+        sign = (all) => issuer.token(all, { kid: undefined })
+      },
+    ],
+    ['a clock that is 90 s behind', () => Object.assign(claims, { iat: now() - 90 })],
+  ])('%s', async (_name, change) => {
+    change()
+    const { statusCode, shown } = await signIn()
+    expect([statusCode, shown]).toEqual([302, ''])
+  })
+
+  test('claims of user info without its signature do not count', async () => {
+    delete claims.groups
+    answers.me = () => ({
+      headers: { 'content-type': 'application/jwt' },
+      body: issuer.token({ sub: 'ada', groups: ['platform'] }, { kid: 'unknown' }),
+    })
+    const found = await signIn()
+    expect(found.statusCode).toBe(403)
+    expect(found.shown).toMatch(/The claims of the user info are missing: .*no key with this kid/)
+  })
+
+  test.each([
+    [
+      'offers client_secret_post',
+      ['client_secret_basic', 'client_secret_post'],
+      ({ body }: { body: string }) =>
+        new URLSearchParams(body).get('client_secret') === clientSecret,
+      1,
+    ],
+    [
+      'does not decode Basic, its only way',
+      ['client_secret_basic'],
+      ({ authorization = '' }: { authorization?: string | undefined }) =>
+        Buffer.from(authorization.slice(6), 'base64').toString() === `${clientId}:${clientSecret}`,
+      2,
+    ],
+  ] as const)(
+    'a secret with special characters at one that %s',
+    async (_name, methods, knows, attempts) => {
+      Object.assign(issuer.discovery, { token_endpoint_auth_methods_supported: methods })
+      const { token } = answers
+      answers.token = (idToken) =>
+        knows(requests.at(-1) ?? { body: '' })
+          ? token(idToken)
+          : { status: 401, body: { error: 'invalid_client' } }
+      expect((await signIn()).statusCode).toBe(302)
+      expect(requests.filter(({ path }) => path === 'token')).toHaveLength(attempts)
+    },
+  )
+})
+
+describe('after a rollover of the keys of the provider', () => {
+  test.each([
+    ['with a new kid', () => issuer.rotate()],
+    [
+      'with the same kid',
+      () => {
+        const { kid } = issuer
+        issuer.rotate()
+        issuer.jwks = { keys: issuer.jwks.keys.map((key) => ({ ...key, kid })) }
+        sign = (all) => issuer.token(all, { kid })
+      },
+    ],
+  ])('%s, the next sign-in succeeds', async (_name, rollOver) => {
+    expect((await signIn()).statusCode).toBe(302)
+    rollOver()
+    expect((await signIn()).statusCode).toBe(302)
+  })
+
+  test('keys are not fetched again more than once in 5 s', async () => {
+    sign = (all) => issuer.token(all, { kid: 'unknown' })
+    const fetches = () => issuer.server.requests.filter((path) => path.endsWith('/jwks')).length
+    const before = fetches()
+    for (let attempt = 0; attempt < 5; attempt += 1) await signIn()
+    expect(fetches() - before).toBe(2)
+    clock.advance(5 * second)
+    await signIn()
+    expect(fetches() - before).toBe(3)
+  })
+})
+
+describe('a person to whom no rule gives a role learns what may be the reason', () => {
+  test.each<[string, object, RegExp]>([
+    [
+      'groups that were left out',
+      { _claim_names: { groups: 'src1' } },
+      /left out the claim “groups”, because the person has too many values/,
+    ],
+    [
+      'groups that were left out of a short token',
+      { hasgroups: true },
+      /left out the claim “groups”/,
+    ],
+    [
+      'an email that is not verified',
+      { email: 'ada@example.com', email_verified: 'no' },
+      /email_verified is “"no"”, and must be true/,
+    ],
+    ['an email without email_verified', { email: 'ada@example.com' }, /email_verified is missing/],
+  ])('%s', async (_name, change, reason) => {
+    claims = { sub: 'ada', ...change }
+    const found = await signIn()
+    expect(found.statusCode).toBe(403)
+    expect(found.shown).toMatch(reason)
+    expect(found.logged).toContain('notes')
+  })
+})
