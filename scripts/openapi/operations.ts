@@ -55,6 +55,8 @@ function errorsOf({ method, url, schema, config }: Operation): ErrorCode[] {
     errors.push('missing_api_key', 'invalid_api_key', 'invalid_session', 'cross_site_request')
     errors.push('storage_unavailable')
     if (access.role !== 'reader' || access.unbound) errors.push('insufficient_role')
+    const { recentSignIn = 'never' } = access
+    if (recentSignIn !== 'never') errors.push('recent_sign_in_required')
     if (url.includes(':projectIdOrName')) errors.push('project_not_found')
   }
   if (schema.body !== undefined) {

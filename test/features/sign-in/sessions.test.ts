@@ -9,7 +9,6 @@ import { readEvents } from '../../../packages/server/src/kernel/ledger/event-rea
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
-import { createKeyFile } from '../../support/log/key-file.ts'
 import {
   createPersonSession,
   issuer,
@@ -18,18 +17,14 @@ import {
 } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
 
-const logKey = createKeyFile()
 let server: TestApp
 let time = Date.now()
 beforeAll(async () => {
   const clock = { now: () => time, monotonic: () => performance.now() }
   const oidc = { issuer, clientId: 'pubring', scopes: 'openid' }
-  server = await startApp({ clock, logSigner: logKey.open(), config: { oidc } })
+  server = await startApp({ clock, config: { oidc } })
 })
-afterAll(async () => {
-  await server.close()
-  logKey.remove()
-})
+afterAll(() => server.close())
 
 const cookieName = '__Secure-pubring-session'
 const cookie = (secret: string) => ({ 'x-api-key': 'session', cookie: `${cookieName}=${secret}` })
@@ -382,106 +377,6 @@ describe('a person', () => {
     const answer = await server.send('DELETE', `/v1/sessions?person=${person.id}`)
     expect(answer.statusCode).toBe(204)
     await expectEnded(secret)
-  })
-})
-
-describe('without a recent sign-in', () => {
-  async function oldSession() {
-    const { secret } = await signIn(server.admin)
-    time += 16 * 60_000
-    return secret
-  }
-  const fresh = async () => (await signIn(server.admin)).secret
-
-  const guarded: [string, () => Promise<['POST' | 'PATCH' | 'DELETE', string, object?]>][] = [
-    [
-      'a project is not deleted',
-      async () => {
-        const { id } = (
-          await server.send('POST', '/v1/projects', { body: { name: `p${time}` } })
-        ).json()
-        return ['DELETE', `/v1/projects/${id}`]
-      },
-    ],
-    [
-      'no admin API key is created',
-      async () => ['POST', '/v1/api-keys', { name: 'n', role: 'admin' }],
-    ],
-    [
-      'no auditor API key is created',
-      async () => ['POST', '/v1/api-keys', { name: 'n', role: 'auditor' }],
-    ],
-    [
-      'no API key is made an admin',
-      async () => {
-        const body = { name: 'n', role: 'reader' }
-        const { id } = (await server.send('POST', '/v1/api-keys', { body })).json()
-        return ['PATCH', `/v1/api-keys/${id}`, { role: 'admin' }]
-      },
-    ],
-    [
-      'no access rule for people is created',
-      async () => [
-        'POST',
-        '/v1/access-rules',
-        {
-          for: 'people',
-          name: 'n',
-          conditions: { a: 'b' },
-          role: 'reader',
-          project: 'payments',
-        },
-      ],
-    ],
-    [
-      'no access rule for all projects is created',
-      async () => {
-        const source = { issuer: 'https://ci.example.com', conditions: { sub: 'deploy' } }
-        const body = {
-          for: 'workloads',
-          name: 'n',
-          ...source,
-          role: 'registrar',
-          allProjects: true,
-        }
-        return ['POST', '/v1/access-rules', body]
-      },
-    ],
-    [
-      'the last active key of a project is not deactivated',
-      async () => {
-        const name = `q${time}`
-        await server.send('POST', '/v1/projects', { body: { name } })
-        const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-        const { kid } = (
-          await server.send('POST', `/v1/projects/${name}/jwt-keys`, { body })
-        ).json()
-        return ['PATCH', `/v1/projects/${name}/jwt-keys/${kid}`, { active: false }]
-      },
-    ],
-    ['the log is not restarted', async () => ['POST', '/v1/log/restarts']],
-  ]
-  test.each(guarded)('%s', async (_name, prepare) => {
-    const [method, url, body] = await prepare()
-    const old = await send(await oldSession(), method, url, body)
-    expect([old.statusCode, old.json().code]).toEqual([403, 'recent_sign_in_required'])
-    expect((await send(await fresh(), method, url, body)).statusCode).toBeLessThan(300)
-  })
-
-  test('an API key is enough', async () => {
-    const body = { name: 'n', role: 'admin' }
-    expect((await server.send('POST', '/v1/api-keys', { body })).statusCode).toBe(201)
-  })
-
-  test('a project gets a second key, and loses one of two', async () => {
-    const secret = await oldSession()
-    const add = async () => {
-      const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-      return (await send(secret, 'POST', keys, body)).json().kid
-    }
-    const [, second] = [await add(), await add()]
-    const answer = await send(secret, 'PATCH', `${keys}/${second}`, { active: false })
-    expect(answer.statusCode).toBe(200)
   })
 })
 

@@ -225,6 +225,24 @@ describe.each(sessionLosses)('with a session that %s after the request', (_loss,
   })
 })
 
+describe('with a session without a recent sign-in', () => {
+  test.each(attempts)('%s changes nothing, where that is always needed', async (_type, commit) => {
+    const { store } = stored
+    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: ruleRecord() })
+    const signInTime = new Date(Date.now() - 901_000).toISOString()
+    const { session } = await createPersonSession(store, { signInTime })
+    const before = await state()
+    const credential = { type: 'session', id: session.id } as const
+    const access = { role: 'admin', auditor: false, recentSignIn: 'always' } as const
+    const asked = commit({
+      ...origin(new Date().toISOString()),
+      authorization: { credential, access },
+    })
+    await expect(asked).rejects.toMatchObject({ code: 'recent_sign_in_required' })
+    expect(await state()).toEqual(before)
+  })
+})
+
 describe.each(losses)(
   'with an API key that was %s after the request was admitted',
   (_loss, code, lose) => {

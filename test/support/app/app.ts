@@ -68,6 +68,8 @@ interface TestOptions {
   logSigner?: Context['logSigner']
   /** By default a new one of the run's engine. */
   database?: TestDatabase
+  /** May add hooks that see the routes. */
+  beforeRoutes?: (app: FastifyInstance) => Promise<void>
   /** Stays open, for one application after the other; opening it takes most of their start. */
   stored?: TestStore
 }
@@ -92,7 +94,7 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
       options.http?.logStream?.write(line)
     },
   }
-  const app = await buildApp(context, {
+  const httpOptions = {
     publicUrl,
     trustProxy: false,
     // The tests themselves delay the event loop.
@@ -101,7 +103,8 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     logPretty: false,
     ...options.http,
     logStream,
-  })
+  } as const
+  const app = await buildApp(context, httpOptions, options.beforeRoutes)
   const undocumented = recordUndocumented(app)
   const injectRequest = async (request: InjectOptions | string) => {
     await app.ready()

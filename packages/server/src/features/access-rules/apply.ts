@@ -1,4 +1,5 @@
 import { requirePermanent, requireRecentSignIn } from '../../kernel/access/authorization.ts'
+import { includesRole } from '../../kernel/access/grants.ts'
 import type {
   Origin,
   Outcome,
@@ -33,7 +34,7 @@ export async function createAccessRule(
 ): Promise<Outcome<AccessRuleRecord>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
-  requireGiver(ledger, rule)
+  requirePermanent(ledger.caller?.apiKey, 'access rule')
   if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
   await db.insertInto('access_rule').values(accessRuleToRow(rule)).execute()
   await appendEvents(ledger, [accessRules.eventOf('created', rule)])
@@ -56,7 +57,10 @@ export async function updateAccessRule(
   if (changed.length === 0) return { result: before, changed: false }
   const changesRights = changed.some((name) => name !== 'name')
   const isDeactivation = changed.every((name) => name === 'name' || name === 'active')
-  if (changesRights && !(isDeactivation && !patched.enabled)) requireGiver(ledger, patched)
+  if (changesRights && !(isDeactivation && !patched.enabled)) {
+    requirePermanent(ledger.caller?.apiKey, 'access rule')
+  }
+  if (!changed.every((name) => narrows(name, before, after))) requireRecentSignIn(ledger)
   const { last_exchange_time: _lastExchangeTime, ...row } = accessRuleToRow(after)
   await db.updateTable('access_rule').set(row).where('id', '=', id).execute()
   if (exchanges !== undefined) {
@@ -124,11 +128,15 @@ async function lockRule(tx: Transaction, id: string, origin: Origin) {
   return { exchanges, ledger, rule }
 }
 
-/** Rights without an end, of people or for all projects, take more than a session that was left open. */
-function requireGiver(
-  { caller, origin }: LockedLedger,
-  { for: holders, projectId }: AccessRuleRecord,
-): void {
-  requirePermanent(caller?.apiKey, 'access rule')
-  if (holders === 'people' || projectId === undefined) requireRecentSignIn(caller, origin)
+/** Whether the change of the member only takes rights away. Those of the others may give some. */
+function narrows(member: string, before: AccessRuleRecord, after: AccessRuleRecord): boolean {
+  const isForBoth = isForWorkloads(before) && isForWorkloads(after)
+  if (member === 'name') return true
+  if (member === 'active') return !after.enabled
+  if (member === 'role') return includesRole(before.role, after.role)
+  if (member === 'singleUse') return isForBoth && after.singleUse
+  if (member === 'maxLifetime') return isForBoth && after.maxLifetime < before.maxLifetime
+  if (member !== 'conditions') return false
+  const kept = Object.entries(before.conditions)
+  return kept.every(([claim, value]) => after.conditions[claim] === value)
 }

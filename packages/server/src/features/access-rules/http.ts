@@ -1,3 +1,4 @@
+import { unboundAdmin } from '../../kernel/access/grants.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/paths.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
@@ -24,7 +25,8 @@ const accessRules = managedRecords({
   type: { one: 'AccessRule', many: 'AccessRules' },
   noun: { bare: 'access rule', one: 'an access rule', many: 'access rules' },
   deletion: { verb: 'Delete', done: 'deleted' },
-  access: { role: 'admin', unbound: true, auditor: false },
+  access: unboundAdmin,
+  recentSignIn: { create: 'always', update: 'sometimes', delete: 'always' },
   schemas: {
     shown: AccessRule,
     created: AccessRule,
@@ -56,7 +58,11 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'POST',
     url: `${collection}/:id/checks`,
-    config: { access: { ...access, auditor: true }, cost: 5, errors: ['access_rule_not_found'] },
+    config: {
+      access: { ...access, auditor: true, recentSignIn: 'never' },
+      cost: 5,
+      errors: ['access_rule_not_found'],
+    },
     schema: {
       operationId: 'checkAccessRule',
       summary: 'Explain why an access rule does or does not give its role',

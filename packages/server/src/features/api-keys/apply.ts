@@ -3,7 +3,6 @@ import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Caller } from '../../kernel/access/callers.ts'
 import {
   type Access,
-  isPowerful,
   projectsWith,
   requireAccess,
   unboundAdmin,
@@ -28,7 +27,7 @@ import { requireProject } from '../projects/apply.ts'
 import type { ApiKeyCreation, ApiKeyIssue } from './changes.ts'
 import type { ApiKeyUpdate } from './contract.ts'
 import { apiKeyDeleted } from './hooks.ts'
-import { requireLifetime } from './lifetime.ts'
+import { gainedMember, requireLifetime } from './lifetime.ts'
 import { patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
 import {
   type ApiKeyRecord,
@@ -58,7 +57,6 @@ export async function createApiKey(
     .executeTakeFirst()
   if (existing !== undefined) return { result: apiKeyFromRow(existing), changed: false }
   requireLifetime(ledger.caller?.apiKey, undefined, apiKey)
-  if (isPowerful(apiKey.role)) requireRecentSignIn(ledger.caller, origin)
   const { projectId } = apiKey
   const access: Access = projectId === undefined ? unboundAdmin : { role: 'admin', auditor: false }
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
@@ -83,7 +81,7 @@ export async function updateApiKey(
   const changes = apiKeys.changes(before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
   requireLifetime(ledger.caller?.apiKey, before, after)
-  if (isPowerful(after.role) && after.enabled) requireRecentSignIn(ledger.caller, origin)
+  if (gainedMember(before, after) !== undefined) requireRecentSignIn(ledger)
   requireOtherAdmin(await readManaged(db), before, after)
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
   const row = { name, role, enabled, expire_time }

@@ -27,6 +27,7 @@ const apiKeys = managedRecords({
   noun: { bare: 'API key', one: 'an API key', many: 'API keys' },
   deletion: { verb: 'Revoke', done: 'revoked' },
   access: { role: 'admin', auditor: false },
+  recentSignIn: { create: 'always', update: 'sometimes', delete: 'always' },
   schemas: { shown: ApiKey, created: ApiKeyCreated, create: ApiKeyCreate, update: ApiKeyUpdate },
   queries: {
     list: Query({

@@ -25,7 +25,7 @@ export function requireLifetime(
 }
 
 /** The member of the request that gives rights to the API key, or gives them for longer. */
-function gainedMember(
+export function gainedMember(
   before: ApiKeyRecord | undefined,
   after: ApiKeyRecord,
 ): 'expireTime' | 'role' | 'active' | undefined {

@@ -24,9 +24,11 @@ import type {
 import type { KeyWarning } from './contract.ts'
 import { isBlockedUnderLock } from './exposure/fingerprints.ts'
 import { keyChanged, keyEnded } from './hooks.ts'
+import { activationTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import {
   deletedKeyChanges,
+  patchedKeysEnd,
   patchKey,
   patchWarnings,
   rejectBlockedActivation,
@@ -59,8 +61,8 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
 
 /**
  * Writes the key if it differs. Returns the events, with those of the rotations that end with it, and
- * the warnings about the change. To leave a project without an active key, the caller must have signed
- * in recently.
+ * the warnings about the change. To leave a project without an active key, a session must have a recent
+ * sign-in. Keys that were activated since the sign-in do not count: a thief could have registered them.
  */
 export async function patchEvents(
   tx: Transaction,
@@ -68,10 +70,13 @@ export async function patchEvents(
   [before, after]: [before: KeyRecord, after: KeyRecord],
 ): Promise<{ events: NewEvent[]; warnings: KeyWarning[] }> {
   if (after === before) return { events: [], warnings: [] }
-  const { origin } = ledger
-  const warnings = patchWarnings(keySet.keys, [after], origin.time)
-  if (warnings.some(({ code }) => code === 'last_active_key')) {
-    requireRecentSignIn(ledger.caller, origin)
+  const { origin, caller } = ledger
+  const { keys: all } = keySet
+  const warnings = patchWarnings(all, [after], origin.time)
+  const { createTime = '', signInTime = createTime } = caller?.session ?? {}
+  const known = all.filter((key) => activationTime(key) <= signInTime)
+  if ([all, known].some((some) => patchedKeysEnd(some, [after], origin.time) !== undefined)) {
+    requireRecentSignIn(ledger)
   }
   await updateKeyRow(tx, after)
   const updated = keys.event('updated', before.id, keys.changes(before, after))

@@ -106,7 +106,7 @@ const keys: Resource = {
   deletion: { verb: 'Delete', done: 'deleted' },
   config: {
     create: {
-      access: { role: 'registrar', auditor: false },
+      access: { role: 'registrar', auditor: false, recentSignIn: 'never' },
       cost: 5,
       errors: [
         'invalid_key_pem',
@@ -123,11 +123,11 @@ const keys: Resource = {
     list: { access: { role: 'reader', auditor: true }, etag: true },
     read: { access: { role: 'reader', auditor: true }, errors: ['key_not_found'], etag: true },
     update: {
-      access: { role: 'writer', auditor: false },
-      errors: ['recent_sign_in_required', 'key_not_found', 'jwks_too_large'],
+      access: { role: 'writer', auditor: false, recentSignIn: 'sometimes' },
+      errors: ['key_not_found', 'jwks_too_large'],
     },
     delete: {
-      access: { role: 'writer', auditor: false },
+      access: { role: 'writer', auditor: false, recentSignIn: 'always' },
       errors: ['key_not_found', 'key_active'],
     },
   },

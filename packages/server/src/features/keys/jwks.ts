@@ -25,7 +25,12 @@ export function convergence(changeTime: string, jwksMaxAge: number): string {
 
 /** The same for its last activation alone: a new `expireTime` does not make an active key unknown. */
 export function activationConvergedTime(key: KeyRecord, jwksMaxAge: number): string {
-  return convergence(key.activateTime ?? key.publishTime, jwksMaxAge)
+  return convergence(activationTime(key), jwksMaxAge)
+}
+
+/** When an active key became active. */
+export function activationTime({ activateTime, publishTime }: KeyRecord): string {
+  return activateTime ?? publishTime
 }
 
 /** The key's entry in the JWKS (RFC 7517): public members only. */

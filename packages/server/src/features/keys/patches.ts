@@ -67,15 +67,28 @@ export function activeKeysEnd(
   return isEarlier ? end : undefined
 }
 
+function applyPatches(keys: readonly KeyRecord[], patched: readonly KeyRecord[]): KeyRecord[] {
+  return keys.map((key) => patched.find(({ id }) => id === key.id) ?? key)
+}
+
+/** The same for patches of some of these keys. */
+export function patchedKeysEnd(
+  keys: readonly KeyRecord[],
+  patched: readonly KeyRecord[],
+  now: string,
+): string | undefined {
+  const activeOf = (all: readonly KeyRecord[]) => all.filter((key) => isActive(key, now))
+  return activeKeysEnd(activeOf(keys), activeOf(applyPatches(keys, patched)), now)
+}
+
 /** The warnings about patches of keys, given all keys of their project before them. */
 export function patchWarnings(
   keys: readonly KeyRecord[],
   patched: readonly KeyRecord[],
   now: string,
 ): KeyWarning[] {
-  const activeOf = (all: readonly KeyRecord[]) => all.filter((key) => isActive(key, now))
-  const after = keys.map((key) => patched.find(({ id }) => id === key.id) ?? key)
-  const end = activeKeysEnd(activeOf(keys), activeOf(after), now)
+  const after = applyPatches(keys, patched)
+  const end = patchedKeysEnd(keys, patched, now)
   const ended = patched.filter(({ id }) => {
     const before = keys.find((key) => key.id === id)
     return (

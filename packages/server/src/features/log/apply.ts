@@ -1,4 +1,3 @@
-import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
 import { appendEvents, lockSystemLedger } from '../../kernel/ledger/locked-ledger.ts'
@@ -20,7 +19,6 @@ export async function startLog(
   const running = await readTree(db)
   if (running?.id !== previous?.id) return { result: undefined, changed: false }
   if (previous !== undefined) {
-    requireRecentSignIn(ledger.caller, origin)
     for (const table of ['log_entry', 'log_tile', 'log_ledger'] as const) {
       await db.deleteFrom(table).execute()
     }

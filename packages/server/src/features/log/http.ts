@@ -1,6 +1,7 @@
 import type { FastifyRequest, FastifySchema } from 'fastify'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { type ErrorCode, PubringError } from '../../errors.ts'
+import { type RecentSignIn, unboundAdmin } from '../../kernel/access/grants.ts'
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { contextOf, ledgerOf } from '../../kernel/http/hooks/access.ts'
@@ -100,26 +101,19 @@ export function routes(app: App, kernel: Kernel): void {
     handler: async (request, reply) =>
       reply.send(await proveLedger(reader, systemLedgerId, request.query.revision)),
   })
-  adminRoute(app, '/v1/log/checkpoints', () => log.sign(), {
+  adminRoute(app, '/v1/log/checkpoints', 'never', () => log.sign(), {
     operationId: 'createLogCheckpoint',
     summary: 'Sign a checkpoint of the log now',
     description:
       'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
   })
   const restart = (request: FastifyRequest) => log.restart(contextOf(request, kernel).origin)
-  const restartErrors = ['log_stopped', 'recent_sign_in_required'] as const
-  adminRoute(
-    app,
-    '/v1/log/restarts',
-    restart,
-    {
-      operationId: 'restartLog',
-      summary: 'Restart the log with a new key',
-      description:
-        'For a log that has stopped because it no longer extends what was signed, once a new key is in the place of the old one. Verifiers need its verifier key; proofs of the tree before stay valid.',
-    },
-    restartErrors,
-  )
+  adminRoute(app, '/v1/log/restarts', 'always', restart, {
+    operationId: 'restartLog',
+    summary: 'Restart the log with a new key',
+    description:
+      'For a log that has stopped because it no longer extends what was signed, once a new key is in the place of the old one. Verifiers need its verifier key; proofs of the tree before stay valid.',
+  })
 }
 
 /** A checkpoint of the tree that grows, and the files of each tree below its origin. */
@@ -203,14 +197,14 @@ function fileRoute(app: App, url: string, { read, schema, errors = [] }: PublicF
 function adminRoute(
   app: App,
   url: string,
+  recentSignIn: RecentSignIn,
   sign: (request: FastifyRequest) => Promise<Tree>,
   schema: FastifySchema,
-  errors: readonly ErrorCode[] = ['log_stopped'],
 ): void {
   app.route({
     method: 'POST',
     url,
-    config: { access: { role: 'admin', unbound: true, auditor: false }, errors },
+    config: { access: { ...unboundAdmin, recentSignIn }, errors: ['log_stopped'] },
     schema: { ...schema, response: { 201: LogTree } },
     handler: async (request, reply) => {
       const { checkpoint = '', checkpointSize: size, origin, verifierKey } = await sign(request)

@@ -1,5 +1,4 @@
 import { PubringError } from '../../errors.ts'
-import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import { projects } from '../../kernel/access/stored-projects.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
@@ -74,7 +73,6 @@ export async function deleteProject(
       'The project still has JWT keys. Deactivate and delete them first.',
     )
   }
-  requireRecentSignIn(ledger.caller, origin)
   await db.deleteFrom('project').where('id', '=', projectId).execute()
   const event = projects.event('deleted', projectId, { name: { from: project.name } })
   await appendEvents(ledger, [event])

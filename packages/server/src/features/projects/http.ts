@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { unboundAdmin } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract/schema.ts'
 import { projectEntityTag } from '../../kernel/entity-tags.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
@@ -88,8 +89,6 @@ export async function readProjectPage(
   return shown.map(toProject)
 }
 
-const admin = { role: 'admin', unbound: true, auditor: false } as const
-
 const projects: Resource = {
   collection: '/v1/projects',
   member: '/v1/projects/:projectIdOrName',
@@ -97,11 +96,20 @@ const projects: Resource = {
   noun: { bare: 'project', one: 'a project', many: 'projects' },
   deletion: { verb: 'Delete', done: 'deleted' },
   config: {
-    create: { access: admin, errors: ['project_id_taken', 'project_name_taken'] },
+    create: {
+      access: { ...unboundAdmin, recentSignIn: 'never' },
+      errors: ['project_id_taken', 'project_name_taken'],
+    },
     list: { access: { role: 'reader', auditor: true }, headers: ['Link'] },
     read: { access: { role: 'reader', auditor: true }, etag: true },
-    update: { access: admin, errors: ['project_name_taken'] },
-    delete: { access: admin, errors: ['recent_sign_in_required', 'project_not_empty'] },
+    update: {
+      access: { ...unboundAdmin, recentSignIn: 'never' },
+      errors: ['project_name_taken'],
+    },
+    delete: {
+      access: { ...unboundAdmin, recentSignIn: 'always' },
+      errors: ['project_not_empty'],
+    },
   },
   schemas: { shown: Project, created: Project, create: ProjectCreate, update: ProjectUpdate },
   queries: { list: projectPageQuery(maxPageSize) },

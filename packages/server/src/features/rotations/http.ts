@@ -23,6 +23,7 @@ const rotations = managedRecords({
   noun: { bare: 'rotation', one: 'a rotation', many: 'rotations' },
   deletion: { verb: 'Abandon', done: 'abandoned' },
   access: { role: 'writer', auditor: false },
+  recentSignIn: { create: 'never', update: 'never', delete: 'never' },
   readAccess: { role: 'reader', auditor: true },
   schemas: { shown: Rotation, created: Rotation, create: RotationCreate, update: RotationUpdate },
   notFound: 'rotation_not_found',
@@ -55,13 +56,8 @@ export function routes(app: App, kernel: Kernel): void {
     method: 'POST',
     url: `${collection}/:id/finish`,
     config: {
-      access,
-      errors: [
-        'recent_sign_in_required',
-        'rotation_not_found',
-        'rotation_ended',
-        'rotation_not_ready',
-      ],
+      access: { ...access, recentSignIn: 'sometimes' },
+      errors: ['rotation_not_found', 'rotation_ended', 'rotation_not_ready'],
     },
     schema: {
       operationId: 'finishRotation',

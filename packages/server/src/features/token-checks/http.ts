@@ -1,3 +1,4 @@
+import { readerAccess } from '../../kernel/access/grants.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
@@ -12,7 +13,7 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'POST',
     url: '/v1/key-checks',
-    config: { access: { role: 'reader', auditor: true }, cost: 5 },
+    config: { access: { ...readerAccess, recentSignIn: 'never' }, cost: 5 },
     validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'checkPublicKey',
@@ -30,7 +31,7 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/token-checks',
-    config: { access: { role: 'reader', auditor: true }, cost: 5 },
+    config: { access: { ...readerAccess, recentSignIn: 'never' }, cost: 5 },
     schema: {
       operationId: 'checkToken',
       summary: 'Explain why a JWT does or does not verify',

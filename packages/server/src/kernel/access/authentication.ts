@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
+import { present } from '../../runtime/present.ts'
 import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { isoTime } from '../values/times.ts'
@@ -88,10 +89,17 @@ export function createAuthenticator({ store, clock, readCaller }: AuthenticatorC
 }
 
 function toPrincipal(caller: Caller, head: string, time: number): Principal {
-  const { grants, voucher } = caller
+  const { grants, voucher, session } = caller
   const heads = [{ ledgerId: systemLedgerId, hash: head }, voucher?.head ?? []].flat()
   const validity = { heads, ...spanUntilExpiry([caller], time) }
-  return { ...identityOf(caller), grants, validity, ...(voucher && { voucher }) }
+  const { signInTime } = session ?? {}
+  return {
+    ...identityOf(caller),
+    grants,
+    validity,
+    ...(session && { session: present({ signInTime }) }),
+    ...(voucher && { voucher }),
+  }
 }
 
 /** A session identifies its holder, whether the request has its cookie or one of its API keys. */

@@ -33,6 +33,7 @@ interface CallerSession {
   id: string
   /** ISO 8601, when its holder proved who they are. */
   signInTime?: string
+  createTime: string
   person?: { id: string; issuer: string; subject: string }
 }
 

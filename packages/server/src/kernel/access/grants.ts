@@ -20,7 +20,12 @@ export interface Access {
   unbound?: true
   /** Whether auditors are permitted as well: the operation only reads, or only concerns the caller. */
   auditor: boolean
+  /** Whether a session needs a recent sign-in. Every operation that may change something says so. */
+  recentSignIn?: RecentSignIn
 }
+
+/** `sometimes`: the change decides, by what it changes (`requireRecentSignIn`). */
+export type RecentSignIn = 'always' | 'sometimes' | 'never'
 
 /** Reads what readers may see. */
 export const readerAccess = { role: 'reader', auditor: true } as const satisfies Access
@@ -92,11 +97,6 @@ export function includesRole(role: Role, other: Role): boolean {
   if (role === 'admin' || role === other) return true
   if (other === 'auditor') return false
   return isAtLeast(role === 'auditor' ? 'reader' : role, other)
-}
-
-/** Whether the role reaches so far that giving it needs a recent sign-in. */
-export function isPowerful(role: Role): boolean {
-  return role === 'admin' || role === 'auditor'
 }
 
 /** Throws `invalid_request` for an auditor of one project. */

@@ -19,6 +19,8 @@ export interface Principal {
   /** The actor in the events of its changes. */
   actor: Actor
   grants: readonly Grant[]
+  /** Set if the credential is a session, or an API key of one. */
+  session?: { signInTime?: string }
   /** Set if the credential is an API key for the successor of a key. */
   voucher?: Voucher
   /** Lasts until the credential changes or expires. */

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import { namesSession } from '../../../kernel/access/authentication.ts'
+import { signedInRecently } from '../../../kernel/access/authorization.ts'
+import { readerAccess } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import { contextOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
@@ -27,9 +29,12 @@ export function commandLinePage(app: App, kernel: Kernel): void {
       .catch((error) => {
         if (!(error instanceof PubringError) || error.code !== 'invalid_session') throw error
       })
-    if (principal === undefined) {
+    const { session = {}, holder } = principal ?? {}
+    const isApiKey = holder !== undefined && 'apiKeyId' in holder
+    if (principal === undefined || !(isApiKey || signedInRecently(session, kernel.clock.now()))) {
       const here = `${path}${request.url.slice(request.url.indexOf('?'))}`
-      return redirect(reply, `${publicUrl}${signInPath}?return=${encodeURIComponent(here)}`)
+      const query = new URLSearchParams({ recent: 'true', return: here })
+      return redirect(reply, `${publicUrl}${signInPath}?${query}`)
     }
     const { name } = await describeSelf(kernel, principal)
     return sendPage(reply, {
@@ -58,7 +63,7 @@ export function commandLineRoutes(app: App, kernel: Kernel): void {
   app.route({
     method: 'POST',
     url: path,
-    config: { access: { role: 'reader', auditor: true } },
+    config: { access: { ...readerAccess, recentSignIn: 'always' } },
     schema: { hide: true, body: Type.Object({}) },
     handler: async (request, reply) => {
       // An API key of a session must not make another session.

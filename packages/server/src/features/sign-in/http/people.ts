@@ -1,3 +1,4 @@
+import { unboundAdmin } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import { contextOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
@@ -24,7 +25,7 @@ export function personRoutes(app: App, kernel: Kernel): void {
     method: 'DELETE',
     url: `${collection}/:id`,
     config: {
-      access: { role: 'admin', unbound: true, auditor: false },
+      access: { ...unboundAdmin, recentSignIn: 'always' },
       errors: ['person_not_found'],
     },
     schema: {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { readerAccess, unboundAdmin } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract/schema.ts'
 import { contextOf, principalOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
@@ -54,7 +55,10 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
   app.route({
     method: 'POST',
     url: collection,
-    config: { access: { role: 'reader', auditor: true }, headers: ['Location', 'Set-Cookie'] },
+    config: {
+      access: { ...readerAccess, recentSignIn: 'never' },
+      headers: ['Location', 'Set-Cookie'],
+    },
     schema: {
       operationId: 'createSession',
       summary: 'Sign in with an API key',
@@ -99,7 +103,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
     method: 'DELETE',
     url: `${collection}/self`,
     config: {
-      access: { role: 'reader', auditor: true },
+      access: { ...readerAccess, recentSignIn: 'never' },
       errors: ['session_not_found'],
       headers: ['Set-Cookie'],
     },
@@ -121,7 +125,10 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
   app.route({
     method: 'DELETE',
     url: `${collection}/:id`,
-    config: { access: { role: 'reader', auditor: true }, errors: ['session_not_found'] },
+    config: {
+      access: { ...readerAccess, recentSignIn: 'sometimes' },
+      errors: ['session_not_found'],
+    },
     schema: {
       operationId: 'endSession',
       summary: 'End a session',
@@ -138,7 +145,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
   app.route({
     method: 'DELETE',
     url: collection,
-    config: { access: { role: 'admin', unbound: true, auditor: false } },
+    config: { access: { ...unboundAdmin, recentSignIn: 'sometimes' } },
     schema: {
       operationId: 'endSessions',
       summary: 'End all sessions of a person',

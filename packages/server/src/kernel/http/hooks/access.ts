@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import { present } from '../../../runtime/present.ts'
 import { createAuthenticator, namesSession } from '../../access/authentication.ts'
-import { requireAccess, soleProject } from '../../access/grants.ts'
+import { requireAdmission } from '../../access/authorization.ts'
+import { type Access, soleProject } from '../../access/grants.ts'
 import type { Principal, RequestContext } from '../../access/principal.ts'
 import { findLedger, findProject } from '../../access/projects.ts'
 import type { Context } from '../../context.ts'
@@ -53,7 +54,7 @@ export function addAuthentication(
     const { access } = request.routeOptions.config
     if (access === undefined || reply.elapsedTime < slowBodyMs) return
     await authenticate(request, reply)
-    requireAccess(principalOf(request).grants, access, scopeOf(request))
+    requireAdmission(principalOf(request), admissionOf(request, access), now(kernel.clock))
   })
 }
 
@@ -62,6 +63,11 @@ export function addAuthentication(
  * exist or that the caller may not see, then 403.
  */
 export function addAccess(app: FastifyInstance, context: Context): void {
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const isRead = [method].flat().every((each) => each === 'GET' || each === 'HEAD')
+    if (isRead || config?.access === undefined || config.access.recentSignIn !== undefined) return
+    throw new Error(`${method} ${url} does not declare whether it needs a recent sign-in.`)
+  })
   app.decorateRequest('project', undefined)
   app.decorateRequest('ledgerId', undefined)
   app.addHook('onRequest', async (request) => {
@@ -74,7 +80,7 @@ export function addAccess(app: FastifyInstance, context: Context): void {
     } else if (idOrName !== undefined) {
       request.project = await findProject(context, principal, idOrName)
     }
-    requireAccess(principal.grants, access, scopeOf(request))
+    requireAdmission(principal, admissionOf(request, access), now(context.clock))
   })
 }
 
@@ -93,9 +99,9 @@ function projectIn(params: unknown): string | undefined {
   return typeof idOrName === 'string' ? idOrName : undefined
 }
 
-/** The project in the path, whose role counts. */
-function scopeOf({ project, ledgerId }: FastifyRequest): string | undefined {
-  return project?.id ?? ledgerId
+/** The access that the route requires: in the project in the path, if there is one. */
+function admissionOf({ project, ledgerId }: FastifyRequest, access: Access) {
+  return { access, ...present({ projectId: project?.id ?? ledgerId }) }
 }
 
 /** The caller; for routes with an `access`. */
@@ -121,8 +127,6 @@ export function contextOf(request: FastifyRequest, kernel: Kernel): RequestConte
   const principal = principalOf(request)
   const { credential, callerId, actor, grants } = principal
   const { access } = request.routeOptions.config
-  const projectId = scopeOf(request)
-  const scope = present({ projectId })
   const signal = request.server.connections.closeSignal(request.raw.socket)
   return {
     ...kernel,
@@ -131,7 +135,7 @@ export function contextOf(request: FastifyRequest, kernel: Kernel): RequestConte
       actor,
       requestId: request.id,
       time: now(kernel.clock),
-      ...(access === undefined ? {} : { authorization: { credential, access, ...scope } }),
+      ...(access && { authorization: { credential, ...admissionOf(request, access) } }),
     },
     intake: kernel.intakeFor({ callerId, projectId: soleProject(grants), signal }),
   }

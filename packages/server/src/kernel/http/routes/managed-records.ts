@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Static, TObject, TProperties, TString } from 'typebox'
 import type { ErrorCode } from '../../../errors.ts'
-import type { Access } from '../../access/grants.ts'
+import type { Access, RecentSignIn } from '../../access/grants.ts'
 import type { Principal, RequestContext } from '../../access/principal.ts'
 import type { Context } from '../../context.ts'
 import { recordEntityTag } from '../../entity-tags.ts'
@@ -22,6 +22,8 @@ interface ManagedRecords<
   Update extends TObject,
 > extends Pick<Resource, 'collection' | 'type' | 'noun' | 'deletion' | 'queries' | 'descriptions'> {
   access: Access
+  /** Whether changes of a session need a recent sign-in. */
+  recentSignIn: Record<'create' | 'update' | 'delete', RecentSignIn>
   /** The access that reads require; the same if absent. They are open to auditors. */
   readAccess?: Access
   schemas: { shown: Shown; created: Created; create: Create; update: Update }
@@ -82,18 +84,29 @@ export function managedRecords<
 /** Registers the operations of a kind. */
 export function recordRoutes(app: App, kernel: Kernel, kind: AnyRecords): void {
   const { access, notFound, createErrors, updateErrors = grantErrors, changeErrors = [] } = kind
+  const { recentSignIn } = kind
   const reads = { access: { ...(kind.readAccess ?? access), auditor: true } }
+  const changing = (operation: keyof typeof recentSignIn) => ({
+    ...access,
+    recentSignIn: recentSignIn[operation],
+  })
   const resource = {
     ...kind,
     member: `${kind.collection}/:id` as const,
     params: recordPath(kind.noun.bare),
     validatorCompiler: anyObjectAsBody,
     config: {
-      create: { access, errors: createErrors ?? [...grantErrors, 'project_not_found'] },
+      create: {
+        access: changing('create'),
+        errors: createErrors ?? [...grantErrors, 'project_not_found'],
+      },
       list: reads,
       read: { ...reads, errors: [notFound] },
-      update: { access, errors: [...updateErrors, notFound, ...changeErrors] },
-      delete: { access, errors: [notFound, ...changeErrors] },
+      update: {
+        access: changing('update'),
+        errors: [...updateErrors, notFound, ...changeErrors],
+      },
+      delete: { access: changing('delete'), errors: [notFound, ...changeErrors] },
     },
   }
   resourceRoutes(app, resource, handlersOf(kernel, kind))
@@ -142,7 +155,7 @@ function handlersOf(kernel: Kernel, kind: AnyRecords): Handlers {
 type MemberRequest = FastifyRequest<{ Params: { id: string } }>
 
 /** Errors of creations and updates that give rights. */
-const grantErrors: readonly ErrorCode[] = ['insufficient_lifetime', 'recent_sign_in_required']
+const grantErrors: readonly ErrorCode[] = ['insufficient_lifetime']
 
 function projectIdOf({ project }: FastifyRequest): string {
   return project?.id ?? ''

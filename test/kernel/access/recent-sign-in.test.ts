@@ -1,0 +1,455 @@
+import { createPublicKey, randomBytes, randomUUID } from 'node:crypto'
+import type { RouteOptions } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { convergenceMs } from '../../support/app/rotations.ts'
+import { ecKey } from '../../support/keys/pem.ts'
+import { createKeyFile } from '../../support/log/key-file.ts'
+import { createPersonSession, issuer, ruleRecord } from '../../support/store/sessions.ts'
+import { origin } from '../../support/store/store.ts'
+
+const logKey = createKeyFile()
+const routes: RouteOptions[] = []
+let server: TestApp
+let time = Date.now()
+beforeAll(async () => {
+  server = await startApp({
+    clock: { now: () => time, monotonic: () => performance.now() },
+    logSigner: logKey.open(),
+    config: { oidc: { issuer, clientId: 'pubring', scopes: 'openid' } },
+    beforeRoutes: async (app) => void app.addHook('onRoute', (route) => void routes.push(route)),
+  })
+  const rule = ruleRecord()
+  await server.context.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+})
+afterAll(async () => {
+  await server.close()
+  logKey.remove()
+})
+
+/** Signs in an admin of all projects at the time of the clock. */
+async function signIn(subject: string = randomUUID()) {
+  const now = new Date(time).toISOString()
+  const expireTime = new Date(time + 7_200_000).toISOString()
+  const times = { createTime: now, lastUseTime: now, signInTime: now, expireTime }
+  return createPersonSession(server.context.store, times, { subject })
+}
+type SignedIn = Awaited<ReturnType<typeof signIn>>
+
+const asPage = ({ secret }: SignedIn) => ({
+  'x-api-key': 'session',
+  cookie: `__Secure-pubring-session=${secret}`,
+  'sec-fetch-site': 'same-origin',
+  origin: new URL(publicUrl).origin,
+})
+
+async function made(url: string, body: object): Promise<{ id: string }> {
+  const answer = await server.send('POST', url, { body })
+  expect(answer.statusCode, answer.body).toBe(201)
+  return answer.json()
+}
+
+const project = () => newProject(server, `p-${randomUUID()}`)
+const later = (ms: number) => new Date(time + ms).toISOString()
+const hour = 3_600_000
+
+async function apiKey(members: object = {}): Promise<string> {
+  return `/v1/api-keys/${(await made('/v1/api-keys', { name: 'n', role: 'writer', ...members })).id}`
+}
+
+const ecJwk = () => ({
+  ...createPublicKey(ecKey().publicKeyPem).export({ format: 'jwk' }),
+  kid: 'k',
+})
+const workloads = {
+  for: 'workloads',
+  name: 'n',
+  issuer: 'https://ci.example.com',
+  jwks: { keys: [ecJwk()] },
+  conditions: { sub: 'deploy', ref: 'main' },
+  role: 'registrar',
+  project: 'payments',
+  audience: 'https://keys.example.com',
+  maxLifetime: 600,
+}
+const people = {
+  for: 'people',
+  name: 'n',
+  conditions: { groups: 'x' },
+  role: 'writer',
+  allProjects: true,
+}
+async function rule(members: object = workloads): Promise<string> {
+  return `/v1/access-rules/${(await made('/v1/access-rules', members)).id}`
+}
+
+/** A project with keys, and the address of the first. */
+async function keys(number: number): Promise<[TestProject, string]> {
+  const one = await project()
+  const kids: string[] = []
+  for (let n = 0; n < number; n += 1) kids.push(await registerKey(server, {}, one.keys))
+  return [one, `${one.keys}/${kids[0]}`]
+}
+
+/** A rotation from a key to another one that was registered when `between` had ended. */
+async function rotation(between: () => unknown = () => undefined): Promise<string> {
+  const [one, from] = await keys(1)
+  await between()
+  const to = await registerKey(server, {}, one.keys)
+  time += convergenceMs
+  const url = `/v1/projects/${one.name}/rotations`
+  const body = { from: from.split('/').at(-1), to, tokenLifetime: 60 }
+  return `${url}/${(await made(url, body)).id}`
+}
+
+const newKey = () => ({ name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem })
+
+interface Case {
+  what: string
+  /** Whether a session needs a recent sign-in. */
+  asks: boolean
+  /** Returns the request. Signs in after it has made what the request needs, unless it does so itself. */
+  prepare(signIn: () => Promise<SignedIn>): Promise<[url: string, body?: object]>
+  /** The errors of a session and of an API key that may do it, if it is not the success of both. */
+  codes?: { session?: string; apiKey?: string }
+}
+
+const asks = (what: string, prepare: Case['prepare'], codes: Case['codes'] = {}): Case => {
+  return { what, asks: true, prepare, codes }
+}
+const free = (what: string, prepare: Case['prepare'], codes: Case['codes'] = {}): Case => {
+  return { what, asks: false, prepare, codes }
+}
+/** A change of a record that was made so. */
+const patch = (prepare: () => Promise<string>, body: object | (() => object)) => async () => {
+  return [await prepare(), typeof body === 'function' ? body() : body] as [string, object]
+}
+const inactive = async (url: string) => {
+  const answer = await server.send('PATCH', url, { body: { active: false } })
+  expect(answer.statusCode, answer.body).toBe(200)
+  return url
+}
+
+const projectPath = '/v1/projects/:projectIdOrName'
+
+const lastKeyEnds: [string, () => object][] = [
+  ['the deactivation', () => ({ active: false })],
+  ['an end', () => ({ expireTime: later(hour) })],
+]
+
+/** Every operation that may change something, and what of it needs a recent sign-in. */
+const operations: Record<string, Case[]> = {
+  'POST /v1/projects': [
+    free('a new project', async () => ['/v1/projects', { name: `n-${randomUUID()}` }]),
+  ],
+  [`PATCH ${projectPath}`]: [
+    free('renaming a project', async () => [
+      `/v1/projects/${(await project()).id}`,
+      { name: `r-${randomUUID()}` },
+    ]),
+  ],
+  [`DELETE ${projectPath}`]: [
+    asks('deleting a project', async () => [`/v1/projects/${(await project()).id}`]),
+  ],
+  [`POST ${projectPath}/jwt-keys`]: [
+    free('registering a key', async () => [(await project()).keys, newKey()]),
+  ],
+  [`POST ${projectPath}/key-imports`]: [
+    free('importing keys', async () => [
+      `/v1/projects/${(await project()).id}/key-imports`,
+      { keys: [newKey()] },
+    ]),
+  ],
+  [`PATCH ${projectPath}/jwt-keys/:kid`]: [
+    free('naming a key', async () => [(await keys(1))[1], { label: 'x' }]),
+    free(
+      'activating a key',
+      patch(async () => inactive((await keys(1))[1]), { active: true }),
+    ),
+    free('deactivating one of two keys', async () => [(await keys(2))[1], { active: false }]),
+    free('an end of one of two keys', async () => [
+      (await keys(2))[1],
+      { expireTime: later(hour) },
+    ]),
+    free('deactivating a key that was registered since, beside one from before', async (signIn) => {
+      const [one] = await keys(1)
+      await signIn()
+      return [`${one.keys}/${await registerKey(server, {}, one.keys)}`, { active: false }]
+    }),
+    asks('deactivating the last key', async () => [(await keys(1))[1], { active: false }]),
+    asks('an end of the last key', async () => [(await keys(1))[1], { expireTime: later(hour) }]),
+    ...lastKeyEnds.flatMap(([what, body]) => [
+      asks(`${what} of the last key but those registered since`, async (signIn) => {
+        const [one, url] = await keys(1)
+        await signIn()
+        await registerKey(server, {}, one.keys)
+        return [url, body()]
+      }),
+      asks(`${what} of the last key but those imported since, as old ones`, async (signIn) => {
+        const [one, url] = await keys(1)
+        await signIn()
+        const old = { createTime: later(-hour), updateTime: later(-hour) }
+        const request = { body: { keys: [{ ...newKey(), ...old }] } }
+        const answer = await server.send('POST', `/v1/projects/${one.id}/key-imports`, request)
+        expect(answer.statusCode, answer.body).toBe(200)
+        return [url, body()]
+      }),
+      asks(`${what} of the last key but those activated since`, async (signIn) => {
+        const [one, url] = await keys(1)
+        const other = await inactive(`${one.keys}/${await registerKey(server, {}, one.keys)}`)
+        await signIn()
+        await server.send('PATCH', other, { body: { active: true } })
+        await server.send('PATCH', other, { body: { expireTime: later(9 * hour) } })
+        return [url, body()]
+      }),
+      asks(`${what} of the last key but an expired one extended since`, async (signIn) => {
+        const [one, url] = await keys(1)
+        const other = await registerKey(server, { expireTime: later(500) }, one.keys)
+        await signIn()
+        await server.send('PATCH', `${one.keys}/${other}`, { body: { expireTime: null } })
+        return [url, body()]
+      }),
+    ]),
+  ],
+  [`DELETE ${projectPath}/jwt-keys/:kid`]: [
+    asks('deleting a key', async () => [await inactive((await keys(1))[1])]),
+  ],
+  [`POST ${projectPath}/rotations`]: [
+    free('starting a rotation', async () => {
+      const [one, from] = await keys(1)
+      const to = await registerKey(server, {}, one.keys)
+      const body = { from: from.split('/').at(-1), to, tokenLifetime: 60 }
+      return [`/v1/projects/${one.name}/rotations`, body]
+    }),
+  ],
+  [`PATCH ${projectPath}/rotations/:id`]: [
+    free('changing a rotation', async () => [await rotation(), { tokenLifetime: 1 }]),
+  ],
+  [`DELETE ${projectPath}/rotations/:id`]: [
+    free('abandoning a rotation', async () => [await rotation()]),
+  ],
+  [`POST ${projectPath}/rotations/:id/finish`]: [
+    free('a rotation to a key from before', async () => [`${await rotation()}/finish`]),
+    asks('a rotation to a key that was registered since', async (signIn) => [
+      `${await rotation(signIn)}/finish`,
+    ]),
+  ],
+  [`POST ${projectPath}/token-checks`]: [
+    free('checking a token', async () => ['/v1/projects/payments/token-checks', { token: 'x' }]),
+  ],
+  'POST /v1/key-checks': [
+    free('checking a key', async () => ['/v1/key-checks', { publicKeyPem: ecKey().publicKeyPem }]),
+  ],
+  'POST /v1/api-keys': [
+    ...['reader', 'registrar', 'writer', 'admin', 'auditor'].map((role) =>
+      asks(`a new ${role}`, async () => ['/v1/api-keys', { name: 'n', role }]),
+    ),
+    asks('one of a project that expires', async () => [
+      '/v1/api-keys',
+      { name: 'n', role: 'reader', project: 'payments', expireTime: later(hour) },
+    ]),
+  ],
+  'PATCH /v1/api-keys/:id': [
+    free('naming', async () => [await apiKey(), { name: 'x' }]),
+    free('a lower role', async () => [await apiKey(), { role: 'reader' }]),
+    free('an end', async () => [await apiKey(), { expireTime: later(hour) }]),
+    free('an earlier end', async () => [
+      await apiKey({ expireTime: later(9 * hour) }),
+      { expireTime: later(hour) },
+    ]),
+    free('deactivating an admin', async () => [await apiKey({ role: 'admin' }), { active: false }]),
+    asks('a higher role', async () => [await apiKey(), { role: 'admin' }]),
+    asks('a higher role of an inactive one', async () => [
+      await inactive(await apiKey()),
+      { role: 'admin' },
+    ]),
+    asks('another role', async () => [await apiKey(), { role: 'auditor' }]),
+    asks('no end', async () => [await apiKey({ expireTime: later(hour) }), { expireTime: null }]),
+    asks('a later end', async () => [
+      await apiKey({ expireTime: later(hour) }),
+      { expireTime: later(9 * hour) },
+    ]),
+    asks('activating', async () => [await inactive(await apiKey()), { active: true }]),
+    asks('a higher role that ends earlier', async () => [
+      await apiKey(),
+      { role: 'admin', expireTime: later(hour) },
+    ]),
+  ],
+  'DELETE /v1/api-keys/:id': [asks('revoking an API key', async () => [await apiKey()])],
+  'POST /v1/access-rules': [
+    asks('a rule for workloads of a project', async () => ['/v1/access-rules', workloads]),
+    asks('an inactive rule', async () => ['/v1/access-rules', { ...workloads, active: false }]),
+    asks('a rule for people', async () => ['/v1/access-rules', people]),
+  ],
+  'PATCH /v1/access-rules/:id': [
+    free('naming', patch(rule, { name: 'x' })),
+    free('deactivating', patch(rule, { active: false })),
+    free('a lower role', patch(rule, { role: 'reader' })),
+    free('a further condition', patch(rule, { conditions: { actor: 'ada' } })),
+    free('single use', patch(rule, { singleUse: true })),
+    free('a shorter life', patch(rule, { maxLifetime: 60 })),
+    free(
+      'less for people',
+      patch(() => rule(people), { role: 'reader', conditions: { a: 'b' } }),
+    ),
+    asks('a higher role', patch(rule, { role: 'writer' })),
+    asks('one condition less', patch(rule, { conditions: { ref: null } })),
+    asks('another condition', patch(rule, { conditions: { ref: 'main*' } })),
+    asks(
+      'other keys',
+      patch(rule, () => ({ jwks: { keys: [ecJwk()] } })),
+    ),
+    asks('another audience', patch(rule, { audience: 'https://other.example.com' })),
+    asks('a longer life', patch(rule, { maxLifetime: 900 })),
+    asks(
+      'more uses',
+      patch(() => rule({ ...workloads, singleUse: true }), { singleUse: false }),
+    ),
+    asks(
+      'activating',
+      patch(async () => inactive(await rule()), { active: true }),
+    ),
+    asks(
+      'a higher role of an inactive one',
+      patch(async () => inactive(await rule()), { role: 'writer' }),
+    ),
+    asks('more and less', patch(rule, { role: 'writer', active: false })),
+    asks(
+      'more for people',
+      patch(() => rule(people), { role: 'admin' }),
+    ),
+    asks(
+      'more people',
+      patch(() => rule(people), { conditions: { groups: 'y' } }),
+    ),
+  ],
+  'DELETE /v1/access-rules/:id': [asks('deleting a rule', async () => [await rule()])],
+  'POST /v1/access-rules/:id/checks': [
+    free('checking a token', async () => [`${await rule()}/checks`, { token: 'x' }]),
+  ],
+  'POST /v1/log/restarts': [
+    // The key of this process is then the one of the log that grows.
+    asks('a restart', async () => ['/v1/log/restarts'], { apiKey: 'log_stopped' }),
+  ],
+  'POST /v1/log/checkpoints': [free('a checkpoint', async () => ['/v1/log/checkpoints'])],
+  'POST /v1/sessions': [
+    free('a session', async () => ['/v1/sessions'], { session: 'invalid_request' }),
+  ],
+  'DELETE /v1/sessions/self': [
+    free('signing out', async () => ['/v1/sessions/self'], { apiKey: 'session_not_found' }),
+  ],
+  'DELETE /v1/sessions/:id': [
+    free('the own session', async (signIn) => [`/v1/sessions/${(await signIn()).session.id}`]),
+    free('another session of the same person', async (own) => {
+      const { subject } = (await own()).person
+      return [`/v1/sessions/${(await signIn(subject)).session.id}`]
+    }),
+    asks('the session of another person', async () => [
+      `/v1/sessions/${(await signIn()).session.id}`,
+    ]),
+  ],
+  'DELETE /v1/sessions': [
+    free('all sessions of the same person', async (own) => [
+      `/v1/sessions?person=${(await own()).person.id}`,
+    ]),
+    asks('all sessions of another person', async () => [
+      `/v1/sessions?person=${(await signIn()).person.id}`,
+    ]),
+  ],
+  'DELETE /v1/people/:id': [
+    asks('erasing a person', async () => [`/v1/people/${(await signIn()).person.id}`]),
+    asks('erasing oneself', async (own) => [`/v1/people/${(await own()).person.id}`]),
+  ],
+  'POST /sign-in/cli': [
+    asks(
+      'approving a login',
+      async () => [
+        '/sign-in/cli',
+        {
+          port: '50123',
+          code_challenge: randomBytes(32).toString('base64url'),
+          state: randomBytes(16).toString('base64url'),
+          client: 'ada@laptop',
+        },
+      ],
+      { apiKey: 'cross_site_request' },
+    ),
+  ],
+}
+
+/** The operations that may change something, and what they declare. */
+function changing(): [operation: string, declared: string | undefined][] {
+  return routes.flatMap(({ method, url, config }) => {
+    const methods = [method].flat().filter((each) => !['GET', 'HEAD', 'OPTIONS'].includes(each))
+    return methods.map((each): [string, string | undefined] => [
+      `${each} ${url}`,
+      config?.access && String(config.access.recentSignIn),
+    ])
+  })
+}
+
+test('every operation that may change something is tried here, as it declares', () => {
+  const tried = Object.entries(operations).map(([operation, cases]) => {
+    const kinds = new Set(cases.map((one) => one.asks))
+    return [operation, kinds.size === 2 ? 'sometimes' : kinds.has(true) ? 'always' : 'never']
+  })
+  const withCaller = changing().filter(([, declared]) => declared !== undefined)
+  expect(Object.fromEntries(tried)).toEqual(Object.fromEntries(withCaller))
+})
+
+test('no other operation has a session', () => {
+  const withoutCaller = changing().filter(([, declared]) => declared === undefined)
+  expect(withoutCaller.map(([operation]) => operation).sort()).toEqual([
+    'POST /sign-in/back-channel-logout',
+    'POST /v1/session-keys',
+    'POST /v1/token',
+  ])
+})
+
+test('an operation that does not declare it does not start', async () => {
+  const undeclared = startApp({
+    beforeRoutes: async (app) => {
+      app.route({
+        method: 'POST',
+        url: '/forgotten',
+        config: { access: { role: 'admin', auditor: false } },
+        handler: async () => '',
+      })
+    },
+  })
+  await expect(undeclared).rejects.toThrow('POST /forgotten does not declare')
+})
+
+const cases = Object.entries(operations).flatMap(([operation, all]) =>
+  all.map((one) => [`${operation}: ${one.what}`, operation, one] as const),
+)
+
+describe.each(cases)('%s', (_name, operation, { asks: isAsked, prepare, codes = {} }) => {
+  const method = operation.split(' ')[0] as 'POST' | 'PATCH' | 'DELETE'
+  async function send(ageMs: number | undefined) {
+    let signedIn: SignedIn | undefined
+    const once = async () => {
+      signedIn ??= await signIn()
+      time += 1_000
+      return signedIn
+    }
+    const [url, body] = await prepare(once)
+    const session = await once()
+    time += ageMs ?? 0
+    const headers = ageMs === undefined ? {} : asPage(session)
+    const answer = await server.send(method, url, { headers, ...(body && { body }) })
+    return [answer.statusCode < 300, answer.body === '' ? undefined : answer.json().code]
+  }
+
+  test(isAsked ? 'asks an old session' : 'does not ask an old session', async () => {
+    const done = [codes.session === undefined, codes.session]
+    expect(await send(901_000)).toEqual(isAsked ? [false, 'recent_sign_in_required'] : done)
+  })
+
+  test('does not ask a new session, nor an API key', async () => {
+    expect(await send(0)).toEqual([codes.session === undefined, codes.session])
+    expect(await send(undefined)).toEqual([codes.apiKey === undefined, codes.apiKey])
+  })
+})
