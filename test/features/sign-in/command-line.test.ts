@@ -2,7 +2,10 @@ import { hash, randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { kernelChanges } from '../../../packages/server/src/kernel/kernel-changes.ts'
-import { exchangeLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import {
+  exchangeLedgerId,
+  systemLedgerId,
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { rememberSecret } from '../../support/secrets.ts'
@@ -72,7 +75,7 @@ function begin(changes: Record<string, string> = {}) {
 async function signedIn(subject = 'ada'): Promise<TestBrowser> {
   provider.person.subject = subject
   const browser = createBrowser(provider, server)
-  expect((await browser.signIn()).statusCode).toBe(302)
+  expect((await browser.signIn('?recent=true')).statusCode).toBe(302)
   return browser
 }
 
@@ -172,7 +175,7 @@ describe('signing in on the command line', () => {
   })
 
   test('never lasts longer than the session that approved it', async () => {
-    offset = -43_200_000 + 600_000
+    offset = -600_000
     const browser = await signedIn()
     const sessions = await readSessions(server.context.store.reader, 'all')
     const end = sessions.at(-1)?.expireTime ?? ''
@@ -214,6 +217,100 @@ describe('signing in on the command line', () => {
   })
 })
 
+describe('a session of the command line', () => {
+  const signOut = (browser: TestBrowser) =>
+    server.send('DELETE', '/v1/sessions/self', { headers: asPage(browser) })
+  const isOf = async (browser: TestBrowser) =>
+    (await server.send('GET', '/v1/self', { headers: asPage(browser) })).json()
+
+  async function expectOver({ apiKey, renewalSecret }: Awaited<ReturnType<typeof loggedIn>>) {
+    expect([await statusOf(apiKey), await statusOf(apiKey, replica)]).toEqual([401, 401])
+    await expectEnded(redeem({ renewalSecret }))
+  }
+
+  test('ends when the session that approved it is signed out, with an event', async () => {
+    const [browser, elsewhere] = [await signedIn(), await signedIn()]
+    const [one, two, other] = [
+      await loggedIn(browser),
+      await loggedIn(browser),
+      await loggedIn(elsewhere),
+    ]
+    const ids: string[] = []
+    for (const { apiKey } of [one, two]) {
+      const self = await server.send('GET', '/v1/self', { headers: { 'x-api-key': apiKey } })
+      ids.push(self.json().session.id)
+    }
+    const approver = (await isOf(browser)).session.id
+    expect((await signOut(browser)).statusCode).toBe(200)
+    for (const each of [one, two]) await expectOver(each)
+    expect(await statusOf(other.apiKey)).toBe(200)
+    const events = await readEvents(server.context.store.reader, systemLedgerId, {
+      after: 0,
+      limit: 10_000,
+    })
+    const reasons = events
+      .filter(
+        ({ type, subject: { id } }) => type === 'session.ended' && [approver, ...ids].includes(id),
+      )
+      .map(({ subject, requestId, changes }) => [subject.id, requestId, changes?.reason?.to])
+    const [[, requestId] = []] = reasons
+    expect(reasons.toSorted()).toEqual(
+      [
+        [approver, requestId, 'signed_out'],
+        ...ids.map((id) => [id, requestId, 'approver_ended']),
+      ].toSorted(),
+    )
+  })
+
+  test('ends when another person ends the session that approved it', async () => {
+    const browser = await signedIn()
+    const login = await loggedIn(browser)
+    const { session } = await isOf(browser)
+    expect((await server.send('DELETE', `/v1/sessions/${session.id}`)).statusCode).toBe(204)
+    await expectOver(login)
+  })
+
+  test('goes on when its person signs in again in the browser, and ends with that session', async () => {
+    const browser = await signedIn()
+    const login = await loggedIn(browser)
+    for (const _again of [1, 2]) {
+      expect((await browser.signIn('?recent=true')).statusCode).toBe(302)
+      expect(await statusOf(login.apiKey)).toBe(200)
+    }
+    const later = await loggedIn(browser)
+    await signOut(browser)
+    for (const each of [login, later]) await expectOver(each)
+  })
+
+  test('ends when another person signs in in the browser', async () => {
+    const browser = await signedIn()
+    const login = await loggedIn(browser)
+    provider.person.subject = 'eve'
+    // Otherwise the provider knows who is there.
+    for (const [host] of browser.cookies)
+      if (host !== new URL(publicUrl).host) browser.cookies.delete(host)
+    expect((await browser.signIn()).statusCode).toBe(302)
+    expect((await isOf(browser)).person.subject).toBe('eve')
+    await expectOver(login)
+  })
+
+  test('is approved only after a recent sign-in, to which the page leads', async () => {
+    offset = -901_000
+    const browser = await signedIn()
+    offset = 0
+    const { query, address } = begin()
+    const refused = await approve(browser, query)
+    expect([refused.statusCode, refused.json().code]).toEqual([403, 'recent_sign_in_required'])
+    const { location } = (await browser.visit(`${publicUrl}${address}`)).headers
+    const parameters = new URLSearchParams({ recent: 'true', return: address })
+    expect(location).toBe(`${publicUrl}/sign-in?${parameters}`)
+    const back = await browser.signIn(`?${parameters}`)
+    expect(back.headers.location).toBe(`${publicUrl}${address}`)
+    expect((await browser.visit(String(back.headers.location))).body).toContain('Continue')
+    expect((await approve(browser, query)).statusCode).toBe(200)
+  })
+})
+
 describe('the page', () => {
   test('says who asks, runs one script, and cannot be framed', async () => {
     const browser = await signedIn()
@@ -233,7 +330,8 @@ describe('the page', () => {
     const { address } = begin()
     const first = await browser.visit(`${publicUrl}${address}`)
     const location = String(first.headers.location)
-    expect(location).toBe(`${publicUrl}/sign-in?return=${encodeURIComponent(address)}`)
+    const parameters = new URLSearchParams({ recent: 'true', return: address })
+    expect(location).toBe(`${publicUrl}/sign-in?${parameters}`)
     const back = await browser.signIn(location.slice(location.indexOf('?')))
     expect(back.headers.location).toBe(`${publicUrl}${address}`)
     expect((await browser.visit(String(back.headers.location))).body).toContain('Continue')

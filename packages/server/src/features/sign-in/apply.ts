@@ -1,10 +1,11 @@
-import type { Caller } from '../../kernel/access/callers.ts'
+import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import { auditAccess, permits, requireAccess, unboundAdmin } from '../../kernel/access/grants.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import {
   appendEvents,
+  type LockedLedger,
   lockSystemLedger,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
@@ -13,7 +14,7 @@ import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import { markUsed } from '../../kernel/storage/used-tokens.ts'
 import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
 import { usedLogoutToken } from './claims.ts'
-import { canEnd } from './sessions.ts'
+import { isHolder } from './sessions.ts'
 import {
   type PersonRecord,
   personToRow,
@@ -40,7 +41,9 @@ export async function createSession(
   const ledger = await lockSystemLedger(tx, origin)
   const session = person === undefined ? submitted : await withPerson(db, submitted, person)
   const events = [
-    ...(replaces === undefined ? [] : await endByIds(db, [replaces], 'replaced')),
+    ...(replaces === undefined
+      ? []
+      : await endWithApproved(db, [replaces], 'replaced', session.firstId)),
     ...(await endByIds(db, await readEnded(db, session.createTime, idleSince), 'expired')),
     ...(await endByIds(db, await readExcess(db, session), 'limit')),
     sessions.eventOf('created', session),
@@ -101,10 +104,36 @@ async function endByIds(
   ids: readonly string[],
   reason: SessionEndReason,
 ): Promise<NewEvent[]> {
-  const rows = await inChunks(ids, (some) =>
-    db.deleteFrom('session').where('id', 'in', some).returning('id').execute(),
+  return (await deleteByIds(db, ids)).map(({ id }) => sessionEnded(id, reason))
+}
+
+function deleteByIds(db: Db, ids: readonly string[]) {
+  return inChunks(ids, (some) =>
+    db.deleteFrom('session').where('id', 'in', some).returning(['id', 'first_id']).execute(),
   )
-  return rows.map(({ id }) => sessionEnded(id, reason))
+}
+
+/**
+ * The same, with the sessions of the command line that they approved. Those stay if the session that
+ * takes their place goes on from the same first one.
+ */
+async function endWithApproved(
+  db: Db,
+  ids: readonly string[],
+  reason: SessionEndReason,
+  continuedId?: string,
+): Promise<NewEvent[]> {
+  const rows = await deleteByIds(db, ids)
+  const approvers = rows
+    .map(({ id, first_id }) => first_id ?? id)
+    .filter((id) => id !== continuedId)
+  const approved = await inChunks(approvers, (some) =>
+    db.deleteFrom('session').where('approved_by', 'in', some).returning('id').execute(),
+  )
+  return [
+    ...rows.map(({ id }) => sessionEnded(id, reason)),
+    ...approved.map(({ id }) => sessionEnded(id, 'approver_ended')),
+  ]
 }
 
 function sessionEnded(id: string, reason: SessionEndReason): NewEvent {
@@ -142,10 +171,11 @@ export async function endSessions(
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
   if (once !== undefined && !(await markUsed(db, once))) throw usedLogoutToken()
-  if ('ids' in ended) await requireEndable(db, ended.ids, ledger.caller)
+  if ('ids' in ended) await requireEndable(db, ended.ids, ledger)
+  else if (ended.personId !== ledger.caller?.session?.person?.id) requireRecentSignIn(ledger)
   const events =
     'ids' in ended
-      ? await endByIds(db, ended.ids, reason)
+      ? await endWithApproved(db, ended.ids, reason)
       : await endSessionsOfPerson(db, ended.personId, reason)
   if (events.length > 0) await appendEvents(ledger, events)
   else await restoreRevision(ledger)
@@ -153,23 +183,21 @@ export async function endSessions(
 }
 
 /** The provider and Pubring itself may end sessions that are gone already. */
-async function requireEndable(
-  db: Db,
-  ids: readonly string[],
-  caller: Caller | undefined,
-): Promise<void> {
+async function requireEndable(db: Db, ids: readonly string[], ledger: LockedLedger): Promise<void> {
+  const { caller } = ledger
   if (caller === undefined) return
   const rows = await db
     .selectFrom('session')
     .select(columnsOf(sessionTable))
     .where('id', 'in', ids)
     .execute()
-  const endable = rows.map(sessionFromRow).filter((session) => canEnd(caller, session))
-  if (endable.length === ids.length) return
+  const hasOthers = !rows.map(sessionFromRow).every((session) => isHolder(caller, session))
+  const isVisible = !hasOthers || permits(caller.grants, auditAccess)
+  if (rows.length < ids.length || !isVisible) throw notFound('session_not_found')
+  if (!hasOthers) return
   // An auditor sees the sessions of others, but does not end them.
-  const exist = rows.length === ids.length
-  if (exist && permits(caller.grants, auditAccess)) requireAccess(caller.grants, unboundAdmin)
-  throw notFound('session_not_found')
+  requireAccess(caller.grants, unboundAdmin)
+  requireRecentSignIn(ledger)
 }
 
 /** Deletes a person and ends their sessions; the ledger keeps issuer and subject. */

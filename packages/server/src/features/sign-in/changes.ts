@@ -16,6 +16,7 @@ export interface SessionCreation {
 export type SessionEndReason =
   | 'signed_out'
   | 'revoked'
+  | 'approver_ended'
   | 'replaced'
   | 'expired'
   | 'limit'

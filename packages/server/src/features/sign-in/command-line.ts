@@ -9,13 +9,14 @@ import type { Origin } from '../../kernel/changes.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
 import { apiKeyChanges } from '../api-keys/changes.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
 import { readSessionCaller } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import type { SessionKey, SessionKeyRequest } from './command-line-contract.ts'
 import { findSessionByDigest } from './reads.ts'
-import { idleSince, newSession } from './sessions.ts'
+import { type Holder, idleSince, newSession } from './sessions.ts'
 import { type SessionRecord, sessions } from './stored.ts'
 
 /** How long a code can be redeemed. */
@@ -67,7 +68,7 @@ export async function approveLogin(
   const own = await sessions.find(store.reader, principal.credential.id)
   if (own === undefined) throw invalidSession()
   const endMs = Math.min(clock.now() + codeSeconds * 1_000, Date.parse(own.expireTime))
-  const { session } = newSession(context, own, isoTime(endMs))
+  const { session } = newSession(context, approvedBy(own), isoTime(endMs))
   const code = `${newApiKeySecret()}.${own.id}`
   await store.commit(signInChanges.createSession, {
     origin,
@@ -75,6 +76,11 @@ export async function approveLogin(
     idleSince: idleSince(context),
   })
   return `http://127.0.0.1:${port}/?${new URLSearchParams({ code, state })}`
+}
+
+/** The holder of a session that ends when the one in the browser is signed out. */
+function approvedBy({ person, apiKeyId, signInTime, firstId, id }: SessionRecord): Holder {
+  return { ...present({ person, apiKeyId, signInTime }), approvedBy: firstId ?? id }
 }
 
 /** Exchanges a code, or the renewal secret of a session. Throws `invalid_session`. */
@@ -99,7 +105,8 @@ async function redeemCode(
   // The session that approved it must not have ended in the meantime.
   const approverId = parseId(code.split('.')[1] ?? '') ?? ''
   const approver = await requireLive(context, await sessions.find(store.reader, approverId))
-  const { session, secret } = newSession(context, approver.session, approver.session.expireTime)
+  const holder = approvedBy(approver.session)
+  const { session, secret } = newSession(context, holder, approver.session.expireTime)
   const created = { ...session, digest: renewalDigest(secret) }
   const caller = { ...approval, session: created }
   await store.commit(signInChanges.createSession, {

@@ -1,7 +1,7 @@
 import { PubringError } from '../../errors.ts'
 import { recentSignInSeconds, signedInRecently } from '../../kernel/access/authorization.ts'
 import type { Caller } from '../../kernel/access/callers.ts'
-import { auditAccess, permits, unboundAdmin } from '../../kernel/access/grants.ts'
+import { auditAccess, permits } from '../../kernel/access/grants.ts'
 import type { Principal, RequestContext } from '../../kernel/access/principal.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
@@ -19,7 +19,10 @@ import { readPeople, readSessions } from './reads.ts'
 import { nameOf, type PersonRecord, type SessionRecord, sessions } from './stored.ts'
 
 /** Who signs in, and when they proved who they are. */
-type Holder = Pick<SessionRecord, 'person' | 'apiKeyId' | 'signInTime'>
+export type Holder = Pick<
+  SessionRecord,
+  'person' | 'apiKeyId' | 'signInTime' | 'firstId' | 'approvedBy'
+>
 
 /** A new session and its secret, which only the cookie holds. */
 export interface NewSession {
@@ -157,9 +160,8 @@ export async function endSessionsOf({ store, origin }: RequestContext, id: strin
   await store.commit(signInChanges.endSessions, { origin, ended, reason: 'revoked' })
 }
 
-/** Whether the caller may end the session: an admin of all projects, or its holder. */
-export function canEnd({ grants, session, apiKey }: Caller, one: SessionRecord): boolean {
-  if (permits(grants, unboundAdmin)) return true
+/** Whether the session is of the person, or of the API key, that requests the change. */
+export function isHolder({ session, apiKey }: Caller, one: SessionRecord): boolean {
   if (one.person !== undefined) return one.person.id === session?.person?.id
   return one.apiKeyId === apiKey?.id
 }

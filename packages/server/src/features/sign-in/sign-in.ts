@@ -102,6 +102,12 @@ export const signInOf = oneFor(async (context: Kernel) => {
       }
       const person = toPerson(identity, isoTime(clock.now()))
       const { sid, auth_time: authTime } = identity.signed
+      const previous = parseApiKeySecret(callback.sessionSecret ?? '')
+      const replaced =
+        previous === undefined
+          ? undefined
+          : await findSessionByDigest(store.reader, apiKeyDigest(previous))
+      const isSame = replaced?.person?.issuer === issuer && replaced.person.subject === subject
       const created = newSession(context, {
         person: {
           id: person.id,
@@ -113,16 +119,15 @@ export const signInOf = oneFor(async (context: Kernel) => {
         ...(typeof authTime === 'number'
           ? { signInTime: isoTime(Math.min(authTime * 1_000, clock.now())) }
           : {}),
+        ...(isSame ? { firstId: replaced.firstId ?? replaced.id } : {}),
       })
       const { id: sessionId, createTime: time } = created.session
-      const previous = parseApiKeySecret(callback.sessionSecret ?? '')
-      const replaced = previous && (await findSessionByDigest(store.reader, apiKeyDigest(previous)))
       const actor = { name: '', user: { issuer, subject, sessionId } }
       await store.commit(signInChanges.createSession, {
         origin: { actor, requestId: callback.requestId, time },
         session: created.session,
         person,
-        ...(replaced ? { replaces: replaced.id } : {}),
+        ...(replaced && { replaces: replaced.id }),
         idleSince: idleSince(context),
       })
       return { ...created, returnPath: attempt?.returnPath ?? localPath(undefined) }

@@ -26,6 +26,10 @@ export interface SessionRecord extends Contradictable {
   apiKeyId?: string
   /** When the person proved who they are; absent if the provider does not say. */
   signInTime?: string
+  /** The first of the sessions in this browser that took each other's place; absent if it is this one. */
+  firstId?: string
+  /** For a session of the command line: the first session in the browser that approved it. */
+  approvedBy?: string
   createTime: string
   expireTime: string
   lastUseTime: string
@@ -58,6 +62,8 @@ export const sessionTable = table(
     person: 'nullable json',
     api_key_id: 'nullable text',
     sign_in_time: 'nullable text',
+    first_id: 'nullable text',
+    approved_by: 'nullable text',
     create_time: 'text',
     expire_time: 'text',
     last_use_time: 'text',
@@ -107,10 +113,11 @@ export const sessions = subject({
   ledger: systemLedger,
   events: ['created', 'ended', 'recorded'],
   fromRow: sessionFromRow,
-  members: ({ person, apiKeyId, signInTime, expireTime }) => ({
+  members: ({ person, apiKeyId, signInTime, approvedBy, expireTime }) => ({
     personId: person?.id,
     apiKeyId,
     signInTime,
+    approvedBy,
     expireTime,
   }),
   // With the claims and the digest of the secret, which keeps the claims from being guessed.
