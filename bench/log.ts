@@ -16,10 +16,7 @@ import { openLogSigner } from '../packages/cli/src/server/log-key.ts'
 import { maxHeadsPerRun } from '../packages/server/src/features/log/log.ts'
 import { signCheckpoint } from '../packages/server/src/features/log/signing.ts'
 import { eventTable, ledgerTable } from '../packages/server/src/kernel/ledger/stored.ts'
-import {
-  insertRows,
-  openCopyEndpoint,
-} from '../packages/server/src/kernel/storage/copy/endpoints.ts'
+import { insertRows, openCopyEndpoint } from '../packages/server/src/kernel/storage/copy.ts'
 import { newId } from '../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../packages/server/src/registry.ts'
 import { systemClock } from '../packages/server/src/runtime/clock.ts'

@@ -53,8 +53,7 @@ import {
 } from '../packages/server/src/features/token-checks/contract.ts'
 import { TokenExchangeResponse } from '../packages/server/src/features/token-exchange/contract.ts'
 import { ProjectHealth, Warning } from '../packages/server/src/features/warnings/contract.ts'
-import { Problem } from '../packages/server/src/kernel/contract/problem.ts'
-import { roles } from '../packages/server/src/kernel/contract/roles.ts'
+import { Problem, roles } from '../packages/server/src/kernel/contract.ts'
 import { tokenCheckOutcomes } from '../packages/server/src/tokens/findings.ts'
 
 /** The parts of JSON Schema that the contract uses. */

@@ -88,7 +88,7 @@ const owners: [RegExp, RegExp][] = [
   [/^(commander|picocolors|cli-progress|@inquirer\/.*|@bomb\.sh\/.*)$/, /^cli\//],
   [
     /^typebox/,
-    /^server\/src\/(kernel\/(contract|http)\/|features\/[^/]+\/(.*contract|http|http\/.*)\.ts)/,
+    /^server\/src\/(kernel\/(contract\.ts|http\/)|features\/[^/]+\/(.*contract|http|http\/.*)\.ts)/,
   ],
   [/^node:process$/, /^(cli|server\/src\/config)\//],
 ]
@@ -262,7 +262,7 @@ const walls: [RegExp, RegExp][] = [
   ],
   [
     /^server\/src\/(features|kernel\/(?!storage\/))/,
-    /^server\/src\/kernel\/storage\/(sqlite|postgres|copy)\//,
+    /^server\/src\/kernel\/storage\/(sqlite\/|postgres\/|copy\.ts)/,
   ],
   [/^server\/src\/kernel\/storage\/sqlite\//, /^server\/src\/kernel\/storage\/postgres\//],
   [/^server\/src\/kernel\/storage\/postgres\//, /^server\/src\/kernel\/storage\/sqlite\//],

@@ -10,7 +10,7 @@ import { projects } from '../../packages/server/src/kernel/access/stored-project
 import type { Origin } from '../../packages/server/src/kernel/changes.ts'
 import { type EventContent, eventHash } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { eventToRow } from '../../packages/server/src/kernel/ledger/stored.ts'
-import type { Row } from '../../packages/server/src/kernel/storage/copy/endpoints.ts'
+import type { Row } from '../../packages/server/src/kernel/storage/copy.ts'
 import type { TableName, Tables } from '../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 

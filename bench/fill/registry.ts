@@ -7,7 +7,7 @@ import {
   countRows,
   insertRows,
   openCopyEndpoint,
-} from '../../packages/server/src/kernel/storage/copy/endpoints.ts'
+} from '../../packages/server/src/kernel/storage/copy.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { createFreshKeys } from './fresh-keys.ts'

@@ -2,11 +2,11 @@ import { globSync } from 'node:fs'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { bodyTypes } from '../../packages/server/src/kernel/http/body/bodies.ts'
-import { ProjectPath } from '../../packages/server/src/kernel/http/request/paths.ts'
+import { ProjectPath } from '../../packages/server/src/kernel/http/request/parameters.ts'
 import { readManifest } from '../../packages/server/src/runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
-const contracts = globSync('packages/server/src/{features/*/contract,kernel/contract/problem}.ts')
+const contracts = globSync('packages/server/src/{features/*,kernel}/contract.ts')
 const modules = await Promise.all(contracts.map((file) => import(`../../${file}`)))
 const components = modules
   .flatMap((module) => Object.values<unknown>(module))

@@ -2,7 +2,7 @@ import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import type { TSchema } from 'typebox'
 import { type ErrorCode, errorTable } from '../../packages/server/src/errors.ts'
 import type { ResponseHeader } from '../../packages/server/src/kernel/http/decorations.ts'
-import { problemType } from '../../packages/server/src/kernel/http/errors/problem.ts'
+import { problemType } from '../../packages/server/src/kernel/http/errors.ts'
 
 const headers = {
   'X-Request-Id': 'Id of this request, which the log and every error contain.',

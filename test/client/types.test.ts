@@ -16,8 +16,7 @@ import type {
   TokenCheckStep,
 } from '../../packages/server/src/features/token-checks/contract.ts'
 import type { TokenExchangeResponse } from '../../packages/server/src/features/token-exchange/contract.ts'
-import type { Problem } from '../../packages/server/src/kernel/contract/problem.ts'
-import type { Role } from '../../packages/server/src/kernel/contract/roles.ts'
+import type { Problem, Role } from '../../packages/server/src/kernel/contract.ts'
 import type { TokenCheckOutcome } from '../../packages/server/src/tokens/findings.ts'
 
 // Checked by `tsc`: the generated types of the client against the types of the contract.

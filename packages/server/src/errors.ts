@@ -1,4 +1,4 @@
-import type { Problem } from './kernel/contract/problem.ts'
+import type { Problem } from './kernel/contract.ts'
 
 /**
  * Every error of the API: one stable code per cause, with its HTTP status and title (RFC 9457). The

@@ -11,7 +11,7 @@ import {
   publisherOf,
 } from '../../../packages/server/src/features/publishing/publisher.ts'
 import { features } from '../../../packages/server/src/features.ts'
-import { createReadCaller } from '../../../packages/server/src/kernel/access/credentials.ts'
+import { createReadCaller } from '../../../packages/server/src/kernel/access/callers.ts'
 import type { Context, Store } from '../../../packages/server/src/kernel/context.ts'
 import { createHooks } from '../../../packages/server/src/kernel/hooks.ts'
 import { createKernel, type Kernel } from '../../../packages/server/src/kernel/kernel.ts'

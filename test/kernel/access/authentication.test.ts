@@ -8,13 +8,13 @@ import {
   type Authenticator,
   createAuthenticator,
 } from '../../../packages/server/src/kernel/access/authentication.ts'
-import { createReadCaller } from '../../../packages/server/src/kernel/access/credentials.ts'
+import { createReadCaller } from '../../../packages/server/src/kernel/access/callers.ts'
 import {
   isApiKeySecret,
   newApiKeySecret,
 } from '../../../packages/server/src/kernel/access/secrets.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
-import type { Role } from '../../../packages/server/src/kernel/contract/roles.ts'
+import type { Role } from '../../../packages/server/src/kernel/contract.ts'
 import { kernelChanges } from '../../../packages/server/src/kernel/kernel-changes.ts'
 import { observedReads } from '../../support/store/observed-reads.ts'
 import { openTestStore, origin, type TestStore } from '../../support/store/store.ts'

@@ -1,6 +1,6 @@
 import { Type as TypeBox } from 'typebox'
 import { expect, test } from 'vitest'
-import { Type } from '../../../packages/server/src/kernel/contract/schema.ts'
+import { Type } from '../../../packages/server/src/kernel/contract.ts'
 
 /** One schema with every function of the builder, each with options and without. */
 function everySchema(type: typeof Type): object {

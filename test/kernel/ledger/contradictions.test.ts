@@ -12,6 +12,7 @@ import { readKeySet } from '../../../packages/server/src/features/keys/reads.ts'
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import {
   type EventContent,
@@ -21,7 +22,6 @@ import {
 import type { Contradiction } from '../../../packages/server/src/kernel/ledger/contradictions.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
-import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {

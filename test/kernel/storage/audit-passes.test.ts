@@ -6,8 +6,8 @@ import {
 } from '../../../packages/server/src/features/audit/reads.ts'
 import type { AuditedKey } from '../../../packages/server/src/features/audit/records.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
-import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 

@@ -8,8 +8,8 @@ import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts
 import { isBlocked } from '../../../packages/server/src/features/keys/reads.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
-import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 

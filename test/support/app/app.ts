@@ -10,16 +10,15 @@ import { createBulkIntake } from '../../../packages/server/src/intake/bulk.ts'
 import type { Intake } from '../../../packages/server/src/intake/pool.ts'
 import { findSharedPrimes } from '../../../packages/server/src/intake/tasks.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
 import type {
   Clock,
   Context,
   CoreConfig,
   Store,
 } from '../../../packages/server/src/kernel/context.ts'
-import { Problem } from '../../../packages/server/src/kernel/contract/problem.ts'
-import type { Role } from '../../../packages/server/src/kernel/contract/roles.ts'
+import { Problem, type Role } from '../../../packages/server/src/kernel/contract.ts'
 import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
-import { findProjectRecord } from '../../../packages/server/src/kernel/storage/reads.ts'
 import { now } from '../../../packages/server/src/kernel/values/times.ts'
 import { createOutboundFetch } from '../../../packages/server/src/outbound/outbound.ts'
 import { endLater } from '../ending.ts'

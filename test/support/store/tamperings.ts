@@ -17,8 +17,11 @@ import {
   type SessionRecord,
   sessionTable,
 } from '../../../packages/server/src/features/sign-in/stored.ts'
-import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
-import { type EventContent, eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import {
+  type EventContent,
+  eventHash,
+  type LedgerEvent,
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
 import { keyRecord } from './key-records.ts'

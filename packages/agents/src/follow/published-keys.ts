@@ -2,7 +2,7 @@ import { createHash, createPublicKey } from 'node:crypto'
 import type { Head } from '@pubring/client/internal/key-set/head'
 import { algorithmNames } from '@pubring/intake/algorithms'
 import { placeholderJwks } from '@pubring/server/features/keys/placeholder'
-import { placeholderKid } from '@pubring/server/kernel/contract/names'
+import { placeholderKid } from '@pubring/server/kernel/contract'
 import { isObject } from '@pubring/server/runtime/json'
 
 /** A public key of a key set. Its values come from the server and may contain any text. */

@@ -1,5 +1,5 @@
 import type { ApiKey } from '@pubring/client'
-import { type Role, roles } from '@pubring/server/kernel/contract/roles'
+import { type Role, roles } from '@pubring/server/kernel/contract'
 import { present } from '@pubring/server/runtime/present'
 import { commandLine } from '../connection/command-lines.ts'
 import { type ConnectionFlags, defaultSource } from '../connection/connection.ts'

@@ -1,6 +1,6 @@
 import { holders } from '@pubring/server/features/access-rules/contract'
 import { platformPresets } from '@pubring/server/features/access-rules/presets'
-import { roles } from '@pubring/server/kernel/contract/roles'
+import { roles } from '@pubring/server/kernel/contract'
 import { type Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addGroup, addProjectCommand, sessionAction, yesOption } from './options.ts'

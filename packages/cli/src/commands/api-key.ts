@@ -1,4 +1,4 @@
-import { roles } from '@pubring/server/kernel/contract/roles'
+import { roles } from '@pubring/server/kernel/contract'
 import { type Command, Option } from 'commander'
 import type { ApiKeyCreateFlags } from '../admin/api-keys.ts'
 import type { Terminal } from '../terminal/terminal.ts'

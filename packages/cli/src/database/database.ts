@@ -1,6 +1,6 @@
 import { loadConfig } from '@pubring/server/config/server-settings'
 import { createAdminApiKey } from '@pubring/server/features/api-keys/operations'
-import type { CopyListener } from '@pubring/server/kernel/storage/copy/copy'
+import type { CopyListener } from '@pubring/server/kernel/storage/copy'
 import { copyRegistry, openExistingStore, openStore } from '@pubring/server/registry'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { exitCodes } from '../terminal/exit-codes.ts'

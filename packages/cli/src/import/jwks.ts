@@ -1,6 +1,6 @@
 import { algorithmNames } from '@pubring/intake/algorithms'
 import { isSignatureUse, type Jwk, normalizedMembers, publicKeyOf } from '@pubring/intake/jwk'
-import { placeholderKid } from '@pubring/server/kernel/contract/names'
+import { placeholderKid } from '@pubring/server/kernel/contract'
 import { pemOfJwk } from '../keys/files.ts'
 import { isAlgorithm } from '../keys/kinds.ts'
 import {

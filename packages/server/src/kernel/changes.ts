@@ -1,5 +1,5 @@
 import { isObject } from '../runtime/json.ts'
-import type { ReadCaller } from './access/credentials.ts'
+import type { ReadCaller } from './access/callers.ts'
 import type { Access, Credential } from './access/grants.ts'
 import type { Hooks } from './hooks.ts'
 import { type Actor, systemLedgerId } from './ledger/chain.ts'

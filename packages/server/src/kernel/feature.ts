@@ -1,4 +1,4 @@
-import { type CredentialKind, createReadCaller } from './access/credentials.ts'
+import { type CredentialKind, createReadCaller } from './access/callers.ts'
 import type {
   AnyApply,
   AnyKind,

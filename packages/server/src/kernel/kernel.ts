@@ -1,7 +1,6 @@
-import type { ReadCaller } from './access/credentials.ts'
-import type { Context } from './context.ts'
+import type { ReadCaller } from './access/callers.ts'
+import type { Context, Store } from './context.ts'
 import type { Hooks } from './hooks.ts'
-import { withCommitNotices } from './ledger/commit-notices.ts'
 import { createRevisionWatch } from './ledger/revision-watch.ts'
 
 /** Milliseconds between observations, so that a waiter learns of a change well within a second. */
@@ -35,6 +34,24 @@ export function createKernel(context: Context, readCaller: ReadCaller, hooks: Ho
       isClosed = true
       for (const listener of closeListeners) listener()
       watch.close()
+    },
+  }
+}
+
+/**
+ * The store, with a notice of every commit before it resolves, so that the process never serves a
+ * copy that is older than a change it acknowledged. A failed commit also sends a notice, because it
+ * may have taken place.
+ */
+export function withCommitNotices(store: Store, notify: (ledgerId: string) => void): Store {
+  return {
+    ...store,
+    async commit(kind, change) {
+      try {
+        return await store.commit(kind, change)
+      } finally {
+        for (const ledgerId of kind.ledgers(change)) notify(ledgerId)
+      }
     },
   }
 }

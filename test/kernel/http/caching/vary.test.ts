@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cacheKeyHeaders } from '../../../../packages/server/src/kernel/http/caching/response-cache.ts'
+import { cacheKeyHeaders } from '../../../../packages/server/src/kernel/http/caching.ts'
 import { always } from '../../../../packages/server/src/kernel/values/validity.ts'
 import { startApp, type TestApp } from '../../../support/app/app.ts'
 import { registerKey } from '../../../support/app/keys.ts'

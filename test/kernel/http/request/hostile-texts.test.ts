@@ -12,7 +12,7 @@ import {
   containsApiKey,
   redact,
 } from '../../../../packages/server/src/kernel/exposure/redaction.ts'
-import { prefers } from '../../../../packages/server/src/kernel/http/request/accept.ts'
+import { prefers } from '../../../../packages/server/src/kernel/http/request/headers.ts'
 import { parseLabel } from '../../../../packages/server/src/kernel/values/labels.ts'
 import { parseTime } from '../../../../packages/server/src/kernel/values/times.ts'
 import { decodeToken } from '../../../../packages/server/src/tokens/decode.ts'

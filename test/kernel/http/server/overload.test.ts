@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { findProjectRecord } from '../../../../packages/server/src/kernel/storage/reads.ts'
+import { findProjectRecord } from '../../../../packages/server/src/kernel/access/stored-projects.ts'
 import { startApp, type TestApp } from '../../../support/app/app.ts'
 
 let server: TestApp

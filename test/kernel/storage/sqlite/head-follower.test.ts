@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { keyChanges } from '../../../../packages/server/src/features/keys/changes.ts'
-import { openCopyEndpoint } from '../../../../packages/server/src/kernel/storage/copy/endpoints.ts'
+import { openCopyEndpoint } from '../../../../packages/server/src/kernel/storage/copy.ts'
 import type { Db } from '../../../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../../../support/store/key-records.ts'

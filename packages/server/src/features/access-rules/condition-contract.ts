@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { Type } from '../../kernel/contract/schema.ts'
+import { Type } from '../../kernel/contract.ts'
 
 /** The value that a claim is compared with. */
 export type ClaimValue = string | number | boolean

@@ -8,13 +8,14 @@ import {
   optionalText,
   optionalTime,
   optionalUuid,
+  type Role,
   requestBody,
+  roles,
   Time,
+  Type,
   text,
   Uuid,
-} from '../../kernel/contract/common.ts'
-import { type Role, roles } from '../../kernel/contract/roles.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+} from '../../kernel/contract.ts'
 import { tokenCheckOutcomes } from '../../tokens/findings.ts'
 import { Conditions, conditionsPatch } from './condition-contract.ts'
 

@@ -1,6 +1,6 @@
 import { unboundAdmin } from '../../kernel/access/grants.ts'
 import type { App } from '../../kernel/http/options.ts'
-import { recordPath } from '../../kernel/http/request/paths.ts'
+import { recordPath } from '../../kernel/http/request/parameters.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { checkAccessRule } from './checks.ts'

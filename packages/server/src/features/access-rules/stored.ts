@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import type { Members } from '../../kernel/ledger/chain.ts'
 import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
 import type { Stored } from '../../kernel/records.ts'
-import { rowMapping } from '../../kernel/storage/row-mapping.ts'
-import { type RowOf, table } from '../../kernel/storage/schema.ts'
+import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
 import type { AccessRule } from './contract.ts'
 
 /** A stored rule that gives a role to people who signed in with these claims. */

@@ -1,6 +1,11 @@
-import { type Caller, grantOf, invalidApiKey } from '../../kernel/access/callers.ts'
-import { type CredentialKind, findCredential } from '../../kernel/access/credentials.ts'
-import { isActive } from '../../kernel/values/expiry.ts'
+import {
+  type Caller,
+  type CredentialKind,
+  findCredential,
+  grantOf,
+  invalidApiKey,
+} from '../../kernel/access/callers.ts'
+import { isActive } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { findByKid } from '../keys/kids.ts'
 import { readKeySet } from '../keys/reads.ts'

@@ -9,10 +9,10 @@ import {
   requestBody,
   Time,
   TimeInput,
+  Type,
   text,
   Uuid,
-} from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+} from '../../kernel/contract.ts'
 
 /** Members that are given at creation, and can be changed. */
 const changeable = { name: text('1 to 255 code points.', 'deploy pipeline'), role: RoleName }

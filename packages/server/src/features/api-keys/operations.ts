@@ -15,15 +15,15 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts'
 import type { RecordReference } from '../../kernel/records.ts'
 import { oneFor } from '../../kernel/shared.ts'
+import { newId } from '../../kernel/values/ids.ts'
+import { parseLabel } from '../../kernel/values/labels.ts'
 import {
   isActive,
+  now,
   parseExpireTime,
   parseExpiryPatch,
   patchExpireTime,
-} from '../../kernel/values/expiry.ts'
-import { newId } from '../../kernel/values/ids.ts'
-import { parseLabel } from '../../kernel/values/labels.ts'
-import { now } from '../../kernel/values/times.ts'
+} from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
 import { apiKeyChanges } from './changes.ts'

@@ -1,4 +1,4 @@
-import { findByDigest } from '../../kernel/access/credentials.ts'
+import { findByDigest } from '../../kernel/access/callers.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
 import { type ApiKeyRecord, apiKeys, isManaged } from './stored.ts'

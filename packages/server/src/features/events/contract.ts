@@ -5,9 +5,9 @@ import {
   optionalText,
   optionalUuid,
   Time,
+  Type,
   text,
-} from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+} from '../../kernel/contract.ts'
 
 const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()])
 

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
-import { component, requestBody, Uuid } from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+import { component, requestBody, Type, Uuid } from '../../kernel/contract.ts'
 
 export const KeyImport = requestBody('KeyImport', {
   keys: Type.Array(Type.Ref('KeyImportItem#'), {

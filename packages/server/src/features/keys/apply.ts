@@ -12,7 +12,7 @@ import {
   lockProjectLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { isActive, requireValidExpiry } from '../../kernel/values/expiry.ts'
+import { isActive, requireValidExpiry } from '../../kernel/values/times.ts'
 import type {
   KeyDeletion,
   KeyPatch,

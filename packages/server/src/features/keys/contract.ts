@@ -5,6 +5,7 @@ import {
   component,
   described,
   flag,
+  keyRoles,
   mergePatch,
   optionalText,
   optionalTime,
@@ -12,11 +13,10 @@ import {
   requestBody,
   Time,
   TimeInput,
+  Type,
   text,
   Uuid,
-} from '../../kernel/contract/common.ts'
-import { keyRoles } from '../../kernel/contract/roles.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+} from '../../kernel/contract.ts'
 
 export const AlgorithmName = Type.Enum([...algorithmNames], {
   description:

@@ -1,6 +1,5 @@
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
-import { isActive } from '../../kernel/values/expiry.ts'
-import { isoTime, latest } from '../../kernel/values/times.ts'
+import { isActive, isoTime, latest } from '../../kernel/values/times.ts'
 import { kidOf } from './kids.ts'
 import { placeholderJwks } from './placeholder.ts'
 import type { KeyRecord } from './stored.ts'

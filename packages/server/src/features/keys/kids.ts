@@ -1,5 +1,5 @@
 import { invalidField } from '../../errors.ts'
-import { placeholderKid } from '../../kernel/contract/names.ts'
+import { placeholderKid } from '../../kernel/contract.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { requireNoSecrets } from '../../kernel/values/labels.ts'
 import type { KeyRecord } from './stored.ts'

@@ -1,7 +1,6 @@
 import { invalidField } from '../../errors.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
-import { isActive, patchExpireTime } from '../../kernel/values/expiry.ts'
-import { latest } from '../../kernel/values/times.ts'
+import { isActive, latest, patchExpireTime } from '../../kernel/values/times.ts'
 import type { KeyLimits } from './changes.ts'
 import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
 import { jwksBytes, withJwkText } from './jwks.ts'

@@ -1,4 +1,4 @@
-import { placeholderKid } from '../../kernel/contract/names.ts'
+import { placeholderKid } from '../../kernel/contract.ts'
 
 /**
  * The only entry of `jwks.json` when a project that had keys in it has none left. Some verifiers take

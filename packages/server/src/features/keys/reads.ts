@@ -1,9 +1,8 @@
 import type { ExposedKey } from '@pubring/intake'
 import { projects } from '../../kernel/access/stored-projects.ts'
-import { parseStored } from '../../kernel/storage/row-mapping.ts'
-import type { Db } from '../../kernel/storage/schema.ts'
+import { contradictedProject } from '../../kernel/faults.ts'
+import { type Db, parseStored } from '../../kernel/storage/schema.ts'
 import { exists, inChunks, statement } from '../../kernel/storage/statements.ts'
-import { contradictedProject } from '../../kernel/storage-faults.ts'
 import {
   damagedJwk,
   hasKey,

@@ -1,6 +1,6 @@
-import { keyRoles } from '../../kernel/contract/roles.ts'
+import { keyRoles } from '../../kernel/contract.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
-import { isActive, isExpired } from '../../kernel/values/expiry.ts'
+import { isActive, isExpired } from '../../kernel/values/times.ts'
 import type { KeyRole, KeyRoleEntry } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import type { KeyRecord } from './stored.ts'

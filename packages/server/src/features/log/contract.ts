@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
-import { component, Time, text, Uuid } from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+import { component, Time, Type, text, Uuid } from '../../kernel/contract.ts'
 
 const Checkpoint = text(
   'A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses.',

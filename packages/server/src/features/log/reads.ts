@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { type EventChanges, systemLedgerId } from '../../kernel/ledger/chain.ts'
-import { parseStored, rowMapping } from '../../kernel/storage/row-mapping.ts'
-import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
+import { columnsOf, type Db, parseStored, rowMapping } from '../../kernel/storage/schema.ts'
 import { present } from '../../runtime/present.ts'
 import type { LogTree, MovedHead } from './records.ts'
 import { logTreeTable } from './stored.ts'

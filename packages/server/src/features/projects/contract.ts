@@ -5,9 +5,9 @@ import {
   optionalText,
   requestBody,
   Time,
+  Type,
   Uuid,
-} from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+} from '../../kernel/contract.ts'
 
 export const ProjectName = Type.String({
   minLength: 1,

@@ -1,7 +1,6 @@
 import { jwsAlgorithmNames } from '@pubring/intake/algorithms'
 import type { Static } from 'typebox'
-import { component, text } from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+import { component, Type, text } from '../../kernel/contract.ts'
 
 const base64url = (description: string) =>
   Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]+$', description }))

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
 import type { ProjectRef } from '../../kernel/context.ts'
-import { projectNamePattern } from '../../kernel/contract/names.ts'
+import { projectNamePattern } from '../../kernel/contract.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { oneFor } from '../../kernel/shared.ts'

@@ -10,8 +10,7 @@ import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { applyEffect } from '../../kernel/ledger/subject.ts'
 import type { ObservedHead } from '../../kernel/records.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { isActive } from '../../kernel/values/expiry.ts'
-import { isoTime } from '../../kernel/values/times.ts'
+import { isActive, isoTime } from '../../kernel/values/times.ts'
 import {
   always,
   includes,

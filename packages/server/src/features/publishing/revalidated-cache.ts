@@ -7,7 +7,7 @@ import {
   isStorageUnavailable,
   storageUnavailable,
   withStorageTimeout,
-} from '../../kernel/storage-faults.ts'
+} from '../../kernel/faults.ts'
 
 /** Milliseconds from the start of a read for which its copy is served. */
 const recheckIntervalMs = 500

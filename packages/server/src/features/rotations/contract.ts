@@ -6,10 +6,10 @@ import {
   optionalTime,
   requestBody,
   Time,
+  Type,
   text,
   Uuid,
-} from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+} from '../../kernel/contract.ts'
 
 const TokenLifetime = Type.Integer({
   minimum: 1,

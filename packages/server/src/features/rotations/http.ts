@@ -1,7 +1,7 @@
 import { on } from '../../kernel/hooks.ts'
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
-import { recordPath } from '../../kernel/http/request/paths.ts'
+import { recordPath } from '../../kernel/http/request/parameters.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { replacements } from '../keys/hooks.ts'

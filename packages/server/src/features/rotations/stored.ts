@@ -1,8 +1,7 @@
 import type { Actor } from '../../kernel/ledger/chain.ts'
 import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
 import type { Contradictable } from '../../kernel/records.ts'
-import { rowMapping } from '../../kernel/storage/row-mapping.ts'
-import { type RowOf, table } from '../../kernel/storage/schema.ts'
+import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
 
 /** A stored replacement of the key `fromKid` by the key `toKid`. */
 export interface RotationRecord extends Contradictable {

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
-import { component, flag, optionalText, Uuid } from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+import { component, flag, optionalText, Type, Uuid } from '../../kernel/contract.ts'
 
 /** The member that the text was found in. */
 const Matched = <Name extends string>(...names: Name[]) =>

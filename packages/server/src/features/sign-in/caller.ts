@@ -1,11 +1,12 @@
 import { PubringError } from '../../errors.ts'
-import { type Caller, invalidSession } from '../../kernel/access/callers.ts'
 import {
+  type Caller,
   type CredentialKind,
   findCredential,
+  invalidSession,
   type Look,
   type ReadCaller,
-} from '../../kernel/access/credentials.ts'
+} from '../../kernel/access/callers.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { grantsOf } from '../access-rules/people.ts'
 import { readPeopleRules } from '../access-rules/reads.ts'

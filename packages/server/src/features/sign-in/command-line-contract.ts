@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { Type } from '../../kernel/contract/schema.ts'
+import { Type } from '../../kernel/contract.ts'
 
 /** A code, with its PKCE verifier and the port it was brought to; or the secret of a session to renew. */
 export const SessionKeyRequest = Type.Object({

@@ -6,10 +6,10 @@ import {
   optionalTime,
   RoleName,
   Time,
+  Type,
   text,
   Uuid,
-} from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+} from '../../kernel/contract.ts'
 
 const personMembers = {
   id: Uuid,

@@ -1,4 +1,4 @@
-import { addPageHeaders } from '../../kernel/http/hooks/security-headers.ts'
+import { addPageHeaders } from '../../kernel/http/hooks/headers.ts'
 import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { signInPages } from './http/browser.ts'

@@ -1,4 +1,4 @@
-import { findByDigest } from '../../kernel/access/credentials.ts'
+import { findByDigest } from '../../kernel/access/callers.ts'
 import type { Holder } from '../../kernel/access/principal.ts'
 import type { People } from '../../kernel/ledger/event-reads.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'

@@ -1,7 +1,6 @@
 import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
 import type { Contradictable } from '../../kernel/records.ts'
-import { rowMapping } from '../../kernel/storage/row-mapping.ts'
-import { type RowOf, table } from '../../kernel/storage/schema.ts'
+import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
 import type { Person } from './contract.ts'
 
 /** A person who has signed in, identified by issuer and subject. */

@@ -7,10 +7,10 @@ import {
   optionalText,
   requestBody,
   SkippedRules,
+  Type,
   text,
   Uuid,
-} from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+} from '../../kernel/contract.ts'
 import { tokenCheckOutcomes } from '../../tokens/findings.ts'
 import { AlgorithmName, PublicKeyPemInput } from '../keys/contract.ts'
 

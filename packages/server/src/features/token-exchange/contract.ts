@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
-import { component, exampleToken, optionalText, text } from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+import { component, exampleToken, optionalText, Type, text } from '../../kernel/contract.ts'
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 

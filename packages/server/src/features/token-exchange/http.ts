@@ -3,11 +3,15 @@ import type { FastifyRequest } from 'fastify'
 import { errorTable, PubringError } from '../../errors.ts'
 import { on } from '../../kernel/hooks.ts'
 import { anyObjectAsBody } from '../../kernel/http/body/validation.ts'
-import { recordProblem, sendError } from '../../kernel/http/errors/handler.ts'
-import { type RenderedError, renderProblem } from '../../kernel/http/errors/problem.ts'
+import {
+  type RenderedError,
+  recordProblem,
+  renderProblem,
+  sendError,
+} from '../../kernel/http/errors.ts'
 import { createLimit, type Spend } from '../../kernel/http/hooks/rate-limits.ts'
 import type { App } from '../../kernel/http/options.ts'
-import { clientAddress } from '../../kernel/http/request/client-address.ts'
+import { clientAddress } from '../../kernel/http/request/headers.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { issuerKeysOf } from '../access-rules/issuer-keys.ts'
 import { keySubmitted } from '../keys/hooks.ts'

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
-import { component, optionalText, optionalTime, text, Uuid } from '../../kernel/contract/common.ts'
-import { Type } from '../../kernel/contract/schema.ts'
+import { component, optionalText, optionalTime, Type, text, Uuid } from '../../kernel/contract.ts'
 
 const warningCodes = [
   'key_expires',

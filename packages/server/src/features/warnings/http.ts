@@ -1,4 +1,4 @@
-import { Type } from '../../kernel/contract/schema.ts'
+import { Type } from '../../kernel/contract.ts'
 import { principalOf } from '../../kernel/http/hooks/access.ts'
 import type { Meters } from '../../kernel/http/http-side.ts'
 import type { App } from '../../kernel/http/options.ts'

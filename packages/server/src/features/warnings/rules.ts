@@ -1,5 +1,4 @@
-import { isActive, isExpired } from '../../kernel/values/expiry.ts'
-import { isoTime } from '../../kernel/values/times.ts'
+import { isActive, isExpired, isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import type { ApiKeyRecord } from '../api-keys/stored.ts'
 import { vouchedDetail } from '../keys/registration/vouched.ts'

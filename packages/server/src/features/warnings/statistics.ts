@@ -1,7 +1,7 @@
+import { storageUnavailable } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import type { Census, KeyCount } from '../../kernel/records.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { storageUnavailable } from '../../kernel/storage-faults.ts'
 import { now } from '../../kernel/values/times.ts'
 
 /** Counting reads an index entry for every key, so it is repeated no sooner than this. */

@@ -5,8 +5,13 @@ import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { isoTime } from '../values/times.ts'
 import { headsMatch, isValid, spanUntilExpiry } from '../values/validity.ts'
-import { type Caller, invalidApiKey, invalidSession, workloadOf } from './callers.ts'
-import type { ReadCaller } from './credentials.ts'
+import {
+  type Caller,
+  invalidApiKey,
+  invalidSession,
+  type ReadCaller,
+  workloadOf,
+} from './callers.ts'
 import type { Credential } from './grants.ts'
 import { createLastUses } from './last-uses.ts'
 import type { Principal } from './principal.ts'

@@ -1,5 +1,5 @@
 import { invalidField, PubringError } from '../../errors.ts'
-import { type RankedRole, type Role, rankedRoles } from '../contract/roles.ts'
+import { type RankedRole, type Role, rankedRoles } from '../contract.ts'
 
 /** The API key or session that identified the caller of a request. */
 export interface Credential {

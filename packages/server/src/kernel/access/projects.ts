@@ -1,6 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import type { Context, ProjectRef } from '../context.ts'
-import { projectNamePattern } from '../contract/names.ts'
+import { projectNamePattern } from '../contract.ts'
 import { notFound } from '../faults.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'

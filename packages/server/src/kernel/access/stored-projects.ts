@@ -1,8 +1,10 @@
+import type { ProjectRef } from '../context.ts'
+import { contradictedProject } from '../faults.ts'
 import { type NewEvent, systemLedgerId } from '../ledger/chain.ts'
 import { projectLedger, subject } from '../ledger/subject.ts'
 import type { ProjectRecord } from '../records.ts'
-import { rowMapping } from '../storage/row-mapping.ts'
-import { type Db, type RowOf, table } from '../storage/schema.ts'
+import { type Db, type RowOf, rowMapping, table } from '../storage/schema.ts'
+import { statement } from '../storage/statements.ts'
 
 export const projectTable = table('project', {
   id: 'key text',
@@ -62,3 +64,21 @@ export function checkedProjects(db: Db, rows: readonly ProjectRow[]): ProjectRec
       ),
   )
 }
+
+/** Throws `storage_unavailable` for a project that contradicts its ledger. */
+export async function findProjectRecord(
+  db: Db,
+  ref: ProjectRef,
+): Promise<ProjectRecord | undefined> {
+  const rows = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
+  const [project] = checkedProjects(db, rows)
+  if (project === undefined && rows.length > 0) throw contradictedProject()
+  return project
+}
+
+const projectById = statement((db, { id }: { id: string }) =>
+  projectsWithLastEvents(db).where('project.id', '=', id),
+)
+const projectByName = statement((db, { name }: { name: string }) =>
+  projectsWithLastEvents(db).where('project.name', '=', name),
+)

@@ -6,11 +6,10 @@ import type { Access } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Kernel } from '../kernel.ts'
 import type { ProjectIdentity } from '../records.ts'
-import type { ResponseCache, Reuse } from './caching/response-cache.ts'
+import type { ResponseCache, Reuse } from './caching.ts'
 import type { Connections } from './hooks/connections.ts'
-import type { CountedLog } from './hooks/counted-log.ts'
+import type { CountedLog, RequestRecords } from './hooks/logging.ts'
 import type { Limit, Spend } from './hooks/rate-limits.ts'
-import type { RequestRecords } from './hooks/request-records.ts'
 
 /** Headers that the description of the API explains. */
 export type ResponseHeader =

@@ -7,7 +7,7 @@ import type {
 } from 'prom-client'
 import type { Subscription } from '../hooks.ts'
 import type { Kernel } from '../kernel.ts'
-import type { RequestRecord } from './hooks/request-records.ts'
+import type { RequestRecord } from './hooks/logging.ts'
 import type { App } from './options.ts'
 
 /** The HTTP side of a feature: the exports of its `http.ts`. */

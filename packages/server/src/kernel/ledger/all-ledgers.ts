@@ -1,6 +1,6 @@
 import { type EventContent, systemLedgerId } from './chain.ts'
-import type { Difference } from './replay.ts'
 import {
+  type Difference,
   isWhole,
   type LedgerEntry,
   type LedgerReads,

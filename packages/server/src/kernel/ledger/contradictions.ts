@@ -1,5 +1,5 @@
+import { storageUnavailable } from '../faults.ts'
 import type { Db } from '../storage/schema.ts'
-import { storageUnavailable } from '../storage-faults.ts'
 
 /** A row that its ledger contradicts, as `key ID`. */
 export interface Contradiction {

@@ -1,5 +1,4 @@
-import { parseStored } from '../storage/row-mapping.ts'
-import { type RowOf, table } from '../storage/schema.ts'
+import { parseStored, type RowOf, table } from '../storage/schema.ts'
 import type { Actor, EventChanges, LedgerEvent } from './chain.ts'
 
 /** The head of each ledger. Every change of a project locks its row first. */

@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
+import { findProjectRecord } from '../access/stored-projects.ts'
 import type { Store } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'
 import { oneFor } from '../shared.ts'
-import { findProjectRecord, ping } from './reads.ts'
 import type { Db, Table } from './schema.ts'
+import { ping } from './statements.ts'
 
 /** How an engine reads the heads of ledgers, which validate every cached copy. */
 export type LedgerHeads = Pick<Store, 'heads' | 'headsMatch'>

@@ -1,5 +1,5 @@
 import { PubringError } from '../../errors.ts'
-import { isStorageUnavailable, storageUnavailable } from '../storage-faults.ts'
+import { isStorageUnavailable, storageUnavailable } from '../faults.ts'
 
 interface Meaning {
   /** The detail of the response; absent for a fault that is not one of the database. */

@@ -3,7 +3,7 @@ import { describeCause } from '../../errors.ts'
 import type { KeyCount } from '../records.ts'
 import { readSchemaState, type SchemaState } from './migrations/index.ts'
 import { isPostgres, openReads, sqliteFileOf } from './open.ts'
-import type { HostReport } from './postgres/without-migrating.ts'
+import type { HostReport } from './postgres/startup.ts'
 import type { Db } from './schema.ts'
 
 /** The state of a database, which servers may be using. */
@@ -30,7 +30,7 @@ export async function inspectDatabase(
   const { databaseUrl: url, databaseReplicaUrl: replicaUrl } = database
   const report: DatabaseReport = { engine: 'SQLite', hosts: [] }
   if (isPostgres(url)) {
-    const { inspectHosts } = await import('./postgres/without-migrating.ts')
+    const { inspectHosts } = await import('./postgres/startup.ts')
     const urls = replicaUrl === undefined ? [url] : [url, replicaUrl]
     report.hosts = (await Promise.all(urls.map(inspectHosts))).flat()
     report.engine = 'PostgreSQL'

@@ -1,10 +1,10 @@
 import { requireRegularFile } from '../../runtime/files.ts'
+import { findProjectRecord } from '../access/stored-projects.ts'
 import type { Store } from '../context.ts'
 import { type Feature, loadAppliers, loadCensus, subjectsOf, tablesOf } from '../feature.ts'
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
-import type { CopyListener } from './copy/copy.ts'
+import type { CopyListener } from './copy.ts'
 import { ownMigrations, requireSchema } from './migrations/index.ts'
-import { findProjectRecord } from './reads.ts'
 import type { Db } from './schema.ts'
 import type { Threads } from './sqlite/store.ts'
 
@@ -69,7 +69,7 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
   }
 
   async function copyRegistry(fromUrl: string, toUrl: string, listener: CopyListener) {
-    const { copyRegistry } = await import('./copy/copy.ts')
+    const { copyRegistry } = await import('./copy.ts')
     return copyRegistry(fromUrl, toUrl, { listener, openStore, tables, subjects })
   }
   return {
@@ -91,7 +91,7 @@ export async function openReads(
   requirement = requireSchema,
 ): Promise<{ db: Db; schema?: string; close(): Promise<void> }> {
   if (isPostgres(databaseUrl)) {
-    const { openWithoutMigrating } = await import('./postgres/without-migrating.ts')
+    const { openWithoutMigrating } = await import('./postgres/startup.ts')
     return openWithoutMigrating(databaseUrl, requirement)
   }
   const { openWithoutMigrating } = await import('./sqlite/opening.ts')

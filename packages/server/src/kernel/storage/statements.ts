@@ -1,5 +1,11 @@
-import type { Compilable, CompiledQuery, DialectAdapter, InsertObject } from 'kysely'
-import type { Db, TableName, Tables } from './schema.ts'
+import {
+  type Compilable,
+  type CompiledQuery,
+  type DialectAdapter,
+  type InsertObject,
+  sql,
+} from 'kysely'
+import type { Db, Table, TableName, Tables } from './schema.ts'
 
 /** Rows or values in one statement: each engine limits the number of parameters. */
 const maxChunk = 500
@@ -150,4 +156,10 @@ function placeholdersFor<Values extends object>(values: Values): Values {
       : new Placeholder(name),
   ])
   return Object.fromEntries(entries) as Values
+}
+
+/** Rejects unless all tables can be read. */
+export async function ping(db: Db, tables: readonly Table[]): Promise<void> {
+  const each = tables.map(({ name }) => sql`exists (select 1 from ${sql.table(name)})`)
+  await sql`select ${sql.join(each)}`.execute(db)
 }

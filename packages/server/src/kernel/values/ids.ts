@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { uuidPattern } from '../contract/names.ts'
+import { uuidPattern } from '../contract.ts'
 
 const uuid = new RegExp(uuidPattern, 'i')
 

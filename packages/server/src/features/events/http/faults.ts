@@ -1,6 +1,6 @@
 import type { Refusal } from '../../../async/places.ts'
 import { PubringError } from '../../../errors.ts'
-import { noPlace } from '../../../kernel/http/errors/faults.ts'
+import { noPlace } from '../../../kernel/http/faults.ts'
 
 const refusals = {
   full: 'Too many event streams are open. Try again later, or read the events in pages.',

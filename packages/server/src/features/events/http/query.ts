@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import { type FieldError, PubringError } from '../../../errors.ts'
-import { Type } from '../../../kernel/contract/schema.ts'
-import { printableName, suggestedName } from '../../../kernel/http/errors/names.ts'
-import { Query } from '../../../kernel/http/request/paths.ts'
+import { Type } from '../../../kernel/contract.ts'
+import { printableName, suggestedName } from '../../../kernel/http/faults.ts'
+import { Query } from '../../../kernel/http/request/parameters.ts'
 import type { EventFilter } from '../../../kernel/ledger/history.ts'
 import {
   formatPosition,

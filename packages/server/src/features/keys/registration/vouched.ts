@@ -1,6 +1,6 @@
 import { PubringError } from '../../../errors.ts'
 import type { Voucher } from '../../../kernel/access/callers.ts'
-import { isActive } from '../../../kernel/values/expiry.ts'
+import { isActive } from '../../../kernel/values/times.ts'
 import type { KeyState } from '../stored.ts'
 
 type Vouched = Pick<KeyState, 'id' | 'enabled' | 'expireTime' | 'introducedBy'>

@@ -1,5 +1,5 @@
 import { errorTable, PubringError } from '../../../errors.ts'
-import { Type } from '../../../kernel/contract/schema.ts'
+import { Type } from '../../../kernel/contract.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import type { SignIn } from '../sign-in.ts'
 import { recordRefusal } from './browser.ts'

@@ -1,5 +1,5 @@
 import { unboundAdmin } from '../../../kernel/access/grants.ts'
-import { Type } from '../../../kernel/contract/schema.ts'
+import { Type } from '../../../kernel/contract.ts'
 import { contextOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import type { Kernel } from '../../../kernel/kernel.ts'

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { readerAccess, unboundAdmin } from '../../../kernel/access/grants.ts'
-import { Type } from '../../../kernel/contract/schema.ts'
+import { Type } from '../../../kernel/contract.ts'
 import { contextOf, principalOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
-import { sessionCookie } from '../../../kernel/http/request/cookies.ts'
-import { Query } from '../../../kernel/http/request/paths.ts'
+import { sessionCookie } from '../../../kernel/http/request/headers.ts'
+import { Query } from '../../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../../kernel/kernel.ts'
 import { Self, Session, SignedOut, SignInOptions } from '../contract.ts'
 import {

@@ -3,9 +3,8 @@ import { holdsMoreValues, structureOf } from '@pubring/intake/json'
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import { decodeUtf8, parseJson } from '../../../runtime/json.ts'
-import { unsupportedMediaType } from '../errors/faults.ts'
-import { printableName } from '../errors/names.ts'
-import { expectsContinue } from '../request/protocol.ts'
+import { printableName, unsupportedMediaType } from '../faults.ts'
+import { expectsContinue } from '../request/headers.ts'
 import { rejectPrivateKey } from './validation.ts'
 
 /** Bytes of a body: four times the longest text of a key, whose line breaks JSON escapes. */

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { TObject, TSchema } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import type { Validator } from 'typebox/schema'
-import { suggestedName } from '../errors/names.ts'
+import { suggestedName } from '../faults.ts'
 
 const require = createRequire(import.meta.url)
 

@@ -11,7 +11,7 @@ import type { Kernel } from '../../kernel.ts'
 import type { ProjectIdentity } from '../../records.ts'
 import { now } from '../../values/times.ts'
 import type { HttpOptions } from '../options.ts'
-import { requireSameOrigin, sessionCookie } from '../request/cookies.ts'
+import { requireSameOrigin, sessionCookie } from '../request/headers.ts'
 import { createFailureLimit } from './rate-limits.ts'
 
 /** Milliseconds after which a request is authenticated again when its body has arrived. */

@@ -1,7 +1,7 @@
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import { PubringError } from '../../../errors.ts'
-import { storageUnavailable } from '../../storage-faults.ts'
+import { storageUnavailable } from '../../faults.ts'
 
 const sampleIntervalMs = 500
 

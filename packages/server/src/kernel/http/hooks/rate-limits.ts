@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../../errors.ts'
 import type { Clock, Rate } from '../../context.ts'
 import type { HttpOptions } from '../options.ts'
-import { clientAddress } from '../request/client-address.ts'
+import { clientAddress } from '../request/headers.ts'
 
 const callerOf = ({ principal }: FastifyRequest) => principal?.callerId ?? ''
 

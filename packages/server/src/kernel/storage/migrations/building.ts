@@ -1,7 +1,6 @@
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { type ColumnKind, keyColumnsOf, plainKind } from '../columns.ts'
-import type { Tables } from '../schema.ts'
+import { type ColumnKind, keyColumnsOf, plainKind, type Tables } from '../schema.ts'
 import { hasOtherWriters } from '../statements.ts'
 
 export interface SchemaMigration extends Migration {

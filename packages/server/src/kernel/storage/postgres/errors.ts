@@ -1,6 +1,6 @@
 import { withTimeout } from '../../../async/with-timeout.ts'
 import { PubringError } from '../../../errors.ts'
-import { storageUnavailable } from '../../storage-faults.ts'
+import { storageUnavailable } from '../../faults.ts'
 import { sqlState } from '../errors.ts'
 
 /** All connections that the server, or pgbouncer, allows are in use. */

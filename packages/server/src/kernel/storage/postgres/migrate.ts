@@ -4,8 +4,7 @@ import { toStorageError } from '../errors.ts'
 import type { Migrations } from '../migrations/building.ts'
 import { migrate, readPendingSteps } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
-import type { PostgresDatabase } from './database.ts'
-import { createKysely } from './dialect.ts'
+import { createKysely, type PostgresDatabase } from './database.ts'
 
 /** Limit for one step, and for waiting until another replica has finished. */
 const stepTimeoutMs = 600_000

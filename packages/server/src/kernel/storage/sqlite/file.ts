@@ -1,6 +1,6 @@
 import { existsSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { storageUnavailable } from '../../storage-faults.ts'
+import { storageUnavailable } from '../../faults.ts'
 
 /** The first bytes of every SQLite database (https://sqlite.org/fileformat.html, section 1.2). */
 const magic = Buffer.from('SQLite format 3\0', 'latin1')

@@ -7,8 +7,7 @@ import { commonReads } from '../cached.ts'
 import type { Table } from '../schema.ts'
 import { openSqlite } from './connection.ts'
 import { isIntact, openDatabaseFile } from './file.ts'
-import { createHeadFollower } from './head-follower.ts'
-import { createVersionedHeads } from './heads.ts'
+import { createHeadFollower, createVersionedHeads } from './heads.ts'
 import { startWriterThread } from './writer-handle.ts'
 
 /** The modules of its threads; each runs the same features as this one. */

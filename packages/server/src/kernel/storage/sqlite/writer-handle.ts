@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { PubringError } from '../../../errors.ts'
 import type { ChangeKind } from '../../changes.ts'
-import { storageUnavailable } from '../../storage-faults.ts'
+import { storageUnavailable } from '../../faults.ts'
 import { type SentChange, unpackError, type WriterMessage, type WriterReply } from './messages.ts'
 
 /** Changes in one commit. */

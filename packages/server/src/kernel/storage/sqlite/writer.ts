@@ -15,7 +15,6 @@ import {
   savepoint,
   withTransaction,
 } from './connection.ts'
-import { raiseGeneration } from './generation.ts'
 import {
   packError,
   type SentChange,
@@ -23,7 +22,7 @@ import {
   type WriterReply,
   type WriterResult,
 } from './messages.ts'
-import { openMigrated } from './opening.ts'
+import { openMigrated, raiseGeneration } from './opening.ts'
 import type { DatabaseFile } from './writer-handle.ts'
 
 interface Writer {

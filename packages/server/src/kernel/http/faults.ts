@@ -1,5 +1,6 @@
-import type { Refusal } from '../../../async/places.ts'
-import { PubringError } from '../../../errors.ts'
+import type { Refusal } from '../../async/places.ts'
+import { PubringError } from '../../errors.ts'
+import { nearest } from '../../nearest.ts'
 
 /** Fastify errors that the caller caused; all others are internal errors. */
 const frameworkFaults: Record<string, (bodyLimit: number) => PubringError> = {
@@ -67,4 +68,17 @@ export function toPubringError(error: unknown, bodyLimit: number): PubringError 
 
 function memberOf(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined
+}
+
+/** A name rather than a pasted secret: errors repeat at most 23 characters of it. */
+const shortName = /^[\w$.-]{1,23}$/
+
+/** The quoted name if an error may repeat it, otherwise the fallback. */
+export function printableName(name: string, fallback: string): string {
+  return shortName.test(name) ? `"${name}"` : fallback
+}
+
+/** The valid name that a caller most likely meant. */
+export function suggestedName(name: string, valid: readonly string[]): string | undefined {
+  return shortName.test(name) ? nearest(name, valid) : undefined
 }
