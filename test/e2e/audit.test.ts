@@ -1,19 +1,14 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import type { KeyRecord } from '../../packages/server/src/features/keys/stored.ts'
-import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
+import { openShell } from '../cli/support.ts'
 import { closeModulus, prime, rsaRecord } from '../support/keys/weak-keys.ts'
 import { readJson, startServer, temporaryFolder } from '../support/server/process.ts'
-import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, origin } from '../support/store/store.ts'
 import { waitUntil } from '../support/waiting.ts'
 
-const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
 const { folder } = temporaryFolder()
 const file = join(folder, 'data/pubring.db')
 const limits = { maxKeys: 1_000, maxJwksBytes: 10_000_000 }
@@ -22,6 +17,7 @@ const server = await startServer(folder)
 const store = await openStore(`sqlite:${file}`)
 
 afterAll(async () => {
+  shell.remove()
   await store.close()
 })
 
@@ -29,22 +25,8 @@ async function put(key: KeyRecord): Promise<KeyRecord> {
   return store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 }
 
-function startAudit(...args: string[]) {
-  const child = spawn(process.execPath, [main, 'audit', ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH },
-  })
-  const written = { stdout: '', stderr: '' }
-  for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream].on('data', (text: Buffer) => {
-      written[stream] += text
-    })
-  }
-  const ended = once(child, 'close').then(([code]) => ({ code, ...written }))
-  return { child, ended }
-}
-
-const audit = (...args: string[]) => startAudit(...args).ended
+const shell = openShell(() => ({ PUBRING_DATABASE_URL: `sqlite:${file}` }))
+const audit = (...args: string[]) => shell.pubring(['audit', ...args])
 
 describe('pubring audit, beside a server', () => {
   let weak: KeyRecord
@@ -136,52 +118,6 @@ describe('pubring audit, beside a server', () => {
       weaknesses: { to: 'rsa_shared_prime' },
       state: { to: expect.any(String) },
     })
-  })
-})
-
-describe('an interrupted audit', () => {
-  const [projectCount, keysEach] = [32, 50]
-  beforeAll(async () => {
-    const records = Array.from({ length: keysEach }, () => keyRecord(''))
-    for (let index = 0; index < projectCount; index += 1) {
-      const { id } = await createProject(store, `many-${index}`)
-      await Promise.all(records.map((key) => put({ ...key, id: newId(), projectId: id })))
-    }
-  })
-
-  function passed(): number {
-    const database = new DatabaseSync(file, { readOnly: true })
-    const row = database.prepare('select count(*) n from key_audit where passed_rules is not null')
-    const { n } = row.get() ?? {}
-    database.close()
-    return Number(n)
-  }
-
-  test.each([
-    ['SIGTERM', 143],
-    ['SIGKILL', null],
-  ] as const)('%s keeps the results so far', async (signal, expected) => {
-    const before = passed()
-    const { child, ended } = startAudit()
-    await waitUntil(() => passed() > before)
-    child.kill(signal)
-    const { code, stdout, stderr } = await ended
-    expect(code).toBe(expected)
-    if (signal !== 'SIGTERM') return
-    expect(stdout).toMatch(/, partially audited: .*\n$/)
-    expect(stderr).toMatch(/^Interrupted: run it again to resume\.$/m)
-    expect(passed()).toBeLessThan(projectCount * keysEach)
-  })
-
-  test('the next audit examines the rest', async () => {
-    const before = passed()
-    const { stdout } = await audit('--json')
-    const { keys, examined, complete } = JSON.parse(stdout)
-    expect(complete).toBe(true)
-    expect(examined).toBe(keys - before)
-    // The key that is weak by itself never passes.
-    expect(passed()).toBe(keys - 1)
-    expect(JSON.parse((await audit('--json')).stdout)).toMatchObject({ examined: 1 })
   })
 })
 
