@@ -75,7 +75,7 @@ async function addHooks(app: FastifyInstance, kernel: Kernel, options: HttpOptio
   addMethods(app)
   await addOverload(app, options.overloadLagMs)
   addAuthentication(app, kernel, options)
-  addRateLimits(app, clock, options)
+  addRateLimits(app, kernel, options)
   addAccess(app, kernel)
   addMediaTypes(app)
   addBodies(app)

@@ -67,6 +67,8 @@ export interface ChangeKind<in Change, Result> {
   ledgers(change: Change): readonly string[]
   /** Selects the events of the change among those of its request: one shows that an unclear commit was made. */
   events(change: Change): EventSelection
+  /** Whether it is made even if its caller has made too many changes. */
+  isUnlimited: boolean
   /** Carries the type of the result, and is never set. */
   readonly result?: Result
 }
@@ -79,13 +81,18 @@ interface KindOptions<Change> {
   ledgers?: (change: Change) => readonly string[]
   /** The default is the events about the change's `id`, or about its ledger. */
   events?: (change: Change) => EventSelection
+  isUnlimited?: boolean
 }
 
 export function change<Change extends object, Result = undefined>(
   type: string,
-  { ledgers = ownLedger, events = eventsAbout(ledgers) }: KindOptions<Change> = {},
+  {
+    ledgers = ownLedger,
+    events = eventsAbout(ledgers),
+    isUnlimited = false,
+  }: KindOptions<Change> = {},
 ): ChangeKind<Change, Result> {
-  return { type, ledgers, events }
+  return { type, ledgers, events, isUnlimited }
 }
 
 /** Only changes with an origin have events. */

@@ -1,4 +1,5 @@
 import type { ReadCaller } from './access/callers.ts'
+import { hasOrigin, type Origin } from './changes.ts'
 import type { Context, Store } from './context.ts'
 import type { Hooks } from './hooks.ts'
 import { createRevisionWatch } from './ledger/revision-watch.ts'
@@ -11,18 +12,27 @@ export type Kernel = ReturnType<typeof createKernel>
 
 export function createKernel(context: Context, readCaller: ReadCaller, hooks: Hooks) {
   const watch = createRevisionWatch(context.store, context.clock, watchIntervalMs)
+  const admissions: ((origin: Origin) => void)[] = []
   const commitListeners: ((ledgerId: string) => void)[] = []
   const closeListeners: (() => void)[] = []
   let isClosed = false
   return {
     ...context,
     hooks,
-    store: withCommitNotices(context.store, (ledgerId) => {
-      for (const listener of commitListeners) listener(ledgerId)
-      watch.checkNow(ledgerId)
-    }),
+    store: withCommitNotices(
+      context.store,
+      (ledgerId) => {
+        for (const listener of commitListeners) listener(ledgerId)
+        watch.checkNow(ledgerId)
+      },
+      (origin) => {
+        for (const admit of admissions) admit(origin)
+      },
+    ),
     watch,
     readCaller,
+    /** Calls it with the origin of each change before the commit, which fails if it throws. */
+    beforeCommit: (admit: (origin: Origin) => void) => void admissions.push(admit),
     /** Calls the listener with each ledger that this process changes, before the commit resolves. */
     onCommit: (listener: (ledgerId: string) => void) => void commitListeners.push(listener),
     /** Calls the listener when the process ends, or at once if it does: no request waits any more. */
@@ -41,12 +51,17 @@ export function createKernel(context: Context, readCaller: ReadCaller, hooks: Ho
 /**
  * The store, with a notice of every commit before it resolves, so that the process never serves a
  * copy that is older than a change it acknowledged. A failed commit also sends a notice, because it
- * may have taken place.
+ * may have taken place. `admit` is called with the origin of each change before, and throws to reject it.
  */
-export function withCommitNotices(store: Store, notify: (ledgerId: string) => void): Store {
+export function withCommitNotices(
+  store: Store,
+  notify: (ledgerId: string) => void,
+  admit: (origin: Origin) => void = () => {},
+): Store {
   return {
     ...store,
     async commit(kind, change) {
+      if (hasOrigin(change) && !kind.isUnlimited) admit(change.origin)
       try {
         return await store.commit(kind, change)
       } finally {

@@ -117,5 +117,6 @@ export const keyChanges = {
   reportWeakness: change<WeaknessFinding, WeaknessReport>('key.report_weakness', {
     events: ({ kid }) => ({ subjects: [kid] }),
   }),
-  refusePrivateKey: change<PrivateKeyRefusal>('private_key.refuse'),
+  // The key must be blocked, and incidents have a limit of their own.
+  refusePrivateKey: change<PrivateKeyRefusal>('private_key.refuse', { isUnlimited: true }),
 }

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FastifyRequest } from 'fastify'
 import { errorTable, PubringError } from '../../errors.ts'
 import { on } from '../../kernel/hooks.ts'
 import { anyObjectAsBody } from '../../kernel/http/body/validation.ts'
@@ -71,12 +70,12 @@ export function routes(app: App, kernel: Kernel): void {
       const accepted = await exchange.accept(parameters).catch((error) => {
         // Afterwards, so that bad tokens never keep out a good one from the same address.
         if (error instanceof PubringError && error.code === 'invalid_request') {
-          spendByAddress(request, reply)
+          spendByAddress(clientAddress(request), reply)
         }
         throw error
       })
       request.accessRuleId = accepted.rule.id
-      spendByRule(request, reply)
+      spendByRule(accepted.rule.id, reply)
       const response = await exchange.issue(accepted, request.id)
       return reply.header('cache-control', 'no-store').send(response)
     },
@@ -95,12 +94,9 @@ export function routes(app: App, kernel: Kernel): void {
 }
 
 function createLimits({ clock, config: { exchangeLimit: rate = defaultExchangeLimit } }: Kernel) {
-  const limit = (name: string, callerOf: (request: FastifyRequest) => string): Spend =>
-    createLimit(clock, { name, rate, callerOf, reason: 'Too many tokens are exchanged.' })
-  return {
-    spendByAddress: limit('exchanges', clientAddress),
-    spendByRule: limit('rule', ({ accessRuleId = '' }) => accessRuleId),
-  }
+  const limit = (name: string): Spend =>
+    createLimit(clock, { name, rate, reason: 'Too many tokens are exchanged.' })
+  return { spendByAddress: limit('exchanges'), spendByRule: limit('rule') }
 }
 
 /**

@@ -9,7 +9,7 @@ import type { ProjectIdentity } from '../records.ts'
 import type { ResponseCache, Reuse } from './caching.ts'
 import type { Connections } from './hooks/connections.ts'
 import type { CountedLog, RequestRecords } from './hooks/logging.ts'
-import type { Limit, Spend } from './hooks/rate-limits.ts'
+import type { Limit, SpendFailure } from './hooks/rate-limits.ts'
 
 /** Headers that the description of the API explains. */
 export type ResponseHeader =
@@ -55,7 +55,7 @@ declare module 'fastify' {
     connections: Connections
     countedLog: CountedLog
     /** A limit of failures per client address; undefined if they are not limited. */
-    failureLimit(limit: Pick<Limit, 'name' | 'reason'>): Spend | undefined
+    failureLimit(limit: Pick<Limit, 'name' | 'reason'>): SpendFailure | undefined
     /** Whether the event loop lags; never while the server starts. */
     isOverloaded(): boolean
     kernel: Kernel
@@ -69,7 +69,7 @@ declare module 'fastify' {
     requestRecords: RequestRecords
     responseCache: ResponseCache
     /** Counts a failed authentication of the client; undefined if they are not limited. */
-    spendFailure: Spend | undefined
+    spendFailure: SpendFailure | undefined
   }
   interface FastifyRequest {
     /** The caller; set if the route has an `access`. */

@@ -2,43 +2,65 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../../errors.ts'
 import type { Clock, Rate } from '../../context.ts'
+import type { Kernel } from '../../kernel.ts'
+import type { Actor } from '../../ledger/chain.ts'
 import type { HttpOptions } from '../options.ts'
 import { clientAddress } from '../request/headers.ts'
 
-const callerOf = ({ principal }: FastifyRequest) => principal?.callerId ?? ''
-
 /** Limits requests and changes so that no caller uses up the budget of another. */
-export function addRateLimits(app: FastifyInstance, clock: Clock, options: HttpOptions): void {
+export function addRateLimits(app: FastifyInstance, kernel: Kernel, options: HttpOptions): void {
+  const { clock } = kernel
   const { rateLimit, publicRateLimit, writeLimit } = options
   const reason = 'The rate limit is exceeded.'
   if (rateLimit !== undefined) {
-    const spend = createLimit(clock, { name: 'api-key', rate: rateLimit, callerOf, reason })
-    app.addHook('onRequest', async (request, reply) => {
-      const { cost } = request.routeOptions.config
-      if (request.principal !== undefined) spend(request, reply, cost)
+    const spend = createLimit(clock, { name: 'api-key', rate: rateLimit, reason })
+    app.addHook('onRequest', async ({ principal, routeOptions }, reply) => {
+      if (principal !== undefined) spend(principal.callerId, reply, routeOptions.config.cost)
     })
   }
   if (publicRateLimit !== undefined) {
-    const limit = { name: 'public', rate: publicRateLimit, callerOf: clientAddress, reason }
-    const spend = createLimit(clock, limit)
+    const spend = createLimit(clock, { name: 'public', rate: publicRateLimit, reason })
     // After the hooks of the route, so that a 429 has the CORS headers of the route.
     app.addHook('preParsing', async (request, reply) => {
       const { access, unlimited } = request.routeOptions.config
-      if (access === undefined && !unlimited) spend(request, reply)
+      if (access === undefined && !unlimited) spend(clientAddress(request), reply)
     })
   }
-  if (writeLimit !== undefined) {
-    const tooMany = 'Your API key has made too many changes.'
-    const limit = { name: 'changes', rate: writeLimit, callerOf, reason: tooMany }
-    const spend = createLimit(clock, limit)
-    // After validation, since the number of changes depends on the body.
-    app.addHook('preHandler', async (request, reply) => {
-      const { access, changes } = request.routeOptions.config
-      const isRead = request.method === 'GET' || request.method === 'HEAD'
-      if (isRead || access === undefined || access.role === 'reader') return
-      spend(request, reply, changes?.(request))
-    })
-  }
+  if (writeLimit !== undefined) limitChanges(app, kernel, writeLimit)
+}
+
+/**
+ * Operations that exist to change something count before their work. Every other change that a caller
+ * makes, such as a session, counts when it is committed, so that none can be left out.
+ */
+function limitChanges(app: FastifyInstance, { clock, beforeCommit }: Kernel, rate: Rate): void {
+  const reason = 'Your API key has made too many changes.'
+  const spend = createLimit(clock, { name: 'changes', rate, reason })
+  /** Requests that have not counted, by their id. */
+  const uncounted = new Map<string, FastifyReply>()
+  // After validation, since the number of changes depends on the body.
+  app.addHook('preHandler', async (request, reply) => {
+    const { principal, method, routeOptions } = request
+    const { access, changes } = routeOptions.config
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (!isRead && principal !== undefined && access?.role !== 'reader') {
+      spend(changerOf(principal.actor) ?? '', reply, changes?.(request))
+      return
+    }
+    uncounted.set(request.id, reply)
+    reply.raw.once('close', () => uncounted.delete(request.id))
+  })
+  beforeCommit(({ actor, requestId }) => {
+    const reply = uncounted.get(requestId)
+    const changer = changerOf(actor)
+    if (reply !== undefined && changer !== undefined) spend(changer, reply)
+  })
+}
+
+/** Who makes the changes of an actor: a person, a rule or an API key. Undefined for Pubring itself. */
+function changerOf({ user, workload, apiKeyId }: Actor): string | undefined {
+  if (user !== undefined) return JSON.stringify([user.issuer, user.subject])
+  return workload?.ruleId ?? apiKeyId
 }
 
 /**
@@ -50,9 +72,13 @@ export function createFailureLimit(
   clock: Clock,
   { authFailureLimit: rate }: HttpOptions,
   { name, reason }: Pick<Limit, 'name' | 'reason'>,
-): Spend | undefined {
-  return rate && createLimit(clock, { name, rate, callerOf: clientAddress, reason })
+): SpendFailure | undefined {
+  const spend = rate && createLimit(clock, { name, rate, reason })
+  return spend && ((request, reply) => spend(clientAddress(request), reply))
 }
+
+/** Spends from the budget of the client's address, as `Spend` does. */
+export type SpendFailure = (request: FastifyRequest, reply: FastifyReply) => () => void
 
 /** Budgets per limit; the least recently used one is evicted and starts anew. */
 const maxBudgets = 10_000
@@ -68,27 +94,25 @@ export interface Limit {
   /** The name in the `RateLimit` headers. */
   name: string
   rate: Rate
-  callerOf(request: FastifyRequest): string
   /** The text of the error before "Try again in …". */
   reason: string
 }
 
 /**
- * Spends from the budget of the request's caller; throws `rate_limited` if too little is left. Returns
- * what gives it back.
+ * Spends from the budget of a caller, and states in the reply what is left; throws `rate_limited` if
+ * that is too little. Returns what gives it back.
  */
-export type Spend = (request: FastifyRequest, reply: FastifyReply, cost?: number) => () => void
+export type Spend = (caller: string, reply: FastifyReply, cost?: number) => () => void
 
 /**
  * Keeps the budgets in memory, for fixed windows of monotonic time: by the wall clock, setting it
  * forward would renew all budgets, and setting it back would block callers until it has caught up.
  */
-export function createLimit(clock: Clock, { name, rate, callerOf, reason }: Limit): Spend {
+export function createLimit(clock: Clock, { name, rate, reason }: Limit): Spend {
   const budgets = new LRUCache<string, Budget>({ max: maxBudgets })
   const windowMs = rate.window * 1_000
-  return (request, reply, fullCost = 1) => {
+  return (caller, reply, fullCost = 1) => {
     const time = clock.monotonic()
-    const caller = callerOf(request)
     const known = budgets.get(caller)
     const isOpen = known !== undefined && time - known.startedAt < windowMs
     const budget = isOpen ? known : { used: 0, startedAt: time }
