@@ -4,6 +4,7 @@ import type { HttpApp } from '@pubring/server/app'
 import { clientSettings } from '@pubring/server/config/client-settings'
 import type { Config } from '@pubring/server/config/server-settings'
 import { firstProject, prepareRegistry } from '@pubring/server/first-start'
+import { type RevisionWatch, staleAfterMs } from '@pubring/server/kernel/ledger/revision-watch'
 import { collectStartupGarbage } from '@pubring/server/runtime/startup-garbage'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { createApp, listen, listenForMetrics, openRegistry } from './instance.ts'
@@ -35,6 +36,7 @@ async function startServer(config: Config): Promise<Server> {
   // Only now, because the API key is shown only once: a taken port has been reported before.
   const preparing = prepareRegistry(registry.context, config.adminApiKey)
   const { newSecret } = await closeIfFailed(app, preparing)
+  await firstRead(app.kernel.watch)
   app.readiness.starting = false
   if (newSecret !== undefined) process.stdout.write(welcome(config.publicUrl, newSecret))
   else if (process.stdout.isTTY) process.stdout.write(`Pubring is ready at ${config.publicUrl}\n`)
@@ -63,6 +65,16 @@ async function listenFirst(config: Config): Promise<Server> {
     await (app ?? registry).close()
     throw error
   }
+}
+
+/** Readiness relies on the watch, which has tried in vain while the database was not prepared. */
+async function firstRead(watch: RevisionWatch): Promise<void> {
+  if (watch.ageMs() <= staleAfterMs) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  watch.onRead(({ outcome }) => {
+    if (outcome === 'completed') resolve()
+  })
+  await promise
 }
 
 async function closeIfFailed<Result>(app: HttpApp, step: Promise<Result>): Promise<Result> {
