@@ -89,7 +89,8 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     'check',
     'Check the database or a backup, and compare its tables with its ledgers',
     {
-      notes: 'Exits with 1 if something is broken.',
+      notes:
+        'Exits with 1 if something is broken. Writes nothing. The pages of PostgreSQL are left to its own tools, and named as not examined.',
       examples: ['pubring check pubring-2026-01-31.db'],
     },
   )

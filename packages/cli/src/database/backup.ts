@@ -1,7 +1,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { verifyStoredLog } from '@pubring/server/features/log/verification'
 import { inspectDatabase } from '@pubring/server/kernel/storage/inspect'
-import { sqliteFileOf } from '@pubring/server/kernel/storage/open'
+import { isPostgres, openReads, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import {
   copyDatabase,
   integrityErrors,
@@ -12,6 +13,7 @@ import {
 import { makePrivateFolder } from '@pubring/server/kernel/storage/sqlite/file'
 import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
 import { migrations } from '@pubring/server/registry'
+import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
@@ -80,8 +82,8 @@ async function copyWhole(source: string, target: string, name: string): Promise<
 }
 
 /**
- * Checks the database or a backup, the hash chains in it, and whether its tables hold what the ledgers
- * say; exit code 1 if something is broken. A server may be running.
+ * Checks the database or a backup, the hash chains and the log in it, and whether its tables hold what
+ * the ledgers say; exit code 1 if something is broken. A server may be running; nothing is written.
  */
 export async function check(
   terminal: Terminal,
@@ -89,18 +91,25 @@ export async function check(
   flags: DatabaseFlags,
 ): Promise<void> {
   const url = file === undefined ? resolveDatabaseUrl(terminal, flags) : `sqlite:${file}`
-  const path = sqliteFileOf(url)
+  const path = isPostgres(url) ? undefined : sqliteFileOf(url)
   const { lines } = await findLedgerFaults(terminal, url)
-  const faults = [...integrityErrors(path), ...lines]
+  const { db, close } = await openReads(url)
+  const logFaults = await verifyStoredLog(db).finally(close)
+  const faults = [...(path === undefined ? [] : integrityErrors(path)), ...lines, ...logFaults]
   const whole = faults.length === 0
   const { green, red } = colorsFor(terminal)
-  printResult(terminal, { file: path, whole, faults }, () =>
+  const notExamined = path === undefined ? ['pages'] : undefined
+  printResult(terminal, { ...present({ file: path, notExamined }), whole, faults }, () =>
     whole
-      ? `${green('whole')}  ${path}\n`
+      ? `${green('whole')}  ${path ?? 'the database'}\n`
       : faults.map((fault) => `${red('BROKEN')}  ${fault}\n`).join(''),
   )
+  if (path === undefined) notify(terminal, pagesNotExamined)
   if (!whole) terminal.exitCode = exitCodes.failed.code
 }
+
+const pagesNotExamined =
+  'Not examined: the pages of the tables and indexes, which only PostgreSQL can check (pg_amcheck, and pg_checksums or data_checksums).'
 
 /**
  * Replaces the database by a backup that passes all checks, and keeps the replaced one beside it.

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { signCheckpoint } from '../../packages/server/src/features/log/signing.ts'
+import { openStore } from '../../packages/server/src/registry.ts'
+import { systemClock } from '../../packages/server/src/runtime/clock.ts'
+import { documentOf, openShell } from '../cli/support.ts'
+import { createKeyFile } from '../support/log/key-file.ts'
+import { createDatabase } from '../support/store/database.ts'
+import { createProject } from '../support/store/store.ts'
+
+const database = await createDatabase('postgres')
+const store = await openStore(database.url)
+for (const name of ['a', 'b', 'c']) await createProject(store, name)
+const context = { store, clock: systemClock, config: { publicUrl: 'https://keys.example.com' } }
+await signCheckpoint(context, createKeyFile().open())
+await store.close()
+const shell = openShell(() => ({ PUBRING_DATABASE_URL: database.url }))
+
+test('check replays the ledgers and the log of PostgreSQL, and names what it does not examine', async () => {
+  const before = await database.dump()
+  const { code, stdout, stderr } = await shell.pubring(['check'])
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'whole  the database\n' })
+  expect(stderr).toMatch(/^Not examined: the pages .*\(pg_amcheck/m)
+  const json = documentOf(await shell.pubring(['check', '--json']))
+  expect(json).toEqual({ notExamined: ['pages'], whole: true, faults: [] })
+  expect(await database.dump()).toBe(before)
+})
+
+test.each([
+  ['a row', "update project set name = 'x' where name = 'b'", /name: the ledger says "b"/],
+  ['a tile', `update log_tile set hashes = 'AAAA' || substr(hashes, 5)`, /log: tile 0 of level 0/],
+  ['an entry', 'delete from log_entry where position = 1', /log: it has \d+ of \d+ entries/],
+])('check finds %s that was altered', async (_what, statement, fault) => {
+  const copy = await database.copy()
+  await copy.execute(statement)
+  const env = { PUBRING_DATABASE_URL: copy.url }
+  const { code, stdout } = await shell.pubring(['check'], { env })
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/^BROKEN /)
+  expect(stdout).toMatch(fault)
+})
