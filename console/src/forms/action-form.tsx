@@ -30,7 +30,7 @@ export function ActionForm(props: ActionFormProps) {
   const missing = (props.missing ?? []).filter((each) => each !== false)
   const hint = useId()
   const { withSignIn } = useSession()
-  const mutation = useMutation({ mutationFn: () => withSignIn(run), onSuccess: discard })
+  const mutation = useMutation({ mutationFn: () => withSignIn(run, action), onSuccess: discard })
   function discard() {
     if (draft !== undefined) clearDraft(draft)
   }

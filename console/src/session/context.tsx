@@ -14,7 +14,7 @@ import { announceSession, onSessionChange } from './channel.ts'
 import { createSessionClient, exchangeApiKey, type SignInReason, signInReason } from './client.ts'
 import { QueryProvider } from './query-provider.tsx'
 import { SignInPage } from './sign-in.tsx'
-import { SignInAgain } from './sign-in-again.tsx'
+import { SignInAgain, type SignInRequest } from './sign-in-again.tsx'
 
 /** The signed-in person or API key. Its secret is in a cookie that scripts cannot read. */
 export type Session = {
@@ -22,8 +22,8 @@ export type Session = {
   self: Self
   /** Ends the session; throws if the service does not answer, since then it has not ended. */
   signOut(): Promise<void>
-  /** Runs the action, and once more after signing in if that is why it failed. */
-  withSignIn<Result>(action: () => Promise<Result>): Promise<Result>
+  /** Runs the action, and once more after signing in if that is why it failed. `name`: of its button. */
+  withSignIn<Result>(action: () => Promise<Result>, name?: string): Promise<Result>
   /** Asks to sign in again if the error says that the session has ended. */
   report(error: unknown): void
 }
@@ -41,7 +41,7 @@ export function useSession(): Session {
 export function SessionGate({ children }: { children: ReactNode }) {
   const [client, setClient] = useState(createSessionClient)
   const [self, setSelf] = useState<Self>()
-  const { reason, ask, answer } = useSignInRequest()
+  const { request, ask, answer } = useSignInRequest()
   const current = useRef<Self>(undefined)
 
   const leave = useCallback(() => {
@@ -91,7 +91,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
         client,
         self,
         report,
-        withSignIn: (action) => runWithSignIn(action, ask),
+        withSignIn: (action, name) => runWithSignIn(action, (why) => ask(why, name)),
         signOut: async () => {
           const signOutUrl = await endSession(client)
           leave()
@@ -106,14 +106,14 @@ export function SessionGate({ children }: { children: ReactNode }) {
     <SessionContext value={session}>
       <QueryProvider key={holderOf(session.self)} client={client} onError={report}>
         {children}
-        {reason !== undefined && (
+        {request !== undefined && (
           <SignInAgain
-            reason={reason}
+            {...request}
             signIn={signIn}
             resume={resume}
             onCancel={() => {
               answer(false)
-              if (reason === 'ended') leave()
+              if (request.reason === 'ended') leave()
             }}
           />
         )}
@@ -149,17 +149,17 @@ async function runWithSignIn<Result>(
 
 /** The open question to sign in again, of which there is one at a time. */
 function useSignInRequest() {
-  const [reason, setReason] = useState<SignInReason>()
+  const [request, setRequest] = useState<SignInRequest>()
   const waiting = useRef<((signedIn: boolean) => void)[]>([])
-  const ask = useCallback((why: SignInReason) => {
-    setReason(why)
+  const ask = useCallback((reason: SignInReason, action?: string) => {
+    setRequest({ reason, action })
     return new Promise<boolean>((resolve) => waiting.current.push(resolve))
   }, [])
   const answer = useCallback((signedIn: boolean) => {
-    setReason(undefined)
+    setRequest(undefined)
     for (const resolve of waiting.current.splice(0)) resolve(signedIn)
   }, [])
-  return { reason, ask, answer }
+  return { request, ask, answer }
 }
 
 function useCheckAt(time: string | undefined, check: () => void): void {

@@ -6,27 +6,33 @@ import type { SignInReason } from './client.ts'
 import { SignInForm } from './sign-in-form.tsx'
 import { signedInRoute } from './signed-in.tsx'
 
-const texts: Record<SignInReason, { title: string; text: string; cancel: string }> = {
+/** Why the user is asked to sign in, and the label of the button that was pressed, if one was. */
+export type SignInRequest = { reason: SignInReason; action: string | undefined }
+
+const texts = {
   ended: {
     title: 'Your session has ended',
-    text: 'It expired, was ended, or gives no rights any more. Sign in again to go on where you were: what you typed is kept.',
+    text: () =>
+      'It expired, was ended, or gives no rights any more. Sign in again to go on where you were: what you typed is kept.',
     cancel: 'Sign out',
   },
   recent: {
     title: 'Sign in again',
-    text: 'This needs a recent sign-in, so that a session left open is not enough. It is then done at once.',
+    text: (action = 'This') =>
+      `${action} needs a recent sign-in, so that a session left open is not enough. It is then done at once.`,
     cancel: 'Cancel',
   },
 }
 
 /** Asks to sign in again above the page, which stays as it is. */
-export function SignInAgain(props: {
-  reason: SignInReason
-  signIn(apiKey: string): Promise<void>
-  resume(): Promise<void>
-  onCancel(): void
-}) {
-  const { reason, signIn, resume, onCancel } = props
+export function SignInAgain(
+  props: SignInRequest & {
+    signIn(apiKey: string): Promise<void>
+    resume(): Promise<void>
+    onCancel(): void
+  },
+) {
+  const { reason, action, signIn, resume, onCancel } = props
   const { title, text, cancel } = texts[reason]
   const [error, setError] = useState<unknown>()
   return (
@@ -38,7 +44,7 @@ export function SignInAgain(props: {
       closeOnEscape={reason === 'recent'}
     >
       <Stack>
-        <Text size="sm">{text}</Text>
+        <Text size="sm">{text(action && `“${action}”`)}</Text>
         <SignInForm
           signIn={signIn}
           providerButton={({ url }) => (

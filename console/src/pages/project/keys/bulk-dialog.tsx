@@ -44,11 +44,12 @@ export function BulkDialog(props: {
   const { action, selected, keys, onClose } = props
   const { verb, done } = texts[action]
   const targets = applicableTo(selected, action)
-  const { outcomes, running, run, stop } = useBulkRun(action, targets, onClose)
+  const name = `${verb} ${keysOf(targets.length)}`
+  const { outcomes, running, run, stop } = useBulkRun(action, name, targets, onClose)
   const failed = targets.filter(({ id }) => outcomes.get(id)?.error !== undefined)
   const isAsking = outcomes.size === 0 && !running
   const title = isAsking
-    ? `${verb} ${keysOf(targets.length)}?`
+    ? `${name}?`
     : `${outcomes.size - failed.length} of ${keysOf(targets.length)} ${done}`
   return (
     <Dialog title={title} onClose={onClose} size="xl" closeOnClickOutside={!running}>
@@ -86,9 +87,7 @@ export function BulkDialog(props: {
               color={action === 'activate' ? 'petrol' : 'red.8'}
               onClick={() => run(isAsking ? targets : failed)}
             >
-              {isAsking
-                ? `${verb} ${keysOf(targets.length)}`
-                : `Try ${keysOf(failed.length)} again`}
+              {isAsking ? name : `Try ${keysOf(failed.length)} again`}
             </Button>
           )}
         </Group>

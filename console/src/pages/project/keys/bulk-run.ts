@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { ApiRequest } from '../../../components/curl.tsx'
 import { isOutage } from '../../../components/outage.ts'
 import type { KeyRow } from '../../../keys/roles.ts'
+import { signInReason } from '../../../session/client.ts'
 import { useSession } from '../../../session/context.tsx'
 import type { BulkAction } from './bulk-actions.tsx'
 
@@ -26,10 +27,15 @@ function send(client: Client, action: BulkAction, { projectId, id }: KeyRow): Pr
 }
 
 /**
- * Carries out an action on each key. A rejected one does not stop the others; an outage does. Calls
- * `onSuccess` if none failed.
+ * Carries out an action on each key; `name`: of its button. A rejected one does not stop the others; an
+ * outage does, and so does not signing in again. Calls `onSuccess` if none failed.
  */
-export function useBulkRun(action: BulkAction, targets: KeyRow[], onSuccess: () => void) {
+export function useBulkRun(
+  action: BulkAction,
+  name: string,
+  targets: KeyRow[],
+  onSuccess: () => void,
+) {
   const { client, withSignIn } = useSession()
   const queries = useQueryClient()
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map())
@@ -45,10 +51,11 @@ export function useBulkRun(action: BulkAction, targets: KeyRow[], onSuccess: () 
   async function apply(key: KeyRow): Promise<Outcome> {
     if (stopped.current !== undefined) return { error: `Not tried. ${stopped.current}` }
     try {
-      await withSignIn(() => send(client, action, key))
+      await withSignIn(() => send(client, action, key), name)
       return {}
     } catch (error) {
       if (isOutage(error)) stopped.current = 'The service cannot be reached.'
+      if (signInReason(error) !== undefined) stopped.current = 'You have not signed in again.'
       return { error: messageOf(error) }
     }
   }
