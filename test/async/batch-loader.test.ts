@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBatchLoader } from '../../packages/server/src/async/batch-loader.ts'
+import { createBatchLoader } from '../../packages/server/src/async/single-flight.ts'
 
 test('a batch serves no caller that came after its query started, and one query runs at a time', async () => {
   let value = 0

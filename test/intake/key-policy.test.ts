@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { intakeCodes } from '../../packages/intake/src/codes.ts'
 import { slowCodes } from '../../packages/intake/src/rsa/index.ts'
-import { auditRules } from '../../packages/server/src/features/audit/passes.ts'
+import { auditRules } from '../../packages/server/src/features/audit/run.ts'
 import { readPublishedKeys } from '../../scripts/generate-blocklist.ts'
 
 const page = readFileSync(new URL('../../docs/key-policy.md', import.meta.url), 'utf8')
@@ -39,7 +39,7 @@ test('the page states the number of published keys', () => {
 })
 
 /**
- * If an entry now rejects other keys, raise `revision` in `packages/server/src/features/audit/passes.ts`, so that the audit
+ * If an entry now rejects other keys, raise `revision` in `packages/server/src/features/audit/run.ts`, so that the audit
  * examines registered keys again. If only its words changed, update the digest alone.
  */
 test('registered keys are examined again after the rules have changed', () => {

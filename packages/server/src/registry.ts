@@ -1,6 +1,6 @@
 import { features } from './features.ts'
 import { storageOf } from './kernel/storage/open.ts'
-import { siblingModule } from './runtime/modules.ts'
+import { siblingModule } from './runtime/threads.ts'
 
 /** The storage with all features. */
 export const {

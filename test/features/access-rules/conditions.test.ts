@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { ClaimValue } from '../../../packages/server/src/features/access-rules/condition-contract.ts'
 import {
   compareClaims,
   requireConditions,
 } from '../../../packages/server/src/features/access-rules/conditions.ts'
+import type { ClaimValue } from '../../../packages/server/src/features/access-rules/contract.ts'
 
 const meets = (conditions: Record<string, ClaimValue>, claims: Record<string, unknown>) =>
   compareClaims(conditions, claims).unmet.length === 0

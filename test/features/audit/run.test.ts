@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
-import { createAuditPool } from '../../../packages/server/src/features/audit/pool.ts'
 import type {
   AuditFinding,
   AuditOptions,
 } from '../../../packages/server/src/features/audit/records.ts'
-import { runAudit } from '../../../packages/server/src/features/audit/run.ts'
+import { createAuditPool, runAudit } from '../../../packages/server/src/features/audit/run.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'

@@ -16,10 +16,9 @@ import {
   parseEntries,
 } from '../../../packages/client/src/log/tiles.ts'
 import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
+import type { LogTree } from '../../../packages/server/src/features/log/changes.ts'
 import { createLog, type LogState } from '../../../packages/server/src/features/log/log.ts'
-import { proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
 import { findTile, readTree } from '../../../packages/server/src/features/log/reads.ts'
-import type { LogTree } from '../../../packages/server/src/features/log/records.ts'
 import {
   logId,
   logOrigin,
@@ -28,7 +27,7 @@ import {
   restartLog,
   signCheckpoint,
 } from '../../../packages/server/src/features/log/signing.ts'
-import { readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
+import { proveLedger, readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import type { LogSigner, Store } from '../../../packages/server/src/kernel/context.ts'

@@ -1,11 +1,14 @@
 import { afterEach, expect, test } from 'vitest'
-import { createBulkIntake } from '../../../packages/server/src/intake/bulk.ts'
 import {
   createFairQueue,
   type FairQueue,
   type IntakeCaller,
 } from '../../../packages/server/src/intake/fair-queue.ts'
-import { createIntakePool, type IntakePool } from '../../../packages/server/src/intake/pool.ts'
+import {
+  createBulkIntake,
+  createIntakePool,
+  type IntakePool,
+} from '../../../packages/server/src/intake/pool.ts'
 import {
   findSharedPrimes,
   type IntakeTask,

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { SessionKeyRequest } from '../../../packages/server/src/features/sign-in/command-line-contract.ts'
+import type { SessionKeyRequest } from '../../../packages/server/src/features/sign-in/contract.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { startWorkloadApp } from '../../support/app/workloads.ts'

@@ -1,6 +1,6 @@
 import type { RootOperationNode } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
-import { readAllLedgers } from '../../../packages/server/src/features/events/history-reads.ts'
+import { readAllLedgers } from '../../../packages/server/src/features/events/history.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import {

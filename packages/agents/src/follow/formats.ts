@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { writePem } from '@pubring/intake/encoding'
-import { placeholderJwks } from '@pubring/server/features/keys/placeholder'
+import { placeholderJwks } from '@pubring/server/features/keys/kids'
 import {
   fileNameOf,
   type PublishedKey,

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import type { Head } from '@pubring/client/internal/key-set/head'
 import { algorithmNames } from '@pubring/intake/algorithms'
-import { placeholderJwks } from '@pubring/server/features/keys/placeholder'
+import { placeholderJwks } from '@pubring/server/features/keys/kids'
 import { placeholderKid } from '@pubring/server/kernel/contract'
 import { isObject } from '@pubring/server/runtime/json'
 

@@ -1,6 +1,5 @@
 import type { AccessRule } from '@pubring/client'
-import type { ClaimValue } from '@pubring/server/features/access-rules/condition-contract'
-import type { Holders } from '@pubring/server/features/access-rules/contract'
+import type { ClaimValue, Holders } from '@pubring/server/features/access-rules/contract'
 import type { Role } from '@pubring/server/kernel/contract'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'

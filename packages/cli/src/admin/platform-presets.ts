@@ -1,5 +1,5 @@
-import type { ClaimValue } from '@pubring/server/features/access-rules/condition-contract'
 import { claimAt } from '@pubring/server/features/access-rules/conditions'
+import type { ClaimValue } from '@pubring/server/features/access-rules/contract'
 import { type PlatformPreset, platformPresets } from '@pubring/server/features/access-rules/presets'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { fetchRemote } from '../connection/remote.ts'

@@ -3,10 +3,7 @@ import process from 'node:process'
 import { type Client, type ClientOptions, createClient, PubringError } from '@pubring/client'
 import { createTransport } from '@pubring/client/internal/transport'
 import type { Environment } from '@pubring/server/config/setting'
-import type {
-  SessionKey,
-  SessionKeyRequest,
-} from '@pubring/server/features/sign-in/command-line-contract'
+import type { SessionKey, SessionKeyRequest } from '@pubring/server/features/sign-in/contract'
 import { present } from '@pubring/server/runtime/present'
 import { readVersion } from '@pubring/server/runtime/version'
 import { CommandError, usageError } from '../terminal/failures.ts'

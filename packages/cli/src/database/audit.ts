@@ -1,6 +1,5 @@
 import { createBlocklist } from '@pubring/intake'
 import { loadConfig } from '@pubring/server/config/server-settings'
-import { createAuditPool } from '@pubring/server/features/audit/pool'
 import type {
   AuditFailure,
   AuditFinding,
@@ -9,7 +8,7 @@ import type {
   AuditStage,
   AuditSummary,
 } from '@pubring/server/features/audit/records'
-import { runAudit } from '@pubring/server/features/audit/run'
+import { createAuditPool, runAudit } from '@pubring/server/features/audit/run'
 import { parseProjectRef } from '@pubring/server/kernel/access/projects'
 import { findProjectRecord } from '@pubring/server/kernel/access/stored-projects'
 import type { Store } from '@pubring/server/kernel/context'

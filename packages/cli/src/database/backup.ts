@@ -1,8 +1,12 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { verifyStoredLog } from '@pubring/server/features/log/verification'
-import { inspectDatabase } from '@pubring/server/kernel/storage/inspect'
-import { isPostgres, openReads, sqliteFileOf } from '@pubring/server/kernel/storage/open'
+import {
+  inspectDatabase,
+  isPostgres,
+  openReads,
+  sqliteFileOf,
+} from '@pubring/server/kernel/storage/open'
 import {
   copyDatabase,
   integrityErrors,

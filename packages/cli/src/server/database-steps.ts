@@ -1,4 +1,4 @@
-import type { DatabaseReport } from '@pubring/server/kernel/storage/inspect'
+import type { DatabaseReport } from '@pubring/server/kernel/storage/open'
 import type { Step } from '../terminal/table.ts'
 import { failedStep } from './machine-checks.ts'
 

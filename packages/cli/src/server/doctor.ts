@@ -4,8 +4,12 @@ import { resolve } from 'node:path'
 import process from 'node:process'
 import { type Config, loadConfig, settings } from '@pubring/server/config/server-settings'
 import { countKeys } from '@pubring/server/features/warnings/census'
-import { type DatabaseReport, inspectDatabase } from '@pubring/server/kernel/storage/inspect'
-import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
+import {
+  type DatabaseReport,
+  inspectDatabase,
+  isPostgres,
+  sqliteFileOf,
+} from '@pubring/server/kernel/storage/open'
 import { present } from '@pubring/server/runtime/present'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { formatSteps, type Step } from '../terminal/table.ts'

@@ -2,7 +2,7 @@ import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
 import type { Environment } from '@pubring/server/config/setting'
 import { redact } from '@pubring/server/kernel/exposure/redaction'
-import { lowerProcessPriority } from '@pubring/server/runtime/priority'
+import { lowerProcessPriority } from '@pubring/server/runtime/threads'
 import picocolors from 'picocolors'
 import { textWidth, wrapWords } from './text.ts'
 

@@ -1,5 +1,3 @@
-import { withTimeout } from './with-timeout.ts'
-
 /** Returns a permit. Further calls do nothing. */
 type Release = () => void
 
@@ -72,4 +70,16 @@ export function createKeyedSemaphore(options: SemaphoreOptions) {
       }
     },
   }
+}
+
+/** Rejects with `timeoutError()` unless the promise settles within that many milliseconds. */
+export function withTimeout<Result>(
+  promise: Promise<Result>,
+  timeoutMs: number,
+  timeoutError: () => Error,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timeoutError()), timeoutMs)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

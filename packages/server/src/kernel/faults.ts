@@ -1,5 +1,5 @@
 import { type IntakeCode, intakeCodes } from '@pubring/intake/codes'
-import { withTimeout } from '../async/with-timeout.ts'
+import { withTimeout } from '../async/semaphore.ts'
 import {
   type ErrorCode,
   errorTable,

@@ -2,7 +2,7 @@ import { invalidField } from '../../errors.ts'
 import { isPlain, maxPlainLength as maxLength } from '../../kernel/values/labels.ts'
 import { isObject } from '../../runtime/json.ts'
 import { quote } from '../../tokens/findings.ts'
-import type { ClaimValue, Conditions } from './condition-contract.ts'
+import type { ClaimValue, Conditions } from './contract.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
-import { projectDeleted } from '../projects/hooks.ts'
+import { projectDeleted } from '../projects/changes.ts'
 import { accessRuleChanges } from './changes.ts'
 import * as stored from './stored.ts'
 

@@ -11,7 +11,7 @@ import type { Db } from '../../kernel/storage/schema.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
-import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
+import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
 import { accessRuleChanges } from './changes.ts'
 import { mergeConditions, requireConditions } from './conditions.ts'
 import {

@@ -2,8 +2,8 @@ import { invalidField } from '../../errors.ts'
 import { grantOf } from '../../kernel/access/callers.ts'
 import type { Grant } from '../../kernel/access/grants.ts'
 import type { CoreConfig } from '../../kernel/context.ts'
-import type { ClaimValue, Conditions } from './condition-contract.ts'
 import { compareClaims, prefixOf, requireConditions } from './conditions.ts'
+import type { ClaimValue, Conditions } from './contract.ts'
 import type { PeopleRule } from './stored.ts'
 
 /**

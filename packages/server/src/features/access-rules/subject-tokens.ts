@@ -14,9 +14,8 @@ import {
   skipped,
 } from '../../tokens/findings.ts'
 import { isSignedBy } from '../../tokens/signatures.ts'
-import type { ClaimValue } from './condition-contract.ts'
 import { compareClaims } from './conditions.ts'
-import type { AccessRuleCheckStep } from './contract.ts'
+import type { AccessRuleCheckStep, ClaimValue } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import type { AccessRuleRecord, IssuerKeySource, WorkloadRule } from './stored.ts'
 

@@ -1,8 +1,9 @@
-import { PubringError } from '../../errors.ts'
+import { invalidField, PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
-import type { Caller } from '../../kernel/access/callers.ts'
+import type { Caller, CallerApiKey } from '../../kernel/access/callers.ts'
 import {
   type Access,
+  includesRole,
   projectsWith,
   requireAccess,
   unboundAdmin,
@@ -23,10 +24,8 @@ import { insertion } from '../../kernel/storage/statements.ts'
 import { forgetUsed } from '../../kernel/storage/used-tokens.ts'
 import { isoTime, requireValidExpiry } from '../../kernel/values/times.ts'
 import { requireProject } from '../projects/apply.ts'
-import type { ApiKeyCreation, ApiKeyIssue } from './changes.ts'
+import { type ApiKeyCreation, type ApiKeyIssue, apiKeyDeleted } from './changes.ts'
 import type { ApiKeyUpdate } from './contract.ts'
-import { apiKeyDeleted } from './hooks.ts'
-import { gainedMember, requireLifetime } from './lifetime.ts'
 import { patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
 import {
   type ApiKeyRecord,
@@ -204,4 +203,60 @@ function cannotChange(): PubringError {
     'invalid_request',
     'This API key was exchanged for a token, and ends by itself. It cannot be changed: revoke it, or change its access rule.',
   )
+}
+
+/**
+ * Throws `insufficient_lifetime` if an API key that expires would change its own end, or give rights
+ * to an API key that outlives it: its holder could then keep access after it has expired.
+ * Taking rights away is permitted. A caller without an API key is the system or an operator; a new
+ * API key has no `before`.
+ */
+function requireLifetime(
+  caller: CallerApiKey | undefined,
+  before: ApiKeyRecord | undefined,
+  after: ApiKeyRecord,
+): void {
+  const end = caller?.expireTime
+  if (end === undefined) return
+  if (caller?.id === after.id) {
+    if (after.expireTime !== end) throw ownExpiry()
+    return
+  }
+  const gained = gainedMember(before, after)
+  if (gained !== undefined && endsLater(after.expireTime, end)) throw outlives(gained, end)
+}
+
+/** The member of the request that gives rights to the API key, or gives them for longer. */
+export function gainedMember(
+  before: ApiKeyRecord | undefined,
+  after: ApiKeyRecord,
+): 'expireTime' | 'role' | 'active' | undefined {
+  if (before === undefined || endsLater(after.expireTime, before.expireTime)) return 'expireTime'
+  if (!includesRole(before.role, after.role)) return 'role'
+  return after.enabled && !before.enabled ? 'active' : undefined
+}
+
+/** Without an `expireTime` there is no end. */
+function endsLater(one: string | undefined, other: string | undefined): boolean {
+  return other !== undefined && (one === undefined || one > other)
+}
+
+function ownExpiry(): PubringError {
+  return insufficientLifetime(
+    'expireTime',
+    'own_expiry',
+    'An API key with an expireTime cannot change or clear it. Use another admin API key.',
+  )
+}
+
+function outlives(member: string, end: string): PubringError {
+  const detail =
+    member === 'expireTime'
+      ? `Your API key expires at ${end}, so an API key that you create or extend must expire by then: send an expireTime that is no later.`
+      : `Your API key expires at ${end}, and the API key that you are changing lives longer, so you cannot give it more rights. Send an expireTime that is no later too, or use an admin API key that does not expire.`
+  return insufficientLifetime(member, 'too_late', detail)
+}
+
+function insufficientLifetime(member: string, code: string, detail: string): PubringError {
+  return invalidField(`/${member}`, code, detail, 'insufficient_lifetime')
 }

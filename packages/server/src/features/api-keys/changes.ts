@@ -1,5 +1,12 @@
-import { change, type Origin, type RecordChange, type RecordUpdate } from '../../kernel/changes.ts'
-import { exchangeLedgerId } from '../../kernel/ledger/chain.ts'
+import {
+  change,
+  type Origin,
+  type RecordChange,
+  type RecordUpdate,
+  type Transaction,
+} from '../../kernel/changes.ts'
+import { hook } from '../../kernel/hooks.ts'
+import { exchangeLedgerId, type NewEvent } from '../../kernel/ledger/chain.ts'
 import type { ApiKeyUpdate } from './contract.ts'
 import type { ApiKeyRecord } from './stored.ts'
 
@@ -31,3 +38,8 @@ export const apiKeyChanges = {
   /** Deletes remembered tokens that have expired by the time, and issued API keys a day later. */
   forgetTokens: change<{ time: string }>('token.forget'),
 }
+
+/** Ends what depends on a deleted API key; returns the events for the ledger of the system. */
+export const apiKeyDeleted = hook<[tx: Transaction, id: string], Promise<NewEvent[]>>(
+  'API key deleted',
+)

@@ -1,6 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
-import { projectDeleted } from '../projects/hooks.ts'
+import { projectDeleted } from '../projects/changes.ts'
 import { apiKeyCredential } from './caller.ts'
 import { apiKeyChanges } from './changes.ts'
 import * as stored from './stored.ts'

@@ -25,7 +25,7 @@ import {
   patchExpireTime,
 } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
+import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
 import { apiKeyChanges } from './changes.ts'
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from './contract.ts'
 import { readApiKeys } from './reads.ts'

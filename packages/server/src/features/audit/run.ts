@@ -1,14 +1,19 @@
+import { hash } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import type { Blocklist, Fault } from '@pubring/intake'
+import { intakeCodes } from '@pubring/intake/codes'
 import { base64urlToBigInt, minimalBytes, sha256Hex } from '@pubring/intake/encoding'
+import type { SharedPrime } from '@pubring/intake/rsa'
+import { Piscina } from 'piscina'
 import type { Clock, Store } from '../../kernel/context.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
+import { siblingModule } from '../../runtime/threads.ts'
 import { reportWeaknesses } from '../keys/exposure/incidents.ts'
 import type { KeyRecord } from '../keys/stored.ts'
+import { auditChanges } from './changes.ts'
 import { findReusedModuli, findWeakModuli, type StoredModulus } from './moduli.ts'
-import { auditRules, createPassRecorder } from './passes.ts'
-import type { AuditPool } from './pool.ts'
 import { countAuditedKeys, readAuditedKeys } from './reads.ts'
 import type {
   AuditedKey,
@@ -18,6 +23,7 @@ import type {
   AuditSubject,
   AuditSummary,
 } from './records.ts'
+import type { KeyToExamine } from './worker.ts'
 
 interface AuditSetup {
   store: Pick<Store, 'commit' | 'reader'>
@@ -197,5 +203,81 @@ async function report(
   for (const fault of faults) {
     const isNew = reported.includes(fault.code)
     listener.finding({ ...subject, ...fault, isNew, active, deactivated })
+  }
+}
+
+/** Raise it whenever a check rejects other keys than before (`test/intake/key-policy.test.ts`). */
+const revision = 2
+
+/**
+ * Identifies the rules that a key passed; under other rules it is examined again. Block lists and
+ * comparisons between keys do not count, because every audit repeats them.
+ */
+export const auditRules = `${revision}.${hash('sha256', JSON.stringify(intakeCodes)).slice(0, 16)}`
+
+const maxUnsaved = 200
+/** Milliseconds of examination that an interruption may lose. */
+const saveIntervalMs = 1_000
+
+/**
+ * Stores which keys passed, many with one change: beside a running server, an audit must not take the
+ * database's one writer for every key.
+ */
+function createPassRecorder(store: Pick<Store, 'commit'>, clock: Clock) {
+  let unsaved: AuditedKey[] = []
+  let savedAt = clock.monotonic()
+
+  async function save(): Promise<void> {
+    const byProject = Map.groupBy(unsaved, ({ key }) => key.projectId)
+    unsaved = []
+    savedAt = clock.monotonic()
+    const time = now(clock)
+    const commits = [...byProject].map(([projectId, passed]) => {
+      const kids = passed.map(({ key }) => key.id)
+      return store.commit(auditChanges.passAudit, { projectId, kids, rules: auditRules, time })
+    })
+    await Promise.all(commits)
+  }
+  return {
+    save,
+    async add(passed: AuditedKey): Promise<void> {
+      unsaved.push(passed)
+      const isDue = clock.monotonic() - savedAt >= saveIntervalMs
+      if (isDue || unsaved.length >= maxUnsaved) await save()
+    },
+  }
+}
+
+type AuditPool = ReturnType<typeof createAuditPool>
+
+/**
+ * Worker threads for the computations of an audit, which leave one processor to other programs.
+ * `signal` aborts computations that are under way.
+ */
+export function createAuditPool(signal?: AbortSignal) {
+  const threads = Math.max(1, availableParallelism() - 1)
+  const source = siblingModule(import.meta.url, 'worker')
+  const options = { filename: source.href, minThreads: 0 }
+  const examiners = new Piscina<KeyToExamine, Fault[]>({
+    ...options,
+    name: 'examineSlowly',
+    maxThreads: threads,
+  })
+  const comparer = new Piscina<readonly bigint[], SharedPrime[]>({
+    ...options,
+    name: 'sharedPrimes',
+    maxThreads: 1,
+  })
+  const abortable = present({ signal })
+  return {
+    /** Keys that can be examined at the same time. */
+    threads,
+    /** `examineSlowly` in a thread. Rejects if the examination failed or was aborted. */
+    examine: (key: KeyToExamine) => examiners.run(key, abortable),
+    /** `sharedPrimes` in a thread. */
+    sharedPrimes: (moduli: readonly bigint[]) => comparer.run(moduli, abortable),
+    async close(): Promise<void> {
+      await Promise.all([examiners.destroy(), comparer.destroy()])
+    },
   }
 }

@@ -1,15 +1,15 @@
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
-import { findSubjects } from '../../kernel/ledger/event-reads.ts'
+import { findSubjects, readEventsAt } from '../../kernel/ledger/event-reads.ts'
 import type {
   EventPlace,
   RegistryFilter,
   RegistryPage,
   RegistryResult,
 } from '../../kernel/ledger/history.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
 import { parseId } from '../../kernel/values/ids.ts'
-import { readAllLedgers } from './history-reads.ts'
 
 /** A filter as a caller sends it. */
 interface RegistryQuery extends Omit<RegistryFilter, 'projectId' | 'people'> {
@@ -72,4 +72,147 @@ export function parsePlace(text: string): EventPlace | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Index entries that one call reads of one order of events. */
+const maxExamined = 2_000
+
+/** An event without its content: what the filters compare. */
+interface Entry extends EventPlace {
+  type: string
+  subjectId: string
+  requestId: string
+  person: string | null
+}
+
+/**
+ * Events of all ledgers that match a filter. Newest first; the events of one project come in the order
+ * of its ledger, which has a key for it. One call examines a bounded number.
+ */
+export async function readAllLedgers(
+  db: Db,
+  { filter, before, limit }: RegistryPage,
+): Promise<RegistryResult> {
+  const compare = isByRevision(filter) ? compareRevisions : comparePlaces
+  const size = isExact(filter) ? limit + 1 : maxExamined
+  const lists = await Promise.all(
+    lookupsOf(filter).map((lookup) => readEntries(db, { filter, before, size, ...lookup })),
+  )
+  // Beyond the end of a list that was cut, other events may come first.
+  const ends = lists.flatMap((list) => (list.length < size ? [] : list.slice(-1)))
+  const end = ends.toSorted(compare)[0]
+  const examined = lists
+    .flat()
+    .filter((entry) => end === undefined || compare(entry, end) <= 0)
+    .toSorted(compare)
+  const found = examined.filter((entry) => matches(entry, filter))
+  const shown = found.slice(0, limit)
+  const next = found.length > limit ? shown.at(-1) : end
+  const events = await readEventsAt(db, shown)
+  const place = next && { time: next.time, ledgerId: next.ledgerId, revision: next.revision }
+  return place === undefined ? { events } : { events, next: place }
+}
+
+/** Whether no filter has an index of its own: events are looked up by their ledger, type or time. */
+const isGeneral = ({ requestId, subject, people }: RegistryFilter): boolean =>
+  [requestId, subject, people].every((one) => one === undefined)
+
+/** Whether the events are looked up by the primary key, in the order of a ledger. */
+const isByRevision = (filter: RegistryFilter): boolean =>
+  isGeneral(filter) && filter.projectId !== undefined
+
+/** The queries that together find the events: an index gives the order for one type or one person. */
+function lookupsOf(filter: RegistryFilter): Pick<EntryPage, 'type' | 'person'>[] {
+  const { projectId, people, types, subject, requestId } = filter
+  if ((requestId ?? subject) !== undefined) return [{}]
+  if (people !== undefined) return people.map((person) => ({ person }))
+  if (projectId !== undefined || types === undefined) return [{}]
+  return types.map((type) => ({ type }))
+}
+
+/** Whether all events that the index finds match. */
+function isExact(filter: RegistryFilter): boolean {
+  const { from, to, ...others } = filter
+  const given = Object.values(others).filter((value) => value !== undefined)
+  return given.length <= 1 && !(isByRevision(filter) && (from ?? to) !== undefined)
+}
+
+function comparePlaces(one: EventPlace, other: EventPlace): number {
+  return (
+    order(other.time, one.time) ||
+    order(other.ledgerId, one.ledgerId) ||
+    compareRevisions(one, other)
+  )
+}
+
+function compareRevisions(one: EventPlace, other: EventPlace): number {
+  return other.revision - one.revision
+}
+
+/** Compares by code units, as the engines compare ids and times. */
+function order(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1
+}
+
+function matches(entry: Entry, filter: RegistryFilter): boolean {
+  const { projectId, people, types, subject, requestId, from = '', to } = filter
+  return (
+    (projectId === undefined || entry.ledgerId === projectId) &&
+    (people === undefined || people.some((person) => person === entry.person)) &&
+    (types === undefined || types.some((type) => type === entry.type)) &&
+    (subject === undefined || entry.subjectId === subject) &&
+    (requestId === undefined || entry.requestId === requestId) &&
+    entry.time >= from &&
+    (to === undefined || entry.time < to)
+  )
+}
+
+interface EntryPage {
+  filter: RegistryFilter
+  /** A type of the filter, if events are looked up by type. */
+  type?: string
+  /** A subject of the filter, if events are looked up by person. */
+  person?: string
+  before: EventPlace | undefined
+  size: number
+}
+
+/** The next entries in the order of the index by which the filter finds the fewest. */
+async function readEntries(
+  db: Db,
+  { filter, type, person, before, size }: EntryPage,
+): Promise<Entry[]> {
+  const { projectId, subject, requestId, from, to } = filter
+  const byRevision = isByRevision(filter)
+  let query = db
+    .selectFrom('event')
+    .select(['time', 'project_id', 'revision', 'type', 'subject_id', 'request_id', 'person'])
+  if (requestId !== undefined) query = query.where('request_id', '=', requestId)
+  else if (subject !== undefined) query = query.where('subject_id', '=', subject)
+  else if (person !== undefined) query = query.where('person', '=', person)
+  else if (projectId !== undefined) query = query.where('project_id', '=', projectId)
+  else if (type !== undefined) query = query.where('type', '=', type)
+  if (byRevision) {
+    if (before !== undefined) query = query.where('revision', '<', before.revision)
+  } else {
+    query = query.orderBy('time', 'desc').orderBy('project_id', 'desc')
+    if (from !== undefined) query = query.where('time', '>=', from)
+    if (to !== undefined) query = query.where('time', '<', to)
+    if (before !== undefined) {
+      const { time, ledgerId, revision } = before
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('time', 'project_id', 'revision'), '<', tuple(time, ledgerId, revision)),
+      )
+    }
+  }
+  const rows = await query.orderBy('revision', 'desc').limit(size).execute()
+  return rows.map((row) => ({
+    time: row.time,
+    ledgerId: row.project_id,
+    revision: Number(row.revision),
+    type: row.type,
+    subjectId: row.subject_id,
+    requestId: row.request_id,
+    person: row.person,
+  }))
 }

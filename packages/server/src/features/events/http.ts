@@ -3,7 +3,7 @@ import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { eventFeedOf } from './feed.ts'
 import { historyRoute } from './http/history.ts'
-import { eventRoutes } from './http/routes.ts'
+import { eventRoutes } from './http/ledgers.ts'
 
 export function routes(app: App, kernel: Kernel): void {
   eventRoutes(app, kernel)

@@ -13,17 +13,18 @@ import {
 } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, requireValidExpiry } from '../../kernel/values/times.ts'
-import type {
-  KeyDeletion,
-  KeyPatch,
-  KeyPrecondition,
-  KeyUpdate,
-  WeaknessFinding,
-  WeaknessReport,
+import {
+  type KeyDeletion,
+  type KeyPatch,
+  type KeyPrecondition,
+  type KeyUpdate,
+  keyChanged,
+  keyEnded,
+  type WeaknessFinding,
+  type WeaknessReport,
 } from './changes.ts'
 import type { KeyWarning } from './contract.ts'
 import { isBlockedUnderLock } from './exposure/fingerprints.ts'
-import { keyChanged, keyEnded } from './hooks.ts'
 import { activationTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import {

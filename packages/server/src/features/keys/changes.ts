@@ -1,8 +1,13 @@
 import type { ExposedKey } from '@pubring/intake'
 import type { IntakeCode } from '@pubring/intake/codes'
 import type { FieldError } from '../../errors.ts'
-import { change, type Origin } from '../../kernel/changes.ts'
+import type { RequestContext } from '../../kernel/access/principal.ts'
+import { change, type Origin, type Transaction } from '../../kernel/changes.ts'
+import { hook } from '../../kernel/hooks.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
 import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
+import type { Replacement } from './roles.ts'
 import type { KeyRecord } from './stored.ts'
 
 /** Limits that the transaction of a change enforces. */
@@ -120,3 +125,23 @@ export const keyChanges = {
   // The key must be blocked, and incidents have a limit of their own.
   refusePrivateKey: change<PrivateKeyRefusal>('private_key.refuse', { isUnlimited: true }),
 }
+
+/** A key is deactivated or deleted; returns events for the ledger of its project. */
+export const keyEnded = hook<
+  [tx: Transaction, key: KeyRecord, step: 'disable' | 'delete', time: string],
+  Promise<NewEvent[]>
+>('key ended')
+
+/** Members of a key change. */
+export const keyChanged = hook<[tx: Transaction, key: KeyRecord], Promise<void>>('key changed')
+
+/** Reads the replacements of keys of a project, for the roles of the keys. */
+export const replacements = hook<[db: Db, projectId: string], Promise<Replacement[]>>(
+  'replacements',
+)
+
+/** A request submits a key that was accepted, with a proof that it belongs to the caller. */
+export const keySubmitted = hook<
+  [context: RequestContext, key: KeyRecord, proof: string | undefined],
+  Promise<void>
+>('key submitted')

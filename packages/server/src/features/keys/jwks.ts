@@ -1,7 +1,6 @@
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import { isActive, isoTime, latest } from '../../kernel/values/times.ts'
-import { kidOf } from './kids.ts'
-import { placeholderJwks } from './placeholder.ts'
+import { kidOf, placeholderJwks } from './kids.ts'
 import type { KeyRecord } from './stored.ts'
 
 /** Every replica serves a change within this time. */

@@ -5,7 +5,7 @@ import type { KeyLimits } from './changes.ts'
 import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
 import { jwksBytes, withJwkText } from './jwks.ts'
 import { requireJwksCapacity, submittedBefore } from './registration/admission.ts'
-import { activeVouched, vouchedDetail } from './registration/vouched.ts'
+import { activeVouched, vouchedDetail } from './roles.ts'
 import type { KeyRecord } from './stored.ts'
 
 /** Throws `jwks_too_large` if the patched key no longer fits the key set of its project. */

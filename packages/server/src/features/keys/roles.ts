@@ -1,9 +1,11 @@
+import { PubringError } from '../../errors.ts'
+import type { Voucher } from '../../kernel/access/callers.ts'
 import { keyRoles } from '../../kernel/contract.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { isActive, isExpired } from '../../kernel/values/times.ts'
 import type { KeyRole, KeyRoleEntry } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
-import type { KeyRecord } from './stored.ts'
+import type { KeyRecord, KeyState } from './stored.ts'
 
 /** The replacement of the key `fromKid` by the key `toKid`, by a rotation. */
 export interface Replacement {
@@ -106,4 +108,40 @@ export function keyEntityTag(
 /** Its tags in all roles, for a change: the role depends on the time and on rotations. */
 export function keyEntityTags(key: KeyRecord, time: string, jwksMaxAge: number): string[] {
   return keyRoles.map((role) => keyEntityTag(key, role, time, jwksMaxAge))
+}
+
+type Vouched = Pick<KeyState, 'id' | 'enabled' | 'expireTime' | 'introducedBy'>
+
+/** The active keys that the key vouched for, directly or through others that may be inactive. */
+export function activeVouched<Key extends Vouched>(
+  keys: readonly Key[],
+  kid: string,
+  now: string,
+): Key[] {
+  const ids = new Set([kid])
+  let before: number
+  do {
+    before = ids.size
+    for (const key of keys) if (ids.has(key.introducedBy ?? '')) ids.add(key.id)
+  } while (ids.size > before)
+  return keys.filter((key) => key.id !== kid && ids.has(key.id) && isActive(key, now))
+}
+
+/** Names the keys that an ended key vouched for, and says what to do with them. */
+export function vouchedDetail(vouched: readonly { id: string }[]): string {
+  const kids = vouched.map(({ id }) => id).join(', ')
+  return `It vouched for keys that are still active: ${kids}. If its private key may be in other hands, the holder may have added them: deactivate them too.`
+}
+
+/** Throws `key_not_vouched` unless it is the key that was vouched for, and the first time. */
+export function requireSuccessor(
+  { successor }: Voucher,
+  { thumbprint }: { thumbprint: string },
+  isFirst: boolean,
+): void {
+  if (thumbprint === successor && isFirst) return
+  throw new PubringError(
+    'key_not_vouched',
+    `This API key registers only the key with the thumbprint ${successor}, and once. That of yours is ${thumbprint}.`,
+  )
 }

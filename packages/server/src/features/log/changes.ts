@@ -1,5 +1,4 @@
 import { change, type Origin } from '../../kernel/changes.ts'
-import type { LogTile, LogTree, NewLogEntry } from './records.ts'
 
 export interface LogStart {
   origin: Origin
@@ -30,4 +29,45 @@ export const logChanges = {
   /** Returns whether the entries were appended. */
   appendToLog: change<LogAppend, boolean>('log.append'),
   publishCheckpoint: change<LogPublication>('log.publish'),
+}
+
+/** A tree of the log. Another one begins, with another key and origin, where a tree cannot go on. */
+export interface LogTree {
+  /** The end of its origin, which its key determines. */
+  id: string
+  /** Name of the tree in checkpoints: its public URL, without the scheme. */
+  origin: string
+  /** C2SP signed-note "vkey" of its checkpoints. */
+  verifierKey: string
+  /** Number of entries. */
+  size: number
+  /** The size of the tree in the checkpoint; 0 without one. */
+  checkpointSize: number
+  /** The last published one, a signed note. */
+  checkpoint?: string
+  /** When the next tree, with this origin, was started (ISO 8601). */
+  endTime?: string
+  nextOrigin?: string
+}
+
+/** The head of a ledger that the tree does not have yet. */
+export interface MovedHead {
+  ledgerId: string
+  revision: number
+  hash: string
+}
+
+/** An entry, and what is known of its ledger. */
+export interface NewLogEntry extends MovedHead {
+  /** 32 bytes, in base64. */
+  blinding: string
+  /** The entry as text. */
+  content: string
+}
+
+export interface LogTile {
+  level: number
+  position: number
+  /** Up to 256 hashes, in base64. */
+  hashes: string
 }

@@ -1,6 +1,6 @@
-import type { FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { createSingleFlight } from '../../async/single-flight.ts'
-import { type ErrorCode, PubringError } from '../../errors.ts'
+import { describeCause, type ErrorCode, PubringError } from '../../errors.ts'
 import { type RecentSignIn, unboundAdmin } from '../../kernel/access/grants.ts'
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import { Type } from '../../kernel/contract.ts'
@@ -13,14 +13,12 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { publishedFolder } from '../publishing/http.ts'
 import { readPublished } from '../publishing/names.ts'
+import type { LogTree as Tree } from './changes.ts'
 import { LedgerProof, LogTree } from './contract.ts'
 import { isStop } from './faults.ts'
-import { reportRuns } from './http-reports.ts'
-import { logOf } from './log.ts'
-import { proveHead, proveLedger } from './proofs.ts'
+import { type Log, logOf } from './log.ts'
 import { readTree } from './reads.ts'
-import type { LogTree as Tree } from './records.ts'
-import { readLogFile } from './tiles.ts'
+import { proveHead, proveLedger, readLogFile } from './tiles.ts'
 
 /** Checkpoints change every minute at most; C2SP tlog-tiles asks for a few seconds. */
 const checkpointMaxAge = 5
@@ -228,5 +226,48 @@ export function metrics(kernel: Kernel, { gauge }: Meters): void {
       log
         .witnesses()
         .map(({ name, outcome }) => [{ witness: name }, Number(outcome === 'cosigned')]),
+  })
+}
+
+/** Logs when this process can no longer extend the transparency log, and when it can again. */
+function reportRuns(app: FastifyInstance, log: Log): void {
+  let current: string | undefined
+  log.onRun(({ fault, error }) => {
+    if (error !== undefined) {
+      const message = 'no checkpoint of the log could be signed'
+      const cause = describeCause(error)
+      app.countedLog.write({ level: 'error', code: 'log_failed', message, cause })
+    } else if (fault !== current) {
+      current = fault
+      if (fault === undefined) app.log.info('checkpoints of the log are signed again')
+      else if (isStop(fault))
+        app.log.error(
+          { code: fault },
+          'the log has stopped, so that it does not fork: pubring doctor says what to do',
+        )
+      else app.log.warn({ code: fault }, 'another server signs the log')
+    }
+  })
+  reportWitnesses(app, log)
+}
+
+/** The line for each outcome of a witness, logged when it differs from the one before. */
+const witnessLines = {
+  cosigned: ['info', 'a witness cosigns the log again'],
+  failed: ['warn', 'a witness did not cosign the log'],
+  contradicted: ['error', 'a witness contradicts the log'],
+} as const
+
+function reportWitnesses(app: FastifyInstance, log: Log): void {
+  const outcomes = new Map<string, string>()
+  log.onRun(() => {
+    for (const result of log.witnesses()) {
+      const { name: witness, outcome } = result
+      const before = outcomes.get(witness) ?? 'cosigned'
+      outcomes.set(witness, outcome)
+      if (outcome === before) continue
+      const [level, message] = witnessLines[outcome]
+      app.log[level]({ witness, ...('reason' in result && { reason: result.reason }) }, message)
+    }
   })
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type EventChanges, systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { columnsOf, type Db, parseStored, rowMapping } from '../../kernel/storage/schema.ts'
 import { present } from '../../runtime/present.ts'
-import type { LogTree, MovedHead } from './records.ts'
+import type { LogTree, MovedHead } from './changes.ts'
 import { logTreeTable } from './stored.ts'
 
 /** A tree, by default the one that grows; undefined if there is none. */

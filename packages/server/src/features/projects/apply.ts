@@ -15,8 +15,12 @@ import type { ProjectRecord } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
 import { latest } from '../../kernel/values/times.ts'
-import type { ProjectCreation, ProjectDeletion, ProjectRenaming } from './changes.ts'
-import { projectDeleted } from './hooks.ts'
+import {
+  type ProjectCreation,
+  type ProjectDeletion,
+  type ProjectRenaming,
+  projectDeleted,
+} from './changes.ts'
 
 export async function createProject(
   tx: Transaction,

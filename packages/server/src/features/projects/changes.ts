@@ -1,5 +1,6 @@
-import { change, type Origin } from '../../kernel/changes.ts'
-import { systemLedgerId } from '../../kernel/ledger/chain.ts'
+import { change, type Origin, type Transaction } from '../../kernel/changes.ts'
+import { hook } from '../../kernel/hooks.ts'
+import { type NewEvent, systemLedgerId } from '../../kernel/ledger/chain.ts'
 import type { ProjectRecord } from '../../kernel/records.ts'
 
 export interface ProjectCreation {
@@ -29,3 +30,8 @@ export const projectChanges = {
     ledgers: ({ projectId }) => [projectId, systemLedgerId],
   }),
 }
+
+/** Deletes what is bound to a deleted project; returns the events for the ledger of the system. */
+export const projectDeleted = hook<[tx: Transaction, projectId: string], Promise<NewEvent[]>>(
+  'project deleted',
+)

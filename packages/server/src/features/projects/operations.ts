@@ -9,7 +9,7 @@ import { notFound } from '../../kernel/faults.ts'
 import type { ProjectRecord } from '../../kernel/records.ts'
 import { isKid, newId, parseId } from '../../kernel/values/ids.ts'
 import { present } from '../../runtime/present.ts'
-import { rejectPrivateKeys } from '../keys/exposure/intake.ts'
+import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
 import { projectChanges } from './changes.ts'
 import { readProjectPage, readProjects } from './reads.ts'
 

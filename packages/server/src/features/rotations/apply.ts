@@ -17,8 +17,16 @@ import type {
   RotationPatch,
   RotationStart,
 } from './changes.ts'
-import { endOf, type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
-import { endOfOldKey, requireReady, requireUnderWay, rotationEntityTag } from './rules.ts'
+import {
+  endOf,
+  endOfOldKey,
+  type RotationChange,
+  readOpenRotations,
+  requireReady,
+  requireUnderWay,
+  rotationEntityTag,
+  writeRotation,
+} from './rules.ts'
 import { type RotationRecord, rotations } from './stored.ts'
 
 /** A rotation and the keys of its project, locked, and what its rules depend on. */

@@ -4,7 +4,7 @@ import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/parameters.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { replacements } from '../keys/hooks.ts'
+import { replacements } from '../keys/changes.ts'
 import { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
 import {
   abandonRotation,

@@ -6,7 +6,7 @@ import { containsApiKey, containsToken } from '../../kernel/exposure/redaction.t
 import { rejection } from '../../kernel/faults.ts'
 import { containsPrivateKey } from '../../kernel/values/labels.ts'
 import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
-import { recordExposureOf } from '../keys/exposure/intake.ts'
+import { recordExposureOf } from '../keys/exposure/incidents.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 
 /** A text to search for, in the forms in which it is compared. */

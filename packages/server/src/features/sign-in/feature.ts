@@ -1,6 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
-import { apiKeyDeleted } from '../api-keys/hooks.ts'
+import { apiKeyDeleted } from '../api-keys/changes.ts'
 import { sessionCredential } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import { people } from './reads.ts'

@@ -1,11 +1,8 @@
 import { addPageHeaders } from '../../kernel/http/hooks/headers.ts'
 import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { signInPages } from './http/browser.ts'
-import { commandLinePage, commandLineRoutes } from './http/command-line.ts'
-import { logoutRoute } from './http/logout.ts'
-import { personRoutes } from './http/people.ts'
-import { sessionRoutes } from './http/sessions.ts'
+import { commandLinePage, commandLineRoutes, logoutRoute, signInPages } from './http/browser.ts'
+import { personRoutes, sessionRoutes } from './http/sessions.ts'
 import { signInOf } from './sign-in.ts'
 
 export async function routes(app: App, kernel: Kernel): Promise<void> {

@@ -14,7 +14,7 @@ import { readApiKeysById } from '../api-keys/reads.ts'
 import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
 import { sessionIdleMs } from './caller.ts'
 import { signInChanges } from './changes.ts'
-import type { Self, Session } from './contract.ts'
+import type { Person, Self, Session } from './contract.ts'
 import { readPeople, readSessions } from './reads.ts'
 import { nameOf, type PersonRecord, type SessionRecord, sessions } from './stored.ts'
 
@@ -185,4 +185,13 @@ export async function describeSelf(context: Context, principal: Principal): Prom
     ...(session && { session: describeSession(session, principal, { person, apiKey }) }),
     ...present({ person, recentSignInUntil: isRecent ? isoTime(recentUntil) : undefined }),
   }
+}
+
+export function listPeople({ store }: Context): Promise<Person[]> {
+  return readPeople(store.reader)
+}
+
+/** Erases name and email of a person, and ends their sessions. Throws `person_not_found`. */
+export async function deletePerson({ store, origin }: RequestContext, id: string): Promise<void> {
+  await store.commit(signInChanges.deletePerson, { origin, id: requireId(id, 'person_not_found') })
 }

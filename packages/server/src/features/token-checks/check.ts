@@ -1,5 +1,10 @@
+import type { PublicKey, Verdict } from '@pubring/intake'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
+import { intakeCodes } from '@pubring/intake/codes'
+import { soleProject } from '../../kernel/access/grants.ts'
+import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
+import { rejection } from '../../kernel/faults.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isActive, isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -16,11 +21,16 @@ import {
   warned,
 } from '../../tokens/findings.ts'
 import { checkSignature, verifies } from '../../tokens/signatures.ts'
+import { recordExposureOf } from '../keys/exposure/incidents.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { requireKeySet } from '../keys/operations.ts'
+import { isBlocked } from '../keys/reads.ts'
+import { submittedBefore } from '../keys/registration/admission.ts'
+import { examineSubmission, examineText, type Submission } from '../keys/registration/submission.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import {
+  type KeyCheck,
   type TokenCheck,
   type TokenCheckRequest,
   type TokenCheckStep,
@@ -172,4 +182,44 @@ async function describeSigner(token: DecodedToken, keys: readonly KeyRecord[]): 
   }
   if (typeof alg !== 'string' || token.signature.length === 0) return ''
   return ' The signature fits no key of the project.'
+}
+
+/**
+ * Reports on a key without storing anything but the incident of a private key. Throws every fault of
+ * a malformed request, those of the key included.
+ */
+export async function checkKey(context: RequestContext, submission: Submission): Promise<KeyCheck> {
+  const projectId = soleProject(context.principal.grants)
+  const examined = await examineText(context, submission)
+  if (submission.malformed !== undefined || examined === undefined) {
+    const result = await examineSubmission(context, projectId, submission, examined)
+    throw rejection(Array.isArray(result) ? result : [])
+  }
+  const verdict = await recordExposureOf(context, projectId, examined)
+  if (!verdict.ok || !(await isBlocked(context.store.reader, verdict.key)))
+    return toKeyCheck(verdict)
+  const { key, normalised } = verdict
+  return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key: described(key) })
+}
+
+/** The body of `POST /v1/key-checks`; it repeats nothing of the submitted text but the public key. */
+export function toKeyCheck(verdict: Verdict): KeyCheck {
+  const { normalised } = verdict
+  if (!verdict.ok) {
+    const { faults, key } = verdict
+    const problem = intakeCodes[faults[0].code]
+    return { accepted: false, problem, faults, warnings: [], normalised, ...(key && { key }) }
+  }
+  const { key, warnings } = verdict
+  const { publicKeyPem } = key
+  return { accepted: true, faults: [], warnings, normalised, key: described(key), publicKeyPem }
+}
+
+function described({
+  jwk: _jwk,
+  materialSha256: _material,
+  publicKeyPem: _pem,
+  ...key
+}: PublicKey) {
+  return key
 }

@@ -3,9 +3,8 @@ import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.t
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { checkToken } from './check.ts'
+import { checkKey, checkToken } from './check.ts'
 import { KeyCheck, KeyCheckRequest, TokenCheck, TokenCheckRequest } from './contract.ts'
-import { checkKey } from './key-checks.ts'
 
 const readKey = bodyReader(KeyCheckRequest)
 

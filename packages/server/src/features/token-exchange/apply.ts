@@ -13,8 +13,7 @@ import {
 import { insertIssued } from '../api-keys/apply.ts'
 import { kidOf } from '../keys/kids.ts'
 import type { KeyRecord } from '../keys/stored.ts'
-import type { TokenExchange } from './changes.ts'
-import { refusedToken } from './faults.ts'
+import { refusedToken, type TokenExchange } from './changes.ts'
 
 /** Locks the rule too, so that a change of it waits for this one or is seen by it. */
 const touchRule = statement((db, { id, time }: { id: string; time: string }) =>

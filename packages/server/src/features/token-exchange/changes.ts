@@ -1,6 +1,7 @@
+import { PubringError } from '../../errors.ts'
 import { change } from '../../kernel/changes.ts'
 import type { TokenUse } from '../../kernel/storage/used-tokens.ts'
-import type { ClaimValue } from '../access-rules/condition-contract.ts'
+import type { ClaimValue } from '../access-rules/contract.ts'
 import type { WorkloadRule } from '../access-rules/stored.ts'
 import { type ApiKeyIssue, issueOptions } from '../api-keys/changes.ts'
 
@@ -13,4 +14,12 @@ export interface TokenExchange extends ApiKeyIssue {
 
 export const exchangeChanges = {
   exchangeToken: change<TokenExchange>('token.exchange', issueOptions),
+}
+
+/** The one refusal of all tokens, so that a caller learns nothing from it. */
+export function refusedToken(): PubringError {
+  return new PubringError(
+    'invalid_request',
+    'The token was not exchanged. An administrator can see why: POST /v1/access-rules/{id}/checks.',
+  )
 }

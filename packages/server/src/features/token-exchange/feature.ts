@@ -1,6 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
-import { keyChanged } from '../keys/hooks.ts'
+import { keyChanged } from '../keys/changes.ts'
 import { exchangeChanges } from './changes.ts'
 
 export const tokenExchange = feature({

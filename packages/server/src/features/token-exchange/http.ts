@@ -13,11 +13,10 @@ import type { App } from '../../kernel/http/options.ts'
 import { clientAddress } from '../../kernel/http/request/headers.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { issuerKeysOf } from '../access-rules/issuer-keys.ts'
-import { keySubmitted } from '../keys/hooks.ts'
+import { keySubmitted } from '../keys/changes.ts'
+import { refusedToken } from './changes.ts'
 import { TokenExchangeError, TokenExchangeRequest, TokenExchangeResponse } from './contract.ts'
-import { createTokenExchange } from './exchange.ts'
-import { refusedToken } from './faults.ts'
-import { requireProof } from './possession.ts'
+import { createTokenExchange, requireProof } from './exchange.ts'
 
 /**
  * Refused tokens a minute of one client address, and exchanges under one rule, on each replica: ten a

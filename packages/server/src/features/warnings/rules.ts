@@ -1,7 +1,7 @@
 import { isActive, isExpired, isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import type { ApiKeyRecord } from '../api-keys/stored.ts'
-import { vouchedDetail } from '../keys/registration/vouched.ts'
+import { vouchedDetail } from '../keys/roles.ts'
 import type { KeyState } from '../keys/stored.ts'
 import type { OpenRotation } from '../rotations/stored.ts'
 import type { Warning } from './contract.ts'

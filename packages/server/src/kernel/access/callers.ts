@@ -1,4 +1,4 @@
-import { createBatchLoader } from '../../async/batch-loader.ts'
+import { createBatchLoader } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
 import type { Actor } from '../ledger/chain.ts'

@@ -10,9 +10,9 @@ import { markUsed } from '../../../kernel/storage/used-tokens.ts'
 import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../changes.ts'
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import type { KidUse } from '../kids.ts'
+import { requireSuccessor } from '../roles.ts'
 import { hasKey, type KeyRecord, keyToRow, keys as stored } from '../stored.ts'
 import { type Admission, type AdmissionKey, admitKeys } from './admission.ts'
-import { requireSuccessor } from './vouched.ts'
 
 const insertKeys = insertion('jwt_key')
 

@@ -8,7 +8,7 @@ import { isKid, newId } from '../../../kernel/values/ids.ts'
 import { parseLabel } from '../../../kernel/values/labels.ts'
 import { parseExpireTime, parseTime } from '../../../kernel/values/times.ts'
 import type { KeyImportItem } from '../contract.ts'
-import { rejectPrivateKeys, requireAccepted } from '../exposure/intake.ts'
+import { rejectPrivateKeys, requireAccepted } from '../exposure/incidents.ts'
 import { parsePublishedKid } from '../kids.ts'
 import type { KeyRecord } from '../stored.ts'
 

@@ -6,11 +6,13 @@ import type { App } from '../../../kernel/http/options.ts'
 import { sessionCookie } from '../../../kernel/http/request/headers.ts'
 import { Query } from '../../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../../kernel/kernel.ts'
-import { Self, Session, SignedOut, SignInOptions } from '../contract.ts'
+import { Person, Self, Session, SignedOut, SignInOptions } from '../contract.ts'
 import {
+  deletePerson,
   describeSelf,
   endSession,
   endSessionsOf,
+  listPeople,
   listSessions,
   ownSessionId,
   signInWithApiKey,
@@ -157,6 +159,43 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
     },
     handler: async (request: FastifyRequest<{ Querystring: { person: string } }>, reply) => {
       await endSessionsOf(contextOf(request, kernel), request.query.person)
+      return reply.code(204).send(null)
+    },
+  })
+}
+
+const people = '/v1/people'
+
+export function personRoutes(app: App, kernel: Kernel): void {
+  app.route({
+    method: 'GET',
+    url: people,
+    config: { access: { role: 'admin', unbound: true, auditor: true } },
+    schema: {
+      operationId: 'listPeople',
+      summary: 'List people',
+      description: 'All people who have signed in through the OpenID provider, by first sign-in.',
+      response: { 200: Type.Array(Person) },
+    },
+    handler: async (_request, reply) => reply.send(await listPeople(kernel)),
+  })
+  app.route({
+    method: 'DELETE',
+    url: `${people}/:id`,
+    config: {
+      access: { ...unboundAdmin, recentSignIn: 'always' },
+      errors: ['person_not_found'],
+    },
+    schema: {
+      operationId: 'deletePerson',
+      summary: 'Erase a person',
+      description:
+        'Erases name and email, which events then no longer show, and ends all sessions of the person. The ledger keeps the issuer and the subject. A person who may still sign in can do so again.',
+      params: Type.Object({ id: Type.String({ description: 'Id of the person.' }) }),
+      response: { 204: Type.Null({ description: 'The person is erased.' }) },
+    },
+    handler: async (request, reply) => {
+      await deletePerson(contextOf(request, kernel), request.params.id)
       return reply.code(204).send(null)
     },
   })

@@ -1,4 +1,4 @@
-import { withTimeout } from '../../../async/with-timeout.ts'
+import { withTimeout } from '../../../async/semaphore.ts'
 import { PubringError } from '../../../errors.ts'
 import { storageUnavailable } from '../../faults.ts'
 import { sqlState } from '../errors.ts'

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { createBatchLoader } from '../../../async/batch-loader.ts'
+import { createBatchLoader } from '../../../async/single-flight.ts'
 import type { Appliers } from '../../changes.ts'
 import type { HeadFollower, Snapshot, Store } from '../../context.ts'
 import { isStorageUnavailable } from '../../faults.ts'

@@ -1,6 +1,6 @@
 /** The thread that counts once, with its own connection and low priority, and then ends. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { lowerThreadPriority } from '../../../runtime/priority.ts'
+import { lowerThreadPriority } from '../../../runtime/threads.ts'
 import { type Feature, loadCensus } from '../../feature.ts'
 import { openSqlite } from './connection.ts'
 

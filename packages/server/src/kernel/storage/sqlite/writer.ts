@@ -4,7 +4,7 @@
  * savepoint and result, and they share one durable commit.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { collectStartupGarbage } from '../../../runtime/startup-garbage.ts'
+import { collectStartupGarbage } from '../../../runtime/threads.ts'
 import type { Appliers } from '../../changes.ts'
 import { type Feature, loadAppliers, tablesOf } from '../../feature.ts'
 import { ownMigrations } from '../migrations/index.ts'
