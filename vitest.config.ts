@@ -38,7 +38,7 @@ export default defineConfig({
     isolate: false,
     // Node strips the types, as it does in production.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    execArgv: [`--import=${import.meta.resolve('./test/support/setup/bundled-packages.ts')}`],
+    execArgv: [`--import=${import.meta.resolve('./test/support/setup/preloaded.ts')}`],
     setupFiles: 'test/support/setup/worker.ts',
     maxWorkers,
     // The OpenID provider of the tests warns that it is one.

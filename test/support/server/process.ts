@@ -9,7 +9,7 @@ import { endLater } from '../ending.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 
 const main = join(import.meta.dirname, '../../../bin/pubring.js')
-const preloaded = ['never-overloaded.ts', '../setup/bundled-packages.ts'].map(
+const preloaded = ['never-overloaded.ts', '../setup/preloaded.ts'].map(
   (file) => `--import=${join(import.meta.dirname, file)}`,
 )
 
