@@ -40,37 +40,6 @@ const leaves = await Promise.all(
   vectors.map(async (_, index) => leafHash(utf8(`leaf ${index}`), sha256)),
 )
 
-/** The definition of RFC 6962, section 2.1, word for word. */
-function naiveRoot(hashes: readonly Bytes[]): Bytes {
-  const [first] = hashes
-  if (first === undefined) return sha256(new Uint8Array())
-  if (hashes.length === 1) return first
-  const k = splitPoint(hashes.length)
-  return sha256(
-    concatBytes(Uint8Array.of(1), naiveRoot(hashes.slice(0, k)), naiveRoot(hashes.slice(k))),
-  )
-}
-
-const splitPoint = (n: number) => 2 ** (Math.ceil(Math.log2(n)) - 1)
-
-/** PATH of RFC 6962, section 2.1.1. */
-function naivePath(m: number, hashes: readonly Bytes[]): Bytes[] {
-  if (hashes.length === 1) return []
-  const k = splitPoint(hashes.length)
-  return m < k
-    ? [...naivePath(m, hashes.slice(0, k)), naiveRoot(hashes.slice(k))]
-    : [...naivePath(m - k, hashes.slice(k)), naiveRoot(hashes.slice(0, k))]
-}
-
-/** SUBPROOF of RFC 6962, section 2.1.2. */
-function naiveSubproof(m: number, hashes: readonly Bytes[], isWhole: boolean): Bytes[] {
-  if (m === hashes.length) return isWhole ? [] : [naiveRoot(hashes)]
-  const k = splitPoint(hashes.length)
-  return m <= k
-    ? [...naiveSubproof(m, hashes.slice(0, k), isWhole), naiveRoot(hashes.slice(k))]
-    : [...naiveSubproof(m - k, hashes.slice(k), false), naiveRoot(hashes.slice(0, k))]
-}
-
 /** All complete subtrees, by level. */
 const nodes = [leaves]
 for (let level = 1; 2 ** level <= leaves.length; level += 1) {
@@ -137,25 +106,14 @@ test('all tiles of the trees of 1 to 300 leaves are those of Go, and lead to the
   }
 })
 
-test('the proofs are those of the definitions in RFC 6962', async () => {
-  for (const size of [1, 2, 3, 7, 8, 21, 64, 100, 255, 256, 257, 300]) {
-    const tree = leaves.slice(0, size)
-    expect(await treeRoot(size, readNode, sha256)).toEqual(naiveRoot(tree))
-    for (const n of upTo(size).filter((one) => one % 5 === 0 || one > size - 3)) {
-      expect(await inclusionProof(n, size, readNode, sha256)).toEqual(naivePath(n, tree))
-      expect(await consistencyProof(n + 1, size, readNode, sha256)).toEqual(
-        naiveSubproof(n + 1, tree, true),
-      )
-    }
-  }
-})
-
 describe('verification', () => {
-  const roots = sizes.map((size) => naiveRoot(leaves.slice(0, size)))
+  const roots = vectors.map(({ root }) => Uint8Array.from(Buffer.from(root, 'base64')))
+  /** All shapes of small trees; a complete one, and one that is not, with more levels. */
+  const tried = sizes.filter((size) => size < 20 || [64, 100, 257].includes(size))
   const headOf = (size: number) => ({ size, root: roots[size - 1] ?? emptyRoot })
 
   test('accepts all inclusion proofs, of that leaf and index only', async () => {
-    for (const size of sizes.filter((one) => one < 20 || one % 37 === 0)) {
+    for (const size of tried) {
       for (const index of upTo(size)) {
         const hashes = await inclusionProof(index, size, readNode, sha256)
         const leaf = leaves[index] ?? emptyRoot
@@ -182,7 +140,7 @@ describe('verification', () => {
   })
 
   test('accepts all consistency proofs, between those two trees only', async () => {
-    for (const newer of sizes.filter((one) => one < 20 || one % 37 === 0)) {
+    for (const newer of tried) {
       for (const older of upTo(newer + 1)) {
         const proof = await consistencyProof(older, newer, readNode, sha256)
         expect(await verifyConsistency(headOf(older), headOf(newer), proof)).toBe(true)
