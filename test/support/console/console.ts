@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
 import type { Result } from 'axe-core'
 import {
@@ -8,15 +9,21 @@ import {
   type Page,
   chromium as playwright,
 } from 'playwright-core'
+import { openRegistry } from '../../../packages/cli/src/server/instance.ts'
 import { type Client, createClient } from '../../../packages/client/src/index.ts'
+import { buildApp } from '../../../packages/server/src/app.ts'
+import { loadConfig } from '../../../packages/server/src/config/server-settings.ts'
+import { prepareRegistry } from '../../../packages/server/src/first-start.ts'
+import { listenOn } from '../../../packages/server/src/listen.ts'
 import { endLater } from '../ending.ts'
-import { rememberSecret } from '../secrets.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../server/process.ts'
+import { expectNoSecret, rememberSecret } from '../secrets.ts'
+import { freePort, temporaryFolder } from '../server/process.ts'
 import { waitLimitMs } from '../waiting.ts'
 
-/** A server process that serves the console, and a browser. */
+/** A server that serves the console, and a browser. */
 export interface TestConsole {
-  server: ServerProcess
+  /** Its folder has the database at `data/pubring.db`. */
+  server: { url: string; folder: string }
   /** The secret of the first admin API key. */
   apiKey: string
   /** Uses the first admin API key. */
@@ -104,12 +111,40 @@ export async function openConsole(env: Record<string, string> = {}): Promise<Tes
     requestedHosts: () => [...hosts],
     close: endLater(async () => {
       await browser.close()
-      server.signal('SIGTERM')
-      await server.ended
+      await server.close()
       remove()
       if (errors.length > 0) throw new Error(errors.join('\n'))
     }),
   }
+}
+
+/** A new registry, in this process, which has loaded its modules already. */
+async function startServer(folder: string, env: Record<string, string>) {
+  const config = loadConfig({
+    PUBRING_DATABASE_URL: `sqlite:${join(folder, 'data/pubring.db')}`,
+    PUBRING_PORT: String(await freePort()),
+    PUBRING_LOG_LEVEL: 'trace',
+    ...env,
+  })
+  const registry = await openRegistry(config)
+  const log: string[] = []
+  const app = await buildApp(registry.context, {
+    ...config,
+    // The tests themselves delay the event loop.
+    overloadLagMs: 0,
+    logPretty: false,
+    logStream: { write: (line) => void log.push(line) },
+  })
+  app.addHook('onClose', () => registry.close())
+  const close = endLater(async () => {
+    await app.close()
+    expectNoSecret({ log: log.join('') })
+  })
+  await registry.prepared
+  const { newSecret = '' } = await prepareRegistry(registry.context, config.adminApiKey)
+  await listenOn(app, config)
+  const apiKey = rememberSecret('an API key', newSecret)
+  return { url: `http://127.0.0.1:${config.port}`, folder, apiKey, close }
 }
 
 async function newPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
