@@ -18,6 +18,7 @@ import { findProjectRecord } from '../../packages/server/src/kernel/access/store
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
+import { endLater } from '../support/ending.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { createDatabase } from '../support/store/database.ts'
@@ -29,7 +30,8 @@ import { waitFor } from '../support/waiting.ts'
 const database = await createDatabase('postgres')
 const { port } = new URL(database.url)
 const proxy = await startTcpProxy(Number(port))
-const store = await openStore(database.url.replace(port, String(proxy.port)))
+const address = database.url.replace(port, String(proxy.port))
+const store = await openStore(address)
 
 afterAll(async () => {
   await store.close()
@@ -230,8 +232,11 @@ test.each(['before', 'after'] as const)(
 
 test('if the outcome cannot be determined, the error says so, and the change is complete or absent', async () => {
   const key = keyRecord(projectId)
+  // It tries to connect for as long as this, to learn the outcome.
+  const impatient = await openStore(address.replace('connect_timeout=60', 'connect_timeout=10'))
+  endLater(() => impatient.close())
   proxy.cutAt(commit, 'after', () => proxy.block())
-  const creating = store.commit(keyChanges.createKey, { origin: origin(), key, limits })
+  const creating = impatient.commit(keyChanges.createKey, { origin: origin(), key, limits })
   await expect(creating).rejects.toMatchObject({
     code: 'storage_unavailable',
     message: expect.stringContaining('Check whether the change was made'),
