@@ -21,7 +21,6 @@ export const furtherMigrations: Migrations = {
       await index.on('jwt_key').column('create_time').execute()
     },
     oldestRelease,
-    index: 'jwt_key_by_time',
   },
   '9998-event-by-time': {
     async up(db: Kysely<Tables>) {
@@ -29,7 +28,6 @@ export const furtherMigrations: Migrations = {
       await index.on('event').column('time').execute()
     },
     oldestRelease,
-    index: 'event_by_hash',
   },
   '9999-notes': {
     async up(db: Kysely<Tables>) {

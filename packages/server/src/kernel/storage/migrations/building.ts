@@ -3,14 +3,14 @@ import type { Migration } from 'kysely/migration'
 import { type ColumnKind, keyColumnsOf, plainKind, type Tables } from '../schema.ts'
 import { hasOtherWriters } from '../statements.ts'
 
+/**
+ * Builds upon a schema that servers of the previous release are using. On PostgreSQL, each statement
+ * has a transaction and a lock of its own, and runs again after an interruption; indexes are built while
+ * writes continue.
+ */
 export interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
   oldestRelease: string
-  /**
-   * The index that this migration creates, if it does nothing else. PostgreSQL builds it before the
-   * transaction, so that writes to a large table continue meanwhile.
-   */
-  index?: string
 }
 
 /** Migrations run in the order of their names. */

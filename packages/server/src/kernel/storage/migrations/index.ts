@@ -5,7 +5,7 @@ import { readVersion } from '../../../runtime/version.ts'
 import { postgresTables, requireOwnTables, sqliteTables } from '../identity.ts'
 import type { Db, Table } from '../schema.ts'
 import { createTables } from './0001-tables.ts'
-import type { Migrations } from './building.ts'
+import type { Migrations, SchemaMigration } from './building.ts'
 
 /**
  * In order, forward only, never edited once released. Each leaves a schema with which the previous
@@ -20,59 +20,49 @@ const ownNames = Object.keys(ownMigrations([]))
 /** Kysely's own table. */
 type MigrationTables = { kysely_migration: { name: string } }
 
-/** Part of the way to the schema of this release: the migrations up to `last`. */
-interface MigrationStep {
-  last: string
-  /** The index to build first, and its migration. */
-  index?: { name: string; up: Migration['up'] }
-}
-
-/** One step for a new database, which nothing uses yet; otherwise one for each pending migration. */
-export async function readPendingSteps(
+/** The names of the migrations that the database lacks, in order. Throws if it excludes this release. */
+export async function readPending(
   db: Db,
-  schema: string | undefined,
   migrations: Migrations,
-): Promise<MigrationStep[]> {
-  const executed = await readExecuted(db, schema, Object.keys(migrations))
-  if (executed.length === 0) return [{ last: lastOf(migrations) }]
-  return Object.entries(migrations)
-    .filter(([last]) => !executed.includes(last))
-    .map(([last, { index: name, up }]) =>
-      name === undefined ? { last } : { last, index: { name, up } },
-    )
+  schema?: string,
+): Promise<string[]> {
+  const names = Object.keys(migrations)
+  const executed = await readExecuted(db, schema, names)
+  return names.filter((name) => !executed.includes(name))
 }
 
 /**
- * Brings the schema up to date, or up to the migration `last`, in a transaction of the caller. Throws
- * if a newer release has migrated the database and this one cannot run beside it. `schema`: the
- * PostgreSQL schema that holds the tables.
+ * Brings the schema up to date. Throws if a newer release has migrated the database and this one cannot
+ * run beside it. `schema`: the PostgreSQL schema that holds the tables.
  */
-export async function migrate(
-  db: Db,
-  migrations: Migrations,
-  { schema, last = lastOf(migrations) }: { schema?: string; last?: string } = {},
-): Promise<void> {
-  if ((await readExecuted(db, schema, Object.keys(migrations))).includes(last)) return
+export async function migrate(db: Db, migrations: Migrations, schema?: string): Promise<void> {
+  if ((await readPending(db, migrations, schema)).length === 0) return
+  const recorded = Object.entries(migrations).map(([name, migration]): [string, Migration] => [
+    name,
+    { up: (each: Db) => runAndRecord(each, name, migration) },
+  ])
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => migrations },
+    provider: { getMigrations: async () => Object.fromEntries(recorded) },
     disableTransactions: true,
     ...present({ migrationTableSchema: schema }),
   })
-  const { error } = await migrator.migrateTo(last)
+  const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
-  const rows = Object.entries(migrations)
-    .filter(([name]) => name <= last)
-    .map(([name, { oldestRelease }]) => ({ name, oldest_release: oldestRelease }))
-  await db
-    .insertInto('migration_release')
-    .values(rows)
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute()
 }
 
-function lastOf(migrations: Migrations): string {
-  return Object.keys(migrations).at(-1) ?? ''
+/** The oldest release is there before Kysely records the migration, after which others look it up. */
+async function runAndRecord(
+  db: Db,
+  name: string,
+  { up, oldestRelease }: SchemaMigration,
+): Promise<void> {
+  await up(db)
+  await db
+    .insertInto('migration_release')
+    .values({ name, oldest_release: oldestRelease })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
 }
 
 /** `newer`: this release can run beside the one that migrated it. */

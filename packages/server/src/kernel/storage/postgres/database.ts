@@ -22,6 +22,8 @@ const maxAttempts = 4
 interface BeginOptions {
   /** Limit for each statement, and for each pause between two. */
   timeoutMs?: number
+  /** Limit for each wait for a lock; absent: none. */
+  lockTimeoutMs?: number
   /** Whether all statements read the same snapshot. */
   isSnapshot?: boolean
 }
@@ -33,7 +35,11 @@ export function openDatabase(address: PostgresAddress, target: Target) {
   const leases = createLeases(address, target)
   const { statementTimeoutMs } = address
 
-  async function begin({ timeoutMs = statementTimeoutMs, isSnapshot = false }: BeginOptions = {}) {
+  async function begin({
+    timeoutMs = statementTimeoutMs,
+    lockTimeoutMs,
+    isSnapshot = false,
+  }: BeginOptions = {}) {
     const lease = await leases.acquire()
     if (lease.serverInfo.isReadOnly) {
       lease.release(false)
@@ -42,7 +48,7 @@ export function openDatabase(address: PostgresAddress, target: Target) {
     }
     const mode = isSnapshot ? 'repeatable read' : 'read committed'
     const hasTimeout = lease.serverInfo.hasTimeouts && timeoutMs === statementTimeoutMs
-    const statement = beginStatement(lease, { mode, timeoutMs, hasTimeout })
+    const statement = beginStatement(lease, { mode, timeoutMs, lockTimeoutMs, hasTimeout })
     return createTransaction(lease, statement, timeoutMs)
   }
   return {
@@ -121,6 +127,7 @@ interface TransactionOptions {
   mode: 'read committed' | 'read committed read only' | 'repeatable read'
   /** Limit for each statement, and for each pause between two. */
   timeoutMs: number
+  lockTimeoutMs?: number | undefined
   /** Whether the session has this timeout already. */
   hasTimeout: boolean
 }
@@ -130,7 +137,7 @@ interface TransactionOptions {
  * disk. Never sets `read write`, which would override an operator who made the database read-only.
  */
 function beginStatement(lease: Lease, options: TransactionOptions): Statement {
-  const { mode, timeoutMs, hasTimeout } = options
+  const { mode, timeoutMs, lockTimeoutMs, hasTimeout } = options
   const statements = [`begin isolation level ${mode}`]
   if (!hasTimeout) {
     statements.push(
@@ -138,6 +145,7 @@ function beginStatement(lease: Lease, options: TransactionOptions): Statement {
       `set local idle_in_transaction_session_timeout = ${idleInTransactionMs(timeoutMs)}`,
     )
   }
+  if (lockTimeoutMs !== undefined) statements.push(`set local lock_timeout = ${lockTimeoutMs}`)
   if (!lease.serverInfo.commitsDurably && !mode.endsWith('read only')) {
     statements.push('set local synchronous_commit = on')
   }

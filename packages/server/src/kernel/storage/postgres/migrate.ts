@@ -1,50 +1,89 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from 'kysely'
-import { toStorageError } from '../errors.ts'
+import { type QueryResult, sql } from 'kysely'
+import { sqlState, toStorageError } from '../errors.ts'
 import type { Migrations } from '../migrations/building.ts'
-import { migrate, readPendingSteps } from '../migrations/index.ts'
+import { migrate, readPending } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
-import { createKysely, type PostgresDatabase } from './database.ts'
+import { createKysely, type PostgresDatabase, UnconfirmedCommit } from './database.ts'
+import type { Statement } from './leases.ts'
 
-/** Limit for one step, and for waiting until another replica has finished. */
-const stepTimeoutMs = 600_000
+/** Limit for a statement, such as the build of an index, and for waiting for another server. */
+const timeoutMs = 6 * 3_600_000
 
-/** Limit for building an index, and for waiting until another replica has. */
-const indexTimeoutMs = 6 * 3_600_000
-const indexPollMs = 500
+/**
+ * Everything else that uses the table waits behind a statement that waits for its lock. So the wait is
+ * short, and the pause before the next one long.
+ */
+const lockTimeoutMs = 100
+const retryPauseMs = 1_000
 
-/** Fixed numbers for all releases: "Pubring" in ASCII, truncated to a safe integer, and the next. */
+/** How often to ask whether another server has finished, and who blocks an index. */
+const pollMs = 500
+const maxPollMs = 5_000
+
+/** A fixed number for all releases: "Pubring" in ASCII, truncated to a safe integer. */
 const schemaLock = sql.lit(0x50_7562_7269_6e)
-const indexLock = sql.lit(0x50_7562_7269_6f)
+
+/** Gets what a migration waits for. */
+type OnWait = (cause: string) => void
 
 /**
  * Brings the schema up to date, if it is not: a new database in one transaction, another one with a
- * transaction for each migration. What was interrupted is resumed by the next call. Replicas that
- * start at the same time wait for each other.
+ * transaction for each statement, so that a server of the previous release never waits for longer than
+ * one of them takes. What was interrupted is resumed by the next call. Servers that start at the same
+ * time wait for each other.
  */
 export async function migratePostgres(
   database: PostgresDatabase,
   migrations: Migrations,
+  onWait: OnWait = () => {},
 ): Promise<void> {
   const reads = createKysely(database.read)
   const schema = await readCurrentSchema(reads)
-  for (const { last, index } of await readPendingSteps(reads, schema, migrations)) {
-    if (index !== undefined) {
-      await underIndexLock(database, () => buildIndex(database, index)).catch((error) => {
-        throw toStorageError(error)
-      })
-    }
-    await migrateInTransaction(database, migrations, last)
+  if ((await readPending(reads, migrations, schema)).length === 0) return
+  try {
+    await underSchemaLock(database, onWait, async () => {
+      const { length } = await readPending(reads, migrations, schema)
+      if (length === Object.keys(migrations).length) {
+        await migrateInTransaction(database, migrations, schema)
+      } else {
+        const db = createKysely((statement) => runStep(database, statement, onWait))
+        await migrate(db, migrations, schema)
+      }
+    })
+  } catch (error) {
+    throw toStorageError(error instanceof UnconfirmedCommit ? error.cause : error)
   }
 }
 
-/** A lock that ends with the transaction makes other replicas wait. */
+/**
+ * Polls, because a statement that waited for the lock would keep an index from being built. The
+ * transaction has no snapshot meanwhile.
+ */
+async function underSchemaLock(
+  database: PostgresDatabase,
+  onWait: OnWait,
+  work: () => Promise<void>,
+): Promise<void> {
+  const tryLock = sql<{
+    locked: boolean
+  }>`select pg_try_advisory_xact_lock(${schemaLock}) as locked`
+  await database.inTransaction({ timeoutMs }, async (db) => {
+    while ((await tryLock.execute(db)).rows[0]?.locked !== true) {
+      onWait('another server changes its tables')
+      await delay(pollMs)
+    }
+    await work()
+  })
+}
+
+/** For a database that nothing uses yet. */
 async function migrateInTransaction(
   database: PostgresDatabase,
   migrations: Migrations,
-  last: string,
+  schema: string,
 ): Promise<void> {
-  const transaction = await database.begin({ timeoutMs: stepTimeoutMs })
+  const transaction = await database.begin({ timeoutMs })
   // Later errors in the transaction only say that there was an earlier one.
   let firstError: unknown
   const db = createKysely((statement) =>
@@ -54,44 +93,107 @@ async function migrateInTransaction(
     }),
   )
   try {
-    await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(db)
-    await migrate(db, migrations, { schema: await readCurrentSchema(db), last })
+    await migrate(db, migrations, schema)
   } catch (error) {
     await transaction.rollback()
-    throw toStorageError(firstError ?? error)
+    throw firstError ?? error
   }
   await transaction.commit()
 }
 
-/** Polls, because a statement that waited for the lock would keep the build from ending. */
-async function underIndexLock(
+/** Runs a statement as soon as it gets its lock, and builds an index without keeping out writes. */
+async function runStep<Row>(
   database: PostgresDatabase,
-  work: () => Promise<void>,
-): Promise<void> {
-  const tryLock = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${indexLock}) as locked`
-  await database.inTransaction({ timeoutMs: indexTimeoutMs }, async (db) => {
-    while ((await tryLock.execute(db)).rows[0]?.locked !== true) await delay(indexPollMs)
-    await work()
-  })
+  statement: Statement,
+  onWait: OnWait,
+): Promise<QueryResult<Row>> {
+  const [, index] =
+    /^create (?:unique )?index (?:if not exists )?"?(\w+)"?/.exec(statement.sql) ?? []
+  if (index !== undefined) {
+    await buildIndex(database, index, statement, onWait)
+    return { rows: [] }
+  }
+  for (;;) {
+    const result = await attempt<Row>(database, statement, onWait)
+    if (result !== 'blocked') return result
+    await delay(retryPauseMs * (0.5 + Math.random()))
+  }
+}
+
+/** A column, table or index that exists: the statement was run before an interruption. */
+const existingStates = ['42701', '42P07', '42710']
+
+async function attempt<Row>(
+  database: PostgresDatabase,
+  statement: Statement,
+  onWait: OnWait,
+): Promise<QueryResult<Row> | 'blocked'> {
+  const transaction = await database.begin({ timeoutMs, lockTimeoutMs })
+  let result: QueryResult<Row>
+  try {
+    const running = transaction.query<Row>(statement)
+    result = await namingBlockers(database, statement, running, onWait)
+  } catch (error) {
+    await transaction.rollback()
+    const state = sqlState(error) ?? ''
+    if (existingStates.includes(state)) return { rows: [] }
+    if (state === '55P03') return 'blocked'
+    throw error
+  }
+  await transaction.commit()
+  return result
 }
 
 /** An interrupted build leaves an index that is not valid. It is dropped, and built again. */
 async function buildIndex(
   database: PostgresDatabase,
-  { name, up }: { name: string; up(db: Db): Promise<void> },
+  name: string,
+  statement: Statement,
+  onWait: OnWait,
 ): Promise<void> {
   const query = sql<{ valid: boolean }>`select indisvalid as valid from pg_index
     where indexrelid = to_regclass(${name})`
   const { rows } = await query.execute(createKysely(database.read))
   if (rows[0]?.valid === true) return
-  const run = (text: string) => database.runAlone(text, indexTimeoutMs)
+  const run = (text: string) => {
+    const running = database.runAlone(text, timeoutMs)
+    return namingBlockers(database, { sql: text, parameters: [] }, running, onWait)
+  }
   if (rows.length > 0) await run(`drop index concurrently ${name}`)
-  const db = createKysely(async (statement) => {
-    await run(statement.sql.replace('create index', 'create index concurrently'))
-    return { rows: [] }
-  })
-  await up(db)
+  await run(statement.sql.replace(/ index /, ' index concurrently '))
 }
+
+/** Reports which transactions the statement waits for, if it waits. */
+async function namingBlockers<Result>(
+  database: PostgresDatabase,
+  { sql: text }: Statement,
+  running: Promise<Result>,
+  onWait: OnWait,
+): Promise<Result> {
+  const ended = new AbortController()
+  const watch = async () => {
+    for (let pauseMs = lockTimeoutMs / 2; ; pauseMs = Math.min(2 * pauseMs, maxPollMs)) {
+      await delay(pauseMs, undefined, { signal: ended.signal, ref: false })
+      const { rows } = await blockersOf(text).execute(createKysely(database.read))
+      const blockers = rows.map(
+        ({ pid, application, since }) => `pid ${pid} (${application || 'unnamed'}, since ${since})`,
+      )
+      if (blockers.length > 0) onWait(`a change of its tables waits for ${blockers.join(', ')}`)
+    }
+  }
+  // Some databases with PostgreSQL's protocol do not tell.
+  watch().catch(() => undefined)
+  return running.finally(() => ended.abort())
+}
+
+const blockersOf = (text: string) => sql<{ pid: number; application: string; since: string }>`
+  select distinct blocker.pid, blocker.application_name as application,
+    coalesce(to_char(blocker.xact_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'unknown') as since
+  from pg_stat_activity as waiting
+  cross join lateral unnest(pg_blocking_pids(waiting.pid)) as blocking (pid)
+  join pg_stat_activity as blocker on blocker.pid = blocking.pid
+  where waiting.datname = current_database() and waiting.wait_event_type = 'Lock'
+  and left(waiting.query, 500) = left(${text}, 500)`
 
 /** The schema for unqualified names. The other schemas may belong to other applications. */
 export async function readCurrentSchema(db: Db): Promise<string> {

@@ -56,7 +56,8 @@ export async function waitUntilUsable(
 /**
  * Brings the schema up to date as soon as the database can be reached, however long that takes.
  * Rejects with the reason if waiting does not help. Never settles after the signal. `onWait` gets the
- * cause of each failed attempt, and undefined once the database is reached.
+ * cause of each failed attempt and what a migration waits for, and undefined once the database is
+ * reached.
  */
 async function prepareWhenReachable(
   database: PostgresDatabase,
@@ -68,7 +69,7 @@ async function prepareWhenReachable(
     try {
       requireUsable(await database.serverInfo())
       onWait(undefined)
-      return await migratePostgres(database, migrations)
+      return await migratePostgres(database, migrations, onWait)
     } catch (error) {
       const explained = explainStartError(error)
       if (explained !== error || !isStorageUnavailable(error)) throw explained
