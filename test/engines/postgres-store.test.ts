@@ -6,7 +6,7 @@ import { projectChanges } from '../../packages/server/src/features/projects/chan
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { kernelChanges } from '../../packages/server/src/kernel/kernel-changes.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
-import { openStore } from '../../packages/server/src/registry.ts'
+import { openServerStore, openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
@@ -112,8 +112,9 @@ describe('published reads on a standby', () => {
   })
 
   async function openWithReplica(replicaUrl: string): Promise<Store> {
-    const store = await openStore(database.url, replicaUrl)
+    const { store, prepared } = await openServerStore(database.url, replicaUrl)
     opened.push(store)
+    await prepared
     return store
   }
 

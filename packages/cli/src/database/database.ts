@@ -17,9 +17,18 @@ export function resolveDatabaseUrl({ env }: Terminal, { databaseUrl }: DatabaseF
   return loadConfig(env, { databaseUrl }).databaseUrl
 }
 
+/** How often a migration says what it waits for. */
+const waitReportMs = 60_000
+
 /** Migrates the schema and exits, for deployments that do so before replicas start. */
 export async function migrate(terminal: Terminal, flags: DatabaseFlags): Promise<void> {
-  const store = await openStore(resolveDatabaseUrl(terminal, flags))
+  let nextReport = 0
+  const store = await openStore(resolveDatabaseUrl(terminal, flags), (cause) => {
+    const time = performance.now()
+    if (time < nextReport) return
+    nextReport = time + waitReportMs
+    notify(terminal, `The migration has to wait: ${cause}.`)
+  })
   await store.close()
   printResult(terminal, { migrated: true })
   notify(terminal, 'The database schema is up to date.')

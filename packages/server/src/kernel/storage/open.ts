@@ -39,19 +39,22 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
   }
 
   /**
-   * Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. `replicaUrl`:
-   * PostgreSQL standbys, from which published key sets may be read.
+   * Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. `onWait` gets
+   * what a migration waits for.
    */
-  async function openStore(databaseUrl: string, replicaUrl?: string): Promise<Store> {
+  async function openStore(databaseUrl: string, onWait?: (cause: string) => void): Promise<Store> {
     if (isPostgres(databaseUrl)) {
       const { openPostgresStore } = await import('./postgres/store.ts')
-      return openPostgresStore(await loadParts(), databaseUrl, replicaUrl)
+      return openPostgresStore(await loadParts(), databaseUrl, onWait)
     }
     const { openSqliteStore } = await import('./sqlite/store.ts')
     return openSqliteStore({ file: sqliteFileOf(databaseUrl), threads, tables, people })
   }
 
-  /** Opens the store for a server, which can listen before PostgreSQL can be reached. */
+  /**
+   * Opens the store for a server, which can listen before PostgreSQL can be reached. `replicaUrl`:
+   * PostgreSQL standbys, from which published key sets may be read.
+   */
   async function openServerStore(databaseUrl: string, replicaUrl?: string): Promise<ServerStore> {
     if (isPostgres(databaseUrl)) {
       const { openPostgresServerStore } = await import('./postgres/store.ts')

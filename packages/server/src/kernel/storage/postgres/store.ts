@@ -31,26 +31,29 @@ interface StoreParts {
 /**
  * The store in a PostgreSQL database, 14 or later, which any number of processes can share. Brings
  * the schema up to date. Rejects with one line for a person if the database cannot be used.
- * `replicaUrl`: standbys of that server, from which published key sets may be read.
+ * `onWait` gets what a migration waits for.
  */
 export async function openPostgresStore(
   parts: StoreParts,
   url: string,
-  replicaUrl?: string,
+  onWait?: (cause: string) => void,
 ): Promise<Store> {
   const address = parsePostgresAddress(url)
   const database = openDatabase(address, 'primary')
   try {
     await waitUntilUsable(database)
-    await migratePostgres(database, ownMigrations(parts.tables))
+    await migratePostgres(database, ownMigrations(parts.tables), onWait)
   } catch (error) {
     await database.close()
     throw explainStartError(error)
   }
-  return createStore(parts, database, address, replicaUrl)
+  return createStore(parts, database, address)
 }
 
-/** The same at once, even if the database cannot be reached yet. */
+/**
+ * The same at once, even if the database cannot be reached yet. `replicaUrl`: standbys of that server,
+ * from which published key sets may be read.
+ */
 export function openPostgresServerStore(parts: StoreParts, url: string, replicaUrl?: string) {
   const address = parsePostgresAddress(url)
   const { database, prepared } = prepareInBackground(
