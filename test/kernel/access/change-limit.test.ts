@@ -131,7 +131,7 @@ describe('of a person', () => {
   test('approvals of a login, and the API keys of its session, count', async () => {
     const server = await start(6)
     const browser = createBrowser(provider, server)
-    await browser.signIn()
+    await browser.signIn('?recent=true')
     const codeVerifier = randomBytes(32).toString('base64url')
     const login = {
       port: '50123',
