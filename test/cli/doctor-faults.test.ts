@@ -10,7 +10,9 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ecKey } from '../support/keys/pem.ts'
 import { startHttpsServer } from '../support/network/https-server.ts'
+import { jwkOf } from '../support/network/issuer.ts'
 import { freePort } from '../support/server/process.ts'
 import { createDatabase } from '../support/store/database.ts'
 import { documentOf, openShell } from './support.ts'
@@ -42,12 +44,30 @@ taken.unref()
 const takenPort = String(Object(taken.address()).port)
 const unused = String(await freePort())
 
-let discovery: unknown
-const provider = await startHttpsServer(['localhost'], (_request, response) => {
-  if (discovery === undefined) response.writeHead(404).end()
-  else response.end(JSON.stringify(discovery))
+/** What the provider answers by path. A code that it does not know shows that it knows the client. */
+const provider = await startHttpsServer(['localhost'], (request, response) => {
+  const { status = 200, ...body } = answers[request.url ?? ''] ?? { status: 404 }
+  response.writeHead(Number(status), { 'content-type': 'application/json' })
+  response.end(JSON.stringify(body))
 })
 const issuer = provider.urlOf('localhost')
+const discovery = {
+  issuer,
+  jwks_uri: `${issuer}/jwks`,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+}
+const discoveryPath = '/.well-known/openid-configuration'
+const wholeProvider: Record<string, Record<string, unknown>> = {
+  [discoveryPath]: discovery,
+  '/jwks': { keys: [jwkOf(ecKey().privateKey, { kid: 'k' })] },
+  '/token': { status: 400, error: 'invalid_grant' },
+}
+let answers = wholeProvider
+/** The provider with other answers. */
+const answering = (others: typeof answers) => () => {
+  answers = { ...wholeProvider, ...others }
+}
 const oidc = {
   PUBRING_OIDC_ISSUER: issuer,
   PUBRING_OIDC_CLIENT_ID: 'pubring',
@@ -247,43 +267,65 @@ const situations: Situation[] = [
   [
     'the provider is in the private network, and not allowed',
     oidc,
-    'issuer',
+    'OpenID provider',
     'failed',
     /localhost.*PUBRING_OUTBOUND_ALLOW/,
   ],
   [
     'the provider is not running',
     { ...allowed, PUBRING_OIDC_ISSUER: `https://localhost:${unused}` },
-    'issuer',
+    'OpenID provider',
     'failed',
     /^localhost:\d+ could not be reached \(ECONNREFUSED\)/,
   ],
   [
     'the proxy for requests to other servers is not running',
     { ...allowed, PUBRING_OUTBOUND_PROXY: `http://127.0.0.1:${unused}` },
-    'issuer',
+    'OpenID provider',
     'failed',
     /could not be reached \(ECONNREFUSED\)/,
   ],
   [
     'the provider has no discovery document',
     allowed,
-    'issuer',
+    'OpenID provider',
     'failed',
-    /openid-configuration answers with 404: correct PUBRING_OIDC_ISSUER/,
-    () => {
-      discovery = undefined
-    },
+    /openid-configuration responded with the status 404\. Correct PUBRING_OIDC_ISSUER/,
+    answering({ [discoveryPath]: { status: 404 } }),
   ],
   [
     'the provider calls itself by another name',
     allowed,
-    'issuer',
+    'OpenID provider',
     'failed',
-    /is of the issuer https:\/\/other\.example: set PUBRING_OIDC_ISSUER to exactly that/,
-    () => {
-      discovery = { issuer: 'https://other.example' }
-    },
+    /names the issuer “https:\/\/other\.example”\. It must name .*Correct PUBRING_OIDC_ISSUER/,
+    answering({ [discoveryPath]: { issuer: 'https://other.example' } }),
+  ],
+  [
+    'the provider has no keys',
+    allowed,
+    'OpenID provider',
+    'failed',
+    /^The issuer has 0 keys for signatures\./,
+    answering({ '/jwks': { keys: [] } }),
+  ],
+  [
+    'the client secret is wrong',
+    { ...allowed, PUBRING_OIDC_CLIENT_SECRET: 'wrong' },
+    'OpenID provider',
+    'failed',
+    /“invalid_client”, “secret expired”\. .*client secret.* is wrong or has expired/,
+    answering({
+      '/token': { status: 401, error: 'invalid_client', error_description: 'secret expired' },
+    }),
+  ],
+  [
+    'the provider does not know a scope',
+    { ...allowed, PUBRING_OIDC_SCOPES: 'openid groups' },
+    'OpenID provider',
+    'warned',
+    /does not list groups of PUBRING_OIDC_SCOPES; it lists openid, email/,
+    answering({ [discoveryPath]: { ...discovery, scopes_supported: ['openid', 'email'] } }),
   ],
 ]
 
@@ -303,7 +345,7 @@ test.each(situations)('%s', async (_situation, env, step, outcome, sentence, dur
 })
 
 test('nothing is wrong with a whole database, private keys and a provider that answers', async () => {
-  discovery = { issuer }
+  answers = wholeProvider
   const ran = await shell.pubring(['doctor', '--json'], {
     env: {
       ...allowed,

@@ -4,10 +4,11 @@ import { createBlocklist } from '@pubring/intake'
 import type { Config, settings } from '@pubring/server/config/server-settings'
 import { eventStreamPlaces } from '@pubring/server/features/events/feed'
 import { heldRequestPlaces } from '@pubring/server/features/publishing/held-requests'
+import { examineProvider } from '@pubring/server/features/sign-in/provider/provider'
+import { createIntakePool } from '@pubring/server/intake/pool'
 import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import { requireWholeDatabase } from '@pubring/server/kernel/storage/sqlite/file'
-import { createOutboundFetch } from '@pubring/server/outbound/outbound'
-import { isObject } from '@pubring/server/runtime/json'
+import { AnswerError, createOutboundFetch } from '@pubring/server/outbound/outbound'
 import type { Step } from '../terminal/table.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections, metricsSettings, outboundOptions, requireFreePort } from './instance.ts'
@@ -82,17 +83,24 @@ export const machineChecks = {
     const list = [...new Set(open)].join(' ')
     throw new Warning(`other users can read ${list}: chmod 600 ${list}`)
   },
-  async issuer({ oidc, ...config }) {
+  async 'OpenID provider'({ oidc, ...config }) {
     if (oidc === undefined) return 'none configured'
-    const { issuer } = oidc
-    const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-    const response = await createOutboundFetch(outboundOptions(config))(url)
-    if (!response.ok)
-      throw new Error(`${url} answers with ${response.status}: correct PUBRING_OIDC_ISSUER`)
-    const document: unknown = await response.json().catch(() => undefined)
-    const found = isObject(document) ? document.issuer : undefined
-    if (found === issuer) return issuer
-    throw new Error(`${url} is of the issuer ${found}: set PUBRING_OIDC_ISSUER to exactly that`)
+    const intake = createIntakePool(readBlocklist(config))
+    const context = {
+      fetch: createOutboundFetch(outboundOptions(config)),
+      intakeFor: intake.for,
+    }
+    const redirectUri = `${config.publicUrl}/sign-in/callback`
+    const examined = examineProvider(context, oidc, redirectUri).catch((error) => {
+      const isAnswer = error instanceof AnswerError
+      throw isAnswer ? new Error(`${error.message} Correct PUBRING_OIDC_ISSUER.`) : error
+    })
+    const { failed, steps } = await examined.finally(() => intake.close())
+    const faults = steps.filter(({ outcome }) => outcome === 'warned' || outcome === 'failed')
+    const text = (faults.length > 0 ? faults : steps).map(({ detail }) => detail).join(' ')
+    if (failed !== undefined) throw new Error(text)
+    if (faults.length > 0) throw new Warning(text)
+    return text
   },
   async port(config) {
     await requireFreePort(config)
