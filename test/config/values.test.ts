@@ -124,12 +124,15 @@ describe('requests to other servers', () => {
     ])
   })
 
-  test.each(['https://a', 'a:8443', 'a,', 'a b', '*.internal/', 'user@a'])(
-    '%j is no list of hosts',
-    (text) => {
-      expect(() => config('OUTBOUND_ALLOW', text)).toThrow(/^PUBRING_OUTBOUND_ALLOW must be names /)
-    },
-  )
+  test.each(['https://a', 'a:8443', 'a,', 'a b', 'user@a'])('%j is no list of hosts', (text) => {
+    expect(() => config('OUTBOUND_ALLOW', text)).toThrow(/^PUBRING_OUTBOUND_ALLOW must be names /)
+  })
+
+  test.each(['*.internal', '*', 'a.test,*.internal/'])('%j never matches a host', (text) => {
+    expect(() => config('OUTBOUND_ALLOW', text)).toThrow(
+      /^PUBRING_OUTBOUND_ALLOW must list each host by its whole name: a \* stands for nothing here\.$/,
+    )
+  })
 
   test('PUBRING_OUTBOUND_PROXY is the address of a proxy, which errors do not repeat', () => {
     const url = 'http://user:secret@proxy.internal:3128'

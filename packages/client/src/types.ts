@@ -427,7 +427,7 @@ export type AccessRuleCheckRequest = {
 
 /** Why an access rule does or does not give its role. */
 export type AccessRuleCheck = {
-  /** Whether the rule would exchange the token now, if it was not used before, or gives its role to a person with these claims. */
+  /** Whether the rule would exchange the token now, if it is named in the exchange, or gives its role to a person with these claims. */
   accepted: boolean
   /** The steps in order, up to the first that failed. */
   steps: {
@@ -444,6 +444,7 @@ export type AccessRuleCheck = {
       | 'cnf'
       | 'conditions'
       | 'jti'
+      | 'others'
     outcome: TokenCheckOutcome
     detail: string
   }[]

@@ -290,7 +290,7 @@ describe('an attack', () => {
 })
 
 describe('a rule is rejected', () => {
-  test.each<[string, object, string]>([
+  test.each<[string, object, string, detail?: RegExp]>([
     ['without a project', { project: undefined }, 'required'],
     ['with a project and all', { allProjects: true }, 'required'],
     ['for no project', { allProjects: false, project: undefined }, 'required'],
@@ -300,7 +300,12 @@ describe('a rule is rejected', () => {
     ['with empty conditions', { conditions: {} }, 'too_wide'],
     ['that takes every subject', { conditions: { sub: '*' } }, 'too_wide'],
     ['with a null condition', { conditions: { sub: null } }, 'wrong_type'],
-    ['with a list as condition', { conditions: { sub: ['a'] } }, 'wrong_type'],
+    [
+      'with a list as condition',
+      { conditions: { sub: ['a'] } },
+      'wrong_type',
+      /^conditions\/sub must be a string or a number or a boolean, not an array\.$/,
+    ],
     ['with a star inside', { conditions: { sub: 'a*b' } }, 'condition_invalid'],
     ['with a lifetime of an hour', { maxLifetime: 3_600 }, 'out_of_range'],
     ['with a lifetime of a second', { maxLifetime: 1 }, 'out_of_range'],
@@ -308,6 +313,36 @@ describe('a rule is rejected', () => {
     ['with an issuer that is a name', { issuer: 'kubernetes' }, 'address_invalid'],
     ['with an issuer with a query', { issuer: 'https://issuer.test/?a' }, 'address_invalid'],
     ['with an empty issuer', { issuer: '' }, 'text_invalid'],
+    [
+      'with the address of the discovery document',
+      { issuer: 'https://issuer.test/.well-known/openid-configuration' },
+      'address_invalid',
+      /^issuer is the iss of the tokens.* Is it https:\/\/issuer\.test\?$/,
+    ],
+    [
+      'with a blank before the issuer',
+      { issuer: ' https://issuer.test' },
+      'address_invalid',
+      /white space/,
+    ],
+    [
+      'with capitals in the host',
+      { issuer: 'https://Issuer.test/Tenant' },
+      'address_invalid',
+      /capital letters in its host/,
+    ],
+    [
+      'with a regular expression',
+      { conditions: { ref: 'refs/heads/.*' } },
+      'condition_invalid',
+      /looks like a regular expression, but is compared as it is/,
+    ],
+    [
+      'with the name of a claim and dots',
+      { conditions: { 'kubernetes.io.namespace': 'a' } },
+      'condition_invalid',
+      /write the JSON pointer “\/kubernetes\/io\/namespace”\. .* “\/kubernetes\.io\.namespace”\.$/,
+    ],
     ['with keys at plain http', { jwksUri: 'http://a.test/jwks' }, 'address_invalid'],
     ['with credentials in the address', { jwksUri: 'https://a:b@a.test' }, 'address_invalid'],
     ['with two sources', { jwksUri: 'https://a.test', jwks: { keys: [] } }, 'contradictory'],
@@ -317,9 +352,12 @@ describe('a rule is rejected', () => {
     ['with an empty audience', { audience: '' }, 'text_invalid'],
     ['with an empty name', { name: ' ' }, 'too_short'],
     ['with an unknown field', { audiences: [] }, 'unknown_field'],
-  ])('%s', async (_name, members, code) => {
+  ])('%s', async (_name, members, code, detail = /./) => {
     const response = await create(members)
-    expect(response.json()).toMatchObject({ status: 400, errors: [{ code }] })
+    expect(response.json()).toMatchObject({
+      status: 400,
+      errors: [{ code, detail: expect.stringMatching(detail) }],
+    })
   })
 
   test('for all projects that says so is accepted', async () => {

@@ -52,7 +52,7 @@ describe('a condition', () => {
     ['an email that is verified', { email: 'a@b' }, { email: 'a@b', email_verified: true }, true],
     ['an email that is not', { email: 'a@b' }, { email: 'a@b', email_verified: false }, false],
     ['an email of which nothing is said', { email: 'a@b' }, { email: 'a@b' }, false],
-    ['an email verified as text', { email: '*' }, { email: 'a', email_verified: 'true' }, false],
+    ['an email verified as text', { email: '*' }, { email: 'a', email_verified: 'true' }, true],
   ])('%s', (_name, conditions, claims, expected) => {
     expect(meets(conditions, claims)).toBe(expected)
   })
@@ -74,6 +74,49 @@ describe('a condition', () => {
   })
 })
 
+test.each([
+  ['kubernetes.io.namespace', '/kubernetes.io/namespace'],
+  ['kubernetes.io/namespace', '/kubernetes.io/namespace'],
+  ['/kubernetes/io/namespace', undefined],
+  ['/realm_access.roles', '/realm_access/roles'],
+  ['https://acme.test/groups', '/https:~1~1acme.test/groups'],
+  ['Groups', 'groups'],
+  ['other', undefined],
+])('a claim that is somewhere else is named: %s', (name, found) => {
+  const claims = {
+    'kubernetes.io': { namespace: 'a' },
+    realm_access: { roles: ['b'] },
+    'https://acme.test': { groups: 'c' },
+    groups: 'd',
+  }
+  const hint = found === undefined ? '' : ` It has “${found}”.`
+  expect(compareClaims({ [name]: 'x' }, claims).unmet).toEqual([
+    `The token has no claim “${name}”.${hint}`,
+  ])
+})
+
+test.each([
+  [undefined, 'email_verified is missing'],
+  [false, 'email_verified is the boolean false, not true'],
+  ['false', 'email_verified is “false”, not true'],
+])('an email with email_verified %s is not met, and says why', (email_verified, reason) => {
+  const claims = { email: 'a@b', ...(email_verified === undefined ? {} : { email_verified }) }
+  expect(compareClaims({ email: 'a@b' }, claims).unmet).toEqual([
+    `${reason}, so the email may belong to another person.`,
+  ])
+  expect(compareClaims({ email: 'a@b' }, { ...claims, email_verified: 'true' }).unmet).toEqual([])
+})
+
+test.each([
+  'https://example.com/roles',
+  'urn:acme:group',
+  'cognito:groups',
+  'oidc.circleci.com/project-id',
+  '/kubernetes.io/namespace',
+])('the name %s may be meant', (name) => {
+  expect(() => requireConditions({ [name]: 'repo:acme/orders.api:ref:refs/heads/*' })).not.toThrow()
+})
+
 describe('conditions that cannot be meant are rejected', () => {
   test.each<[string, Record<string, ClaimValue>]>([
     ['a star inside', { sub: 'repo:*:main' }],
@@ -85,6 +128,12 @@ describe('conditions that cannot be meant are rejected', () => {
     ['a fraction', { id: 1.5 }],
     ['a number that is not kept', { id: 2 ** 53 }],
     ['a broken pointer', { '/a~2': 'x' }],
+    ['a regular expression from start to end', { sub: '^repo:acme$' }],
+    ['a regular expression with alternatives', { sub: 'repo:(a|b)' }],
+    ['a regular expression with a set', { sub: 'v[0-9]+' }],
+    ['an escaped dot', { sub: 'a\\.b' }],
+    ['a path with a slash', { 'kubernetes.io/namespace': 'x' }],
+    ['a path with dots', { 'realm_access.roles': 'x' }],
     ['a value that is too long', { sub: 'a'.repeat(1_025) }],
     ['too many', Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`a${at}`, 'x']))],
   ])('%s', (_name, conditions) => {

@@ -99,7 +99,6 @@ const raw =
 
 const attacks: [name: string, attack: Attack][] = [
   // Texts that are no token
-  ['nothing', () => ''],
   ['a word', () => 'token'],
   ['an API key', () => server.admin],
   ['JSON', () => '{"access_token":"x"}'],
@@ -271,51 +270,117 @@ const attacks: [name: string, attack: Attack][] = [
   ['once, with a jti that is a number', claims({ ref: 'once', jti: 7 })],
 
   // Requests
-  ['another grant type', parameters({ grant_type: 'client_credentials' })],
-  ['no grant type', parameters({ grant_type: '' })],
+  ['an unknown rule', () => ({ form: `${validForm()}&rule=${newId()}` })],
+  ['the inactive rule by name', () => ({ form: `${validForm()}&rule=${inactiveId}` })],
+]
+
+test('there are more than 60', () => expect(attacks.length).toBeGreaterThan(100))
+
+/** Faults of the form, which say nothing about tokens and rules, with their OAuth error. */
+const formFaults: [name: string, attack: Attack, error: string, description: RegExp][] = [
+  ['no token', parameters({ subject_token: '' }), 'invalid_request', /^subject_token is missing/],
+  [
+    'another grant type',
+    parameters({ grant_type: 'client_credentials' }),
+    'unsupported_grant_type',
+    /^grant_type must be urn:/,
+  ],
+  [
+    'the grant of an assertion',
+    parameters({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer' }),
+    'unsupported_grant_type',
+    /token-exchange\.$/,
+  ],
+  ['no grant type', parameters({ grant_type: '' }), 'invalid_request', /^grant_type must be/],
   [
     'another type of token',
-    parameters({ subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' }),
+    parameters({ subject_token_type: 'urn:ietf:params:oauth:token-type:access_token' }),
+    'invalid_request',
+    /^subject_token_type must be urn:.*:jwt or /,
   ],
   [
     'another wish',
     parameters({ requested_token_type: 'urn:ietf:params:oauth:token-type:access_token' }),
+    'invalid_request',
+    /^requested_token_type must be urn:pubring/,
   ],
-  ['a scope', parameters({ scope: 'admin' })],
-  ['an audience', parameters({ audience: publicUrl })],
-  ['a resource', parameters({ resource: publicUrl })],
-  ['an actor', () => ({ form: `${validForm()}&actor_token=x` })],
-  ['an unknown rule', () => ({ form: `${validForm()}&rule=${newId()}` })],
-  ['the inactive rule by name', () => ({ form: `${validForm()}&rule=${inactiveId}` })],
-  ['a rule that is no id', () => ({ form: `${validForm()}&rule=payments` })],
-  ['two rules', () => ({ form: `${validForm()}&rule=${ruleId}&rule=${ruleId}` })],
-  ['the token twice', () => ({ form: `${validForm()}&subject_token=x` })],
-  ['a broken escape', () => ({ form: `${validForm()}&x=%zz` })],
+  ['a scope', parameters({ scope: 'admin' }), 'invalid_scope', /^scope is not supported/],
+  [
+    'an audience',
+    parameters({ audience: publicUrl }),
+    'invalid_target',
+    /^audience is not supported/,
+  ],
+  [
+    'a resource',
+    parameters({ resource: publicUrl }),
+    'invalid_target',
+    /^resource is not supported/,
+  ],
+  [
+    'an actor',
+    () => ({ form: `${validForm()}&actor_token=x` }),
+    'invalid_request',
+    /^actor_token is not/,
+  ],
+  [
+    'a rule that is no id',
+    () => ({ form: `${validForm()}&rule=payments` }),
+    'invalid_request',
+    /^rule must be the id/,
+  ],
+  [
+    'two rules',
+    () => ({ form: `${validForm()}&rule=${ruleId}&rule=${ruleId}` }),
+    'invalid_request',
+    /parameter twice/,
+  ],
+  [
+    'the token twice',
+    () => ({ form: `${validForm()}&subject_token=x` }),
+    'invalid_request',
+    /parameter twice/,
+  ],
+  ['a broken escape', () => ({ form: `${validForm()}&x=%zz` }), 'invalid_request', /malformed/],
   [
     'a form that is no UTF-8',
     () => ({ form: `${validForm()}&x=\xff`, headers: { 'x-bytes': '1' } }),
+    'invalid_request',
+    /malformed/,
   ],
-  ['no form', () => ({ form: '' })],
+  ['no form', () => ({ form: '' }), 'invalid_request', /^(grant_type must be|Send the parameters)/],
   [
     'JSON instead of a form',
     () => ({
       form: JSON.stringify({ ...exchangeParameters, subject_token: server.issuer.token() }),
       headers: { 'content-type': 'application/json' },
     }),
+    'invalid_request',
+    /^Send the parameters as a form/,
   ],
   [
     'a form of another type',
     () => ({ form: validForm(), headers: { 'content-type': 'text/plain' } }),
+    'invalid_request',
+    /^Send the parameters as a form/,
   ],
-  ['a compressed form', () => ({ form: validForm(), headers: { 'content-encoding': 'gzip' } })],
-  ['a form that is too large', () => ({ form: `${validForm()}&x=${'x'.repeat(70_000)}` })],
+  [
+    'a compressed form',
+    () => ({ form: validForm(), headers: { 'content-encoding': 'gzip' } }),
+    'invalid_request',
+    /^Send the parameters as a form/,
+  ],
+  [
+    'a form that is too large',
+    () => ({ form: `${validForm()}&x=${'x'.repeat(70_000)}` }),
+    'invalid_request',
+    /too large/,
+  ],
 ]
-
-test('there are more than 60', () => expect(attacks.length).toBeGreaterThan(100))
 
 let refusedHeaders: object | undefined
 
-test.each(attacks)('%s is refused with the same bytes', async (_name, attack) => {
+function send(attack: Attack) {
   const made = attack()
   const { form, headers = {} } =
     typeof made === 'string'
@@ -323,7 +388,23 @@ test.each(attacks)('%s is refused with the same bytes', async (_name, attack) =>
       : made
   const { 'x-bytes': isLatin1, ...others } = headers
   const body = isLatin1 === undefined ? form : Buffer.from(form, 'latin1')
-  const response = await sendForm(server, body, others)
+  return sendForm(server, body, others)
+}
+
+test.each(formFaults)(
+  '%s is named as a fault of the form',
+  async (_name, attack, error, description) => {
+    const { statusCode, headers, body } = await send(attack)
+    expect([statusCode, headers['cache-control']]).toEqual([400, 'no-store'])
+    expect(JSON.parse(body)).toEqual({
+      error,
+      error_description: expect.stringMatching(description),
+    })
+  },
+)
+
+test.each(attacks)('%s is refused with the same bytes', async (_name, attack) => {
+  const response = await send(attack)
   expect(response.body).toBe(flatRefusal)
   expect(response.statusCode).toBe(400)
   const { 'x-request-id': _id, date: _date, connection: _connection, ...same } = response.headers
@@ -355,7 +436,7 @@ test('a refusal takes its time with any fault, and beyond the limit too', async 
     expect(statusCode).toBe(status)
     return performance.now() - start
   }
-  const tokens = ['', slow.issuer.token({ ref: 'x' }), slow.issuer.token({ iss: 'https://a' })]
+  const tokens = ['x', slow.issuer.token({ ref: 'x' }), slow.issuer.token({ iss: 'https://a' })]
   const times = await Promise.all([
     ...tokens.map((token) => time(token, 400)),
     time('x', 400, { 'content-type': 'text/plain' }),

@@ -454,6 +454,25 @@ describe('a row that was written into the database itself grants nothing:', () =
   })
 })
 
+test('a check names the other rules that accept the token', async () => {
+  const conditions = { ref: 'refs/heads/twice' }
+  const [first, second] = [await server.rule({ conditions }), await server.rule({ conditions })]
+  await server.rule({ conditions, active: false })
+  const token = server.issuer.token(conditions)
+  expect((await server.exchange(token)).statusCode).toBe(400)
+  const { accepted, steps } = await server.check(first.id, token)
+  expect([accepted, Object(steps).at(-1)]).toEqual([
+    true,
+    {
+      step: 'others',
+      outcome: 'warned',
+      detail: expect.stringMatching(
+        new RegExp(`accept this token too: .*\\(${second.id}\\)\\. .* rule=${first.id}\\.$`),
+      ),
+    },
+  ])
+})
+
 test('a check says step by step what a rule makes of a token', async () => {
   const { id } = await server.rule()
   const token = server.issuer.token()
@@ -471,6 +490,7 @@ test('a check says step by step what a rule makes of a token', async () => {
       { step: 'sub', outcome: 'passed' },
       { step: 'conditions', outcome: 'passed' },
       { step: 'jti', outcome: 'skipped' },
+      { step: 'others', outcome: 'passed' },
     ],
     claims: { aud: publicUrl },
     expireTime: expect.any(String),

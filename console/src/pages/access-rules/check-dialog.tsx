@@ -26,6 +26,7 @@ const steps: Record<AccessRuleCheck['steps'][number]['step'], string> = {
   conditions: 'The claims meet the conditions',
   cnf: 'It names the key that it may register',
   jti: 'It can be used once only',
+  others: 'No other rule accepts it',
 }
 
 /** The steps of the check of claims; that of a token adds `well_formed` and `signature`. */

@@ -235,7 +235,10 @@ export function hostNames(value: string): string[] {
   if (value.trim() === '') return []
   // As URLs have them.
   const isHost = (one: string) => URL.parse(`https://${one}/`)?.hostname === one
-  if (listed.every(isHost)) return listed
+  if (listed.every((one) => isHost(one) && !one.includes('*'))) return listed
+  if (listed.some((one) => one.includes('*'))) {
+    throw new Error('must list each host by its whole name: a * stands for nothing here')
+  }
   throw new Error(
     'must be names of hosts separated by commas, without https:// and ports, such as issuer.internal,10.0.0.7',
   )

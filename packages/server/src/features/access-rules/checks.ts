@@ -2,11 +2,21 @@ import { invalidField } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
 import { checkIssuer } from '../../tokens/claims.ts'
 import { checkForm, type DecodedToken, decodeToken } from '../../tokens/decode.ts'
-import { failed, passed, runSteps, type Step, skipped } from '../../tokens/findings.ts'
+import {
+  type Finding,
+  failed,
+  passed,
+  quote,
+  runSteps,
+  type Step,
+  skipped,
+  warned,
+} from '../../tokens/findings.ts'
 import { compareClaims } from './conditions.ts'
 import type { AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
-import { findAccessRule } from './operations.ts'
+import { findAccessRule, isApplied } from './operations.ts'
+import { readWorkloadRules } from './reads.ts'
 import type { AccessRuleRecord, PeopleRule, WorkloadRule } from './stored.ts'
 import { checkRule, checkSignature, examineSubjectToken } from './subject-tokens.ts'
 
@@ -40,16 +50,35 @@ function requireOneSubject(rule: AccessRuleRecord, text?: string, claims?: objec
 }
 
 async function checkToken(
-  { clock }: Context,
+  { clock, store }: Context,
   keys: IssuerKeys,
   rule: WorkloadRule,
   token: DecodedToken,
 ): Promise<AccessRuleCheck> {
-  const verify = () => checkSignature(token, rule, keys)
-  const { steps, grant } = await examineSubjectToken(token, rule, { verify, nowMs: clock.now() })
+  const examine = (one: WorkloadRule) => {
+    const verify = () => checkSignature(token, one, keys)
+    return examineSubjectToken(token, one, { verify, nowMs: clock.now() })
+  }
+  const { steps, grant } = await examine(rule)
   const { claims } = token
   if (grant === undefined) return { accepted: false, steps, claims }
-  return { accepted: true, steps, claims, expireTime: grant.expireTime }
+  const others: WorkloadRule[] = []
+  for (const one of await readWorkloadRules(store.reader)) {
+    const isCandidate = one.id !== rule.id && isApplied(one) && one.issuer === rule.issuer
+    if (isCandidate && (await examine(one)).grant !== undefined) others.push(one)
+  }
+  const { expireTime } = grant
+  const ambiguity = { step: 'others', ...describeOthers(rule, others) } as const
+  return { accepted: true, steps: [...steps, ambiguity], claims, expireTime }
+}
+
+/** An exchange that names no rule is refused if several accept the token. */
+function describeOthers({ id }: WorkloadRule, others: readonly WorkloadRule[]): Finding {
+  if (others.length === 0) return passed('No other rule accepts this token.')
+  const named = others.map(({ name, id }) => `${quote(name)} (${id})`).join(', ')
+  return warned(
+    `Other rules accept this token too: ${named}. An exchange is refused unless it names one of them: rule=${id}.`,
+  )
 }
 
 /** Compares claims, as every request of a session does with those of the sign-in. */

@@ -1,5 +1,6 @@
 import { invalidField } from '../../errors.ts'
 import { isPlain, maxPlainLength as maxLength } from '../../kernel/values/labels.ts'
+import { nearest } from '../../nearest.ts'
 import { isObject } from '../../runtime/json.ts'
 import { quote } from '../../tokens/findings.ts'
 import type { ClaimValue, Conditions } from './contract.ts'
@@ -37,7 +38,7 @@ export function compareClaims(conditions: Conditions, claims: Claims): Condition
   for (const [name, expected] of Object.entries(conditions)) {
     const value = claimAt(claims, name)
     const found = [value].flat().find((one) => meets(one, expected))
-    if (found === undefined) report.unmet.push(describeUnmet(name, expected, value))
+    if (found === undefined) report.unmet.push(describeUnmet(name, expected, claims))
     else report.matched.push([name, found as ClaimValue])
   }
   const { email_verified: verified } = claims
@@ -76,19 +77,40 @@ export function claimAt(claims: Claims, name: string): unknown {
 
 const unescapePointer = (step: string) => step.replaceAll('~1', '/').replaceAll('~0', '~')
 
-function describeUnmet(name: string, expected: ClaimValue, value: unknown): string {
+function describeUnmet(name: string, expected: ClaimValue, claims: Claims): string {
   const claim = quote(name, maxLength)
-  if (value === undefined) return `The token has no claim ${claim}.`
+  const value = claimAt(claims, name)
+  if (value === undefined) {
+    const path = nestedPath(claims, name.replace(/^\//, ''))
+    const pointer = path?.map((step) => `/${escapePointer(step)}`).join('')
+    const similar = pointer ?? nearest(name, Object.keys(claims))
+    const hint = similar === undefined || similar === name ? '' : ` It has ${quote(similar, 200)}.`
+    return `The token has no claim ${claim}.${hint}`
+  }
   if (Array.isArray(value)) return `No element of ${claim} is ${describe(expected)}.`
   const hint =
     String(value) === String(expected) ? ' Write the condition with the type of the claim.' : ''
   return `${claim} is ${describe(value)}, not ${describe(expected)}.${hint}`
 }
 
+/** The way to a claim whose names were joined by dots or slashes, such as `kubernetes.io.namespace`. */
+function nestedPath(value: unknown, name: string): string[] | undefined {
+  if (!isObject(value)) return undefined
+  if (name !== '' && Object.hasOwn(value, name)) return [name]
+  for (const [member, inner] of Object.entries(value)) {
+    if (!name.startsWith(member) || !/^[./:]$/.test(name.charAt(member.length))) continue
+    const rest = nestedPath(inner, name.slice(member.length + 1))
+    if (rest !== undefined) return [member, ...rest]
+  }
+  return undefined
+}
+
+const escapePointer = (step: string) => step.replaceAll('~', '~0').replaceAll('/', '~1')
+
 function describe(value: unknown): string {
   if (typeof value === 'string') return quote(value, 200)
   if (typeof value === 'number' || typeof value === 'boolean') return `the ${typeof value} ${value}`
-  return value === null ? 'null' : `an ${typeof value}`
+  return value === null ? 'null' : Array.isArray(value) ? 'an array' : 'an object'
 }
 
 /** Throws `invalid_request` for conditions that could not be compared, or not as their author means. */
@@ -103,9 +125,21 @@ export function requireConditions(conditions: Conditions): void {
   if (faults.length > 0) throw invalidField('/conditions', 'condition_invalid', faults.join(' '))
 }
 
+/** A start of line, a repetition of any character, an escaped character, a set, or alternatives. */
+const regularExpression = /^\^|\.[*+]|\\[dDwWsSbB./-]|\[[^\]]*\][*+?{]|\([^()]*\|[^()]*\)/
+
 function nameFault(name: string): string | undefined {
-  if (isPlain(name) && !/~(?![01])/.test(name.startsWith('/') ? name : '')) return undefined
+  if (isPlain(name) && !/~(?![01])/.test(name.startsWith('/') ? name : '')) {
+    // Names with a colon or a slash are those of namespaces, such as https://example.com/roles.
+    const isPath = /^[\w-]+(?:\.[\w-]+)+$|^kubernetes\.io\//.test(name)
+    return isPath ? describePath(name) : undefined
+  }
   return 'A condition names no claim: send the name of a claim, or a JSON pointer such as /kubernetes.io/namespace to one inside another.'
+}
+
+function describePath(name: string): string {
+  const nested = name.includes('/') ? `/${name}` : `/${name.replaceAll('.', '/')}`
+  return `The condition on ${quote(name)} names no claim inside another: for that, write the JSON pointer ${quote(nested)}. For a claim with this very name, write ${quote(`/${escapePointer(name)}`)}.`
 }
 
 function valueFault(name: string, value: ClaimValue): string | undefined {
@@ -115,6 +149,9 @@ function valueFault(name: string, value: ClaimValue): string | undefined {
   if (typeof value !== 'string') return undefined
   if (!isPlain(value)) {
     return `The condition on ${quote(name)} must have 1 to ${maxLength} characters, and no control characters.`
+  }
+  if (regularExpression.test(value)) {
+    return `The condition on ${quote(name)} looks like a regular expression, but is compared as it is. Write the whole text, or its beginning and a * at its end.`
   }
   if (/\*(?!$)/.test(value)) {
     return `The condition on ${quote(name)} has a * that is not at its end. A pattern has one, as its last character.`

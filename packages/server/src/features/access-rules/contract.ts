@@ -206,6 +206,7 @@ const accessRuleCheckSteps = [
   'cnf',
   'conditions',
   'jti',
+  'others',
 ] as const
 export type AccessRuleCheckStep = (typeof accessRuleCheckSteps)[number]
 
@@ -231,7 +232,7 @@ export const AccessRuleCheck = component(
   'Why an access rule does or does not give its role.',
   {
     accepted: flag(
-      'Whether the rule would exchange the token now, if it was not used before, or gives its role to a person with these claims.',
+      'Whether the rule would exchange the token now, if it is named in the exchange, or gives its role to a person with these claims.',
       false,
     ),
     steps: Type.Array(

@@ -142,6 +142,11 @@ function checkEnd(claims: DecodedToken['claims'], nowMs: number, isRotation: boo
   if (isRotation && Number(claims.exp) * 1_000 > nowMs + maxRotationMs) {
     return failed('exp is more than 5 minutes ahead, too long for a rotation token.')
   }
+  if (claims.exp === undefined) {
+    return failed(
+      'The token has no exp, which is required. Have its issuer set one; of Kubernetes, use a projected service account token instead of one in a Secret.',
+    )
+  }
   return strict(checkExpiry(claims, nowMs))
 }
 

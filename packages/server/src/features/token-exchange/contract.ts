@@ -38,9 +38,16 @@ export type TokenExchangeResponse = Static<typeof TokenExchangeResponse>
 
 export const TokenExchangeError = component(
   'TokenExchangeError',
-  'RFC 6749 section 5.2. Every refusal is the same `invalid_request`, so that nothing can be learned from it; `POST /v1/access-rules/{id}/checks` tells an admin why.',
+  'RFC 6749 section 5.2. Faults of the form are named. Every refusal of a token is the same `invalid_request`, so that nothing can be learned from it; `POST /v1/access-rules/{id}/checks` tells an admin why.',
   {
-    error: Type.Enum(['invalid_request', 'temporarily_unavailable', 'server_error']),
+    error: Type.Enum([
+      'invalid_request',
+      'unsupported_grant_type',
+      'invalid_scope',
+      'invalid_target',
+      'temporarily_unavailable',
+      'server_error',
+    ]),
     error_description: Type.String(),
   },
 )

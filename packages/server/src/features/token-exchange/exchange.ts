@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import { invalidField, type PubringError } from '../../errors.ts'
+import { invalidField, PubringError } from '../../errors.ts'
 import { workloadOf } from '../../kernel/access/callers.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { newApiKeySecret } from '../../kernel/access/secrets.ts'
@@ -27,6 +27,18 @@ import {
   type TokenExchangeResponse,
   tokenExchangeGrant,
 } from './contract.ts'
+
+type OAuthError = 'invalid_request' | 'unsupported_grant_type' | 'invalid_scope' | 'invalid_target'
+
+/** A fault of the form, which tells nothing about a token or a rule. */
+export class FormFault extends PubringError {
+  readonly error: OAuthError
+
+  constructor(error: OAuthError, detail: string) {
+    super('invalid_request', detail)
+    this.error = error
+  }
+}
 
 /** A token, and the one rule that accepts it. */
 interface AcceptedToken {
@@ -105,28 +117,48 @@ export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
 }
 
 /** Parameters that would narrow or widen the result in ways that are not supported. */
-const unsupported = ['actor_token', 'actor_token_type', 'audience', 'resource', 'scope']
+const unsupported = {
+  actor_token: 'invalid_request',
+  actor_token_type: 'invalid_request',
+  audience: 'invalid_target',
+  resource: 'invalid_target',
+  scope: 'invalid_scope',
+} as const
 
 /**
  * Reads the parameters of RFC 8693 section 2.1. As OAuth requires (RFC 6749 section 3.2), empty ones
- * count as absent and unknown ones are ignored.
+ * count as absent and unknown ones are ignored. Throws a `FormFault`.
  */
 function readParameters(parameters: Readonly<Record<string, string>>) {
   const {
-    grant_type: grant,
+    grant_type: grant = '',
     subject_token: text = '',
     subject_token_type: type = '',
     requested_token_type: requested = '',
     rule = '',
   } = parameters
+  if (grant !== tokenExchangeGrant) {
+    const error = grant === '' ? 'invalid_request' : 'unsupported_grant_type'
+    throw new FormFault(error, `grant_type must be ${tokenExchangeGrant}.`)
+  }
+  const wrong = Object.entries(unsupported).find(([name]) => parameters[name])
+  if (wrong !== undefined) {
+    const [name, error] = wrong
+    throw new FormFault(error, `${name} is not supported: the access rule decides. Leave it out.`)
+  }
+  if (text === '') throw new FormFault('invalid_request', 'subject_token is missing.')
+  if (!subjectTokenTypes.some((name) => name === type)) {
+    const detail = `subject_token_type must be ${subjectTokenTypes.join(' or ')}.`
+    throw new FormFault('invalid_request', detail)
+  }
+  if (requested !== '' && requested !== apiKeyTokenType) {
+    const detail = `requested_token_type must be ${apiKeyTokenType}, or left out.`
+    throw new FormFault('invalid_request', detail)
+  }
   const ruleId = parseId(rule)
-  const isUnderstood =
-    grant === tokenExchangeGrant &&
-    subjectTokenTypes.some((name) => name === type) &&
-    ['', apiKeyTokenType].includes(requested) &&
-    (rule === '' || ruleId !== undefined) &&
-    !unsupported.some((name) => parameters[name])
-  if (!isUnderstood) throw refusedToken()
+  if (rule !== '' && ruleId === undefined) {
+    throw new FormFault('invalid_request', 'rule must be the id of an access rule.')
+  }
   return { text, ruleId }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { errorTable, PubringError } from '../../errors.ts'
+import type { FastifyRequest } from 'fastify'
+import { type ErrorCode, errorTable, PubringError } from '../../errors.ts'
 import { on } from '../../kernel/hooks.ts'
 import { anyObjectAsBody } from '../../kernel/http/body/validation.ts'
 import {
@@ -16,7 +17,7 @@ import { issuerKeysOf } from '../access-rules/issuer-keys.ts'
 import { keySubmitted } from '../keys/changes.ts'
 import { refusedToken } from './changes.ts'
 import { TokenExchangeError, TokenExchangeRequest, TokenExchangeResponse } from './contract.ts'
-import { createTokenExchange, requireProof } from './exchange.ts'
+import { createTokenExchange, FormFault, requireProof } from './exchange.ts'
 
 /**
  * Refused tokens a minute of one client address, and exchanges under one rule, on each replica: ten a
@@ -80,7 +81,7 @@ export function routes(app: App, kernel: Kernel): void {
     },
     errorHandler: async (error, request, reply) => {
       const problem = recordProblem(error, request)
-      const rendered = renderOAuthError(problem, request.id, publicUrl)
+      const rendered = renderOAuthError(problem, request, publicUrl)
       const isRefused = rendered.status === 400
       // They would tell that a rule accepts the token, although it was used before.
       if (isRefused) reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
@@ -98,26 +99,40 @@ function createLimits({ clock, config: { exchangeLimit: rate = defaultExchangeLi
   return { spendByAddress: limit('exchanges'), spendByRule: limit('rule') }
 }
 
+/** Faults of requests that are no form. */
+const formCodes: Partial<Record<ErrorCode, string>> = {
+  unsupported_media_type:
+    'Send the parameters as a form: Content-Type: application/x-www-form-urlencoded.',
+  body_too_large: 'The form is too large.',
+}
+
+/** The fault of the form that keeps the parameters from being read. */
+function formFaultOf(problem: PubringError, request: FastifyRequest): FormFault | undefined {
+  if (problem instanceof FormFault) return problem
+  const isUnread = request.body === undefined && problem.code === 'invalid_request'
+  const detail = formCodes[problem.code] ?? (isUnread ? problem.message : undefined)
+  return detail === undefined ? undefined : new FormFault('invalid_request', detail)
+}
+
 /**
- * RFC 6749 section 5.2. The response has the same bytes for every fault of a request; only limits
- * and faults of the server differ, which do not depend on the token.
+ * RFC 6749 section 5.2. The response has the same bytes for every fault of a token; only those of the
+ * form, limits and faults of the server differ, which do not depend on it.
  */
 function renderOAuthError(
   problem: PubringError,
-  requestId: string,
+  request: FastifyRequest,
   publicUrl: string,
 ): RenderedError {
   const { status, title } = errorTable[problem.code]
   const isRefusal = status < 500 && status !== 429
-  const known = isRefusal ? refusedToken() : problem
-  const error = isRefusal
-    ? 'invalid_request'
-    : status === 500
-      ? 'server_error'
-      : 'temporarily_unavailable'
-  const description = isRefusal ? known.message : `${title}.`
-  const body = JSON.stringify({ error, error_description: description })
-  const { status: shown, headers } = renderProblem(known, requestId, publicUrl)
+  const known = isRefusal ? (formFaultOf(problem, request) ?? refusedToken()) : problem
+  const failure = status === 500 ? 'server_error' : 'temporarily_unavailable'
+  const refusal = known instanceof FormFault ? known.error : 'invalid_request'
+  const body = JSON.stringify({
+    error: isRefusal ? refusal : failure,
+    error_description: isRefusal ? known.message : `${title}.`,
+  })
+  const { status: shown, headers } = renderProblem(known, request.id, publicUrl)
   return {
     status: shown,
     headers: {

@@ -76,9 +76,21 @@ export function memberFaults(
       .map((error) => ({
         path: `/${name}${error.instancePath}`,
         code: codeOf(error, value),
-        detail: sentence(`${name}${error.instancePath}`, value, error, nullable),
+        detail: sentence(
+          `${name}${error.instancePath}`,
+          valueAt(value, error.instancePath),
+          error,
+          nullable,
+        ),
       }))
   }
+}
+
+/** The value at a JSON pointer that exists. */
+function valueAt(value: unknown, pointer: string): unknown {
+  const path = pointer.split('/').slice(1)
+  const names = path.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return names.reduce((inner, name) => Reflect.get(Object(inner), name), value)
 }
 
 /** Separates `null` from a schema, so that faults describe the other type. */
