@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { ecKey } from '../support/keys/pem.ts'
 import {
   type ServerProcess,
   spawnServer,
@@ -8,19 +9,99 @@ import {
   temporaryFolder,
   whenReady,
 } from '../support/server/process.ts'
+import { expectWithin } from '../support/timing.ts'
 
+/** Two processes on one database file, as behind a load balancer. */
 const { folder } = temporaryFolder()
-/** Two processes on one database file. */
-const started = await startServer(folder)
+const env = { PUBRING_PUBLIC_URL: 'https://keys.example.com' }
+const started = await startServer(folder, env)
 const second = await startReady()
 const admin = started.apiKey
 let first: ServerProcess = started
 
 async function startReady(): Promise<ServerProcess> {
-  const server = await spawnServer(folder)
+  const server = await spawnServer(folder, env)
   await whenReady(server)
   return server
 }
+
+async function call(
+  server: ServerProcess,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Record<string, string>> {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { 'x-api-key': admin, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  expect(response.ok).toBe(true)
+  return response.status === 204 ? {} : JSON.parse(await response.text())
+}
+
+const keysUrl = '/v1/projects/default/jwt-keys'
+
+async function register(server: ServerProcess): Promise<string> {
+  const { publicKeyPem } = ecKey()
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem }
+  const { kid = '' } = await call(server, 'POST', keysUrl, body)
+  return kid
+}
+
+const { id: projectId } = await call(started, 'GET', '/v1/projects/default')
+
+async function documents(server: ServerProcess): Promise<{ body: string; etag: string | null }[]> {
+  const read = async (name: string) => {
+    const url = `${server.url}/v1/projects/${projectId}/.well-known/${name}`
+    const response = await fetch(url, { redirect: 'error' })
+    expect(response.status).toBe(200)
+    return { body: await response.text(), etag: response.headers.get('etag') }
+  }
+  return Promise.all(['jwks.json', 'openid-configuration'].map(read))
+}
+
+test('bytes and ETags of the published documents are the same on both', async () => {
+  for (const server of [first, second, first]) await register(server)
+  expect(await documents(second)).toEqual(await documents(first))
+})
+
+test('a key deactivated by one leaves the key set of the other within a second, polled or held', async () => {
+  const kid = await register(first)
+  const url = `${second.url}/v1/projects/default/.well-known/jwks.json`
+  await expect.poll(async () => (await fetch(url)).text()).toContain(kid)
+  for (let round = 0; round < 6; round += 1) {
+    const active = round % 2 === 1
+    const etag = String((await fetch(url)).headers.get('etag'))
+    const held = fetch(url, { headers: { 'if-none-match': etag, prefer: 'wait=30' } })
+    await delay(30)
+    await call(first, 'PATCH', `${keysUrl}/${kid}`, { active })
+    const start = performance.now()
+    const polling = (async () => {
+      while ((await (await fetch(url)).text()).includes(kid) !== active) await delay(20)
+      return performance.now() - start
+    })()
+    const response = await held
+    expectWithin(1_000, performance.now() - start)
+    expect((await response.text()).includes(kid)).toBe(active)
+    expectWithin(1_000, await polling)
+  }
+})
+
+test('an API key revoked by one loses its streams on the other within a second', async () => {
+  const reader = { name: 'reader', role: 'reader' }
+  const { id, apiKey = '' } = await call(first, 'POST', '/v1/api-keys', reader)
+  const stream = await fetch(`${second.url}/v1/projects/default/events`, {
+    headers: { 'x-api-key': apiKey, accept: 'text/event-stream' },
+  })
+  expect(stream.status).toBe(200)
+  const ended = stream.text().catch(() => '')
+  await delay(300)
+  await call(first, 'DELETE', `/v1/api-keys/${id}`)
+  const deleted = performance.now()
+  await ended
+  expectWithin(1_000, performance.now() - deleted)
+})
 
 interface TestResponse {
   status: number
@@ -75,7 +156,7 @@ const revoked = new Map<string, RevokedKey[]>()
 
 /** A request that a writer may send and that changes nothing. */
 const use = (connection: Connection, secret: string) =>
-  connection.send(secret, 'DELETE', '/v1/projects/default/jwt-keys/none')
+  connection.send(secret, 'DELETE', `${keysUrl}/none`)
 
 async function round(kind: keyof typeof kinds, here: Connection, there: Connection): Promise<void> {
   const { change, status } = kinds[kind]
@@ -118,10 +199,12 @@ describe('an API key without its rights is rejected with the next request', () =
     },
   )
 
-  test('and after a restart, 100 of 100 times', async () => {
+  test('and after a restart, 100 of 100 times; published is what was before', async () => {
+    const published = await documents(first)
     first.signal('SIGTERM')
-    expect(await first.ended).toBe(0)
+    expect(await first.ended, first.output()).toBe(0)
     first = await startReady()
+    expect(await documents(first)).toEqual(published)
     const connection = connect(first)
     const all = [...revoked.values()].flat()
     expect(all).toHaveLength(Object.keys(kinds).length * rounds)
