@@ -1,25 +1,14 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import { rsaKey } from '../support/keys/pem.ts'
-import { pubring } from '../support/server/command.ts'
-import { startServer, temporaryFolder } from '../support/server/process.ts'
+import { registerKey } from '../support/app/keys.ts'
+import { startShell } from './support.ts'
 
-const { folder } = temporaryFolder()
+const shell = await startShell()
+const { database } = shell.test
+for (const name of ['first', 'second']) await registerKey(shell.test, { name })
 
-const server = await startServer(folder)
-for (const name of ['first', 'second']) {
-  const body = { name, algorithm: 'RSA', publicKeyPem: rsaKey().publicKeyPem }
-  const response = await fetch(`${server.url}/v1/projects/default/jwt-keys`, {
-    method: 'POST',
-    headers: { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  expect(response.status).toBe(201)
-}
-
-/** `pubring ledger verify` beside the server, in its folder. */
-const verify = (...args: string[]) => pubring(folder, 'ledger', 'verify', ...args)
+/** `pubring ledger verify` beside the server. */
+const verify = (...args: string[]) =>
+  shell.pubring(['ledger', 'verify', ...args], { env: { PUBRING_DATABASE_URL: database.url } })
 
 describe('pubring ledger verify', () => {
   test('finds the ledgers of a running server whole, and exits with 0', async () => {
@@ -34,13 +23,11 @@ describe('pubring ledger verify', () => {
   })
 
   test('the hash it prints is that of the last event', async () => {
-    const { stdout } = await verify('--project', 'DEFAULT')
-    const database = new DatabaseSync(join(folder, 'data/pubring.db'), { readOnly: true })
-    const row = database.prepare(
+    const { stdout } = await verify('--project', 'PAYMENTS')
+    const [row] = await database.query(
       "select hash from event where type = 'key.created' and revision = 3",
     )
-    expect(stdout.trim().split(/ +/)).toContain(row.get()?.hash)
-    database.close()
+    expect(stdout.trim().split(/ +/)).toContain(row?.hash)
   })
 
   test.each([
@@ -63,12 +50,10 @@ describe('pubring ledger verify', () => {
   })
 
   test('finds a row edited under the running server, and exits with 1', async () => {
-    const database = new DatabaseSync(join(folder, 'data/pubring.db'))
-    database.exec(
+    await database.execute(
       "update event set actor_name = 'nobody' where type = 'key.created' and revision = 2",
     )
-    database.close()
-    const { code, stdout, stderr } = await verify('--database-url', 'sqlite:./data/pubring.db')
+    const { code, stdout, stderr } = await verify()
     expect(code).toBe(1)
     expect(stderr).toBe('2 ledgers, 3 events: 1 broken.\n')
     const [system, project, ...others] = stdout.trimEnd().split('\n')

@@ -362,7 +362,7 @@ const testedIn: Readonly<Record<string, string>> = {
   'key rotate': here,
   'key rotation list': here,
   'key show': here,
-  'ledger verify': 'test/e2e/ledger-verify.test.ts',
+  'ledger verify': 'test/cli/ledger-verify.test.ts',
   'log key': 'test/e2e/log.test.ts',
   'log restart': 'test/e2e/log.test.ts',
   login: here,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { openShell } from '../cli/support.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import { pubring as runCommand } from '../support/server/command.ts'
 import {
   type ServerProcess,
   spawnServer,
@@ -18,7 +18,10 @@ const started = await startServer(folder)
 server = started
 const first = started.apiKey
 
-const pubring = (...args: string[]) => runCommand(folder, ...args)
+const shell = openShell(() => ({
+  PUBRING_DATABASE_URL: `sqlite:${join(folder, 'data/pubring.db')}`,
+}))
+const pubring = (...args: string[]) => shell.pubring(args)
 
 const self = async (secret: string) => {
   const response = await fetch(`${server.url}/v1/api-keys/self`, {
@@ -65,7 +68,11 @@ describe('pubring api-key create --admin', () => {
   test.each([
     [['api-key', 'create'], 64, /With --admin it is created in the database directly/],
     [['api-key', 'create', '--admin', '--name', ''], 3, /name is empty/],
-    [['api-key', 'create', '--admin', '--database-url', 'sqlite:./typo.db'], 66, /no database at/],
+    [
+      ['api-key', 'create', '--admin', '--database-url', `sqlite:${folder}/typo.db`],
+      66,
+      /no database at/,
+    ],
   ])('%j creates nothing: exit code %i', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await pubring(...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })

@@ -2,12 +2,19 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
+import { openShell } from '../cli/support.ts'
 import { countLost } from '../support/faults/results.ts'
 import { createServerClient, highLimits, type ServerClient } from '../support/server/client.ts'
-import { pubring, stopServer } from '../support/server/command.ts'
+import { stopServer } from '../support/server/command.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
+
+const shell = openShell(() => ({}))
+
+/** Runs a command on the database of the server in this folder. */
+const pubring = (cwd: string, ...args: string[]) =>
+  shell.pubring(args, { env: { PUBRING_DATABASE_URL: `sqlite:${join(cwd, 'data/pubring.db')}` } })
 
 async function startIn(name: string) {
   const cwd = join(folder, name)
@@ -38,10 +45,11 @@ describe('pubring backup', () => {
     const load = keepCreating(client)
     while (load.acknowledged.length < 50) await client.create()
     for (const name of ['first.db', 'second.db']) {
+      const file = join(cwd, name)
       const before = [...load.acknowledged]
-      const { code, stderr } = await pubring(cwd, 'backup', name)
+      const { code, stderr } = await pubring(cwd, 'backup', file)
       expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('is whole') })
-      const backup = new DatabaseSync(join(cwd, name), { readOnly: true })
+      const backup = new DatabaseSync(file, { readOnly: true })
       const kids = backup.prepare('SELECT id FROM jwt_key').all()
       const [revisions] = backup
         .prepare(
@@ -56,29 +64,29 @@ describe('pubring backup', () => {
         ),
       ).toBe(0)
       expect(revisions?.revision).toBe(revisions?.last)
-      expect(statSync(join(cwd, name)).mode & 0o077).toBe(0)
-      expect(await pubring(cwd, 'check', name)).toMatchObject({
+      expect(statSync(file).mode & 0o077).toBe(0)
+      expect(await pubring(cwd, 'check', file)).toMatchObject({
         code: 0,
-        stdout: `whole  ${name}\n`,
+        stdout: `whole  ${file}\n`,
       })
     }
     await load.end()
     expect(readdirSync(cwd).filter((name) => /db-|partial/.test(name))).toEqual([])
 
-    const again = await pubring(cwd, 'backup', 'first.db')
+    const again = await pubring(cwd, 'backup', join(cwd, 'first.db'))
     expect(again).toMatchObject({
       code: 66,
       stderr: expect.stringMatching(/first.db exists.*--force/),
     })
-    expect((await pubring(cwd, 'backup', '--force', 'first.db')).code).toBe(0)
-    expect((await pubring(cwd, 'backup', 'no/such/folder.db')).code).toBe(66)
+    expect((await pubring(cwd, 'backup', '--force', join(cwd, 'first.db'))).code).toBe(0)
+    expect((await pubring(cwd, 'backup', join(cwd, 'no/such/folder.db'))).code).toBe(66)
     await stopServer(server)
   })
 
   test('without a database creates no file', async () => {
     const cwd = join(folder, 'nothing')
     mkdirSync(cwd)
-    expect(await pubring(cwd, 'backup', 'b.db')).toMatchObject({ code: 66 })
+    expect(await pubring(cwd, 'backup', join(cwd, 'b.db'))).toMatchObject({ code: 66 })
     expect(readdirSync(cwd)).toEqual([])
   })
 })
@@ -87,9 +95,9 @@ describe('pubring restore', () => {
   test('fails while a server runs, then restores the backup and keeps the replaced database', async () => {
     const { cwd, server, client } = await startIn('restore')
     const kept = String(await client.create())
-    await pubring(cwd, 'backup', 'b.db')
+    await pubring(cwd, 'backup', join(cwd, 'b.db'))
     const late = String(await client.create())
-    const refused = await pubring(cwd, 'restore', 'b.db')
+    const refused = await pubring(cwd, 'restore', join(cwd, 'b.db'))
     expect(refused).toMatchObject({
       code: 70,
       stderr: expect.stringMatching(/in use\. Stop the server/),
@@ -97,10 +105,10 @@ describe('pubring restore', () => {
     expect(await client.kids()).toEqual([kept, late])
     await stopServer(server)
 
-    const { code, stderr } = await pubring(cwd, 'restore', 'b.db')
+    const { code, stderr } = await pubring(cwd, 'restore', join(cwd, 'b.db'))
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringMatching(/is restored from b.db/),
+      stderr: expect.stringMatching(/is restored from .*b\.db/),
     })
     expect(stderr).toMatch(/published again/)
     const again = await spawnServer(cwd, highLimits)
