@@ -53,6 +53,19 @@ function update(id: string, patch: { active: boolean }, actor: Origin['actor'], 
   return server.context.store.commit(keyChanges.updateKey, change)
 }
 
+/** Imports copies of one key, which differ as far as the database tells. */
+async function importCopies(projectId: string, count: number, label: string): Promise<void> {
+  const template = keyRecord(projectId)
+  const keys = Array.from({ length: count }, (_, index) => {
+    const id = newId()
+    const hashes = { thumbprint: id, spkiSha256: id, materialSha256: id }
+    return { index, key: { ...template, id, label, ...hashes }, kidProvided: false }
+  })
+  const origin = { actor: { name: 'import' }, requestId: newId(), time: new Date().toISOString() }
+  const change = { origin, projectId, keys, limits, compared: [], dryRun: false }
+  await server.context.store.commit(keyChanges.importKeys, change)
+}
+
 /** Follows the links to the end; returns the pages. */
 async function pages(query: string): Promise<Event[][]> {
   const found: Event[][] = []
@@ -134,18 +147,7 @@ describe('a filter of the ledger', () => {
 
   test('examines a bounded number of events for each page, and links on from there', async () => {
     const large = await newProject(server, 'large')
-    const origin = { actor: { name: 'import' }, requestId: newId(), time: new Date().toISOString() }
-    const keys = Array.from({ length: 2_500 }, (_, index) => ({
-      index,
-      key: { ...keyRecord(large.id), label: `key ${index}` },
-      kidProvided: false,
-    }))
-    const change = { origin, projectId: large.id, keys, limits }
-    await server.context.store.commit(keyChanges.importKeys, {
-      ...change,
-      compared: [],
-      dryRun: false,
-    })
+    await importCopies(large.id, 2_500, 'a key')
     await server.send('PATCH', '/v1/projects/large', { body: { name: 'larger' } })
     const { reader } = server.context.store
     const types = ['project.renamed'] as const
@@ -274,20 +276,7 @@ describe('an export', () => {
   /** Longer than all that the connection buffers. */
   async function startLongExport(headers: Record<string, string>) {
     const long = await newProject(server, `long-${newId().slice(-8)}`)
-    const origin = { actor: { name: 'import' }, requestId: newId(), time: new Date().toISOString() }
-    const label = 'x'.repeat(4_000)
-    const template = keyRecord(long.id)
-    const keys = Array.from({ length: 3_000 }, (_, index) => {
-      const id = newId()
-      const hashes = { thumbprint: id, spkiSha256: id, materialSha256: id }
-      return { index, key: { ...template, id, label, ...hashes }, kidProvided: false }
-    })
-    const change = { origin, projectId: long.id, keys, limits }
-    await server.context.store.commit(keyChanges.importKeys, {
-      ...change,
-      compared: [],
-      dryRun: false,
-    })
+    await importCopies(long.id, 3_000, 'x'.repeat(4_000))
     const controller = new AbortController()
     const response = await fetch(`${server.url}/v1/projects/${long.id}/events`, {
       headers: { accept: 'application/x-ndjson', ...headers },
