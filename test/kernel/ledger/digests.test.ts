@@ -5,8 +5,11 @@ import {
 } from '../../../packages/server/src/features/access-rules/stored.ts'
 import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
 import { eventTypes } from '../../../packages/server/src/features/events/types.ts'
-import { blockedFingerprints } from '../../../packages/server/src/features/keys/exposure/stored.ts'
-import { keys, publishedKids } from '../../../packages/server/src/features/keys/stored.ts'
+import {
+  blockedFingerprints,
+  keys,
+  publishedKids,
+} from '../../../packages/server/src/features/keys/stored.ts'
 import { rotations } from '../../../packages/server/src/features/rotations/stored.ts'
 import { sessions } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { features } from '../../../packages/server/src/features.ts'

@@ -10,7 +10,7 @@ import {
 import type {
   EventPlace,
   RegistryFilter,
-} from '../../../packages/server/src/kernel/ledger/history.ts'
+} from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { openReads } from '../../../packages/server/src/kernel/storage/open.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../../support/store/key-records.ts'

@@ -1,13 +1,14 @@
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
-import { findSubjects, readEventsAt } from '../../kernel/ledger/event-reads.ts'
-import type {
-  EventPlace,
-  RegistryFilter,
-  RegistryPage,
-  RegistryResult,
-} from '../../kernel/ledger/history.ts'
+import {
+  type EventPlace,
+  findSubjects,
+  type RegistryFilter,
+  type RegistryPage,
+  type RegistryResult,
+  readEventsAt,
+} from '../../kernel/ledger/event-reads.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 

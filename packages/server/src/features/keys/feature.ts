@@ -1,7 +1,7 @@
 import { feature } from '../../kernel/feature.ts'
 import { keyChanges } from './changes.ts'
-import { blockedFingerprints, blockedFingerprintTable } from './exposure/stored.ts'
 import * as stored from './stored.ts'
+import { blockedFingerprints, blockedFingerprintTable } from './stored.ts'
 
 export const keys = feature({
   name: 'keys',

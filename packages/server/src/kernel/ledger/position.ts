@@ -2,8 +2,7 @@ import { present } from '../../runtime/present.ts'
 import type { LedgerHead } from '../records.ts'
 import type { Db } from '../storage/schema.ts'
 import type { LedgerEvent } from './chain.ts'
-import { readEvents, readStretch } from './event-reads.ts'
-import type { HistoryPage } from './history.ts'
+import { type HistoryPage, readEvents, readStretch } from './event-reads.ts'
 
 /**
  * The last event that a reader has: its revision, and the first 8 characters of its hash, by which

@@ -3,7 +3,7 @@ import { type FieldError, PubringError } from '../../../errors.ts'
 import { Type } from '../../../kernel/contract.ts'
 import { printableName, suggestedName } from '../../../kernel/http/faults.ts'
 import { Query } from '../../../kernel/http/request/parameters.ts'
-import type { EventFilter } from '../../../kernel/ledger/history.ts'
+import type { EventFilter } from '../../../kernel/ledger/event-reads.ts'
 import {
   formatPosition,
   type HistoryRequest,
