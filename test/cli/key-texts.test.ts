@@ -74,8 +74,11 @@ const layouts: Record<string, (pem: string) => string> = {
 const kinds: Record<string, () => TestKey> = { EC: ecKey, RSA: rsaKey, Ed25519: edKey }
 
 describe('every layout of a key is taken by all', () => {
+  // A layout is repaired before the kind of the key is known; the intake has tests of those of RSA.
   const rows = Object.entries(kinds).flatMap(([kind, make]) =>
-    Object.entries(layouts).map(([layout, write]) => [kind, layout, make, write] as const),
+    Object.entries(layouts)
+      .filter(([layout]) => kind === 'EC' || ['canonical', 'another width'].includes(layout))
+      .map(([layout, write]) => [kind, layout, make, write] as const),
   )
   test.each(rows)('%s, %s', async (_kind, _layout, make, write) => {
     const { publicKeyPem } = make()

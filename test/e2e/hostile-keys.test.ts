@@ -139,13 +139,6 @@ async function whileHealthy(work: () => Promise<void>): Promise<number> {
 const limitMs = 2_000
 
 describe('no key stops, blocks or ends the process', () => {
-  test.each(Object.entries(hostile))('%s', async (_name, [code, text]) => {
-    const slowest = await whileHealthy(async () => {
-      expect(await codeOf(text)).toBe(code)
-    })
-    expectWithin(limitMs, slowest)
-  })
-
   test.each(Object.entries(tooLong(1_000_000)))(
     'an import with a MiB of %s',
     async (_name, text) => {
@@ -159,11 +152,13 @@ describe('no key stops, blocks or ends the process', () => {
   )
 
   test('all of them at once, as often as the share of one API key allows', async () => {
-    const all = Object.values(hostile)
+    const all = Object.entries(hostile)
     const asked = [all, all, all].flat()
     const slowest = await whileHealthy(async () => {
-      const found = await Promise.all(asked.map(([, text]) => codeOf(text)))
-      expect(found).toEqual(asked.map(([code]) => code))
+      const found = await Promise.all(
+        asked.map(async ([name, [, text]]) => `${name}: ${await codeOf(text)}`),
+      )
+      expect(found).toEqual(asked.map(([name, [code]]) => `${name}: ${code}`))
     })
     expectWithin(limitMs, slowest)
   })
