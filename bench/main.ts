@@ -4,7 +4,7 @@
  * stderr, and writes the figures of each part to bench/results/PART.json, with --quick to
  * quick-PART.json.
  *
- *   npm run bench [-- --quick] [--part reads|creates|exchanges|processes] [--rounds 10]
+ *   npm run bench [-- --quick] [--part reads|creates|exchanges|processes|hostile] [--rounds 10]
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -13,6 +13,7 @@ import { measureBusyIntake } from './creates/busy-intake.ts'
 import { measureEcCreates } from './creates/ec-creates.ts'
 import { measureImports } from './creates/imports.ts'
 import { measureRsaCreates } from './creates/rsa-creates.ts'
+import { measurePieces } from './hostile/pieces.ts'
 import { startGenerator } from './load/client.ts'
 import { measureExchanges } from './processes/exchanges.ts'
 import { measureRevocations } from './processes/revocations.ts'
@@ -115,6 +116,13 @@ const parts: Record<string, Part> = {
       progress('revocations')
       figures.push(await measureRevocations(databases, config.revocations))
       return { reads: [], figures }
+    },
+  },
+  hostile: {
+    scope:
+      'The dearest of some fifty bodies of every operation of the OpenAPI document, by the longest piece of CPU time without a pause of the event loop.',
+    async measure(_context, databases) {
+      return { reads: [], figures: await measurePieces(await databases.create('sqlite'), progress) }
     },
   },
 }

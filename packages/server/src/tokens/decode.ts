@@ -1,4 +1,4 @@
-import { structureOf } from '@pubring/intake/json'
+import { duplicateMember } from '@pubring/intake/json'
 import { decodeUtf8, isObject, parseJson } from '../runtime/json.ts'
 import { type Finding, failed, passed, quote } from './findings.ts'
 
@@ -140,7 +140,7 @@ function decodeJsonPart(
   }
   const warnings = canonicalWarnings(part, subject)
   if (bytes[0] === 0xef) warnings.push(`${subject} begins with a byte order mark (BOM).`)
-  const { duplicate } = structureOf(text)
+  const duplicate = duplicateMember(text)
   if (duplicate !== undefined) warnings.push(`${subject} has the member ${quote(duplicate)} twice.`)
   return { value, warnings }
 }

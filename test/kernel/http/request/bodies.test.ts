@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { exceededBound } from '../../../../packages/intake/src/encoding/json-text.ts'
+import { maxBody } from '../../../../packages/server/src/kernel/http/body/bodies.ts'
+import { newId } from '../../../../packages/server/src/kernel/values/ids.ts'
 import { startApp } from '../../../support/app/app.ts'
 import { ecKey } from '../../../support/keys/pem.ts'
 
@@ -90,6 +94,64 @@ describe('JSON', () => {
   })
 })
 
+describe('what a body holds is bounded before it is parsed', () => {
+  const { values, members, levels } = maxBody
+  const object = (count: number) =>
+    `{${Array.from({ length: count }, (_, index) => `"n${index}":0`).join()}}`
+  const nested = (count: number) => '['.repeat(count) + ']'.repeat(count)
+  const exceeded = (text: string) => exceededBound(Buffer.from(text), maxBody)
+
+  test('so that no body takes long', () => {
+    expect(members).toBeLessThanOrEqual(200)
+    expect(values).toBeLessThanOrEqual(20_000)
+    expect(levels).toBeLessThanOrEqual(32)
+  })
+
+  test('by the members of one object, the values in all, and the levels', () => {
+    expect(exceeded(object(members))).toBeUndefined()
+    expect(exceeded(object(members + 1))).toBe('members')
+    expect(exceeded(`[${object(members)},${object(members)}]`)).toBeUndefined()
+    expect(exceeded(`{"a":[${'0,'.repeat(members)}0],"b":0}`)).toBeUndefined()
+    expect(exceeded(`{"a":[],${object(members).slice(1)}`)).toBe('members')
+    expect(exceeded(`[${'0,'.repeat(values - 1)}0]`)).toBeUndefined()
+    expect(exceeded(`[${'0,'.repeat(values)}0]`)).toBe('values')
+    expect(exceeded(nested(levels))).toBeUndefined()
+    expect(exceeded(nested(levels + 1))).toBe('levels')
+    expect(exceeded(JSON.stringify(object(members + 1) + nested(levels + 1)))).toBeUndefined()
+  })
+
+  const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
+  interface Operation {
+    requestBody?: { content: Record<string, unknown> }
+  }
+  const operations = Object.entries<Record<string, Operation>>(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { requestBody }]) =>
+      requestBody?.content['application/json'] === undefined
+        ? []
+        : [[method.toUpperCase(), path] as const],
+    ),
+  )
+
+  test.each(operations)('in %s %s', async (method, path) => {
+    const url = path.replace('{projectIdOrName}', 'payments').replace(/\{\w+\}/, newId())
+    for (const body of [object(members + 1), `{"name":${nested(levels)}}`]) {
+      const answer = await server.send(method as 'POST', url, { body })
+      expect(answer.json(), answer.body).toMatchObject({ status: 400, code: 'invalid_json' })
+    }
+  })
+
+  test('by the parameters of a form', async () => {
+    const form = Array.from({ length: 101 }, (_, index) => `n${index}=`).join('&')
+    const answer = await server.inject({
+      method: 'POST',
+      url: '/v1/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: form,
+    })
+    expect(answer.statusCode).toBe(400)
+  })
+})
+
 describe('types are never converted', () => {
   test.each([12, true, null, ['x'], {}])('name: %j is refused', async (name) => {
     const answer = await post({ ...good(), name })
@@ -133,7 +195,7 @@ describe('types are never converted', () => {
   )
 
   test('a flood of unknown fields is answered briefly', async () => {
-    const flood = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`field${i}`, 1]))
+    const flood = Object.fromEntries(Array.from({ length: 190 }, (_, i) => [`field${i}`, 1]))
     const answer = await post({ ...good(), ...flood })
     expect(answer.json().errors.length).toBe(20)
     expect(answer.body.length).toBeLessThan(8000)

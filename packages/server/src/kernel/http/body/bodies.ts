@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { holdsMoreValues, structureOf } from '@pubring/intake/json'
+import { duplicateMember, exceededBound, type JsonBounds } from '@pubring/intake/json'
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import { decodeUtf8, parseJson } from '../../../runtime/json.ts'
@@ -10,10 +10,14 @@ import { rejectPrivateKey } from './validation.ts'
 /** Bytes of a body: four times the longest text of a key, whose line breaks JSON escapes. */
 export const maxBodyBytes = 64 * 1024
 
-const maxDepth = 32
+/**
+ * What one body may hold, so that none keeps the event loop busy for long: 1,000 keys with all their
+ * members, and the claims of a person.
+ */
+export const maxBody: JsonBounds = { values: 20_000, members: 200, levels: 32 }
 
-/** Values in one body: 10,000 keys with ten members each. */
-const maxValues = 120_000
+/** Parameters of a form. */
+const maxParameters = 100
 
 /**
  * Parses bodies of the operations that take one and discards all others: a DELETE with
@@ -60,9 +64,8 @@ function rejectFragments(body: IncomingMessage): void {
  */
 function parseJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw invalidJson('The body is empty: send a JSON object.')
-  if (holdsMoreValues(bytes, maxValues)) {
-    throw invalidJson(`The body holds more than ${maxValues} values. Send fewer per request.`)
-  }
+  const exceeded = exceededBound(bytes, maxBody)
+  if (exceeded !== undefined) throw invalidJson(excesses[exceeded])
   const text = decodeUtf8(bytes)
   if (text === undefined) {
     throw invalidJson(
@@ -77,16 +80,17 @@ function parseJsonBody(bytes: Uint8Array): unknown {
       'The body is not valid JSON. Check quotes and commas, and write line breaks in a PEM as \\n.',
     )
   }
-  const { depth, duplicate } = structureOf(text)
-  if (depth > maxDepth) {
-    throw invalidJson(
-      `The body is nested deeper than ${maxDepth} levels. Send one flat JSON object.`,
-    )
-  }
+  const duplicate = duplicateMember(text)
   if (duplicate !== undefined) {
     throw invalidJson(`${printableName(duplicate, 'A member')} occurs twice in one object.`)
   }
   return value
+}
+
+const excesses: Record<keyof JsonBounds, string> = {
+  values: `The body holds more than ${maxBody.values} values. Send fewer per request.`,
+  members: `An object in the body has more than ${maxBody.members} members. No operation takes as many.`,
+  levels: `The body is nested deeper than ${maxBody.levels} levels. Send one flat JSON object.`,
 }
 
 function invalidJson(detail: string): PubringError {
@@ -95,13 +99,16 @@ function invalidJson(detail: string): PubringError {
 
 /**
  * Parses `application/x-www-form-urlencoded`. Rejects what parsers read differently: broken escapes,
- * and a parameter that occurs twice (RFC 6749 section 3.2).
+ * and a parameter that occurs twice (RFC 6749 section 3.2); and more parameters than any client sends.
  */
 function parseForm(bytes: Uint8Array): Record<string, string> {
-  const text = decodeUtf8(bytes)
-  const parameters = [...new URLSearchParams(text)]
+  const text = decodeUtf8(bytes) ?? '?'
+  const isParsed =
+    !/^\?|%(?![0-9a-f]{2})/i.test(text) &&
+    text.split('&', maxParameters + 1).length <= maxParameters
+  const parameters = isParsed ? [...new URLSearchParams(text)] : []
   const names = new Set(parameters.map(([name]) => name))
-  if (text === undefined || /^\?|%(?![0-9a-f]{2})/i.test(text) || names.size < parameters.length) {
+  if (!isParsed || names.size < parameters.length) {
     throw new PubringError('invalid_request', 'The form is malformed, or has a parameter twice.')
   }
   return Object.fromEntries(parameters)
