@@ -66,6 +66,11 @@ function shapeFault(text: string): string | undefined {
   const confusion = confusions.find(([pattern]) => pattern.test(text))
   if (confusion !== undefined) return confusion[1]
   if (text.startsWith('{')) return jsonFault(text)
+  const [invisible] = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u.exec(text) ?? []
+  if (invisible !== undefined) {
+    const code = invisible.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+    return `The token contains an invisible character (U+${code}), which a chat or a web page may have added. Remove it.`
+  }
   if (/\s/.test(text)) return 'The token contains white space. Was it wrapped into lines?'
   const [header = '', ...others] = text.split('.')
   const count = others.length + 1

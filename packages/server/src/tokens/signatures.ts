@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto'
+import { constants, createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import type { PublicJwk } from '@pubring/intake'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import type { DecodedToken } from './decode.ts'
@@ -41,8 +41,45 @@ export async function checkSignature(token: DecodedToken, key: VerificationKey):
   if (await verifies(token, key)) return passed('The signature is valid.')
   return failed(
     encodingFault(token, key) ??
+      otherFit(token, key) ??
       'The signature does not match the token and this key. Another private key signed the token, or it was altered.',
   )
+}
+
+const hashes = ['sha256', 'sha384', 'sha512']
+
+/** How the signature fits after all: by another padding or hash, or for a digest of the token. */
+function otherFit(
+  { text, signature }: DecodedToken,
+  { jwk, jwsAlgorithm }: VerificationKey,
+): string | undefined {
+  if (jwk.kty === 'AKP') return undefined
+  const key = createPublicKey({ key: { ...jwk }, format: 'jwk' })
+  const input = Buffer.from(text.slice(0, text.lastIndexOf('.')))
+  const { RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING } = constants
+  const ways =
+    key.asymmetricKeyType === 'rsa'
+      ? [
+          { prefix: 'RS', padding: RSA_PKCS1_PADDING },
+          { prefix: 'PS', padding: RSA_PKCS1_PSS_PADDING },
+        ]
+      : [{ prefix: 'ES', dsaEncoding: 'ieee-p1363' } as const]
+  const isEdwards = jwk.kty === 'OKP'
+  for (const { prefix, ...way } of ways) {
+    for (const name of hashes) {
+      const fits = (data: Buffer) =>
+        verify(isEdwards ? null : name, data, { key, ...way }, signature)
+      const bits = name.slice(3)
+      if (!isEdwards && fits(input)) {
+        const other = prefix === 'ES' ? `ECDSA with SHA-${bits}` : `${prefix}${bits}`
+        return `The signature is valid as ${other}, which is not ${jwsAlgorithm}. Have the signer use the algorithm that the key is registered for.`
+      }
+      if (fits(hash(name, input, 'buffer'))) {
+        return `The signature is valid for the SHA-${bits} digest of the token: the signer hashes it before it signs, which hashes it once more. Have it sign the text itself.`
+      }
+    }
+  }
+  return undefined
 }
 
 /**

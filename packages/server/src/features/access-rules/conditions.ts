@@ -1,6 +1,5 @@
 import { invalidField } from '../../errors.ts'
 import { isPlain, maxPlainLength as maxLength } from '../../kernel/values/labels.ts'
-import { nearest } from '../../nearest.ts'
 import { isObject } from '../../runtime/json.ts'
 import { quote } from '../../tokens/findings.ts'
 import type { ClaimValue, Conditions } from './contract.ts'
@@ -83,8 +82,9 @@ function describeUnmet(name: string, expected: ClaimValue, claims: Claims): stri
   if (value === undefined) {
     const path = nestedPath(claims, name.replace(/^\//, ''))
     const pointer = path?.map((step) => `/${escapePointer(step)}`).join('')
-    const similar = pointer ?? nearest(name, Object.keys(claims))
-    const hint = similar === undefined || similar === name ? '' : ` It has ${quote(similar, 200)}.`
+    const isSpeltSo = (other: string) => other.toLowerCase() === name.toLowerCase()
+    const similar = pointer ?? Object.keys(claims).find(isSpeltSo)
+    const hint = similar === undefined ? '' : ` It has ${quote(similar, 200)}.`
     return `The token has no claim ${claim}.${hint}`
   }
   if (Array.isArray(value)) return `No element of ${claim} is ${describe(expected)}.`
