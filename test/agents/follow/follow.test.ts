@@ -51,7 +51,7 @@ const soon = { interval: 20 }
 
 test('a deactivated key leaves the file within a second, and a new one joins it', async () => {
   const { project, kid, out } = await projectWithKey()
-  await follow([project.name], { out })
+  const follower = await follow([project.name], { out })
   await expect.poll(() => kidsIn(out), soon).toEqual([kid])
   await expect.poll(() => heldRequests(server)).toBe(1)
   const began = performance.now()
@@ -60,6 +60,10 @@ test('a deactivated key leaves the file within a second, and a new one joins it'
   expectWithin(1_000, performance.now() - began)
   const added = await registerKey(server, {}, project.keys)
   await expect.poll(() => kidsIn(out), soon).toEqual([added])
+  // The first and the last line are the same, within a minute.
+  const written = () => follower.reports.filter((line) => line.startsWith('Wrote'))
+  const counts = ['1 key', '0 keys', '1 key']
+  await expect.poll(written, soon).toEqual(counts.map((each) => `Wrote ${each} of 1 project.`))
 })
 
 test('the server is away: the last keys stay, and changes arrive once it is back', async () => {

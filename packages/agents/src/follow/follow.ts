@@ -92,7 +92,7 @@ export async function followUntilAborted(
     onChange: () => wake.abort(),
   })
   context.onReload(source.refresh)
-  const deliver = createDelivery(options, { signal, report })
+  const deliver = createDelivery(options, { signal, report, onWritten: context.report })
   const keepState = stateFile && createStateKeeper(stateFile, followed, { clock, report })
   const beat = heartbeatFile && createHeartbeat(heartbeatFile, { clock, report })
   let refreshedAt = clock.monotonic()
@@ -139,7 +139,11 @@ function updateStale(
  */
 function createDelivery(
   options: FollowOptions,
-  { signal, report }: Pick<FollowContext, 'signal' | 'report'>,
+  {
+    signal,
+    report,
+    onWritten,
+  }: Pick<FollowContext, 'signal' | 'report'> & { onWritten(summary: string): void },
 ) {
   const { output, exec, onStale } = options
   const run = exec && createHook({ ...options, command: exec, signal, onProblem: report })
@@ -151,7 +155,7 @@ function createDelivery(
     const sets = followed.flatMap((one) => shownOf(one, onStale) ?? [])
     try {
       const hasChanged = output === undefined || (await writeFiles(output, sets))
-      if (hasChanged) report(summaryOf(sets))
+      if (hasChanged) onWritten(summaryOf(sets))
       // At the start too: an earlier follower may have ended before it ran the command.
       if (run && (hasChanged || isFirst)) run(changed.map(({ project }) => project))
       isFirst = false

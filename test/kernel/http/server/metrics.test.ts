@@ -75,6 +75,7 @@ describe('the metrics', () => {
     expect(grown('pubring_published_total{status="304"}')).toBe(1)
     expect(grown('pubring_published_age_seconds_count')).toBe(2)
     expect(after.get('pubring_published_stale_total')).toBe(0)
+    expect(after.get('pubring_starting')).toBe(0)
   })
 
   test('count keys by algorithm and state, and the seconds to the next expiry', async () => {
@@ -154,5 +155,20 @@ describe('the metrics', () => {
     own.closeAllConnections()
     own.close()
     expect((await fetch(`${base}/metrics`)).status).toBe(404)
+  })
+
+  test('count key sets that a server without its database did not serve, and tell that one is starting', async () => {
+    const before = await metrics()
+    const fault = await server.database.destroy()
+    const failed = await server.app.inject('/v1/projects/unseen/.well-known/jwks.json')
+    await fault.restore()
+    expect(failed.statusCode).toBe(503)
+    const name = 'pubring_published_total{status="503"}'
+    const after = await metrics()
+    expect((after.get(name) ?? 0) - (before.get(name) ?? 0)).toBe(1)
+    server.app.readiness.starting = true
+    const starting = await metrics()
+    server.app.readiness.starting = false
+    expect(starting.get('pubring_starting')).toBe(1)
   })
 })

@@ -291,7 +291,7 @@ export function metrics(kernel: Kernel, { gauge, counter, histogram, onRequest }
   })
   const served = counter({
     name: 'pubring_published_total',
-    help: 'Key sets and discovery documents served, by status (200 or 304).',
+    help: 'Requests for key sets and discovery documents that were served, or failed with 5xx, by status.',
     labelNames: ['status'],
   })
   const ages = histogram({
@@ -303,7 +303,8 @@ export function metrics(kernel: Kernel, { gauge, counter, histogram, onRequest }
     name: 'pubring_published_stale_total',
     help: 'Documents older than a second served while the database was unavailable.',
   })
-  onRequest(({ dataAgeMs, status }) => {
+  onRequest(({ dataAgeMs, status, route }) => {
+    if (status >= 500 && route?.includes('/.well-known/')) served.inc({ status })
     if (dataAgeMs === undefined || status >= 400) return
     served.inc({ status })
     ages.observe(dataAgeMs / 1_000)

@@ -26,7 +26,7 @@ export function createMetrics(
     onRequest: (observer) => app.requestRecords.observe(observer),
   }
   addRequestMetrics(meters)
-  addConnectionMetrics(app, meters)
+  addProcessMetrics(app, meters)
   addDatabaseMetrics(kernel, meters)
   for (const { metrics } of sides) metrics?.(kernel, meters)
   return registry
@@ -64,7 +64,15 @@ function addRequestMetrics({ counter, histogram, onRequest }: Meters): void {
   })
 }
 
-function addConnectionMetrics({ server }: FastifyInstance, { gauge, counter }: Meters): void {
+function addProcessMetrics(
+  { server, readiness }: FastifyInstance,
+  { gauge, counter }: Meters,
+): void {
+  gauge({
+    name: 'pubring_starting',
+    help: '1 until the process has prepared its database, else 0.',
+    read: () => Number(readiness.starting),
+  })
   const dropped = counter({
     name: 'pubring_dropped_connections_total',
     help: 'TCP connections closed at once because too many were open.',
