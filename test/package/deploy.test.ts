@@ -61,6 +61,19 @@ test.for([
   await expectVerified(name, skip)
 })
 
+test.for(units)('systemd finds %s little exposed', async (name, { skip }) => {
+  const file = join(folder, `${name}.service`)
+  writeFileSync(file, read(`${name}.service`))
+  const { stdout = '', code } = await run('systemd-analyze', [
+    'security',
+    '--offline=true',
+    file,
+  ]).catch((error) => error)
+  skip(code === 'ENOENT', 'needs systemd-analyze')
+  const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(stdout) ?? []
+  expect(Number(exposure)).toBeLessThan(3)
+})
+
 async function expectVerified(name: string, skip: (when: boolean, note: string) => void) {
   const { error, stderr = '' } = await run('systemd-analyze', ['verify', join(folder, name)]).then(
     ({ stderr }) => ({ error: undefined, stderr }),
