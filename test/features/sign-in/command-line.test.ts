@@ -294,6 +294,24 @@ describe('a session of the command line', () => {
     await expectOver(login)
   })
 
+  test('needs a recent sign-in as the one in the browser does, by which it was approved', async () => {
+    offset = -840_000
+    const browser = await signedIn()
+    offset = 0
+    const { renewalSecret } = await loggedIn(browser)
+    await server.send('PATCH', `/v1/access-rules/${rule.id}`, { body: { role: 'admin' } })
+    const deletion = async (name: string) => {
+      await server.send('POST', '/v1/projects', { body: { name } })
+      const headers = { 'x-api-key': (await redeem({ renewalSecret })).json().apiKey }
+      const answer = await server.send('DELETE', `/v1/projects/${name}`, { headers })
+      return [answer.statusCode, answer.body === '' ? undefined : answer.json().code]
+    }
+    expect(await deletion('by-a-recent-one')).toEqual([204, undefined])
+    offset = 120_000
+    expect(await deletion('by-an-old-one')).toEqual([403, 'recent_sign_in_required'])
+    await server.send('PATCH', `/v1/access-rules/${rule.id}`, { body: { role: 'writer' } })
+  })
+
   test('is approved only after a recent sign-in, to which the page leads', async () => {
     offset = -901_000
     const browser = await signedIn()
