@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -77,6 +78,9 @@ const allowed = { ...oidc, PUBRING_OUTBOUND_ALLOW: 'localhost' }
 
 const readable = file('readable.key', 'a secret')
 chmodSync(readable, 0o644)
+
+const signing = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' })
+const logKey = file('log.key', String(signing))
 
 type Situation = [
   situation: string,
@@ -207,6 +211,13 @@ const situations: Situation[] = [
     'log key',
     'failed',
     /without an Ed25519 private key in PEM: make one with openssl genpkey/,
+  ],
+  [
+    'the folder of the signed checkpoints of the log cannot be written',
+    { PUBRING_LOG_KEY_FILE: logKey, PUBRING_LOG_STATE: '/none/checkpoints' },
+    'log key',
+    'failed',
+    /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/,
   ],
   [
     'other users can read a secret',

@@ -1,5 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLogSigner } from '../../packages/cli/src/server/log-key.ts'
@@ -39,6 +47,37 @@ test('the first start with SQLite creates a key for its owner, and later ones us
   rememberPrivateKey(readFileSync(file, 'utf8'))
   expect(created().publicKey).toEqual(publicKey)
   expect(open(false)?.publicKey).toEqual(publicKey)
+})
+
+test('a first start on a full disk leaves no key, and the next one creates it', () => {
+  const file = join(folder, 'new/pubring.db.log-key')
+  mkdirSync(join(folder, 'new'))
+  symlinkSync('/dev/full', `${file}.${process.pid}.new`)
+  expect(open()).toBeUndefined()
+  expect(existsSync(file)).toBe(false)
+  created()
+  rememberPrivateKey(readFileSync(file, 'utf8'))
+})
+
+test('an error about a key that no setting names is about its file', () => {
+  const file = join(folder, 'new/pubring.db.log-key')
+  mkdirSync(join(folder, 'new'))
+  writeFileSync(file, '')
+  expect(() => open()).toThrow(`${file}, the key of the log, is a file without an Ed25519`)
+})
+
+test('the checkpoints of a key in a folder that is read-only have a place of their own', () => {
+  created()
+  const key = join(folder, 'new/pubring.db.log-key')
+  rememberPrivateKey(readFileSync(key, 'utf8'))
+  const logState = join(folder, 'state.json')
+  const config = { databaseUrl: 'postgres://db', logKeyFile: key, logState }
+  expect(openLogSigner(config, { create: false })?.record('example.com/log', note(5))).toBe(true)
+  expect(readFileSync(logState, 'utf8')).toContain('example.com/log')
+  expect(existsSync(`${key}.checkpoints`)).toBe(false)
+  const lost = { ...config, logState: join(folder, 'none/state.json') }
+  const signer = openLogSigner(lost, { create: false })
+  expect(() => signer?.record('example.com/log', note(5))).toThrow('ENOENT')
 })
 
 test('with PostgreSQL there is a key only if one is named', () => {

@@ -58,11 +58,14 @@ test('a restored backup stops the log, until an admin restarts it with a new key
   const stopped = await pubring('log', 'checkpoint')
   expect(stopped).toMatchObject({ code: 7, stdout: '' })
   expect(stopped.stderr).toContain('does not extend a checkpoint that was signed before')
-  expect(await (await fetch(`${url}/health/ready`)).json()).toMatchObject({ log: 'stopped' })
+  expect(await (await fetch(`${url}/health/ready`)).json()).toMatchObject({
+    log: 'stopped',
+    logReason: 'diverged',
+  })
   const doctor = () => pubring('doctor', '--url', url)
   expect(await doctor()).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('its log has stopped'),
+    stdout: expect.stringMatching(/its log has stopped \(diverged\)\. The log does not extend/),
   })
 
   const refused = await pubring('log', 'restart', '--yes')

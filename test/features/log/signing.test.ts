@@ -313,6 +313,25 @@ describe('the log never forks', () => {
     await expect(sign()).rejects.toThrow('is damaged')
   })
 
+  test('without a place for the signed checkpoints it stops, and publishes none', async () => {
+    await createProject(stored.store, 'payments')
+    const before = await sign()
+    await createProject(stored.store, 'other')
+    const cause = new Error('ENOSPC: no space left on device, write')
+    const full: LogSigner = {
+      ...key.open(),
+      record() {
+        throw cause
+      },
+    }
+    await expect(sign(stored.store, full)).rejects.toMatchObject({
+      code: 'log_stopped',
+      extras: { errors: [{ code: 'not_stored' }] },
+      cause,
+    })
+    expect((await readTree(stored.store.reader))?.checkpoint).toBe(before.checkpoint)
+  })
+
   test('with another key it stops', async () => {
     await createProject(stored.store, 'payments')
     await sign()

@@ -59,6 +59,12 @@ spec:
         - name: PUBRING_ADMIN_API_KEY_FILE
           value: /run/secrets/admin/{{ .Values.adminApiKeySecret.key }}
         {{- end }}
+        {{- if .Values.log.keySecret.name }}
+        - name: PUBRING_LOG_KEY_FILE
+          value: /run/secrets/log/{{ .Values.log.keySecret.key }}
+        - name: PUBRING_LOG_STATE
+          value: {{ if .Values.postgres.url }}/log-state{{ else }}/data{{ end }}/pubring.checkpoints
+        {{- end }}
         {{- range $name, $value := .Values.settings }}
         - name: {{ $name }}
           value: {{ $value | quote }}
@@ -112,6 +118,15 @@ spec:
           mountPath: /run/secrets/admin
           readOnly: true
         {{- end }}
+        {{- if .Values.log.keySecret.name }}
+        - name: log-key
+          mountPath: /run/secrets/log
+          readOnly: true
+        {{- if .Values.postgres.url }}
+        - name: log-state
+          mountPath: /log-state
+        {{- end }}
+        {{- end }}
   volumes:
     - name: tmp
       emptyDir: {}
@@ -126,5 +141,16 @@ spec:
       secret:
         secretName: {{ .Values.adminApiKeySecret.name }}
         defaultMode: 0440
+    {{- end }}
+    {{- if .Values.log.keySecret.name }}
+    - name: log-key
+      secret:
+        secretName: {{ .Values.log.keySecret.name }}
+        defaultMode: 0440
+    {{- if .Values.postgres.url }}
+    - name: log-state
+      persistentVolumeClaim:
+        claimName: {{ required "Set log.stateClaim to a claim for the signed checkpoints of the log." .Values.log.stateClaim }}
+    {{- end }}
     {{- end }}
 {{- end }}

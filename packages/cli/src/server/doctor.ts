@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { type Config, loadConfig, settings } from '@pubring/server/config/server-settings'
+import { faults } from '@pubring/server/features/log/faults'
 import { countKeys } from '@pubring/server/features/warnings/census'
 import {
   type DatabaseReport,
@@ -18,6 +19,9 @@ import { databaseSteps } from './database-steps.ts'
 import { failedStep, machineChecks, runCheck } from './machine-checks.ts'
 
 const healthTimeoutMs = 5_000
+
+/** What to do about a log that has stopped, by the reason. */
+const logFaults: Readonly<Record<string, string>> = faults
 
 /** Flags of `doctor`: those of `serve`, and the address of another server. */
 type DoctorFlags = Record<string, string | undefined> & { url?: string }
@@ -82,14 +86,16 @@ async function serverStep(url: string): Promise<Step> {
   const get = (page: string) =>
     fetch(`${url}/health/${page}`, { signal: AbortSignal.timeout(healthTimeoutMs) })
   const [ready, write] = await Promise.all([get('ready'), get('write')])
-  const { state, reason, log } = Object(await ready.json())
+  const { state, reason, log, logReason } = Object(await ready.json())
   if (!ready.ok) return failedStep('server', `${url} is not ready (${reason}): see its log`)
   const detail = `${url} serves ${state} key sets`
   if (!write.ok) return failedStep('server', `${detail}, but changes fail: see its log`)
   if (log === 'stopped') {
-    const advice =
-      'its log has stopped, because it no longer extends what was signed: restore what is missing, or restart it with a new key (pubring log restart)'
-    return failedStep('server', `${detail} and accepts changes, but ${advice}`)
+    const reason = logFaults[String(logReason)] ?? 'No checkpoint could be signed: see its log.'
+    return failedStep(
+      'server',
+      `${detail} and accepts changes, but its log has stopped (${logReason}). ${reason}`,
+    )
   }
   return { step: 'server', outcome: 'passed', detail: `${detail} and accepts changes` }
 }

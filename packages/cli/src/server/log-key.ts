@@ -11,10 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import process from 'node:process'
 import type { Config } from '@pubring/server/config/server-settings'
 import { readCheckpoint } from '@pubring/server/features/log/signing'
 import type { LogSigner } from '@pubring/server/kernel/context'
 import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
+import { moveIntoPlace } from '@pubring/server/kernel/storage/sqlite/backup'
 import { makePrivateFolder } from '@pubring/server/kernel/storage/sqlite/file'
 import { syncToDisk } from '@pubring/server/runtime/files'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
@@ -23,12 +25,18 @@ import { readNamed } from './blocklist.ts'
 /** A process that holds the file for longer was killed. */
 const maxWriteMs = 10_000
 
-type KeyConfig = Pick<Config, 'databaseUrl' | 'logKeyFile'>
+type KeyConfig = Pick<Config, 'databaseUrl' | 'logKeyFile' | 'logState'>
 
 /** The configured file, or the one beside the SQLite database; undefined if there is none. */
 export function logKeyFile({ databaseUrl, logKeyFile }: KeyConfig): string | undefined {
   if (logKeyFile !== undefined || isPostgres(databaseUrl)) return logKeyFile
   return `${sqliteFileOf(databaseUrl)}.log-key`
+}
+
+/** The file of the signed checkpoints: the configured one, or the one beside the key. */
+export function logStateFile(config: KeyConfig): string | undefined {
+  const file = logKeyFile(config)
+  return config.logState ?? (file && `${file}.checkpoints`)
 }
 
 /**
@@ -39,12 +47,13 @@ export function openLogSigner(
   config: KeyConfig,
   { create }: { create: boolean },
 ): LogSigner | undefined {
-  const file = logKeyFile(config)
-  if (file === undefined) return undefined
-  if (config.logKeyFile === undefined && !existsSync(file)) {
-    if (!create || !createKeyFile(file)) return undefined
-  }
-  const key = parseKey(readNamed('PUBRING_LOG_KEY_FILE', file))
+  const [file, state] = [logKeyFile(config), logStateFile(config)]
+  if (file === undefined || state === undefined) return undefined
+  const isNamed = config.logKeyFile !== undefined
+  if (!isNamed && !existsSync(file) && !(create && createKeyFile(file))) return undefined
+  const key = isNamed
+    ? parseKey('PUBRING_LOG_KEY_FILE names a file', readNamed('PUBRING_LOG_KEY_FILE', file))
+    : parseKey(`${file}, the key of the log, is a file`, readFileSync(file))
   const { x = '', d = '' } = key.export({ format: 'jwk' })
   const secret = hkdfSync('sha256', Buffer.from(d, 'base64url'), '', 'pubring ledgers', 32)
   return {
@@ -52,25 +61,31 @@ export function openLogSigner(
     blindingOf: (ledgerId) =>
       Uint8Array.from(createHmac('sha256', new Uint8Array(secret)).update(ledgerId).digest()),
     sign: (message) => Uint8Array.from(sign(null, message, key)),
-    ...createSignedCheckpoints(`${file}.checkpoints`),
+    ...createSignedCheckpoints(state),
   }
 }
 
-/** Creates a file that only its owner can read. False if there is none: opening the database says why. */
+/**
+ * Creates a file that only its owner can read, whole or not at all. False if there is none: opening the
+ * database says why.
+ */
 function createKeyFile(file: string): boolean {
   const { privateKey } = generateKeyPairSync('ed25519')
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' })
+  const partial = `${file}.${process.pid}.new`
   try {
     makePrivateFolder(dirname(file))
-    writeFileSync(file, pem, { flag: 'wx', mode: 0o600, flush: true })
-    return true
+    writeFileSync(partial, pem, { mode: 0o600, flush: true })
+    moveIntoPlace(partial, file, false)
   } catch {
     // Another process may have created it.
-    return existsSync(file)
   }
+  rmSync(partial, { force: true })
+  return existsSync(file)
 }
 
-function parseKey(pem: Uint8Array) {
+/** `subject`: how the error for another content begins. */
+function parseKey(subject: string, pem: Uint8Array) {
   try {
     const key = createPrivateKey(Buffer.from(pem))
     if (key.asymmetricKeyType === 'ed25519') return key
@@ -78,7 +93,7 @@ function parseKey(pem: Uint8Array) {
     // The error below says the same.
   }
   throw new Error(
-    'PUBRING_LOG_KEY_FILE names a file without an Ed25519 private key in PEM: make one with openssl genpkey -algorithm ed25519 -out log.key',
+    `${subject} without an Ed25519 private key in PEM: make one with openssl genpkey -algorithm ed25519 -out log.key`,
   )
 }
 

@@ -12,7 +12,7 @@ import { AnswerError, createOutboundFetch } from '@pubring/server/outbound/outbo
 import type { Step } from '../terminal/table.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections, metricsSettings, outboundOptions, requireFreePort } from './instance.ts'
-import { logKeyFile, openLogSigner } from './log-key.ts'
+import { logKeyFile, logStateFile, openLogSigner } from './log-key.ts'
 
 /** Less free space than this is reported, and not even a start succeeds with less than that. */
 const fewBytes = 256 * 2 ** 20
@@ -64,6 +64,12 @@ export const machineChecks = {
     if (file === undefined) return 'none: this server signs no checkpoints of the log'
     if (openLogSigner(config, { create: false }) === undefined) {
       return `there is no ${file} yet: pubring serve creates it`
+    }
+    const folder = dirname(resolve(logStateFile(config) ?? file))
+    if (!isWritable(folder)) {
+      throw new Error(
+        `this user cannot write to ${folder}, where the signed checkpoints of the log are stored: set PUBRING_LOG_STATE`,
+      )
     }
     return file
   },
@@ -149,11 +155,17 @@ export function failedStep(step: string, error: unknown): Step {
 }
 
 function requireWritable(path: string): void {
+  if (isWritable(path)) return
+  throw new Error(
+    `this user cannot write to ${resolve(path)}: change its owner or PUBRING_DATABASE_URL`,
+  )
+}
+
+function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK)
+    return true
   } catch {
-    throw new Error(
-      `this user cannot write to ${resolve(path)}: change its owner or PUBRING_DATABASE_URL`,
-    )
+    return false
   }
 }

@@ -167,6 +167,10 @@ export const settings = named({
     text,
     'File with the Ed25519 private key (PEM) that signs the checkpoints of the log. Default: beside an SQLite database, where the first start creates it; none for PostgreSQL.',
   ),
+  logState: setting(
+    text,
+    'File in which the server stores the last signed checkpoints of the log before it publishes them, in a folder that it can write to. Default: beside the key of the log.',
+  ),
   logWitnesses: setting(
     witnesses,
     'Witnesses that cosign the checkpoints of the log: the verifier key of each, then its https address (C2SP tlog-witness), separated by spaces or commas.',
@@ -205,6 +209,7 @@ type Optional =
   | 'databaseReplicaUrl'
   | 'blocklist'
   | 'logKeyFile'
+  | 'logState'
   | 'metricsPort'
   | 'outboundCaFile'
   | 'outboundProxy'

@@ -5,7 +5,7 @@ import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { kernelChanges } from '../../kernel/kernel-changes.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
-import { isStop } from '../log/faults.ts'
+import { stopReason } from '../log/faults.ts'
 import { logOf } from '../log/log.ts'
 import { publisherOf } from '../publishing/publisher.ts'
 
@@ -31,8 +31,11 @@ const Health = Type.Object(
     log: Type.Optional(
       Type.Enum(['stopped'], {
         description:
-          'Present while this process signs no checkpoints because the log would fork. Everything else works.',
+          'Present while this process signs no checkpoints of the log. Everything else works.',
       }),
+    ),
+    logReason: Type.Optional(
+      Type.String({ description: 'Why the log has stopped.', examples: ['not_stored'] }),
     ),
   },
   { $id: 'Health', description: 'State of the process.' },
@@ -74,7 +77,8 @@ export function routes(app: App, kernel: Kernel): void {
       const canServe = reason === undefined && (isFresh || publisher.canServe())
       if (!canServe) return sendUnavailable(request, reply, reason ?? 'storage')
       const state = isFresh ? 'fresh' : 'stale'
-      const stopped = isStop(log.state().fault) ? ({ log: 'stopped' } as const) : {}
+      const logReason = stopReason(log.state())
+      const stopped = logReason === undefined ? {} : ({ log: 'stopped', logReason } as const)
       const writes = kernel.store.isWritable() ? {} : ({ writes: 'failing' } as const)
       return reply
         .header('cache-control', 'no-store')

@@ -1,13 +1,15 @@
 import { invalidField, PubringError } from '../../errors.ts'
 
 /** Why this process does not sign checkpoints, and what to do. */
-const faults = {
+export const faults = {
   no_key:
     'This server has no signing key, so it adds nothing to the log. Send the request to the server that has one, or set PUBRING_LOG_KEY_FILE.',
   other_signer:
     'Another server has signed later checkpoints than this one. Send the request there, or move its key file and the file of signed checkpoints here.',
   other_key:
     'The log belongs to another signing key. Put its key file back, or restart the log with this one: pubring log restart.',
+  not_stored:
+    'The file of signed checkpoints cannot be written, and only what it has is published. Free space, or set PUBRING_LOG_STATE to a file in a folder that the server can write to.',
   checkpoints_missing:
     'The file of signed checkpoints beside the key is missing, so the log could fork unnoticed. Put it back, or restart the log with a new key: pubring log restart.',
   diverged:
@@ -29,8 +31,16 @@ export function isStop(fault: LogFault | undefined): boolean {
   return fault !== undefined && !['no_key', 'other_signer', 'key_used'].includes(fault)
 }
 
-export function logError(fault: LogFault): PubringError {
-  return invalidField('', fault, faults[fault], 'log_stopped')
+/** `cause`: for the log. */
+export function logError(fault: LogFault, cause?: unknown): PubringError {
+  const { code, message, extras } = invalidField('', fault, faults[fault], 'log_stopped')
+  return new PubringError(code, message, extras, cause)
+}
+
+/** Why the log stands still, as one word: a fault, or `log_failed` for an error of another kind. */
+export function stopReason({ fault, error }: { fault?: LogFault; error?: unknown }) {
+  if (error !== undefined) return 'log_failed'
+  return isStop(fault) ? fault : undefined
 }
 
 /** The fault in an error of `logError`. */

@@ -11,11 +11,12 @@ import type { App } from '../../kernel/http/options.ts'
 import { Query } from '../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
+import { present } from '../../runtime/present.ts'
 import { publishedFolder } from '../publishing/http.ts'
 import { readPublished } from '../publishing/names.ts'
 import type { LogTree as Tree } from './changes.ts'
 import { LedgerProof, LogTree } from './contract.ts'
-import { isStop } from './faults.ts'
+import { isStop, stopReason } from './faults.ts'
 import { type Log, logOf } from './log.ts'
 import { readTree } from './reads.ts'
 import { proveHead, proveLedger, readLogFile } from './tiles.ts'
@@ -215,8 +216,12 @@ export function metrics(kernel: Kernel, { gauge }: Meters): void {
   const log = logOf(kernel)
   gauge({
     name: 'pubring_log_stopped',
-    help: '1 if the last attempt to sign a checkpoint of the log has failed.',
-    read: () => Number(log.state().error !== undefined || isStop(log.state().fault)),
+    help: '1 if the last attempt to sign a checkpoint of the log has failed, with the code of the reason.',
+    labelNames: ['reason'],
+    read: () => {
+      const reason = stopReason(log.state())
+      return [[{ reason: reason ?? '' }, Number(reason !== undefined)]]
+    },
   })
   gauge({
     name: 'pubring_log_witness_cosigned',
@@ -232,7 +237,7 @@ export function metrics(kernel: Kernel, { gauge }: Meters): void {
 /** Logs when this process can no longer extend the transparency log, and when it can again. */
 function reportRuns(app: FastifyInstance, log: Log): void {
   let current: string | undefined
-  log.onRun(({ fault, error }) => {
+  log.onRun(({ fault, error, cause }) => {
     if (error !== undefined) {
       const message = 'no checkpoint of the log could be signed'
       const cause = describeCause(error)
@@ -242,7 +247,7 @@ function reportRuns(app: FastifyInstance, log: Log): void {
       if (fault === undefined) app.log.info('checkpoints of the log are signed again')
       else if (isStop(fault))
         app.log.error(
-          { code: fault },
+          { code: fault, ...present({ cause: describeCause(cause) }) },
           'the log has stopped, so that it does not fork: pubring doctor says what to do',
         )
       else app.log.warn({ code: fault }, 'another server signs the log')

@@ -10,6 +10,8 @@ import { createWitnesses, type WitnessResult } from './witnesses.ts'
 /** `error`: one that no fault of the log has caused, such as of the storage. */
 export interface LogState {
   fault?: LogFault
+  /** The error that has caused the fault, where there is one. */
+  cause?: unknown
   error?: unknown
 }
 
@@ -48,7 +50,7 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
         const fault = faultIn(error)
         // A restart that was refused changes nothing.
         if (fault === 'key_used') return
-        report(fault === undefined ? { error } : { fault })
+        report(fault === undefined ? { error } : { fault, ...causeOf(error) })
       },
     )
     return running
@@ -88,6 +90,10 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
       clearTimeout(timer)
     },
   }
+}
+
+function causeOf(error: unknown): Pick<LogState, 'cause'> {
+  return error instanceof Error && error.cause !== undefined ? { cause: error.cause } : {}
 }
 
 /** The log, which signs while the process runs. */

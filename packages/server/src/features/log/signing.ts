@@ -222,12 +222,20 @@ async function publish(context: LogContext, signer: LogSigner, id: string): Prom
   const published = checkpointSize === size ? checkpoint : undefined
   const isSigned = signed?.size === size
   const note = published ?? (isSigned ? signed.note : await signTree(signer, origin, tree))
-  if (!isSigned && !signer.record(origin, note)) return log
+  if (!isSigned && !record(signer, origin, note)) return log
   const submission = submissionOf(context, signer, log, { note, size })
   const cosigned = (await context.witnesses?.cosign(submission)) ?? note
   if (cosigned === published) return log
   await context.store.commit(logChanges.publishCheckpoint, { id, size, checkpoint: cosigned })
   return { ...log, checkpoint: cosigned, checkpointSize: size }
+}
+
+function record(signer: LogSigner, origin: string, note: string): boolean {
+  try {
+    return signer.record(origin, note)
+  } catch (error) {
+    throw logError('not_stored', error)
+  }
 }
 
 async function signTree(signer: LogSigner, origin: string, tree: TreeHead): Promise<string> {
