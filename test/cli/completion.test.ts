@@ -56,7 +56,10 @@ describe('completion offers', () => {
     [['project', 'show', 'p'], ['payments']],
     [['key', 'add', 'x.pem', '--algorithm', 'PS2'], ['PS256']],
     [['events', '--al'], ['--all']],
-    [['events', '--all', '--type', 'token.'], ['token.exchanged']],
+    [
+      ['events', '--all', '--type', 'token.'],
+      ['token.exchanged', 'token.used'],
+    ],
     [['--profile', ''], ['production']],
     [['api-key', 'update', 'a '], ['a admin']],
     [['api-key', 'create', '--role', 'wr'], ['writer']],

@@ -223,6 +223,17 @@ describe('pubring ledger verify --log', () => {
     log.entries.pop()
   })
 
+  test('says that it is broken, and why, if the log has stopped', async () => {
+    const detail = 'Part of the log is missing from the database, or was altered.'
+    const stopped = await startHttpServer(async (request, response) => {
+      if (request.url?.endsWith('/checkpoint')) return response.end(await log.checkpoint())
+      return response.writeHead(409).end(JSON.stringify({ code: 'log_stopped', detail }))
+    })
+    const { code, stdout } = await verify(events, '--log', `${stopped.url}/log`)
+    await stopped.close()
+    expect([code, stdout]).toEqual([1, `BROKEN  ${detail}\n`])
+  })
+
   test('finds a second head of an event', async () => {
     await log.append({ ...headAt(3), head: 'c'.repeat(64) })
     const { code, stdout } = await verify(events, '--log', `${server.url}/log`)

@@ -7,6 +7,7 @@ import { errorTable } from '../../packages/server/src/errors.ts'
 import { clientTypes } from '../../scripts/generate-client-types.ts'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
 import { errorsPage } from '../../scripts/generate-errors.ts'
+import { ledgerPage } from '../../scripts/generate-ledger-coverage.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 
@@ -16,6 +17,10 @@ test('docs/errors.md is the generated page: npm run generate', () => {
 
 test('docs/configuration.md is the generated page: npm run generate', () => {
   expect(read('configuration.md')).toBe(configurationPage())
+})
+
+test('docs/ledger.md has the generated table: npm run generate', () => {
+  expect(read('ledger.md')).toBe(ledgerPage(read('ledger.md')))
 })
 
 test('packages/client/src/types.ts is the generated file: npm run generate', () => {

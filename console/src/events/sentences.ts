@@ -13,12 +13,14 @@ const nouns: Record<string, string> = {
   session: 'session',
   person: 'person',
   access_rule: 'access rule',
+  token: 'token',
 }
 
 /** The verb of an event by its type or, of most, by what happened to the subject. */
 const verbs: Record<string, string> = {
   'key.created': 'Registered',
   'session.created': 'Began',
+  'person.created': 'Saw for the first time',
   'person.deleted': 'Erased',
   'access_rule.keys_ended': 'Ended the API keys of',
   created: 'Created',
@@ -29,7 +31,9 @@ const verbs: Record<string, string> = {
   finished: 'Finished',
   abandoned: 'Abandoned',
   accepted: 'Accepted',
+  opened: 'Opened',
   ended: 'Ended',
+  used: 'Used',
 }
 
 const verbOf = (type: string) => verbs[type] ?? verbs[type.replace(/.*\./, '')]

@@ -562,6 +562,7 @@ export type Event = {
       | 'person'
       | 'registry'
       | 'ledger'
+      | 'token'
     id: string
   }
   /** Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
@@ -613,6 +614,7 @@ export type HistoryEvent = {
       | 'person'
       | 'registry'
       | 'ledger'
+      | 'token'
     id: string
   }
   /** Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */

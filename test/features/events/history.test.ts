@@ -10,17 +10,19 @@ import { publicUrl } from '../../support/app/app.ts'
 import { startEventStreamApp } from '../../support/app/event-streams.ts'
 import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
+import { createPersonSession } from '../../support/store/sessions.ts'
 
 const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
 const eventsUrl = () => `/v1/projects/${project.id}/events`
-const personId = newId()
-const person = {
-  issuer: 'https://id.example',
-  subject: 'u"1',
-  sessionId: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
-}
 
 const server = await startEventStreamApp(4)
+const known = await createPersonSession(server.context.store, {}, { name: 'Ada', subject: 'u"1' })
+const personId = known.person.id
+const person = {
+  issuer: known.person.issuer,
+  subject: known.person.subject,
+  sessionId: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+}
 const project = await newProject(server, 'history')
 const writer = await server.apiKey('writer')
 const kid = await registerKey(server, { name: '=HYPERLINK("x")' }, project.keys)
@@ -32,11 +34,6 @@ await patchKey(server, kid, { active: true }, project.keys)
 await update(other, { active: false }, { name: 'u"1', user: person })
 await patchKey(server, kid, { active: false }, project.keys)
 await server.send('DELETE', `${project.keys}/${kid}`)
-const time = new Date().toISOString()
-await server.database.execute(
-  'insert into person (id, issuer, subject, name, email, first_sign_in_time, last_sign_in_time) values (?, ?, ?, ?, ?, ?, ?)',
-  ...[personId, person.issuer, person.subject, 'Ada', 'ada@example.com', time, time],
-)
 const all = await read()
 
 async function read(query = '', url = eventsUrl()): Promise<Event[]> {

@@ -16,6 +16,7 @@ import {
   parseEntries,
 } from '../../../packages/client/src/log/tiles.ts'
 import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
+import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import type { LogTree } from '../../../packages/server/src/features/log/changes.ts'
 import { createLog, type LogState } from '../../../packages/server/src/features/log/log.ts'
 import { findTile, readTree } from '../../../packages/server/src/features/log/reads.ts'
@@ -30,11 +31,18 @@ import {
 import { proveLedger, readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
+import { exchangeChanges } from '../../../packages/server/src/features/token-exchange/changes.ts'
 import type { LogSigner, Store } from '../../../packages/server/src/kernel/context.ts'
-import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import {
+  exchangeLedgerId,
+  systemLedgerId,
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
+import { accessRuleRecord, exchangedKeyRecord } from '../../support/store/access-records.ts'
 import { createDatabase, type TestDatabase } from '../../support/store/database.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
@@ -410,21 +418,75 @@ describe('the log never forks', () => {
   })
 })
 
-test.each([
-  ['', 'blinding'],
-  [', even with another secret of the ledger', `'${toBase64(new Uint8Array(32))}'`],
-])('a rewritten ledger leaves a second head in the log, which a scan finds%s', async (_, value) => {
+test('a rewritten ledger whose log forgot it leaves a second head, which a scan finds', async () => {
   const { store, database } = stored
   const { id } = await createProject(store, 'payments')
   await sign()
-  await database.execute(`update log_ledger set blinding = ${value}`)
   await database.execute('update ledger set hash = ? where project_id = ?', 'f'.repeat(64), id)
+  await expect(sign()).rejects.toEqual(stopped('rewritten'))
+  await database.execute('delete from log_ledger where ledger_id = ?', id)
   const log = await sign()
   const proof = parseLedgerProof((await proveLedger(store.reader, id, undefined)).proof)
   const checkpoint = await verified(log)
   await expect(scanLog(proof, { checkpoint, read: reader(store) })).rejects.toMatchObject({
     code: 'disproved',
   })
+})
+
+describe('verification names, and a running signer stops at', () => {
+  const secondEntry = (set: string) => `update log_entry set ${set} where position = 1`
+  test.each<[string, string, readonly string[]]>([
+    ['an entry that was deleted', 'log_entry', ['delete from log_entry where position = 1']],
+    [
+      'an entry that was altered',
+      'log_entry',
+      [secondEntry("content = replace(content, 'a', 'b')")],
+    ],
+    ['a ledger that was deleted', 'ledger', ['delete from event', 'delete from ledger']],
+    [
+      'a log whose tables were emptied',
+      'log_tree',
+      ['tree', 'entry', 'tile', 'ledger'].map((name) => `delete from log_${name}`),
+    ],
+  ])('%s', async (_name, type, statements) => {
+    const { store, database } = stored
+    const { id } = await createProject(store, 'payments')
+    const log = createLog(contextOf(store), key.open())
+    await log.sign()
+    for (const statement of statements) {
+      const isWhole = /^delete from (event|ledger)$/.test(statement)
+      await database.execute(isWhole ? `${statement} where project_id = '${id}'` : statement)
+    }
+    await expect(log.sign()).rejects.toMatchObject({ code: 'log_stopped' })
+    log.close()
+    const ledgers = await openLedgerReader(database.url)
+    const found = (await Array.fromAsync(verifyLedgers(ledgers))).at(-1)
+    await ledgers.close()
+    expect(found?.ledgerId).toBe('log')
+    expect(found?.differences.map(({ subject }) => subject.type)).toContain(type)
+  })
+})
+
+test('the whole ledger of exchanges for all projects is missed by that of the system', async () => {
+  const { store, database } = stored
+  const rule = accessRuleRecord()
+  await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+  const exchange = { apiKey: exchangedKeyRecord(rule), rule, matched: [] }
+  await store.commit(exchangeChanges.exchangeToken, { origin: origin(), ...exchange })
+  for (const table of ['api_key', 'event', 'ledger']) {
+    const column = table === 'api_key' ? 'rule_id' : 'project_id'
+    const id = table === 'api_key' ? rule.id : exchangeLedgerId
+    await database.execute(`delete from ${table} where ${column} = ?`, id)
+  }
+  const ledgers = await openLedgerReader(database.url)
+  const found = await Array.fromAsync(verifyLedgers(ledgers))
+  await ledgers.close()
+  expect(found).toContainEqual(
+    expect.objectContaining({
+      ledgerId: exchangeLedgerId,
+      broken: { revision: 0, detail: 'the whole ledger is missing' },
+    }),
+  )
 })
 
 describe('the service', () => {

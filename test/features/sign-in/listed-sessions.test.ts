@@ -47,7 +47,8 @@ test('of people and API keys, a list of sessions reads only those whose sessions
   // A session and its holder.
   expect(await list(owner, 'reader')).toEqual({ names: ['owner'], rows: 2 })
   const personId = people[0]?.person.id
-  expect(await list(without, 'auditor', personId)).toEqual({ names: ['Ada Lovelace'], rows: 2 })
+  // The person is also found by the id.
+  expect(await list(without, 'auditor', personId)).toEqual({ names: ['Ada Lovelace'], rows: 3 })
   expect(await list(without, 'auditor')).toEqual({
     names: ['Ada Lovelace', 'Ada Lovelace', 'owner', 'other'],
     rows: 8,

@@ -1,12 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { accessRuleToRow } from '../../../packages/server/src/features/access-rules/stored.ts'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { sessionToRow } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
+import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import {
@@ -16,6 +18,7 @@ import {
   sessionRecord,
 } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 let server: TestApp
 let time = Date.now()
@@ -295,6 +298,36 @@ describe('sessions', () => {
     expect(sessions).toHaveLength(10_000)
     expect(sessions.map(({ id }) => id)).not.toContain('s77')
     expect(sessions.filter((session) => session.apiKeyId === apiKeyId)).toHaveLength(1)
+    await other.close()
+  })
+
+  test('that are not used end with an event, so that an altered last use revives none', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] })
+    let now = Date.now()
+    const other = await startApp({
+      clock: { now: () => now, monotonic: () => performance.now() },
+    })
+    const answer = await other.send('POST', '/v1/sessions')
+    const [, secret = ''] = /=(pubring_\w+);/.exec(String(answer.headers['set-cookie'])) ?? []
+    const [row = {}] = await other.database.query('select * from session')
+    now += 32 * 60_000
+    vi.advanceTimersByTime(60_000)
+    vi.useRealTimers()
+    await waitUntil(async () => (await other.database.query('select id from session')).length === 0)
+    const revived = { ...row, last_use_time: new Date(now).toISOString() }
+    await other.database.execute(
+      `insert into session (${Object.keys(revived)}) values (${Object.keys(revived).map(() => '?')})`,
+      ...(Object.values(revived) as string[]),
+    )
+    const sent = await other.send('GET', keys, { headers: { ...cookie(secret), ...sameOrigin } })
+    expect([sent.statusCode, sent.json().code]).toEqual([401, 'invalid_session'])
+    const ledgers = await openLedgerReader(other.database.url)
+    const [system] = await Array.fromAsync(verifyLedgers(ledgers))
+    await ledgers.close()
+    const subject = { type: 'session', id: row.id }
+    expect(system?.differences).toMatchObject([
+      { subject, detail: expect.stringMatching(/deleted/) },
+    ])
     await other.close()
   })
 

@@ -4,6 +4,8 @@ import type { Algorithm } from '../../../packages/intake/src/algorithms.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import type { Warning } from '../../../packages/server/src/features/warnings/contract.ts'
 import { createHooks } from '../../../packages/server/src/kernel/hooks.ts'
+import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import { newRotatedKey, type RegisteredKey, startRotationApp } from '../../support/app/rotation.ts'
 import { accessRulesUrl } from '../../support/app/workloads.ts'
@@ -50,11 +52,13 @@ describe('a key vouches for its successor', () => {
       expect(details).toMatchObject({ introducedBy: old.kid, thumbprint: successor.jkt })
       const workload = { ruleId, issuer: server.issuer, subject: publishedKid }
       expect(await eventsAfter(before)).toMatchObject([
+        { type: 'token.used', actor: { workload } },
         {
           type: 'token.exchanged',
           actor: { workload },
           changes: { role: { to: 'registrar' }, successor: { to: successor.jkt } },
         },
+        { type: 'token.used', actor: { workload } },
         {
           type: 'key.created',
           actor: { workload },
@@ -65,6 +69,36 @@ describe('a key vouches for its successor', () => {
       expect((await listWith(secret)).statusCode).toBe(200)
     },
   )
+
+  test('no more once it was changed, also if the row of the API key is put back', async () => {
+    const successor = await newRotatedKey()
+    const secret = await server.vouched(key, successor)
+    const find = 'select * from api_key where successor = ?'
+    const [row = {}] = await server.database.query(find, successor.jkt)
+    const before = await revision()
+    for (const active of [false, true]) {
+      await server.send('PATCH', `${server.keysUrl}/${key.kid}`, { body: { active } })
+    }
+    const ended = { type: 'api_key.deleted', subject: { type: 'api_key', id: row.id } }
+    expect(await eventsAfter(before)).toMatchObject([
+      { type: 'key.updated' },
+      ended,
+      { type: 'key.updated' },
+    ])
+    await server.database.execute(
+      `insert into api_key (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+      ...(Object.values(row) as string[]),
+    )
+    expect((await listWith(secret)).statusCode).toBe(401)
+    expect((await server.create(secret, successor)).statusCode).toBe(401)
+    const ledgers = await openLedgerReader(server.database.url)
+    const found = await Array.fromAsync(verifyLedgers(ledgers))
+    await ledgers.close()
+    expect(found.flatMap(({ differences }) => differences)).toMatchObject([
+      { subject: ended.subject },
+    ])
+    await server.database.execute('delete from api_key where successor = ?', successor.jkt)
+  })
 
   test('only if the project has a rule for it', async () => {
     const { jkt } = await newRotatedKey()
@@ -359,7 +393,7 @@ describe('the API key', () => {
   ])('is not accepted once its row has another %s: %s', async (column, value) => {
     const before = await revision()
     const secret = await server.vouched(key, await newRotatedKey())
-    const [{ subject }] = await eventsAfter(before)
+    const [, { subject }] = await eventsAfter(before)
     const where = `where id = '${subject.id}'`
     await server.database.query(`update api_key set ${column} = ${value} ${where}`)
     expect((await listWith(secret)).json().code).toBe('invalid_api_key')
@@ -418,7 +452,7 @@ describe('the API key', () => {
     const before = await revision()
     const { jkt: thumbprint } = await newRotatedKey()
     await server.vouched(key, { jkt: thumbprint })
-    const [exchange] = await eventsAfter(before)
+    const [, exchange] = await eventsAfter(before)
     const { id: projectId } = server.project
     if (isDisabled) await disable(key.kid)
     const credential = { type: 'api_key', id: exchange.subject.id } as const

@@ -94,7 +94,7 @@ test.each([
       spkiSha256: digest,
       normalised: 'pkcs1 white_space',
       introducedBy: projectId,
-      state: '48c3c62e359385ec7da943a767c51e77c13d14bb8c55d158b26df97d34e2de07',
+      state: '25baab0c137de40fecf416ebd586987f3875afaa24a129538da5ef2c74ec79d4',
     },
   ],
   [
@@ -252,17 +252,21 @@ test('the types of events', () => {
     'api_key.deleted',
     'api_key.recorded',
     'ledger.accepted',
+    'ledger.opened',
     'log.started',
     'session.created',
     'session.ended',
     'session.recorded',
+    'person.created',
     'person.deleted',
+    'person.recorded',
     'access_rule.created',
     'access_rule.updated',
     'access_rule.deleted',
     'access_rule.recorded',
     'access_rule.keys_ended',
     'token.exchanged',
+    'token.used',
   ])
 })
 

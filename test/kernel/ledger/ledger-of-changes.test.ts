@@ -59,7 +59,7 @@ const unrequested = [
   'log.append',
   'log.publish',
   'ledger.accept',
-  'token.forget',
+  'api_key.forget',
   // Its actor is the workload: `test/features/token-exchange/token-exchange.test.ts`.
   'token.exchange',
   // Its actor is the person: `test/features/sign-in/command-line.test.ts`.

@@ -67,7 +67,7 @@ const unauthorized = [
   'storage.try',
   'ledger.accept',
   'token.exchange',
-  'token.forget',
+  'api_key.forget',
 ]
 
 function attempt<Change extends object, Result>(

@@ -127,6 +127,7 @@ describe('a database', () => {
       'ledgerIds',
       'ledgerRows',
       'subjects',
+      'verifyTables',
     ])
     await ledgers.close()
   })

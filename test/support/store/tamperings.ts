@@ -56,8 +56,8 @@ export interface TamperedRegistry {
 export interface Tampering {
   name: string
   tamper(registry: TamperedRegistry): Promise<unknown>
-  /** `read`: each use of the row; `replay`: verification; `checkpoint`: only what was signed before. */
-  caughtBy: 'read' | 'replay' | 'checkpoint'
+  /** `read`: each use of the row; `replay`: verification; `log`: only what was logged before. */
+  caughtBy: 'read' | 'replay' | 'log'
   /** What the replay names: the type and id of the subject, and the member if there is one. */
   named?(registry: TamperedRegistry): { type: string; id: string; member?: string }
   /** Part of what the verification of the chain says instead. */
@@ -111,25 +111,6 @@ async function rewrite(
 const keyMember = (member?: string): Pick<Tampering, 'named'> => ({
   named: ({ key }) => ({ type: 'key', id: key.id, ...(member === undefined ? {} : { member }) }),
 })
-const adminMember = (member: string): Pick<Tampering, 'named'> => ({
-  named: ({ admin }) => ({ type: 'api_key', id: admin.id, member }),
-})
-const columnOfKey = (set: string, member: string): Tampering => ({
-  name: `${set} for a key`,
-  tamper: ({ database, key }) => database.execute(update('jwt_key', set), key.id),
-  caughtBy: 'read',
-  ...keyMember(member),
-})
-
-const grantTables = {
-  accessRule: 'access_rule',
-  session: 'session',
-  rule: 'access_rule',
-  exchanged: 'api_key',
-  admin: 'api_key',
-  rotation: 'rotation',
-} as const
-
 export const tamperings: Tampering[] = [
   {
     name: 'another key under the old kid, with all its hashes',
@@ -185,19 +166,6 @@ export const tamperings: Tampering[] = [
     named: ({ otherProjectId }) => ({ type: 'api_key', id: otherProjectId }),
   },
   {
-    name: 'every API key an admin',
-    tamper: ({ database }) => database.execute("update api_key set role = 'admin'"),
-    caughtBy: 'read',
-    named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'role' }),
-  },
-  {
-    name: 'an inactive key enabled',
-    tamper: ({ database, inactive }) =>
-      database.execute(update('jwt_key', 'enabled = 1'), inactive.id),
-    caughtBy: 'read',
-    named: ({ inactive }) => ({ type: 'key', id: inactive.id, member: 'active' }),
-  },
-  {
     name: 'the tail removed and the head moved back, so that the rows are newer',
     tamper: (registry) => truncate(registry, 1),
     caughtBy: 'read',
@@ -213,7 +181,7 @@ export const tamperings: Tampering[] = [
       const { createTime } = inactive
       await database.execute(update('jwt_key', set), createTime, createTime, inactive.id)
     },
-    caughtBy: 'checkpoint',
+    caughtBy: 'log',
   },
   {
     name: 'an event, the row and the whole chain rewritten',
@@ -230,16 +198,8 @@ export const tamperings: Tampering[] = [
       )
       await registry.database.execute(update('jwt_key', "label = 'mine'"), key.id)
     },
-    caughtBy: 'checkpoint',
+    caughtBy: 'log',
   },
-  columnOfKey("label = 'mine'", 'label'),
-  columnOfKey("expire_time = '2099-01-01T00:00:00.000Z'", 'expireTime'),
-  columnOfKey("algorithm = 'RS256'", 'algorithm'),
-  columnOfKey("published_kid = 'mine'", 'publishedKid'),
-  columnOfKey('enabled = 0', 'active'),
-  columnOfKey("create_time = '2020-01-01T00:00:00.000Z'", 'state'),
-  columnOfKey("publish_time = '2020-01-01T00:00:00.000Z'", 'state'),
-  columnOfKey("material_sha256 = 'x'", 'state'),
   {
     name: 'a key moved to another project',
     tamper: ({ database, key, otherProjectId }) =>
@@ -252,13 +212,6 @@ export const tamperings: Tampering[] = [
     tamper: ({ database, key }) => database.execute('delete from jwt_key where id = ?', key.id),
     caughtBy: 'replay',
     ...keyMember(),
-  },
-  {
-    name: 'a project renamed',
-    tamper: ({ database, projectId }) =>
-      database.execute(update('project', "name = 'mine'"), projectId),
-    caughtBy: 'read',
-    named: ({ projectId }) => ({ type: 'project', id: projectId, member: 'name' }),
   },
   {
     name: 'the row of a project deleted',
@@ -288,34 +241,6 @@ export const tamperings: Tampering[] = [
     caughtBy: 'replay',
     broken: /the whole ledger is missing/,
   },
-  {
-    name: 'the secret of an admin replaced',
-    tamper: ({ database, admin }) =>
-      database.execute(update('api_key', 'digest = ?'), 'e'.repeat(64), admin.id),
-    caughtBy: 'read',
-    ...adminMember('state'),
-  },
-  {
-    name: 'a deactivated API key enabled again',
-    tamper: ({ database, revoked }) =>
-      database.execute(update('api_key', 'enabled = 1'), revoked.id),
-    caughtBy: 'read',
-    named: ({ revoked }) => ({ type: 'api_key', id: revoked.id, member: 'active' }),
-  },
-  {
-    name: 'the binding of an API key cleared',
-    tamper: ({ database, reader }) =>
-      database.execute(update('api_key', 'project_id = null'), reader.id),
-    caughtBy: 'read',
-    named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'projectId' }),
-  },
-  {
-    name: 'the expiry of an API key cleared',
-    tamper: ({ database, reader }) =>
-      database.execute(update('api_key', 'expire_time = null'), reader.id),
-    caughtBy: 'read',
-    named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
-  },
   ...[accessRuleTable, sessionTable, rotationTable].map(
     (table): Tampering => ({
       name: `a row inserted into ${table.name}`,
@@ -332,53 +257,6 @@ export const tamperings: Tampering[] = [
       },
       caughtBy: 'read',
       named: ({ otherProjectId }) => ({ type: table.name, id: otherProjectId }),
-    }),
-  ),
-  ...(
-    [
-      ['accessRule', 'conditions', '{"sub":"evil"}', 'conditions'],
-      ['accessRule', 'issuer', 'https://evil.test', 'issuer'],
-      ['accessRule', 'audience', 'https://evil.test', 'audience'],
-      ['accessRule', 'project_id', null, 'projectId'],
-      ['accessRule', 'role', 'reader', 'role'],
-      ['accessRule', 'enabled', 0, 'active'],
-      ['session', 'person_id', 'x', 'personId'],
-      ['session', 'person', '{"id":"x","issuer":"","subject":"","claims":{}}', 'personId'],
-      ['session', 'expire_time', '2099-01-01T00:00:00.000Z', 'expireTime'],
-      ['session', 'digest', 'd', 'state'],
-      ['accessRule', 'for', 'people', 'for'],
-      ['rule', 'for', 'workloads', 'for'],
-      ['rule', 'conditions', '{}', 'conditions'],
-      ['rule', 'role', 'admin', 'role'],
-      ['rule', 'issuer', 'https://evil.test', 'issuer'],
-      ['rotation', 'to_kid', 'x', 'to'],
-      ['rotation', 'token_lifetime', 1, 'tokenLifetime'],
-      ['rotation', 'end_time', '2020-01-01T00:00:00.000Z', 'state'],
-      ['rotation', 'outcome', 'abandoned', 'outcome'],
-      ['exchanged', 'role', 'admin'],
-      ['exchanged', 'expire_time', '2099-01-01T00:00:00.000Z'],
-      ['exchanged', 'digest', 'd'],
-      ['exchanged', 'subject', 'x'],
-      ['exchanged', 'rule_id', null],
-      ['exchanged', 'session_id', 'x'],
-      ['admin', 'rule_id', 'x'],
-      ['admin', 'session_id', 'x'],
-    ] as const
-  ).map(
-    ([subject, column, value, member]): Tampering => ({
-      name: `${column} of the row: ${subject}`,
-      tamper: (registry) =>
-        registry.database.execute(
-          update(grantTables[subject], `"${column}" = ?`),
-          value,
-          registry[subject].id,
-        ),
-      caughtBy: 'read',
-      named: (registry) => ({
-        type: grantTables[subject],
-        id: registry[subject].id,
-        ...(member === undefined ? {} : { member }),
-      }),
     }),
   ),
   {
@@ -415,11 +293,5 @@ export const tamperings: Tampering[] = [
       database.execute('delete from blocked_fingerprint where fingerprint = ?', exposed),
     caughtBy: 'replay',
     named: ({ exposed }) => ({ type: 'blocked_fingerprint', id: exposed }),
-  },
-  {
-    name: 'a reserved kid given to another key',
-    tamper: ({ database }) => database.execute("update published_kid set thumbprint = 'x'"),
-    caughtBy: 'replay',
-    named: () => ({ type: 'published_kid', id: 'old-kid', member: 'thumbprint' }),
   },
 ]

@@ -1,3 +1,4 @@
+import { LogError } from '@pubring/client/log'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 
@@ -7,6 +8,8 @@ interface RemoteRequest {
   headers: Record<string, string>
   timeoutMs: number
   signal?: AbortSignal
+  /** The error for a response that is one, if it says more than its status. */
+  refusal?(response: Response): Promise<Error | undefined>
   hints?: readonly string[]
 }
 
@@ -24,7 +27,10 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<Buf
     const response = await fetch(url, { redirect: 'manual', headers, signal })
     const { status } = response
     if (status >= 300 && status < 400) throw redirected(response, url)
-    if (!response.ok) throw failed(`${host} answered ${status}, not ${what}.`, kindOfStatus(status))
+    if (!response.ok) {
+      const refusal = await request.refusal?.(response)
+      throw refusal ?? failed(`${host} answered ${status}, not ${what}.`, kindOfStatus(status))
+    }
     const parts: Uint8Array<ArrayBuffer>[] = []
     let length = 0
     for await (const part of response.body ?? []) {
@@ -36,7 +42,7 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<Buf
     }
     return Buffer.concat(parts)
   } catch (error) {
-    if (error instanceof CommandError) throw error
+    if (error instanceof CommandError || error instanceof LogError) throw error
     if (request.signal?.aborted) throw new CommandError('interrupted', 'Interrupted.')
     if (deadline.aborted) throw failed(`${host} did not answer within ${timeoutMs / 1_000} s.`)
     const cause = systemCode(error)
@@ -49,7 +55,14 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<Buf
 export async function readLogFile(log: string, path: string): Promise<Uint8Array> {
   const url = URL.parse(`${log.replace(/\/+$/, '')}/${path}`)
   if (url === null) throw usageError(`${log} is not an address.`)
-  return fetchRemote(url, { what: `${path} of a log`, headers: {}, timeoutMs: 30_000 })
+  const what = `${path} of a log`
+  return fetchRemote(url, { what, headers: {}, timeoutMs: 30_000, refusal: stoppedLog })
+}
+
+/** A log that cannot show its files proves as little as one whose files contradict each other. */
+async function stoppedLog(response: Response): Promise<LogError | undefined> {
+  const { code, detail }: Record<string, unknown> = Object(await response.json().catch(() => ({})))
+  return code === 'log_stopped' ? new LogError('disproved', String(detail)) : undefined
 }
 
 function redirected(response: Response, url: URL): CommandError {

@@ -1,12 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { verifyStoredLog } from '@pubring/server/features/log/verification'
-import {
-  inspectDatabase,
-  isPostgres,
-  openReads,
-  sqliteFileOf,
-} from '@pubring/server/kernel/storage/open'
+import { inspectDatabase, isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import {
   copyDatabase,
   integrityErrors,
@@ -97,9 +91,7 @@ export async function check(
   const url = file === undefined ? resolveDatabaseUrl(terminal, flags) : `sqlite:${file}`
   const path = isPostgres(url) ? undefined : sqliteFileOf(url)
   const { lines } = await findLedgerFaults(terminal, url)
-  const { db, close } = await openReads(url)
-  const logFaults = await verifyStoredLog(db).finally(close)
-  const faults = [...(path === undefined ? [] : integrityErrors(path)), ...lines, ...logFaults]
+  const faults = [...(path === undefined ? [] : integrityErrors(path)), ...lines]
   const whole = faults.length === 0
   const { green, red } = colorsFor(terminal)
   const notExamined = path === undefined ? ['pages'] : undefined

@@ -7,6 +7,7 @@ import {
   hasLedger,
   isWhole,
   type LedgerVerdict,
+  logId,
   verifyLedger,
 } from '@pubring/server/kernel/ledger/verification'
 import { newId } from '@pubring/server/kernel/values/ids'
@@ -97,7 +98,7 @@ async function openLedgers(terminal: Terminal, databaseUrl: string) {
 
 /** What is wrong with the ledgers of a database, or what contradicts them. */
 interface LedgerFaults {
-  /** Ledgers with a fault. */
+  /** Ledgers with a fault, which can be accepted; the log cannot. */
   ledgerIds: string[]
   /** One line for each fault. */
   lines: string[]
@@ -115,10 +116,9 @@ export async function findLedgerFaults(
     for await (const verdict of verifySome(ledgers, project)) {
       if (isWhole(verdict)) continue
       const { ledgerId } = verdict
-      faults.ledgerIds.push(ledgerId)
-      faults.lines.push(
-        ...faultsOf(verdict).map((fault) => `ledger of ${ledgerName(ledgerId)}, ${fault}`),
-      )
+      if (ledgerId !== logId) faults.ledgerIds.push(ledgerId)
+      const name = ledgerId === logId ? 'the log' : `ledger of ${ledgerName(ledgerId)}`
+      faults.lines.push(...faultsOf(verdict).map((fault) => `${name}, ${fault}`))
     }
     return faults
   } finally {
@@ -200,8 +200,13 @@ compare them later with those of the events.`,
  */
 export async function accept(terminal: Terminal, flags: DatabaseFlags & YesFlag): Promise<void> {
   const databaseUrl = resolveDatabaseUrl(terminal, flags)
-  const { ledgerIds, lines } = await findLedgerFaults(terminal, databaseUrl)
-  for (const line of lines) notify(terminal, line)
+  const faults = await findLedgerFaults(terminal, databaseUrl)
+  const { ledgerIds } = faults
+  for (const line of faults.lines) notify(terminal, line)
+  const lines = faults.lines.filter((line) => !line.startsWith('the log, '))
+  if (lines.length < faults.lines.length) {
+    notify(terminal, 'The log cannot be accepted. Restart it with a new key: pubring log restart')
+  }
   if (lines.length > 0) {
     const statement = 'From now on all of this counts as true, and is served.'
     const question = 'Accept it?'

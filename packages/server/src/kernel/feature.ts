@@ -12,11 +12,15 @@ import { createHooks, type Subscription } from './hooks.ts'
 import type { HttpSide } from './http/http-side.ts'
 import type { People } from './ledger/event-reads.ts'
 import type { AnySubject } from './ledger/subject.ts'
+import type { LedgerVerdict } from './ledger/verification.ts'
 import type { Census } from './records.ts'
 import type { Db, Table } from './storage/schema.ts'
 
 /** Counts the registry at the time (ISO 8601). */
 export type TakeCensus = (db: Db, time: string) => Promise<Census>
+
+/** Compares tables; undefined if nothing differs. */
+export type Verify = (db: Db) => Promise<LedgerVerdict | undefined>
 
 /** The parts that a feature adds to the server. */
 interface Parts {
@@ -29,6 +33,8 @@ interface Parts {
   hooks?: readonly Subscription[]
   /** Names the people in events. */
   people?: People
+  /** Loads the function that compares tables of which ledgers have no events of their own. */
+  verify?(): Promise<Verify>
   /** Loads the function that counts the registry in the background. */
   census?(): Promise<{ takeCensus: TakeCensus }>
   /** The credential by which it identifies callers. */
@@ -86,6 +92,16 @@ export const tablesOf = (features: readonly Feature[]): Table[] =>
 
 export const subjectsOf = (features: readonly Feature[]): AnySubject[] =>
   features.flatMap(({ subjects = [] }) => subjects)
+
+/** Verifies what features compare themselves. */
+export const verifyTablesOf =
+  (features: readonly Feature[]) =>
+  async (db: Db): Promise<LedgerVerdict[]> => {
+    const verdicts: LedgerVerdict[] = []
+    for (const { verify } of features)
+      verdicts.push(...[(await (await verify?.())?.(db)) ?? []].flat())
+    return verdicts
+  }
 
 /** Loads what applies the changes of all features. */
 export async function loadAppliers(features: readonly Feature[]): Promise<Appliers> {

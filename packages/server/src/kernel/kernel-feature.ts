@@ -2,14 +2,13 @@ import { projects, projectTable } from './access/stored-projects.ts'
 import { feature } from './feature.ts'
 import { kernelChanges } from './kernel-changes.ts'
 import { eventTable, ledgerTable } from './ledger/stored.ts'
-import { usedTokenTable } from './storage/used-tokens.ts'
 
 /** The kernel registers what is its own as a feature does. The events of a project come first. */
 export const kernel = feature({
   name: 'kernel',
-  tables: [projectTable, ledgerTable, eventTable, usedTokenTable],
+  tables: [projectTable, ledgerTable, eventTable],
   subjects: [projects],
-  eventTypes: ['ledger.accepted'],
+  eventTypes: ['ledger.accepted', 'ledger.opened', 'token.used'],
   changes: kernelChanges,
   apply: () => import('./apply.ts'),
 })

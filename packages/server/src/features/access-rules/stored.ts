@@ -42,27 +42,32 @@ export type IssuerKeySource = Pick<
 >
 
 /** Rules that give roles; without a project: for all projects. */
-export const accessRuleTable = table('access_rule', {
-  id: 'key text',
-  /** Whom the rule is for: people or workloads. */
-  for: 'text',
-  name: 'text',
-  issuer: 'text',
-  conditions: 'json',
-  role: 'text',
-  project_id: 'nullable text',
-  enabled: 'boolean',
-  create_time: 'text',
-  update_time: 'text',
-  /** The following columns are null in rules for people. */
-  key_source: 'nullable text',
-  jwks_uri: 'nullable text',
-  jwks: 'nullable json',
-  audience: 'nullable text',
-  single_use: 'nullable boolean',
-  max_lifetime: 'nullable integer',
-  last_exchange_time: 'nullable text',
-})
+export const accessRuleTable = table(
+  'access_rule',
+  {
+    id: 'key text',
+    /** Whom the rule is for: people or workloads. */
+    for: 'text',
+    name: 'text',
+    issuer: 'text',
+    conditions: 'json',
+    role: 'text',
+    project_id: 'nullable text',
+    enabled: 'boolean',
+    create_time: 'text',
+    update_time: 'text',
+    /** The following columns are null in rules for people. */
+    key_source: 'nullable text',
+    jwks_uri: 'nullable text',
+    jwks: 'nullable json',
+    audience: 'nullable text',
+    single_use: 'nullable boolean',
+    max_lifetime: 'nullable integer',
+    last_exchange_time: 'nullable text',
+  },
+  [],
+  { last_exchange_time: 'it is only shown; the exchanges themselves are events' },
+)
 
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
@@ -99,7 +104,6 @@ export const accessRules = subject({
     active: rule.enabled,
     ...(rule.for === 'workloads' && workloadMembers(rule)),
   }),
-  stored: ({ contradicted: _contradicted, ...rule }) => ({ ...rule, lastExchangeTime: undefined }),
 })
 
 /** The members of a rule for workloads alone. */

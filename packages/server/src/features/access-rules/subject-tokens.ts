@@ -22,8 +22,8 @@ import type { AccessRuleRecord, IssuerKeySource, WorkloadRule } from './stored.t
 /** How far the clock of an issuer may be ahead. One that is behind shortens its tokens. */
 const leewayMs = 60_000
 
-/** The longest that a `jti` is remembered. */
-const maxRememberedMs = 24 * 3_600_000
+/** The longest that a token may be valid that is accepted once. */
+const maxSingleUseMs = 24 * 3_600_000
 
 /** The grant that a rule makes to the bearer of a token. */
 export interface Grant {
@@ -31,11 +31,8 @@ export interface Grant {
   matched: [claim: string, value: ClaimValue][]
   /** ISO 8601: the end of the token, or of the rule's `maxLifetime` from now. */
   expireTime: string
-  /**
-   * If the rule accepts each token once: its `jti`, and until when it is remembered (ISO 8601), a
-   * minute longer than the token is valid, for replicas whose clocks differ.
-   */
-  once?: { jti: string; until: string }
+  /** The id of the token, if the rule accepts each token once. */
+  jti?: string
   /** Set for a rotation token: the RFC 7638 thumbprint of the key that its signer vouches for. */
   successor?: string
 }
@@ -210,9 +207,9 @@ function checkTokenId(
 ): Finding {
   if (!singleUse) return skipped('The rule accepts a token several times.')
   if (typeof jti !== 'string' || jti === '') return failed('The token has no jti.')
-  if (Number(exp) * 1_000 > nowMs + maxRememberedMs) {
-    return failed('The token is valid for more than a day, too long to remember its jti.')
+  if (Number(exp) * 1_000 > nowMs + maxSingleUseMs) {
+    return failed('The token is valid for more than a day, too long for one that is accepted once.')
   }
-  grant.once = { jti, until: isoTime(Number(exp) * 1_000 + leewayMs) }
+  grant.jti = jti
   return passed('The token has a jti. Whether it was used before is decided when it is exchanged.')
 }

@@ -21,7 +21,6 @@ import {
 } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { insertion } from '../../kernel/storage/statements.ts'
-import { forgetUsed } from '../../kernel/storage/used-tokens.ts'
 import { isoTime, requireValidExpiry } from '../../kernel/values/times.ts'
 import { requireProject } from '../projects/apply.ts'
 import { type ApiKeyCreation, type ApiKeyIssue, apiKeyDeleted } from './changes.ts'
@@ -120,7 +119,7 @@ async function remove(tx: Transaction, apiKey: ApiKeyRecord): Promise<NewEvent[]
   return [...ended.flat(), deletionOf(apiKey)]
 }
 
-function deletionOf({ id, name, role }: ApiKeyRecord): NewEvent {
+export function deletionOf({ id, name, role }: ApiKeyRecord): NewEvent {
   return apiKeys.event('deleted', id, { name: { from: name }, role: { from: role } })
 }
 
@@ -141,12 +140,12 @@ const insertKey = insertion('api_key')
 export async function insertIssued(
   ledger: LockedLedger,
   apiKey: ApiKeyRecord,
-  claims: EventChanges = {},
+  { claims = {}, before = [] }: { claims?: EventChanges; before?: readonly NewEvent[] } = {},
 ): Promise<void> {
   await insertKey(ledger.db, [apiKeyToRow(apiKey)])
   const changes = { ...apiKeys.changes(undefined, apiKey), ...claims }
   const subject = { type: 'api_key', id: apiKey.id } as const
-  await appendEvents(ledger, [{ type: 'token.exchanged', subject, changes }])
+  await appendEvents(ledger, [...before, { type: 'token.exchanged', subject, changes }])
 }
 
 /** Rows deleted by one change, which other changes wait for. */
@@ -155,7 +154,7 @@ const maxForgotten = 5_000
 /** Issued API keys are listed for a day after their end. */
 const keptAfterEndMs = 24 * 3_600_000
 
-export async function forgetTokens(
+export async function forgetApiKeys(
   { db }: Transaction,
   { time }: { time: string },
 ): Promise<Outcome<undefined>> {
@@ -167,7 +166,6 @@ export async function forgetTokens(
     .where((where) => where.not(isManaged))
     .limit(maxForgotten)
   await db.deleteFrom('api_key').where('digest', 'in', ended).execute()
-  await forgetUsed(db, time, maxForgotten)
   return { result: undefined, changed: true }
 }
 

@@ -35,8 +35,8 @@ export const apiKeyChanges = {
   updateApiKey: change<RecordUpdate<ApiKeyUpdate>, ApiKeyRecord>('api_key.update'),
   deleteApiKey: change<RecordChange>('api_key.delete'),
   issueApiKey: change<ApiKeyIssue>('api_key.issue', issueOptions),
-  /** Deletes remembered tokens that have expired by the time, and issued API keys a day later. */
-  forgetTokens: change<{ time: string }>('token.forget'),
+  /** Deletes issued API keys a day after their end. */
+  forgetApiKeys: change<{ time: string }>('api_key.forget'),
 }
 
 /** Ends what depends on a deleted API key; returns the events for the ledger of the system. */

@@ -231,15 +231,15 @@ export function requireOtherAdmin(
 const removalIntervalMs = { busy: 1_000, idle: 60_000 }
 
 /**
- * Removes used tokens and issued API keys that have expired: periodically, and when it is called. Best
- * effort: what is left is removed the next time.
+ * Removes issued API keys that have expired: periodically, and when it is called. Best effort: what is
+ * left is removed the next time.
  */
 export const removalOf = oneFor(({ store, clock, onClose }: Kernel) => {
   let removedAt = Number.NEGATIVE_INFINITY
   function removeExpired(): void {
     if (clock.monotonic() - removedAt < removalIntervalMs.busy) return
     removedAt = clock.monotonic()
-    store.commit(apiKeyChanges.forgetTokens, { time: now(clock) }).catch(() => {})
+    store.commit(apiKeyChanges.forgetApiKeys, { time: now(clock) }).catch(() => {})
   }
   const timer = setInterval(removeExpired, removalIntervalMs.idle).unref()
   onClose(() => clearInterval(timer))

@@ -56,6 +56,7 @@ export const apiKeyTable = table(
     'index api_key_expiry on api_key (expire_time)',
     'index api_key_voucher on api_key (project_id, subject) where successor is not null',
   ],
+  { last_use_time: 'it is only shown; a use has no event' },
 )
 
 declare module '../../kernel/storage/schema.ts' {
@@ -74,9 +75,10 @@ const mapping = rowMapping<
 >(apiKeyTable, {})
 
 export function apiKeyFromRow(row: ApiKeyRow): ApiKeyRecord {
-  const { ruleId, issuer = '', subject = '', successor, ...apiKey } = mapping.fromRow(row)
-  if (ruleId === undefined) return apiKey
-  return { ...apiKey, exchanged: { ruleId, issuer, subject, ...present({ successor }) } }
+  const { ruleId, issuer, subject, successor, ...apiKey } = mapping.fromRow(row)
+  const exchanged = present({ ruleId, issuer, subject, successor })
+  if (Object.keys(exchanged).length === 0) return apiKey
+  return { ...apiKey, exchanged: { ruleId: '', issuer: '', subject: '', ...exchanged } }
 }
 
 export function apiKeyToRow({ exchanged, ...apiKey }: ApiKeyRecord): ApiKeyRow {
@@ -100,6 +102,9 @@ export const apiKeys = subject({
       exchanged === undefined && sessionId === undefined ? systemLedgerId : projectId,
     // A change of the rule is an event of the same ledger, after which no older row is accepted.
     isSubject: sql`in (api_key.id, api_key.rule_id)`,
+    // A row that is put back after the project of its rule was deleted has no other event.
+    condition: sql`(api_key.rule_id is null or exists (select 1 from access_rule
+      where access_rule.id = api_key.rule_id and access_rule.enabled = 1))`,
   },
   events: ['created', 'updated', 'deleted', 'recorded'],
   fromRow: apiKeyFromRow,
@@ -111,8 +116,6 @@ export const apiKeys = subject({
     expireTime,
     successor: exchanged?.successor,
   }),
-  // With the digest of the secret: a row with another secret is not the API key that was created.
-  stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...apiKey }) => apiKey,
   recordsOf,
   async accept(db: Db, ledgerId: string): Promise<NewEvent[]> {
     const accepted = await recordsOf(db, ledgerId)

@@ -27,6 +27,7 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
       'person',
       'registry',
       'ledger',
+      'token',
     ]),
     id: Type.String(),
   }),

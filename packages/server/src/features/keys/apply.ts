@@ -79,11 +79,11 @@ export async function patchEvents(
   if ([all, known].some((some) => patchedKeysEnd(some, [after], origin.time) !== undefined)) {
     requireRecentSignIn(ledger)
   }
-  await updateKeyRow(tx, after)
+  const caused = await updateKeyRow(tx, after)
   const updated = keys.event('updated', before.id, keys.changes(before, after))
   const isDisabled = before.enabled && !after.enabled
   const ended = isDisabled ? await tx.hooks.run(keyEnded, tx, before, 'disable', origin.time) : []
-  return { events: [updated, ...ended.flat()], warnings }
+  return { events: [updated, ...caused, ...ended.flat()], warnings }
 }
 
 export async function deleteKey(
@@ -133,7 +133,7 @@ export async function reportWeakness(
   const active = isActive(after, origin.time)
   const result = { reported, active, deactivated: after !== key }
   if (after === key && reported.length === 0) return { result, changed: false }
-  if (after !== key) await updateKeyRow(tx, after)
+  const caused = after === key ? [] : await updateKeyRow(tx, after)
   const all = { weaknesses: [...known, ...reported].join(' ') }
   await db
     .insertInto('key_audit')
@@ -147,7 +147,7 @@ export async function reportWeakness(
   }
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
   const ended = after === key ? [] : await tx.hooks.run(keyEnded, tx, key, 'disable', origin.time)
-  await appendEvents(ledger, [eventAbout(type, key.id, changes), ...ended.flat()])
+  await appendEvents(ledger, [eventAbout(type, key.id, changes), ...caused, ...ended.flat()])
   return { result, changed: true }
 }
 
@@ -201,9 +201,9 @@ export function findKey(keySet: KeySet, kid: string): KeyRecord {
   return key
 }
 
-/** Writes the members of a key that can change. */
-async function updateKeyRow(tx: Transaction, key: KeyRecord): Promise<void> {
-  await tx.hooks.run(keyChanged, tx, key)
+/** Writes the members of a key that can change; returns the events of what else changes with them. */
+async function updateKeyRow(tx: Transaction, key: KeyRecord): Promise<NewEvent[]> {
+  const caused = await tx.hooks.run(keyChanged, tx, key)
   const { label, enabled, expire_time, update_time, publish_time, activate_time } = keyToRow(key)
   await tx.db
     .updateTable('jwt_key')
@@ -211,6 +211,7 @@ async function updateKeyRow(tx: Transaction, key: KeyRecord): Promise<void> {
     .where('project_id', '=', key.projectId)
     .where('id', '=', key.id)
     .execute()
+  return caused.flat()
 }
 
 export { refusePrivateKey } from './exposure/apply.ts'

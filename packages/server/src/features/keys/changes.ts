@@ -132,8 +132,10 @@ export const keyEnded = hook<
   Promise<NewEvent[]>
 >('key ended')
 
-/** Members of a key change. */
-export const keyChanged = hook<[tx: Transaction, key: KeyRecord], Promise<void>>('key changed')
+/** Members of a key change; returns events for the ledger of its project. */
+export const keyChanged = hook<[tx: Transaction, key: KeyRecord], Promise<NewEvent[]>>(
+  'key changed',
+)
 
 /** Reads the replacements of keys of a project, for the roles of the keys. */
 export const replacements = hook<[db: Db, projectId: string], Promise<Replacement[]>>(

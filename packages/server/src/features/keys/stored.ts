@@ -106,16 +106,29 @@ export const publishedKidTable = table(
   ['index published_kid_by_kid on published_kid (kid, project_id)'],
 )
 
+const repeatedAudit = 'it only saves work: `pubring audit --again` examines all keys'
+
 /** Results of examining registered keys: the rules that each has passed, and its reported weaknesses. */
-export const keyAuditTable = table('key_audit', {
-  project_id: 'key text',
-  key_id: 'key text',
-  /** Null until the key passes an audit. */
-  passed_rules: 'nullable text',
-  passed_time: 'nullable text',
-  /** Intake codes, separated by spaces. */
-  weaknesses: 'text',
-})
+export const keyAuditTable = table(
+  'key_audit',
+  {
+    project_id: 'key text',
+    key_id: 'key text',
+    /** Null until the key passes an audit. */
+    passed_rules: 'nullable text',
+    passed_time: 'nullable text',
+    /** Intake codes, separated by spaces. */
+    weaknesses: 'text',
+  },
+  [],
+  {
+    project_id: repeatedAudit,
+    key_id: repeatedAudit,
+    passed_rules: repeatedAudit,
+    passed_time: repeatedAudit,
+    weaknesses: repeatedAudit,
+  },
+)
 
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
@@ -140,11 +153,17 @@ export function hasKey<Row extends { id: string | null }>(
 /** Stands for a JWK that is no longer JSON: no thumbprint matches it. */
 export const damagedJwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: '' }
 
+/** Stands for repairs that are no longer JSON: no intake makes it. */
+const unknownRepair = 'unknown' as Repair
+
 export const {
   fromRow: keyFromRow,
   partFromRow: keyPartFromRow,
   toRow: keyToRow,
-} = rowMapping<typeof keyTable, KeyRecord>(keyTable, { jwk: damagedJwk, normalised: [] })
+} = rowMapping<typeof keyTable, KeyRecord>(keyTable, {
+  jwk: damagedJwk,
+  normalised: [unknownRepair],
+})
 
 export const keys = subject({
   name: 'key',
@@ -165,7 +184,6 @@ export const keys = subject({
     introducedBy: key.introducedBy,
   }),
   // Without what only describes.
-  stored: ({ contradicted: _contradicted, activateTime: _activateTime, ...key }) => key,
   damageOf: (key) =>
     isIntact(key)
       ? undefined
@@ -190,6 +208,7 @@ function isIntact(key: KeyRecord): boolean {
 
 export const publishedKids: AnySubject = {
   name: 'published_kid',
+  table: publishedKidTable,
   scope: 'project',
   eventTypes: [],
   mayBeUnrecorded: true,
@@ -221,10 +240,12 @@ export const publishedKids: AnySubject = {
  * RFC 7638 thumbprints and material hashes of public keys whose private keys were submitted. A
  * transaction also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
  */
-export const blockedFingerprintTable = table('blocked_fingerprint', {
-  fingerprint: 'key text',
-  create_time: 'text',
-})
+export const blockedFingerprintTable = table(
+  'blocked_fingerprint',
+  { fingerprint: 'key text', create_time: 'text' },
+  [],
+  { create_time: 'it is only stored; the event has the time' },
+)
 
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
@@ -234,6 +255,7 @@ declare module '../../kernel/storage/schema.ts' {
 
 export const blockedFingerprints: AnySubject = {
   name: 'blocked_fingerprint',
+  table: blockedFingerprintTable,
   scope: 'both',
   eventTypes: ['private_key.refused'],
   mayBeUnrecorded: true,

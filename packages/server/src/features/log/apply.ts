@@ -70,8 +70,8 @@ export async function appendToLog(
     return { position: size + index, ledger_id: ledgerId, revision, content }
   })
   for (const chunk of chunked(rows)) await db.insertInto('log_entry').values(chunk).execute()
-  const heads = entries.map(({ ledgerId, blinding, hash }) => {
-    return { ledger_id: ledgerId, blinding, hash }
+  const heads = entries.map(({ ledgerId, blinding, revision, hash }) => {
+    return { ledger_id: ledgerId, blinding, revision, hash }
   })
   for (const chunk of chunked(heads)) {
     await db
@@ -80,6 +80,7 @@ export async function appendToLog(
       .onConflict((conflict) =>
         conflict.column('ledger_id').doUpdateSet(({ ref }) => ({
           blinding: ref('excluded.blinding'),
+          revision: ref('excluded.revision'),
           hash: ref('excluded.hash'),
         })),
       )

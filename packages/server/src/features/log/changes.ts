@@ -55,6 +55,10 @@ export interface MovedHead {
   ledgerId: string
   revision: number
   hash: string
+  /** The last logged revision; absent if the ledger was not logged. */
+  loggedRevision?: number | null
+  /** 1 if the ledger still has the logged event. */
+  continues?: number
 }
 
 /** An entry, and what is known of its ledger. */

@@ -16,6 +16,8 @@ export const faults = {
     'The log does not extend a checkpoint that was signed before: the database was restored, or a fail-over has lost changes. Restore the lost entries, or restart the log with a new key: pubring log restart.',
   contradicted:
     'A witness has cosigned a tree that this one does not extend: the database was restored, or a fail-over has lost changes. The log of the server names the witness. Restore the lost entries, or restart the log with a new key: pubring log restart. If the witness is at fault, remove it from PUBRING_LOG_WITNESSES.',
+  rewritten:
+    'A ledger does not have the events that were logged, so the database was altered: pubring check names it. Restore a backup, or accept the ledger and restart the log with a new key: pubring log restart.',
   not_recorded:
     'No event says that this log was started, so the database was altered. Restore a backup, or restart the log with a new key: pubring log restart.',
   key_used:

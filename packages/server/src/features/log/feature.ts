@@ -8,5 +8,6 @@ export const log = feature({
   eventTypes: ['log.started'],
   changes: logChanges,
   apply: () => import('./apply.ts'),
+  verify: async () => (await import('./verification.ts')).verifyLog,
   http: () => import('./http.ts'),
 })

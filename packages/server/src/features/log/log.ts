@@ -4,7 +4,9 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import type { LogTree } from './changes.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
-import { type LogContext, restartLog, signCheckpoint } from './signing.ts'
+import { readTree } from './reads.ts'
+import { type LogContext, type RunLimits, restartLog, signCheckpoint } from './signing.ts'
+import { compareSomeEntries } from './tiles.ts'
 import { createWitnesses, type WitnessResult } from './witnesses.ts'
 
 /** `error`: one that no fault of the log has caused, such as of the storage. */
@@ -40,7 +42,15 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
   let work: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
+  /** From where the next run compares entries with the tree. */
+  let nextCompared = 0
 
+  async function compareAndSign(one: LogSigner, limits: RunLimits = {}) {
+    const { reader } = context.store
+    const size = (await readTree(reader))?.size ?? 0
+    nextCompared = await compareSomeEntries(reader, size, nextCompared < size ? nextCompared : 0)
+    return signCheckpoint(context, one, limits)
+  }
   function run<Result>(task: (signer: LogSigner) => Promise<Result>): Promise<Result> {
     if (signer === undefined) return Promise.reject(logError('no_key'))
     const running = work.then(() => task(signer))
@@ -65,14 +75,14 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
     timer = setTimeout(async () => {
       const limits = { minAgeMs, maxHeads: maxHeadsPerRun }
       // Observers report a failure.
-      const signed = await run((one) => signCheckpoint(context, one, limits)).catch(() => undefined)
+      const signed = await run((one) => compareAndSign(one, limits)).catch(() => undefined)
       schedule(signed?.isPartial ? 0 : intervalMs)
     }, minAgeMs).unref()
   }
   schedule(intervalMs)
   return {
     /** A checkpoint with everything that was committed before the call. */
-    sign: (): Promise<LogTree> => run((one) => signCheckpoint(context, one)),
+    sign: (): Promise<LogTree> => run((one) => compareAndSign(one)),
     /** Starts a tree with a new key, where the one before cannot go on, and signs its first checkpoint. */
     restart: (origin: Origin): Promise<LogTree> =>
       run(async (one) => {

@@ -13,19 +13,22 @@ export async function readTree(db: Db, id?: string): Promise<LogTree | undefined
   return row && treeFromRow(row)
 }
 
-/** The origin in the last event that a tree was started; undefined if there is none. */
-export async function readStartedOrigin(db: Db): Promise<string | undefined> {
-  const row = await db
+/** The trees that events have started, in order. */
+export async function readStarts(
+  db: Db,
+): Promise<{ time: string; origin: string; verifierKey: string }[]> {
+  const rows = await db
     .selectFrom('event')
-    .select('changes')
+    .select(['time', 'changes'])
     .where('project_id', '=', systemLedgerId)
     .where('subject_id', '=', systemLedgerId)
     .where('type', '=', 'log.started')
-    .orderBy('revision', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  const changes: EventChanges = parseStored(row?.changes ?? '{}', {})
-  return changes.origin?.to?.toString()
+    .orderBy('revision')
+    .execute()
+  return rows.map(({ time, changes }) => {
+    const { origin, verifierKey }: EventChanges = parseStored(changes ?? '{}', {})
+    return { time, origin: String(origin?.to), verifierKey: String(verifierKey?.to) }
+  })
 }
 
 /** The stored tile of the tree that grows: up to 256 hashes, in base64. */
@@ -85,13 +88,13 @@ export async function findEntry(
 const { fromRow: treeFromRow } = rowMapping<typeof logTreeTable, LogTree>(logTreeTable, {})
 
 /**
- * The next `limit` ledgers after an id, in two statements: the heads that differ from what the tree
- * has. `last` is the `after` of the next page; absent at the end.
+ * The next `limit` ledgers after an id: the heads that differ from what the tree has, and whether a logged
+ * ledger among them has no head any more. `last` is the `after` of the next page; absent at the end.
  */
 export async function readMovedHeads(
   db: Db,
   { after, limit }: { after: string; limit: number },
-): Promise<{ heads: MovedHead[]; last?: string }> {
+): Promise<{ heads: MovedHead[]; isGone: boolean; last?: string }> {
   const end = await db
     .selectFrom('ledger')
     .select('project_id')
@@ -101,11 +104,65 @@ export async function readMovedHeads(
     .limit(1)
     .executeTakeFirst()
   const last = end?.project_id
+  const within = (column: string) => sql`${sql.ref(column)} > ${after}
+    ${last === undefined ? sql`` : sql`and ${sql.ref(column)} <= ${last}`}`
   const { rows: heads } = await sql<MovedHead>`
-    select ledger.project_id as "ledgerId", ledger.revision, ledger.hash
+    select ledger.project_id as "ledgerId", ledger.revision, ledger.hash,
+      log_ledger.revision as "loggedRevision",
+      case when exists (select 1 from event where event.project_id = ledger.project_id
+        and event.revision = log_ledger.revision and event.hash = log_ledger.hash)
+        and ledger.revision > log_ledger.revision then 1 else 0 end as continues
     from ledger left join log_ledger on log_ledger.ledger_id = ledger.project_id
-    where ledger.project_id > ${after} ${last === undefined ? sql`` : sql`and ledger.project_id <= ${last}`}
+    where ${within('ledger.project_id')}
       and ledger.revision > 0 and (log_ledger.hash is null or log_ledger.hash <> ledger.hash)
     order by ledger.project_id`.execute(db)
-  return { heads, ...present({ last }) }
+  const { rows: gone } = await sql`select 1 from log_ledger where ${within('log_ledger.ledger_id')}
+    and not exists (select 1 from ledger where ledger.project_id = log_ledger.ledger_id)
+    limit 1`.execute(db)
+  return { heads, isGone: gone.length > 0, ...present({ last }) }
+}
+
+/** An entry, with what other tables say of it. */
+export interface EntryRow {
+  position: number
+  ledgerId: string
+  revision: number
+  content: string
+  blinding: string | null
+  /** The hash of the event that the entry names. */
+  hash: string | null
+}
+
+/** The numbers of entries and tiles. */
+export async function readCounts(db: Db): Promise<{ entries: number; tiles: number }> {
+  const { rows } = await sql<{ entries: number | string; tiles: number | string }>`
+    select (select count(*) from log_entry) as entries, (select count(*) from log_tile) as tiles`.execute(
+    db,
+  )
+  return { entries: Number(rows[0]?.entries), tiles: Number(rows[0]?.tiles) }
+}
+
+/** Entries by their positions, from `start` up to `end`, without the latter. */
+export async function readEntryRows(
+  db: Db,
+  start: number,
+  end: number,
+): Promise<Map<number, EntryRow>> {
+  const { rows } = await sql<EntryRow>`
+    select log_entry.position, log_entry.ledger_id as "ledgerId", log_entry.revision,
+      log_entry.content, log_ledger.blinding, event.hash
+    from log_entry
+      left join log_ledger on log_ledger.ledger_id = log_entry.ledger_id
+      left join event on event.project_id = log_entry.ledger_id
+        and event.revision = log_entry.revision
+    where log_entry.position >= ${start} and log_entry.position < ${end}`.execute(db)
+  return new Map(rows.map((row) => [row.position, row]))
+}
+
+/** Ledgers that were logged and have no head any more. */
+export async function readGone(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select ledger_id as id from log_ledger where not exists
+      (select 1 from ledger where ledger.project_id = log_ledger.ledger_id)`.execute(db)
+  return rows.map(({ id }) => id)
 }

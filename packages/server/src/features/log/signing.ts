@@ -16,6 +16,8 @@ import { consistencyProof, treeRoot } from '@pubring/client/internal/log/proofs'
 import { leafHash, type TreeHead, verifyConsistency } from '@pubring/client/internal/log/tree'
 import type { Origin } from '../../kernel/changes.ts'
 import type { Context, CoreConfig, LogSigner } from '../../kernel/context.ts'
+import { readAccepted } from '../../kernel/ledger/reads.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { isoTime, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -27,7 +29,7 @@ import {
   type NewLogEntry,
 } from './changes.ts'
 import { logError } from './faults.ts'
-import { readMovedHeads, readStartedOrigin, readTree } from './reads.ts'
+import { readMovedHeads, readStarts, readTree } from './reads.ts'
 import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
 import type { Submission, Witnesses } from './witnesses.ts'
 
@@ -140,7 +142,8 @@ async function readContinuous(
   if (note === undefined) {
     if (before.checkpoint !== undefined) throw logError('checkpoints_missing')
     // Otherwise a row inserted into the database would be signed, and no event would show it.
-    if ((await readStartedOrigin(store.reader)) !== before.origin) throw logError('not_recorded')
+    const started = (await readStarts(store.reader)).at(-1)
+    if (started?.origin !== before.origin) throw logError('not_recorded')
     return { log, tree }
   }
   const signed = { ...readCheckpoint(note), note }
@@ -248,7 +251,7 @@ async function signTree(signer: LogSigner, origin: string, tree: TreeHead): Prom
 const pageSize = 1_000
 
 /** How much a run appends. */
-interface RunLimits {
+export interface RunLimits {
   /** Nothing, if any process has appended something more recently. */
   minAgeMs?: number
   /** Rounded up to a page of ledgers. */
@@ -268,8 +271,10 @@ async function appendMovedHeads(
   let after: string | undefined = ''
   let isFirst = true
   while (after !== undefined && size - log.size < maxHeads) {
-    const { heads, last } = await readMovedHeads(store.reader, { after, limit: pageSize })
+    const { heads, isGone, last } = await readMovedHeads(store.reader, { after, limit: pageSize })
     after = last
+    if (isGone) throw logError('rewritten')
+    await requireContinued(store.reader, heads)
     // SQLite reads without waiting: others get their turn.
     await setImmediate()
     if (heads.length === 0) continue
@@ -293,10 +298,26 @@ async function appendMovedHeads(
   return after !== undefined
 }
 
+/** Throws `log_stopped` if a ledger has lost what was logged of it, and was not accepted so since. */
+async function requireContinued(db: Db, heads: readonly MovedHead[]): Promise<void> {
+  const rewritten = heads.filter(({ loggedRevision, continues }) => loggedRevision && !continues)
+  if (rewritten.length === 0) return
+  const accepted = await readAccepted(db)
+  for (const { ledgerId, loggedRevision } of rewritten) {
+    if ((accepted.get(ledgerId) ?? 0) < Number(loggedRevision)) throw logError('rewritten')
+  }
+}
+
 async function newEntry(head: MovedHead, time: string, blinding: Bytes): Promise<NewLogEntry> {
   const { ledgerId, revision, hash } = head
   const key = await entryKey(blinding, revision, sha256)
   const ledger = await blindedLedgerId(key, ledgerId, sha256)
   const content = formatEntry({ ledger, revision, head: hash, time })
-  return { ...head, blinding: toBase64(blinding), content: new TextDecoder().decode(content) }
+  return {
+    ledgerId,
+    revision,
+    hash,
+    blinding: toBase64(blinding),
+    content: new TextDecoder().decode(content),
+  }
 }

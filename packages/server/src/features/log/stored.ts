@@ -1,21 +1,26 @@
 import { type RowOf, table } from '../../kernel/storage/schema.ts'
 
 /** The trees of the log. The one that has not ended grows; of the others, only this row is left. */
-export const logTreeTable = table('log_tree', {
-  /** The end of its origin. */
-  id: 'key text',
-  origin: 'text',
-  verifier_key: 'text',
-  /** Number of entries; those beyond the checkpoint are not published yet. */
-  size: 'bigint',
-  append_time: 'nullable text',
-  checkpoint_size: 'bigint',
-  /** Null until the first one. */
-  checkpoint: 'nullable text',
-  /** When the next tree, with this origin, was started. */
-  end_time: 'nullable text',
-  next_origin: 'nullable text',
-})
+export const logTreeTable = table(
+  'log_tree',
+  {
+    /** The end of its origin. */
+    id: 'key text',
+    origin: 'text',
+    verifier_key: 'text',
+    /** Number of entries; those beyond the checkpoint are not published yet. */
+    size: 'bigint',
+    append_time: 'nullable text',
+    checkpoint_size: 'bigint',
+    /** Null until the first one. */
+    checkpoint: 'nullable text',
+    /** When the next tree, with this origin, was started. */
+    end_time: 'nullable text',
+    next_origin: 'nullable text',
+  },
+  [],
+  { append_time: 'it only spaces the checkpoints' },
+)
 
 export const logEntryTable = table(
   'log_entry',
@@ -40,6 +45,7 @@ export const logTileTable = table('log_tile', {
 export const logLedgerTable = table('log_ledger', {
   ledger_id: 'key text',
   blinding: 'text',
+  revision: 'bigint',
   hash: 'text',
 })
 

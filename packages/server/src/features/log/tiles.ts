@@ -17,6 +17,7 @@ import {
   tileWidth,
   tileWidthIn,
 } from '@pubring/client/internal/log/tiles'
+import { equalBytes, leafHash } from '@pubring/client/internal/log/tree'
 import { PubringError } from '../../errors.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { present } from '../../runtime/present.ts'
@@ -25,7 +26,7 @@ import type { LedgerProof } from './contract.ts'
 import { logError } from './faults.ts'
 import { findEntry, findTile, readEntries, readTree } from './reads.ts'
 
-const hashLength = 32
+export const hashLength = 32
 
 /** Without a promise, unlike that of WebCrypto. */
 export function sha256(data: Bytes): Bytes {
@@ -41,6 +42,28 @@ export async function readTile(
   const bytes = Uint8Array.from(Buffer.from(stored ?? '', 'base64'))
   if (bytes.length < width * hashLength) throw logError('damaged')
   return bytes.slice(0, width * hashLength)
+}
+
+/** Entries that one run of the signer compares with the tree. */
+const comparedEntries = 4 * tileWidth
+
+/**
+ * Compares some entries with the tiles, from a position that is the first of a tile; returns from where to go
+ * on, which after the last entry is the beginning. Throws `log_stopped` if one is missing or was altered.
+ */
+export async function compareSomeEntries(db: Db, size: number, start: number): Promise<number> {
+  const end = Math.min(size, start + comparedEntries)
+  const entries = await readEntries(db, { start, end })
+  for (let first = start; first < end; first += tileWidth) {
+    const index = first / tileWidth
+    const width = tileWidthIn(size, { level: 0, index })
+    const hashes = splitHashes(await readTile(db, { level: 0, index, width }))
+    for (const [position, hash] of hashes.entries()) {
+      const leaf = await leafHash(utf8(entries[first - start + position] ?? ''), sha256)
+      if (!equalBytes(leaf, hash)) throw logError('damaged')
+    }
+  }
+  return end < size ? end : 0
 }
 
 /** Reads nodes of the tree with the first `size` entries. */

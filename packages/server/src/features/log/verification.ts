@@ -1,50 +1,201 @@
-import { type Bytes, utf8 } from '@pubring/client/internal/log/encoding'
+import { genesisHash } from '@pubring/client/internal/log/chain'
+import { type Bytes, fromBase64, toBase64, utf8 } from '@pubring/client/internal/log/encoding'
+import { blindedLedgerId, entryKey, parseEntry } from '@pubring/client/internal/log/leaf'
+import { verifyCheckpoint } from '@pubring/client/internal/log/ledger-proof'
+import { parseVerifierKey } from '@pubring/client/internal/log/note'
 import { treeRoot } from '@pubring/client/internal/log/proofs'
 import { tileWidth } from '@pubring/client/internal/log/tiles'
-import { equalBytes, leafHash } from '@pubring/client/internal/log/tree'
-import type { Db } from '../../kernel/storage/schema.ts'
-import { faultIn } from './faults.ts'
-import { readEntries, readTree } from './reads.ts'
-import { readCheckpoint } from './signing.ts'
-import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
+import { leafHash } from '@pubring/client/internal/log/tree'
+import { readAccepted } from '../../kernel/ledger/reads.ts'
+import { type Difference, type LedgerVerdict, logId } from '../../kernel/ledger/verification.ts'
+import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
+import type { LogTile, LogTree } from './changes.ts'
+import {
+  type EntryRow,
+  findTile,
+  readCounts,
+  readEntryRows,
+  readGone,
+  readStarts,
+  readTree,
+} from './reads.ts'
+import { logLedgerTable, logTreeTable } from './stored.ts'
+import { createNodeReader, extendTiles, hashLength, sha256 } from './tiles.ts'
+
+const pageSize = 1_024
+
+/** Differences that are named: an altered size could have any number. */
+const maxDifferences = 100
+
+type Note = (type: string, id: string, detail: string) => void
+
+/** The last logged head of a ledger. */
+type Heads = Map<string, { revision: number; hash: string }>
 
 /**
- * Compares the tree that grows with its entries and its checkpoint: one line for each fault. Entries
- * that are appended meanwhile are left out.
+ * Compares the tables of the log with each other, with the ledgers, and with the events that started its
+ * trees. Undefined if nothing differs. Entries that are appended meanwhile are compared, too.
  */
-export async function verifyStoredLog(db: Db): Promise<string[]> {
-  const tree = await readTree(db)
-  if (tree === undefined) return []
-  const { size, checkpoint, checkpointSize } = tree
-  const leaves: Bytes[] = []
-  for (let start = 0; start < size; start += tileWidth) {
-    const entries = await readEntries(db, { start, end: Math.min(start + tileWidth, size) })
-    for (const entry of entries) leaves.push(await leafHash(utf8(entry), sha256))
+export async function verifyLog(db: Db): Promise<LedgerVerdict | undefined> {
+  const differences: Difference[] = []
+  const note: Note = (type, id, detail) => {
+    if (differences.length >= maxDifferences) return
+    const subject = { type, id }
+    differences.push({ ledgerId: logId, subject, detail: `${type} ${id}: ${detail}` })
   }
-  if (leaves.length !== size) return [`log: it has ${leaves.length} of ${size} entries`]
-  const faults: string[] = []
-  for (const { level, position, hashes } of await extendTiles(0, leaves, noTile)) {
-    const expected = Buffer.from(hashes, 'base64')
-    const width = expected.length / sha256(expected).length
-    const stored = await readIfWhole(db, { level, index: position, width })
-    if (stored !== undefined && equalBytes(stored, expected)) continue
-    faults.push(`log: tile ${position} of level ${level} is not that of its entries`)
-  }
-  if (checkpoint === undefined || faults.length > 0) return faults
-  const root = await treeRoot(checkpointSize, createNodeReader(db, checkpointSize), sha256)
-  if (equalBytes(readCheckpoint(checkpoint).root, root)) return []
-  return [`log: its checkpoint of ${checkpointSize} entries is not that of its tree`]
+  await compareTrees(db, note)
+  await compareEntries(db, note)
+  if (differences.length === 0) return undefined
+  return { ledgerId: logId, events: 0, hash: genesisHash, differences }
 }
 
-/** Undefined if the tile is missing or too short. */
-async function readIfWhole(db: Db, tile: Parameters<typeof readTile>[1]) {
-  return readTile(db, tile).catch((error) => {
-    if (faultIn(error) === undefined) throw error
-    return undefined
-  })
+/** Compares the trees with the events that started them. */
+async function compareTrees(db: Db, note: Note): Promise<void> {
+  const events = await readStarts(db)
+  const rows = await db.selectFrom('log_tree').select(columnsOf(logTreeTable)).execute()
+  const unseen = new Map(rows.map((row) => [row.id, row]))
+  for (const [index, { origin, verifierKey }] of events.entries()) {
+    const id = origin.split('/').at(-1) ?? ''
+    const row = unseen.get(id)
+    const next = events[index + 1]
+    unseen.delete(id)
+    if (row === undefined) note('log_tree', id, 'its row is missing; an event started it')
+    else if (
+      row.origin !== origin ||
+      row.verifier_key !== verifierKey ||
+      row.end_time !== (next?.time ?? null) ||
+      row.next_origin !== (next?.origin ?? null)
+    ) {
+      note('log_tree', id, 'it contradicts the event that started it, or the next tree')
+    }
+  }
+  for (const id of unseen.keys()) note('log_tree', id, 'it has a row, and no event started it')
 }
 
-/** A tree that begins has none. */
-async function noTile(): Promise<never> {
-  throw new Error('an empty tree has no tile')
+/** Compares the entries, page by page, with the tiles and the ledgers, and then what depends on all of them. */
+async function compareEntries(db: Db, note: Note): Promise<void> {
+  const accepted = await readAccepted(db)
+  const heads: Heads = new Map()
+  const tiles = createTileComparison(db, note)
+  let size = 0
+  for (;;) {
+    const tree = await readTree(db)
+    const counts = await readCounts(db)
+    // If the size was altered, not all that it says are looked for.
+    const end = Math.min(tree?.size ?? 0, counts.entries + maxDifferences)
+    while (size < end) {
+      const rows = await readEntryRows(db, size, Math.min(end, size + pageSize))
+      const leaves: Bytes[] = []
+      for (const position of Array.from({ length: Math.min(end - size, pageSize) }).keys()) {
+        const row = rows.get(size + position)
+        if (row === undefined) note('log_entry', String(size + position), 'its row is missing')
+        else await compareEntry(row, accepted.get(row.ledgerId) ?? 0, heads, note)
+        leaves.push(await leafHash(utf8(row?.content ?? ''), sha256))
+      }
+      await tiles.extend(size, leaves)
+      size += leaves.length
+    }
+    const logged = await db.selectFrom('log_ledger').select(columnsOf(logLedgerTable)).execute()
+    const gone = await readGone(db)
+    if (((await readTree(db))?.size ?? 0) > (tree?.size ?? 0)) continue
+    await tiles.finish(counts.tiles)
+    if (counts.entries !== (tree?.size ?? 0)) {
+      const detail = `its size is ${tree?.size}, and there are ${counts.entries} entries`
+      note('log_tree', tree?.id ?? 'none', tree === undefined ? 'entries have no tree' : detail)
+    }
+    compareHeads(heads, logged, note)
+    for (const id of gone)
+      note('ledger', id, 'the log has its events, and the whole ledger is missing')
+    if (tree !== undefined) await compareCheckpoint(db, tree, note)
+    return
+  }
+}
+
+/** Events up to the accepted revision are not compared: they were accepted as they are. */
+async function compareEntry(row: EntryRow, accepted: number, heads: Heads, note: Note) {
+  const { position, ledgerId, revision, blinding } = row
+  const different = (detail: string) => note('log_entry', String(position), detail)
+  let entry: ReturnType<typeof parseEntry>
+  try {
+    entry = parseEntry(utf8(row.content))
+  } catch {
+    return different('it is not the head of a ledger')
+  }
+  heads.set(ledgerId, { revision, hash: entry.head })
+  const key = await entryKey(fromBase64(blinding ?? '') ?? new Uint8Array(), revision, sha256)
+  if (
+    entry.revision !== revision ||
+    entry.ledger !== (await blindedLedgerId(key, ledgerId, sha256))
+  ) {
+    return different(`it is not of ledger ${ledgerId} at revision ${revision}`)
+  }
+  if (entry.head === row.hash || revision <= accepted) return
+  const event = row.hash === null ? 'is missing' : `has the hash ${row.hash}`
+  different(`ledger ${ledgerId}: event ${revision} ${event}, and was logged as ${entry.head}`)
+}
+
+/** Builds the tiles of the entries, and compares each when it is complete, and the others at the end. */
+function createTileComparison(db: Db, note: Note) {
+  const open = new Map<number, LogTile>()
+  let full = 0
+  async function compare({ level, position, hashes }: LogTile): Promise<void> {
+    if ((await findTile(db, level, position)) === hashes) return
+    note('log_tile', `${level}/${position}`, 'it is missing, or contradicts the entries')
+  }
+  return {
+    async extend(size: number, leaves: readonly Bytes[]): Promise<void> {
+      const read = async ({ level }: { level: number }) =>
+        fromBase64(open.get(level)?.hashes ?? '') ?? new Uint8Array()
+      for (const tile of await extendTiles(size, leaves, read)) {
+        const isFull = (fromBase64(tile.hashes)?.length ?? 0) === tileWidth * hashLength
+        if (!isFull) open.set(tile.level, tile)
+        else {
+          open.delete(tile.level)
+          full += 1
+          await compare(tile)
+        }
+      }
+    },
+    async finish(count: number): Promise<void> {
+      for (const tile of open.values()) await compare(tile)
+      const built = full + open.size
+      if (count !== built)
+        note('log_tile', 'all', `there are ${count}, and the entries have ${built}`)
+    },
+  }
+}
+
+/** Compares what the log has of each ledger with the entries. */
+function compareHeads(
+  heads: Heads,
+  logged: readonly { ledger_id: string; revision: number; hash: string }[],
+  note: Note,
+): void {
+  const unseen = new Map(heads)
+  for (const { ledger_id: id, revision, hash } of logged) {
+    const head = unseen.get(id)
+    unseen.delete(id)
+    if (head?.revision === revision && head.hash === hash) continue
+    note('log_ledger', id, 'it is not the last head of the ledger among the entries')
+  }
+  for (const id of unseen.keys()) note('log_ledger', id, 'its row is missing; entries are of it')
+}
+
+/** Compares the checkpoint with the key of the tree and the tiles. */
+async function compareCheckpoint(db: Db, tree: LogTree, note: Note): Promise<void> {
+  const { id, checkpoint, checkpointSize, verifierKey } = tree
+  if (checkpoint === undefined) {
+    if (checkpointSize > 0) note('log_tree', id, 'it has no checkpoint')
+    return
+  }
+  try {
+    const log = await parseVerifierKey(verifierKey)
+    const signed = await verifyCheckpoint(checkpoint, { log })
+    const root = await treeRoot(signed.size, createNodeReader(db, signed.size), sha256)
+    if (signed.size === checkpointSize && toBase64(signed.root) === toBase64(root)) return
+    note('log_tree', id, 'its checkpoint is of other entries')
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    note('log_tree', id, `its checkpoint cannot be compared: ${detail}`)
+  }
 }

@@ -41,9 +41,9 @@ export async function createProject(
     throw (await isNameTaken(db, name)) ? nameTaken() : idTaken()
   }
   const ledger = await openLedger(db, id, origin)
-  const result = { id, name, revision: ledger.revision, createTime: time, updateTime: time }
-  await appendToBoth(tx, ledger, projects.eventOf('created', result))
-  return { result, changed: true }
+  const project = { id, name, createTime: time, updateTime: time }
+  await appendToBoth(tx, ledger, projects.eventOf('created', project))
+  return { result: { ...project, revision: ledger.revision }, changed: true }
 }
 
 export async function renameProject(
@@ -58,10 +58,11 @@ export async function renameProject(
   const updateTime = latest(origin.time, project.updateTime)
   const row = { name, update_time: updateTime }
   await db.updateTable('project').set(row).where('id', '=', projectId).execute()
-  const result = { ...project, name, updateTime, revision: ledger.revision }
-  const renamed = projects.event('renamed', projectId, projects.changes(project, result))
+  const { revision: _revision, ...before } = project
+  const after = { ...before, name, updateTime }
+  const renamed = projects.event('renamed', projectId, projects.changes(before, after))
   await appendToBoth(tx, ledger, renamed)
-  return { result, changed: true }
+  return { result: { ...after, revision: ledger.revision }, changed: true }
 }
 
 export async function deleteProject(

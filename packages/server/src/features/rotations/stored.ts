@@ -66,5 +66,4 @@ export const rotations = subject({
     tokenLifetime: rotation.tokenLifetime,
     outcome: rotation.outcome,
   }),
-  stored: ({ contradicted: _contradicted, ...rotation }) => rotation,
 })

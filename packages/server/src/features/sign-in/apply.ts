@@ -9,14 +9,16 @@ import {
   lockSystemLedger,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
+import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
-import { markUsed } from '../../kernel/storage/used-tokens.ts'
 import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
 import { usedLogoutToken } from './claims.ts'
+import { readEnded, readSessionsOf } from './reads.ts'
 import { isHolder } from './sessions.ts'
 import {
   type PersonRecord,
+  people,
   personToRow,
   type SessionRecord,
   sessionFromRow,
@@ -39,12 +41,14 @@ export async function createSession(
 ): Promise<Outcome<SessionRecord>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
-  const session = person === undefined ? submitted : await withPerson(db, submitted, person)
+  const { session, appeared } = await withPerson(db, submitted, person)
+  const ended = { now: session.createTime, idleSince, limit: maxRemoved }
   const events = [
+    ...appeared,
     ...(replaces === undefined
       ? []
       : await endWithApproved(db, [replaces], 'replaced', session.firstId)),
-    ...(await endByIds(db, await readEnded(db, session.createTime, idleSince), 'expired')),
+    ...(await endByIds(db, await readEnded(db, ended), 'expired')),
     ...(await endByIds(db, await readExcess(db, session), 'limit')),
     sessions.eventOf('created', session),
   ]
@@ -53,12 +57,16 @@ export async function createSession(
   return { result: session, changed: true }
 }
 
-/** Updates the person with this identity, or creates them. Their id is that of the first sign-in. */
+/**
+ * Updates the person with this identity, or creates them, of which there is an event. Their id is that of
+ * the first sign-in.
+ */
 async function withPerson(
   db: Db,
   session: SessionRecord,
-  person: PersonRecord,
-): Promise<SessionRecord> {
+  person: PersonRecord | undefined,
+): Promise<{ session: SessionRecord; appeared: NewEvent[] }> {
+  if (person === undefined || session.person === undefined) return { session, appeared: [] }
   const { name, email, last_sign_in_time, ...row } = personToRow(person)
   const latest = { name, email, last_sign_in_time }
   const { id } = await db
@@ -67,19 +75,10 @@ async function withPerson(
     .onConflict((conflict) => conflict.columns(['subject', 'issuer']).doUpdateSet(latest))
     .returning('id')
     .executeTakeFirstOrThrow()
-  return session.person === undefined ? session : { ...session, person: { ...session.person, id } }
-}
-
-async function readEnded(db: Db, now: string, idleSince: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('session')
-    .select('id')
-    .where((where) =>
-      where.or([where('expire_time', '<=', now), where('last_use_time', '<', idleSince)]),
-    )
-    .limit(maxRemoved)
-    .execute()
-  return rows.map(({ id }) => id)
+  return {
+    session: { ...session, person: { ...session.person, id } },
+    appeared: id === person.id ? [people.eventOf('created', person)] : [],
+  }
 }
 
 /** The sessions that must end, so that there is a place for this one. */
@@ -88,7 +87,7 @@ async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<
   const own =
     person === undefined
       ? all.where('api_key_id', '=', apiKeyId ?? '')
-      : all.where('person_id', '=', person.id)
+      : all.where('subject', '=', person.subject).where('issuer', '=', person.issuer)
   const beyond = (limit: number, sessions: typeof all) =>
     sessions
       .offset(limit - 1)
@@ -150,16 +149,6 @@ export async function endSessionsOfApiKey(
   return rows.map(({ id }) => sessionEnded(id, 'api_key_deleted'))
 }
 
-async function endSessionsOfPerson(
-  db: Db,
-  personId: string,
-  reason: SessionEndReason,
-): Promise<NewEvent[]> {
-  const query = db.deleteFrom('session').where('person_id', '=', personId)
-  const rows = await query.returning('id').execute()
-  return rows.map(({ id }) => sessionEnded(id, reason))
-}
-
 /**
  * Throws `session_not_found` unless the caller may end all of them, and `sign_in_failed` for a logout
  * token that was used before. Returns how many have ended.
@@ -170,16 +159,16 @@ export async function endSessions(
 ): Promise<Outcome<number>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
-  if (once !== undefined && !(await markUsed(db, once))) throw usedLogoutToken()
+  const use = once === undefined ? [] : await firstUse(ledger, once)
+  if (use === undefined) throw usedLogoutToken()
   if ('ids' in ended) await requireEndable(db, ended.ids, ledger)
-  else if (ended.personId !== ledger.caller?.session?.person?.id) requireRecentSignIn(ledger)
-  const events =
-    'ids' in ended
-      ? await endWithApproved(db, ended.ids, reason)
-      : await endSessionsOfPerson(db, ended.personId, reason)
-  if (events.length > 0) await appendEvents(ledger, events)
+  const ids = 'ids' in ended ? ended.ids : await readEndable(db, ended.personId, ledger)
+  const isAlone = 'personId' in ended || reason === 'expired'
+  const events = await (isAlone ? endByIds : endWithApproved)(db, ids, reason)
+  const all = [use, events].flat()
+  if (all.length > 0) await appendEvents(ledger, all)
   else await restoreRevision(ledger)
-  return { result: events.length, changed: events.length > 0 || once !== undefined }
+  return { result: events.length, changed: all.length > 0 }
 }
 
 /** The provider and Pubring itself may end sessions that are gone already. */
@@ -200,6 +189,15 @@ async function requireEndable(db: Db, ids: readonly string[], ledger: LockedLedg
   requireRecentSignIn(ledger)
 }
 
+/** The sessions of a person. To end those of another one, the caller must have signed in recently. */
+async function readEndable(db: Db, personId: string, ledger: LockedLedger): Promise<string[]> {
+  const { caller } = ledger
+  const found = await readSessionsOf(db, personId)
+  const isOwn = caller !== undefined && found.some((session) => isHolder(caller, session))
+  if (!isOwn) requireRecentSignIn(ledger)
+  return found.map(({ id }) => id)
+}
+
 /** Deletes a person and ends their sessions; the ledger keeps issuer and subject. */
 export async function deletePerson(
   tx: Transaction,
@@ -207,10 +205,11 @@ export async function deletePerson(
 ): Promise<Outcome<undefined>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
+  const found = await readSessionsOf(db, id)
+  const ids = found.map((session) => session.id)
+  const events = await endByIds(db, ids, 'person_deleted')
   const query = db.deleteFrom('person').where('id', '=', id).returning('id')
   if (!(await exists(query))) throw notFound('person_not_found')
-  const events = await endSessionsOfPerson(db, id, 'person_deleted')
-  const deleted = { type: 'person.deleted', subject: { type: 'person', id } } as const
-  await appendEvents(ledger, [...events, deleted])
+  await appendEvents(ledger, [...events, people.event('deleted', id, {})])
   return { result: undefined, changed: true }
 }

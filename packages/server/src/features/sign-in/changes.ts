@@ -1,5 +1,4 @@
 import { change, type Origin } from '../../kernel/changes.ts'
-import type { TokenUse } from '../../kernel/storage/used-tokens.ts'
 import type { PersonRecord, SessionRecord } from './stored.ts'
 
 export interface SessionCreation {
@@ -26,13 +25,11 @@ export type SessionEndReason =
 
 export interface SessionEnd {
   origin: Origin
-  /** Which sessions end; `identity` is whom the provider has signed out. */
-  ended:
-    | { ids: readonly string[]; identity?: { issuer: string; subject: string } }
-    | { personId: string }
+  /** Which sessions end. */
+  ended: { ids: readonly string[] } | { personId: string }
   reason: SessionEndReason
-  /** The use of the logout token. */
-  once?: TokenUse
+  /** The digest of the logout token, which is accepted once. */
+  once?: string
 }
 
 export interface PersonDeletion {
@@ -46,7 +43,7 @@ export const signInChanges = {
   }),
   /** Returns how many have ended. */
   endSessions: change<SessionEnd, number>('session.end', {
-    events: () => ({ types: ['session.ended'] }),
+    events: () => ({ types: ['session.ended', 'token.used'] }),
   }),
   deletePerson: change<PersonDeletion>('person.delete'),
 }

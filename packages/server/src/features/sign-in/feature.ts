@@ -3,20 +3,19 @@ import { on } from '../../kernel/hooks.ts'
 import { apiKeyDeleted } from '../api-keys/changes.ts'
 import { sessionCredential } from './caller.ts'
 import { signInChanges } from './changes.ts'
-import { people } from './reads.ts'
+import { peopleInEvents } from './reads.ts'
 import * as stored from './stored.ts'
 
 export const signIn = feature({
   name: 'sign-in',
   tables: [stored.personTable, stored.sessionTable],
-  subjects: [stored.sessions],
-  eventTypes: ['person.deleted'],
+  subjects: [stored.people, stored.sessions],
   changes: signInChanges,
   apply: () => import('./apply.ts'),
   hooks: [
     on(apiKeyDeleted, async (...all) => (await import('./apply.ts')).endSessionsOfApiKey(...all)),
   ],
-  people,
+  people: peopleInEvents,
   credential: sessionCredential,
   http: () => import('./http.ts'),
 })

@@ -3,10 +3,12 @@ import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { commandLinePage, commandLineRoutes, logoutRoute, signInPages } from './http/browser.ts'
 import { personRoutes, sessionRoutes } from './http/sessions.ts'
+import { endingOf } from './sessions.ts'
 import { signInOf } from './sign-in.ts'
 
 export async function routes(app: App, kernel: Kernel): Promise<void> {
   const signIn = await signInOf(kernel)
+  endingOf(kernel)
   sessionRoutes(app, kernel, signIn)
   personRoutes(app, kernel)
   if (signIn === undefined) return

@@ -6,17 +6,19 @@ import type { Principal, RequestContext } from '../../kernel/access/principal.ts
 import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { requireId } from '../../kernel/managed-records.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
-import { isoTime } from '../../kernel/values/times.ts'
+import { isoTime, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { readApiKeysById } from '../api-keys/reads.ts'
 import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
 import { sessionIdleMs } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import type { Person, Self, Session } from './contract.ts'
-import { readPeople, readSessions } from './reads.ts'
-import { nameOf, type PersonRecord, type SessionRecord, sessions } from './stored.ts'
+import { readEnded, readPeople, readSessions, readSessionsOf } from './reads.ts'
+import { isSamePerson, nameOf, type PersonRecord, type SessionRecord, sessions } from './stored.ts'
 
 /** Who signs in, and when they proved who they are. */
 export type Holder = Pick<
@@ -46,6 +48,29 @@ export function newSession({ config, clock }: Context, holder: Holder, end?: str
   }
   return { session, secret }
 }
+
+/** How often sessions are looked for that have ended by themselves, and how many end at a time. */
+const endingIntervalMs = 60_000
+const maxEnded = 500
+
+/**
+ * Records the end of sessions that have expired, or were unused for a minute longer than they may be, for
+ * last uses that are not written yet: none comes back, whatever its last use says later. Best effort: what
+ * is left ends the next time.
+ */
+export const endingOf = oneFor((kernel: Kernel) => {
+  const { store, clock, onClose } = kernel
+  async function endUnused(): Promise<void> {
+    const time = now(clock)
+    const since = isoTime(Date.parse(idleSince(kernel)) - endingIntervalMs)
+    const ids = await readEnded(store.reader, { now: time, idleSince: since, limit: maxEnded })
+    if (ids.length === 0) return
+    const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time }
+    await store.commit(signInChanges.endSessions, { origin, ended: { ids }, reason: 'expired' })
+  }
+  const timer = setInterval(() => void endUnused().catch(() => {}), endingIntervalMs).unref()
+  onClose(() => clearInterval(timer))
+})
 
 /** Sessions that were last used before this have ended. */
 export function idleSince({ clock }: Pick<Context, 'clock'>): string {
@@ -92,27 +117,29 @@ export async function listSessions(
 ): Promise<Session[]> {
   const { reader } = context.store
   const seesAll = permits(principal.grants, auditAccess)
-  const owner = seesAll && personId !== undefined ? { personId } : 'all'
-  const sessions = await readSessions(reader, seesAll ? owner : principal.holder)
+  const sessions =
+    seesAll && personId !== undefined
+      ? await readSessionsOf(reader, personId)
+      : await readSessions(reader, seesAll ? 'all' : principal.holder)
   const time = isoTime(context.clock.now())
   const since = idleSince(context)
   const isLive = ({ expireTime, lastUseTime }: SessionRecord) =>
     expireTime > time && lastUseTime >= since
   const shown = sessions.filter(
-    (session) => isLive(session) && [undefined, session.person?.id].includes(personId),
+    (session) => isLive(session) && (seesAll || [undefined, session.person?.id].includes(personId)),
   )
-  const people = await readPeople(reader, idsOf(shown.map(({ person }) => person?.id)))
-  const apiKeys = await readApiKeysById(reader, idsOf(shown.map(({ apiKeyId }) => apiKeyId)))
-  const personOf = new Map(people.map((person) => [person.id, person]))
+  const people = await readPeople(reader, distinct(shown.map(({ person }) => person?.subject)))
+  const apiKeys = await readApiKeysById(reader, distinct(shown.map(({ apiKeyId }) => apiKeyId)))
   const apiKeyOf = new Map(apiKeys.map((apiKey) => [apiKey.id, apiKey]))
   return shown.map((session) => {
     const { person, apiKeyId = '' } = session
-    const holder = { person: personOf.get(person?.id ?? ''), apiKey: apiKeyOf.get(apiKeyId) }
+    const known = people.find((one) => isSamePerson(one, person))
+    const holder = { person: known, apiKey: apiKeyOf.get(apiKeyId) }
     return describeSession(session, principal, holder)
   })
 }
 
-function idsOf(all: readonly (string | undefined)[]): string[] {
+function distinct(all: readonly (string | undefined)[]): string[] {
   return [...new Set(all.filter((id) => id !== undefined))]
 }
 
@@ -146,6 +173,11 @@ export function toSession(record: SessionRecord, name: string, current: boolean)
   }
 }
 
+/** Names each member, as for sessions. */
+export function shownPerson({ contradicted: _contradicted, ...person }: PersonRecord): Person {
+  return person
+}
+
 /** Ends a session, from its next request on. Throws `session_not_found`. */
 export async function endSession({ store, origin }: RequestContext, id: string): Promise<void> {
   const parsed = requireId(id, 'session_not_found')
@@ -162,7 +194,7 @@ export async function endSessionsOf({ store, origin }: RequestContext, id: strin
 
 /** Whether the session is of the person, or of the API key, that requests the change. */
 export function isHolder({ session, apiKey }: Caller, one: SessionRecord): boolean {
-  if (one.person !== undefined) return one.person.id === session?.person?.id
+  if (one.person !== undefined) return isSamePerson(one.person, session?.person)
   return one.apiKeyId === apiKey?.id
 }
 
@@ -170,7 +202,8 @@ export function isHolder({ session, apiKey }: Caller, one: SessionRecord): boole
 export async function describeSelf(context: Context, principal: Principal): Promise<Self> {
   const { store, clock } = context
   const { credential, grants, holder, actor } = principal
-  const [person] = 'personId' in holder ? await readPeople(store.reader, [holder.personId]) : []
+  const people = 'subject' in holder ? await readPeople(store.reader, [holder.subject]) : []
+  const person = people.find((one) => isSamePerson(one, actor.user))
   const apiKey =
     'apiKeyId' in holder ? await apiKeys.find(store.reader, holder.apiKeyId) : undefined
   const session =
@@ -178,17 +211,18 @@ export async function describeSelf(context: Context, principal: Principal): Prom
   const isRecent = session && signedInRecently(session, clock.now())
   const recentUntil = Date.parse(session?.signInTime ?? '') + recentSignInSeconds * 1_000
   return {
-    type: 'personId' in holder ? 'person' : 'api_key',
+    type: 'subject' in holder ? 'person' : 'api_key',
     name: actor.user === undefined ? actor.name : nameOf(person, actor.user.subject),
     ...('apiKeyId' in holder ? holder : {}),
     grants: [...grants],
     ...(session && { session: describeSession(session, principal, { person, apiKey }) }),
-    ...present({ person, recentSignInUntil: isRecent ? isoTime(recentUntil) : undefined }),
+    ...(person && { person: shownPerson(person) }),
+    ...present({ recentSignInUntil: isRecent ? isoTime(recentUntil) : undefined }),
   }
 }
 
-export function listPeople({ store }: Context): Promise<Person[]> {
-  return readPeople(store.reader)
+export async function listPeople({ store }: Context): Promise<Person[]> {
+  return (await readPeople(store.reader)).map(shownPerson)
 }
 
 /** Erases name and email of a person, and ends their sessions. Throws `person_not_found`. */

@@ -148,7 +148,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
       const origin = { actor: { name: 'OpenID provider' }, requestId, time: isoTime(clock.now()) }
       await store.commit(signInChanges.endSessions, {
         origin,
-        ended: subject === undefined ? { ids } : { ids, identity: { issuer, subject } },
+        ended: { ids },
         reason: 'provider_logout',
         once,
       })

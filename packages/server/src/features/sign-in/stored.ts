@@ -1,16 +1,16 @@
+import type { Identity } from '../../kernel/access/principal.ts'
 import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
 import type { Contradictable } from '../../kernel/records.ts'
 import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
+import { present } from '../../runtime/present.ts'
 import type { Person } from './contract.ts'
 
 /** A person who has signed in, identified by issuer and subject. */
-export type PersonRecord = Person
+export type PersonRecord = Person & Contradictable
 
 /** The identity of a person, as the provider asserted it when they signed in. */
-interface SessionPerson {
+interface SessionPerson extends Identity {
   id: string
-  issuer: string
-  subject: string
   claims: Record<string, unknown>
   /** `sid` of the ID token: the session at the provider. */
   providerSessionId?: string
@@ -47,6 +47,11 @@ export const personTable = table(
     last_sign_in_time: 'text',
   },
   ['unique index person_identity on person (subject, issuer)'],
+  {
+    name: 'it can be erased, so no event has it; it is only shown',
+    email: 'it can be erased, so no event has it; it is only shown',
+    last_sign_in_time: 'it is only shown; each sign-in is an event of its session',
+  },
 )
 
 /** Sessions of people, and of API keys that signed in. */
@@ -56,8 +61,10 @@ export const sessionTable = table(
     id: 'key text',
     /** SHA-256 of the secret in the cookie. */
     digest: 'unique text',
-    person_id: 'nullable text',
-    /** Issuer, subject, claims, and the session at the provider. */
+    /** Who the person is, also in the next column. */
+    issuer: 'nullable text',
+    subject: 'nullable text',
+    /** Id, issuer, subject, claims, and the session at the provider. */
     person: 'nullable json',
     api_key_id: 'nullable text',
     sign_in_time: 'nullable text',
@@ -67,7 +74,8 @@ export const sessionTable = table(
     expire_time: 'text',
     last_use_time: 'text',
   },
-  ['index session_person on session (person_id)'],
+  ['index session_person on session (subject, issuer)'],
+  { last_use_time: 'a use has no event; the end of an unused session has one' },
 )
 
 declare module '../../kernel/storage/schema.ts' {
@@ -77,32 +85,49 @@ declare module '../../kernel/storage/schema.ts' {
   }
 }
 
-export const { fromRow: personFromRow, toRow: personToRow } = rowMapping<
-  typeof personTable,
-  PersonRecord
->(personTable, {})
+const { fromRow: personFromRow, toRow } = rowMapping<typeof personTable, PersonRecord>(
+  personTable,
+  {},
+)
+
+export { toRow as personToRow }
+
+export const people = subject({
+  name: 'person',
+  table: personTable,
+  scope: 'system',
+  ledger: systemLedger,
+  events: ['created', 'deleted', 'recorded'],
+  fromRow: personFromRow,
+  members: ({ issuer, subject }) => ({ issuer, subject }),
+})
 
 /** Instead of one that was altered, which also contradicts the ledger. */
 const damagedPerson: SessionPerson = { id: '', issuer: '', subject: '', claims: {} }
 
-const mapping = rowMapping<typeof sessionTable, SessionRecord & { personId?: string }>(
-  sessionTable,
-  { person: damagedPerson },
-)
+const mapping = rowMapping<typeof sessionTable, SessionRecord & Partial<Identity>>(sessionTable, {
+  person: damagedPerson,
+})
 
 type SessionRow = RowOf<typeof sessionTable>
 
-/** The id of the person is also in a column of its own, for queries. */
+/** The identity of the person is also in columns of its own, for queries. */
 export function sessionFromRow(row: SessionRow): SessionRecord {
-  const { personId, ...session } = mapping.fromRow(row)
+  const { issuer, subject, ...session } = mapping.fromRow(row)
   const { person } = session
-  return person === undefined || person.id === personId
+  return person?.issuer === issuer && person?.subject === subject
     ? session
     : { ...session, person: damagedPerson }
 }
 
 export function sessionToRow(session: SessionRecord): SessionRow {
-  return { ...mapping.toRow(session), person_id: session.person?.id ?? null }
+  const { issuer, subject } = session.person ?? {}
+  return mapping.toRow({ ...session, ...present({ issuer, subject }) })
+}
+
+/** Whether both are the same person: the ids of people are not compared. */
+export function isSamePerson(one: Identity | undefined, other: Identity | undefined): boolean {
+  return one !== undefined && one.issuer === other?.issuer && one.subject === other.subject
 }
 
 export const sessions = subject({
@@ -119,8 +144,6 @@ export const sessions = subject({
     approvedBy,
     expireTime,
   }),
-  // With the claims and the digest of the secret, which keeps the claims from being guessed.
-  stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...session }) => session,
 })
 
 /** The name of a person; after they were erased, their subject. */

@@ -1,6 +1,5 @@
 import { PubringError } from '../../errors.ts'
 import { change } from '../../kernel/changes.ts'
-import type { TokenUse } from '../../kernel/storage/used-tokens.ts'
 import type { ClaimValue } from '../access-rules/contract.ts'
 import type { WorkloadRule } from '../access-rules/stored.ts'
 import { type ApiKeyIssue, issueOptions } from '../api-keys/changes.ts'
@@ -9,7 +8,8 @@ export interface TokenExchange extends ApiKeyIssue {
   /** As it was when it accepted the token; the change is refused if it no longer is. */
   rule: WorkloadRule
   matched: [claim: string, value: ClaimValue][]
-  once?: TokenUse
+  /** The digest of a token that is accepted once. */
+  once?: string
 }
 
 export const exchangeChanges = {

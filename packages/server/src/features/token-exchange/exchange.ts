@@ -6,7 +6,7 @@ import { newApiKeySecret } from '../../kernel/access/secrets.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
-import { tokenDigest } from '../../kernel/storage/used-tokens.ts'
+import { tokenDigest } from '../../kernel/ledger/token-uses.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -94,7 +94,7 @@ export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
       const secret = newApiKeySecret()
       const nowMs = clock.now()
       const { id: ruleId, name, issuer, role, projectId } = rule
-      const { subject, matched, expireTime, once, successor } = grant
+      const { subject, matched, expireTime, jti, successor } = grant
       const exchanged = { ruleId, issuer, subject, ...present({ successor }) }
       const members = { name, role, expireTime, exchanged, ...present({ projectId }) }
       const apiKey = apiKeyRecord(secret, isoTime(nowMs), members)
@@ -103,7 +103,7 @@ export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
         apiKey,
         rule,
         matched,
-        ...(once && { once: { digest: tokenDigest(issuer, once.jti), until: once.until } }),
+        ...present({ once: jti && tokenDigest(issuer, jti) }),
       })
       removeExpired()
       return {

@@ -117,7 +117,12 @@ export function identityOf({
   if (person !== undefined) {
     const { id: personId, issuer, subject } = person
     const user = { issuer, subject, sessionId: id }
-    return { credential, holder: { personId }, callerId: personId, actor: { name: '', user } }
+    return {
+      credential,
+      holder: { issuer, subject },
+      callerId: personId,
+      actor: { name: '', user },
+    }
   }
   if (apiKey === undefined) throw new Error('a caller without a holder')
   const { id: apiKeyId, name, exchanged } = apiKey

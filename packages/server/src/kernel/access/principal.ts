@@ -8,7 +8,13 @@ import type { Voucher } from './callers.ts'
 import type { Credential, Grant } from './grants.ts'
 
 /** The person or API key that a credential belongs to. */
-export type Holder = { personId: string } | { apiKeyId: string }
+export type Holder = Identity | { apiKeyId: string }
+
+/** Who a person is to the OpenID provider. */
+export interface Identity {
+  issuer: string
+  subject: string
+}
 
 /** The caller of a request. */
 export interface Principal {

@@ -32,7 +32,6 @@ export const projects = subject({
   events: ['created', 'renamed', 'deleted', 'recorded'],
   fromRow,
   members: ({ name }) => ({ name }),
-  stored: ({ id, name, createTime, updateTime }) => ({ id, name, createTime, updateTime }),
   /** The system ledger records them too. */
   async accept(db: Db, ledgerId: string): Promise<NewEvent[]> {
     const isSystem = ledgerId === systemLedgerId

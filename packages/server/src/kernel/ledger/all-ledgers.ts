@@ -28,6 +28,7 @@ export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerV
   const names = new Map<string, string | undefined>()
   const unseen = new Set<string>()
   const noteProject = ({ type, subject, changes }: EventContent) => {
+    if (type === 'ledger.opened') unseen.add(subject.id)
     if (!type.startsWith('project.')) return
     if (!names.has(subject.id)) unseen.add(subject.id)
     names.set(subject.id, type === 'project.deleted' ? undefined : String(changes?.name?.to))
@@ -71,6 +72,7 @@ export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerV
   } while (ids.length === pageSize)
   const headless = await reads.headlessLedgerIds()
   yield* verifyEach([...new Set([...headless, ...unseen])], verifyProject)
+  yield* await reads.verifyTables()
 }
 
 function withNames(

@@ -4,8 +4,8 @@ import type { Caller } from '../access/callers.ts'
 import type { Origin, Transaction } from '../changes.ts'
 import { notFound } from '../faults.ts'
 import type { Db, Tables } from '../storage/schema.ts'
-import { hasOtherWriters, insertion, pipeline, statement } from '../storage/statements.ts'
-import { eventHash, exchangeLedgerId, type NewEvent, systemLedgerId } from './chain.ts'
+import { exists, hasOtherWriters, insertion, pipeline, statement } from '../storage/statements.ts'
+import { eventAbout, eventHash, exchangeLedgerId, type NewEvent, systemLedgerId } from './chain.ts'
 import { eventToRow } from './stored.ts'
 
 /** A ledger locked in a transaction: its new revision, and the hash that the next event extends. */
@@ -33,13 +33,16 @@ export async function openLedger(db: Db, ledgerId: string, origin: Origin): Prom
   return { db, ledgerId, revision: 1, previousHash: genesisHash, origin }
 }
 
-/** Creates a ledger without events, unless it exists. */
-async function ensureLedger(db: Db, ledgerId: string): Promise<void> {
-  await db
+/** Creates the ledger of exchanges for all projects, unless it exists, with an event of the system ledger. */
+async function openExchangeLedger(tx: Transaction, origin: Origin): Promise<void> {
+  const head = { project_id: exchangeLedgerId, revision: 0, hash: genesisHash }
+  const query = tx.db
     .insertInto('ledger')
-    .values({ project_id: ledgerId, revision: 0, hash: genesisHash })
+    .values(head)
     .onConflict((conflict) => conflict.column('project_id').doNothing())
-    .execute()
+  if (!(await exists(query.returning('hash')))) return
+  const system = await lockSystemLedger(tx, origin)
+  await appendEvents(system, [eventAbout('ledger.opened', exchangeLedgerId, {})])
 }
 
 const incrementRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
@@ -84,7 +87,10 @@ export async function lockProjectLedger(
   projectId: string,
   origin: Origin,
 ): Promise<LockedLedger> {
-  const ledger = await lockForRequest(tx, projectId, origin)
+  return requireLedger(await lockForRequest(tx, projectId, origin))
+}
+
+function requireLedger(ledger: LockedLedger | undefined): LockedLedger {
   if (ledger === undefined) throw notFound('project_not_found')
   return ledger
 }
@@ -102,7 +108,9 @@ export async function lockExchangeLedger(
   origin: Origin,
 ): Promise<LockedLedger> {
   const ledgerId = contradicted ? exchangeLedgerId : projectId
-  if (ledgerId === exchangeLedgerId) await ensureLedger(tx.db, exchangeLedgerId)
+  const ledger = await lockForRequest(tx, ledgerId, origin)
+  if (ledger !== undefined || ledgerId !== exchangeLedgerId) return requireLedger(ledger)
+  await openExchangeLedger(tx, origin)
   return lockProjectLedger(tx, ledgerId, origin)
 }
 

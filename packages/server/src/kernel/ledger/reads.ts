@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { ProjectRef } from '../context.ts'
 import type { LedgerHead, ProjectRecord } from '../records.ts'
-import type { Db, Tables } from '../storage/schema.ts'
-import { type EventChanges, hasValidChanges, systemLedgerId } from './chain.ts'
+import { columnsOf, type Db, type Tables } from '../storage/schema.ts'
+import { type EventChanges, hasValidChanges, parseChanges, systemLedgerId } from './chain.ts'
 import { readEventRows } from './event-reads.ts'
-import { eventFromRow } from './stored.ts'
+import { eventFromRow, eventTable, eventToRow } from './stored.ts'
 import type { AccountedRow, AnySubject } from './subject.ts'
-import type { LedgerEntry, LedgerReads, StoredHead } from './verification.ts'
+import type { LedgerEntry, LedgerReads, LedgerVerdict, StoredHead } from './verification.ts'
 
 /** The ledgers of a database. */
 export interface LedgerReader extends LedgerReads {
@@ -15,9 +15,14 @@ export interface LedgerReader extends LedgerReads {
 }
 
 /** The queries of the verification of ledgers, on any engine. Each is one statement. */
-export function createLedgerReads(db: Db, subjects: readonly AnySubject[]): LedgerReads {
+export function createLedgerReads(
+  db: Db,
+  subjects: readonly AnySubject[],
+  verifyTables: (db: Db) => Promise<LedgerVerdict[]> = async () => [],
+): LedgerReads {
   return {
     subjects,
+    verifyTables: () => verifyTables(db),
     async ledgerIds({ after, limit }) {
       const rows = await db
         .selectFrom('ledger')
@@ -58,6 +63,23 @@ export function createLedgerReads(db: Db, subjects: readonly AnySubject[]): Ledg
   }
 }
 
+/** The revisions up to which operators last accepted ledgers as they were. */
+export async function readAccepted(db: Db): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('event')
+    .select(['subject_id', 'changes'])
+    .where('project_id', '=', systemLedgerId)
+    .where('type', '=', 'ledger.accepted')
+    .orderBy('revision')
+    .execute()
+  return new Map(
+    rows.map(({ subject_id: id, changes }) => [
+      id,
+      Number(parseChanges(changes ?? '{}')?.revision?.to ?? 0),
+    ]),
+  )
+}
+
 async function readStoredHead(db: Db, ledgerId: string): Promise<StoredHead | undefined> {
   const { rows } = await sql<LedgerHead & { events: number | string; accepted: string | null }>`
     select ledger.revision, ledger.hash,
@@ -80,7 +102,9 @@ async function readStoredHead(db: Db, ledgerId: string): Promise<StoredHead | un
 /** A row that was edited by hand may hold anything. Without valid changes it gets no content. */
 function entryFromRow(row: Tables['event']): LedgerEntry {
   const { revision, hash } = row
-  return hasValidChanges(row.changes)
-    ? { revision, hash, content: eventFromRow(row) }
-    : { revision, hash }
+  if (!hasValidChanges(row.changes)) return { revision, hash }
+  const content = eventFromRow(row)
+  const written = eventToRow(content)
+  const isInconsistent = columnsOf(eventTable).some((column) => written[column] !== row[column])
+  return { revision, hash, content, isInconsistent }
 }

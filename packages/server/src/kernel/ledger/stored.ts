@@ -38,6 +38,8 @@ export const eventTable = table(
     'index event_by_type on event (type, time, project_id, revision)',
     'index event_by_subject on event (subject_id, time, project_id, revision)',
     'index event_by_person on event (person, time, project_id, revision) where person is not null',
+    // Decides between two uses of a token in different ledgers.
+    "unique index event_token_use on event (subject_id) where type = 'token.used'",
   ],
 )
 
@@ -58,7 +60,7 @@ export function eventToRow(event: LedgerEvent): EventRow {
     type: event.type,
     time: event.time,
     actor_id: apiKeyId ?? user?.sessionId ?? null,
-    actor_name: name,
+    actor_name: user === undefined ? name : '',
     actor: user === undefined && workload === undefined ? null : JSON.stringify({ user, workload }),
     person: user?.subject ?? null,
     subject_type: event.subject.type,

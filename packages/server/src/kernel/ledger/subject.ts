@@ -2,6 +2,7 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import {
   columnsOf,
   type Db,
+  memberOf,
   type RowOf,
   type Table,
   type TableName,
@@ -45,6 +46,9 @@ export interface AccountedRow {
 /** A kind of row that ledgers account for, whatever its records are. */
 export interface AnySubject {
   readonly name: string
+  readonly table: Table
+  /** Each read compares its rows with the last events of their subjects. */
+  readonly isComparedAtRead?: true
   /** The ledgers whose replay accounts for it. */
   readonly scope: 'system' | 'project' | 'both'
   /** The types of its events, which begin with its name. Only tests read them. */
@@ -66,6 +70,8 @@ interface LedgerOf<Record> {
   of(record: Record): string
   /** The subjects of the events that concern the row; absent if only the row itself. */
   isSubject?: RawBuilder<unknown>
+  /** A condition on other tables without which no event counts, so that the row is not used. */
+  condition?: RawBuilder<unknown>
 }
 
 export const systemLedger: LedgerOf<unknown> = {
@@ -97,8 +103,6 @@ interface Options<Name extends string, Verb extends string, T extends Table<Tabl
   fromRow(row: Row<T>): Record
   /** The members that events record with their values. */
   members(record: Record): Members
-  /** Everything that changes only with an event, for its digest. */
-  stored(record: Record): object
   damageOf?(record: Record): Damage | undefined
   /** The records that the replay of a ledger compares, if not all that belong to it. */
   recordsOf?(db: Db, ledgerId: string): Promise<Record[]>
@@ -116,7 +120,7 @@ export function subject<
   T extends Table<TableName>,
   Record extends { id: string },
 >(options: Options<Name, Verb, T, Record>) {
-  const { name, table, scope, ledger, fromRow, members, stored, damageOf } = options
+  const { name, table, scope, ledger, fromRow, members, damageOf } = options
   // Several subjects are not in the order of the index. A sum keeps both engines from an index in the order
   // of revisions instead, through which they would search the ledger.
   const order = ledger.isSubject ? sql`event.revision + 0` : sql.ref('event.revision')
@@ -129,6 +133,7 @@ export function subject<
     string | null
   >`(select event.type || ' ' || coalesce(event.changes, '{}') from event
     where event.subject_id ${ledger.isSubject ?? sql`= ${id}`} and event.project_id = ${ledger.inQuery}
+    ${ledger.condition ? sql`and ${ledger.condition}` : sql``}
     order by ${order} desc limit 1)`
   const columns = columnsOf(table).map((column) => `${table.name}.${column}`)
   // Kysely cannot type a query of a table that is a parameter.
@@ -143,13 +148,14 @@ export function subject<
     locked(db, byId(db, values.id)),
   )
 
+  const uncovered = Object.keys(table.uncovered).map((column) => [memberOf(column), undefined])
+  const left = { ...Object.fromEntries(uncovered), contradicted: undefined }
+  /** The digest of everything that changes only with an event. */
+  const digestOf = (record: Record) => stateDigest({ ...record, ...left })
   /** All that a record says about its subject. */
-  const membersOf = (record: Record): Members => ({
-    ...members(record),
-    state: stateDigest(stored(record)),
-  })
+  const membersOf = (record: Record): Members => ({ ...members(record), state: digestOf(record) })
   /** The digest of the whole row, for an event that changes nothing of it. */
-  const state = (record: Record): EventChanges => ({ state: { to: stateDigest(stored(record)) } })
+  const state = (record: Record): EventChanges => ({ state: { to: digestOf(record) } })
 
   /** Cheap, and so made whenever a row is used; a replay compares it with all events. */
   function isContradicted(record: Record, last: string | null): boolean {
@@ -194,6 +200,8 @@ export function subject<
 
   return {
     name,
+    table: table as Table,
+    isComparedAtRead: true as const,
     scope,
     eventTypes: options.events.map((verb) => `${name}.${verb}`),
     ...(ledger !== systemLedger && {

@@ -5,6 +5,7 @@ import { systemLedgerId } from '../ledger/chain.ts'
 import { createLedgerReads } from '../ledger/reads.ts'
 import { ledgerTable } from '../ledger/stored.ts'
 import type { AnySubject } from '../ledger/subject.ts'
+import type { LedgerVerdict } from '../ledger/verification.ts'
 import { requireOwnSchema } from './migrations/index.ts'
 import { createKysely } from './postgres/database.ts'
 import { openWithoutMigrating as openPostgres } from './postgres/startup.ts'
@@ -36,11 +37,12 @@ interface CopyOptions {
   listener: CopyListener
   tables: readonly Table[]
   subjects: readonly AnySubject[]
+  verifyTables(db: Db): Promise<LedgerVerdict[]>
   openStore(databaseUrl: string): Promise<Store>
 }
 
 /** A copy in progress. */
-interface Copy extends Pick<CopyOptions, 'listener' | 'tables' | 'subjects'> {
+interface Copy extends Pick<CopyOptions, 'listener' | 'tables' | 'subjects' | 'verifyTables'> {
   source: Db
   target: Db
   repeated: boolean
@@ -153,10 +155,10 @@ function tablesDiffer({ name }: Table, repeated: boolean): Error {
   )
 }
 
-async function checkLedgers({ target, subjects }: Copy): Promise<number> {
+async function checkLedgers({ target, subjects, verifyTables }: Copy): Promise<number> {
   let ledgers = 0
   for await (const { ledgerId, broken, differences } of verifyLedgers(
-    createLedgerReads(target, subjects),
+    createLedgerReads(target, subjects, verifyTables),
   )) {
     if (broken !== undefined) {
       throw new Error(`The ledger ${ledgerId} is broken at ${broken.revision}: ${broken.detail}.`)

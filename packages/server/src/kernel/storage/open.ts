@@ -3,7 +3,14 @@ import { describeCause } from '../../errors.ts'
 import { requireRegularFile } from '../../runtime/files.ts'
 import { findProjectRecord } from '../access/stored-projects.ts'
 import type { Store } from '../context.ts'
-import { type Feature, loadAppliers, loadCensus, subjectsOf, tablesOf } from '../feature.ts'
+import {
+  type Feature,
+  loadAppliers,
+  loadCensus,
+  subjectsOf,
+  tablesOf,
+  verifyTablesOf,
+} from '../feature.ts'
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
 import type { KeyCount } from '../records.ts'
 import type { CopyListener } from './copy.ts'
@@ -32,6 +39,7 @@ interface ServerStore {
 export function storageOf(features: readonly Feature[], threads: Threads) {
   const tables = tablesOf(features)
   const subjects = subjectsOf(features)
+  const verifyTables = verifyTablesOf(features)
   const people = features.find((each) => each.people !== undefined)?.people
   const loadParts = async () => {
     const [appliers, takeCensus] = [await loadAppliers(features), await loadCensus(features)]
@@ -76,13 +84,13 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
   /** Opens an existing store to read its ledgers. Servers may be using it. */
   async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
     const { db, close } = await openReads(databaseUrl)
-    const reads = createLedgerReads(db, subjects)
+    const reads = createLedgerReads(db, subjects, verifyTables)
     return { ...reads, findProject: (ref) => findProjectRecord(db, ref), close }
   }
 
   async function copyRegistry(fromUrl: string, toUrl: string, listener: CopyListener) {
     const { copyRegistry } = await import('./copy.ts')
-    return copyRegistry(fromUrl, toUrl, { listener, openStore, tables, subjects })
+    return copyRegistry(fromUrl, toUrl, { listener, openStore, tables, subjects, verifyTables })
   }
   return {
     openStore,

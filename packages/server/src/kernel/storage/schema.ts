@@ -10,15 +10,23 @@ export interface Table<Name extends string = string, All extends Columns = Colum
   columns: All
   /** As SQL after `create`. */
   indexes: readonly string[]
+  /** The columns that no ledger accounts for, each with the reason: they decide nothing. */
+  uncovered: Uncovered<All>
 }
 
-/** Declares a table. Its file also adds it to `Tables`, and its feature lists it. */
+type Uncovered<All extends Columns> = { readonly [Column in keyof All & string]?: string }
+
+/**
+ * Declares a table. Its file also adds it to `Tables`, and its feature lists it. Verification finds every
+ * alteration of a column that is not among the `uncovered` ones.
+ */
 export function table<const Name extends string, const All extends Columns>(
   name: Name,
   columns: All,
   indexes: readonly string[] = [],
+  uncovered: Uncovered<All> = {},
 ): Table<Name, All> {
-  return { name, columns, indexes }
+  return { name, columns, indexes, uncovered }
 }
 
 /** Values in rows; booleans are 0 or 1. */
@@ -113,6 +121,11 @@ interface RowMapping<T extends Table, Record> {
   toRow(record: Record): RowOf<T>
 }
 
+/** The member of a record for a column. */
+export function memberOf(column: string): string {
+  return column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase())
+}
+
 /**
  * Maps the rows of a table to records, by the kinds of its columns. Union types in text columns are not
  * validated: only this code writes them. A damaged row must not make the other ones unreadable.
@@ -123,7 +136,7 @@ export function rowMapping<T extends Table, Record extends MembersOf<T>>(
 ): RowMapping<T, Record> {
   const columns = Object.entries(table.columns).map(([column, kind]) => ({
     column,
-    member: column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
+    member: memberOf(column),
     kind: plainKind(kind),
   }))
   const ofDamaged = new Map(Object.entries<object>(substitutes))

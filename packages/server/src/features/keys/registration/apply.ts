@@ -1,12 +1,15 @@
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
-import type { Caller } from '../../../kernel/access/callers.ts'
 import type { Outcome, Transaction } from '../../../kernel/changes.ts'
 import { faultsOf, itemFaults, notFound } from '../../../kernel/faults.ts'
-import type { EventChanges } from '../../../kernel/ledger/chain.ts'
-import { appendEvents, lockProjectLedger } from '../../../kernel/ledger/locked-ledger.ts'
+import type { EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
+import {
+  appendEvents,
+  type LockedLedger,
+  lockProjectLedger,
+} from '../../../kernel/ledger/locked-ledger.ts'
+import { firstUse, tokenDigest } from '../../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import { chunked, insertion, pipeline, statement } from '../../../kernel/storage/statements.ts'
-import { markUsed } from '../../../kernel/storage/used-tokens.ts'
 import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../changes.ts'
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import type { KidUse } from '../kids.ts'
@@ -61,7 +64,7 @@ async function registerKeys(
     () => lockFingerprints(db, { keys: submitted, kids }, origin.time),
   )
   if (existing === undefined) throw notFound('project_not_found')
-  const keys = await withIntroducer(db, change.keys, ledger.caller)
+  const { keys, use } = await withIntroducer(ledger, change.keys)
   const publishedKids = submitted.flatMap(({ publishedKid }) => publishedKid ?? [])
   const admission = admitKeys(existing, keys, {
     limits,
@@ -81,29 +84,24 @@ async function registerKeys(
     () => lock.unlock(),
     () => insertKeys(db, created.map(keyToRow)),
     () => reservePublishedKids(db, created),
-    () =>
-      appendEvents(
-        ledger,
-        created.map((key) => stored.eventOf('created', key)),
-      ),
+    () => appendEvents(ledger, [...use, ...created.map((key) => stored.eventOf('created', key))]),
   )
   return admission
 }
 
-/** A caller that a key vouched for registers that one key, and only once. */
+/** A caller that a key vouched for registers that one key, and only once: the use of its API key is an event. */
 async function withIntroducer(
-  db: Db,
+  ledger: LockedLedger,
   keys: readonly KeyToImport[],
-  caller: Caller | undefined,
-): Promise<readonly KeyToImport[]> {
-  const { voucher, apiKey } = caller ?? {}
-  if (voucher === undefined) return keys
-  if (apiKey?.expireTime === undefined) throw new Error('an API key for a successor has no end')
-  const isFirst = await markUsed(db, { digest: apiKey.digest, until: apiKey.expireTime })
-  return keys.map((item) => {
-    requireSuccessor(voucher, item.key, isFirst)
+): Promise<{ keys: readonly KeyToImport[]; use: NewEvent[] }> {
+  const { voucher, apiKey } = ledger.caller ?? {}
+  if (voucher === undefined || apiKey === undefined) return { keys, use: [] }
+  const use = await firstUse(ledger, tokenDigest('pubring', apiKey.id))
+  const introduced = keys.map((item) => {
+    requireSuccessor(voucher, item.key, use !== undefined)
     return { ...item, key: { ...item.key, introducedBy: voucher.keyId } }
   })
+  return { keys: introduced, use: use === undefined ? [] : [use] }
 }
 
 const selectKeysForAdmission = statement((db, { projectId }: { projectId: string }) =>

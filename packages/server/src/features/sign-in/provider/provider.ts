@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { jwtVerify } from 'jose'
 import { createSingleFlight } from '../../../async/single-flight.ts'
 import type { Context, OidcConfig } from '../../../kernel/context.ts'
-import { tokenDigest } from '../../../kernel/storage/used-tokens.ts'
+import { tokenDigest } from '../../../kernel/ledger/token-uses.ts'
 import { isoTime } from '../../../kernel/values/times.ts'
 import { OutboundError } from '../../../outbound/outbound.ts'
 import { isObject } from '../../../runtime/json.ts'
@@ -162,10 +162,7 @@ export function createProvider(context: Context, config: OidcConfig) {
         issuer,
         ...present({ subject, providerSessionId: typeof sid === 'string' ? sid : undefined }),
         issueTime: isoTime(iat * 1_000),
-        once: {
-          digest: tokenDigest(issuer, jti),
-          until: isoTime((iat + maxLogoutTokenAge + clockTolerance) * 1_000),
-        },
+        once: tokenDigest(issuer, jti),
       }
     },
 
