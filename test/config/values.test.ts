@@ -114,6 +114,17 @@ describe('PUBRING_LOG_WITNESSES', () => {
   })
 })
 
+test.each([
+  ['PUBRING_SERVICE_HOST', '10.96.0.7'],
+  ['PUBRING_SERVICE_PORT_HTTP', '80'],
+  ['PUBRING_PORT', 'tcp://10.96.0.7:80'],
+  ['PUBRING_PORT_80_TCP_ADDR', '10.96.0.7'],
+])('%s=%s is a link of Kubernetes, which is named with what to set', (name, value) => {
+  expect(() => loadConfig({ [name]: value })).toThrow(
+    `${name} is a link that Kubernetes sets for a Service called pubring. Set enableServiceLinks: false`,
+  )
+})
+
 describe('requests to other servers', () => {
   test('PUBRING_OUTBOUND_ALLOW is a list of hosts; empty by default', () => {
     expect(loadConfig({}).outboundAllow).toEqual([])

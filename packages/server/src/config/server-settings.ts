@@ -216,6 +216,16 @@ type Optional =
 
 /** Throws a SettingError for a `PUBRING_*` variable that neither the server nor the client has. */
 export function rejectUnknownVariables(env: Environment): void {
+  const link = Object.entries(env).find(
+    ([name, value = '']) =>
+      /^PUBRING_(?:SERVICE_(?:HOST|PORT)|PORT_\d)/.test(name) ||
+      (name === 'PUBRING_PORT' && /^\w+:\/\//.test(value)),
+  )
+  if (link !== undefined) {
+    throw new SettingError(
+      `${link[0]} is a link that Kubernetes sets for a Service called pubring. Set enableServiceLinks: false in the specification of the pod.`,
+    )
+  }
   const known: string[] = [...Object.values(settings), ...Object.values(clientSettings)].map(
     ({ env }) => env,
   )
