@@ -1,3 +1,4 @@
+import { redact } from '../kernel/exposure/redaction.ts'
 export const tokenCheckOutcomes = ['passed', 'failed', 'warned', 'skipped'] as const
 export type TokenCheckOutcome = (typeof tokenCheckOutcomes)[number]
 
@@ -27,7 +28,7 @@ const maxQuoted = 40
  * the text direction (Unicode C, line and paragraph separators).
  */
 export function quote(text: string, maxLength = maxQuoted): string {
-  const points = [...text]
+  const points = [...redact(text)]
   const shown = points.slice(0, maxLength).join('')
   const clean = shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{fffd}')
   return `“${clean}${points.length > maxLength ? '…' : ''}”`
