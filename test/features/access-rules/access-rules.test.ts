@@ -181,6 +181,8 @@ describe('a rule for people', () => {
     ['that does not say for which projects', { allProjects: undefined }, 'required'],
     ['that everyone meets', { conditions: { sub: '*' } }, 'too_wide'],
     ['without conditions', { conditions: {} }, 'too_wide'],
+    ['on the client alone, which all share', { conditions: { aud: 'pubring' } }, 'too_wide'],
+    ['without a name', { name: '' }, 'too_short'],
     ['for nobody that is known', { for: 'robots' }, 'unknown_value'],
     ['that does not say for whom', { for: undefined }, 'required'],
   ])('%s is rejected', async (_name, members, code) => {
@@ -298,6 +300,10 @@ describe('a rule is rejected', () => {
     ['without an issuer', { issuer: undefined }, 'text_invalid'],
     ['without conditions', { conditions: undefined }, 'required'],
     ['with empty conditions', { conditions: {} }, 'too_wide'],
+    ['on the issuer alone', { conditions: { iss: 'https://issuer.example.com' } }, 'too_wide'],
+    ['on the audience alone', { conditions: { aud: 'pubring' } }, 'too_wide'],
+    ['on both alone', { conditions: { '/iss': 'x', '/aud/0': 'y', sub: '*' } }, 'too_wide'],
+    ['without a name', { name: '' }, 'too_short'],
     ['that takes every subject', { conditions: { sub: '*' } }, 'too_wide'],
     ['with a null condition', { conditions: { sub: null } }, 'wrong_type'],
     [
@@ -394,6 +400,11 @@ describe('of a shared issuer', () => {
     'https://oidc.circleci.com/org/9188040d-6c67-4c5b-b112-36a304b66dad',
     'https://app.terraform.io',
     'https://app.eu.terraform.io',
+    'https://oidc.vercel.com',
+    'https://oidc.vercel.com/acme',
+    'https://vstoken.dev.azure.com/9188040d-6c67-4c5b-b112-36a304b66dad',
+    'https://cognito-identity.amazonaws.com',
+    'https://oauth2.sigstore.dev/auth',
   ]
   test.each(issuers)('%s an immutable id must be pinned', async (issuer) => {
     const { pins = [] } = sharedIssuers.find(({ pattern }) => pattern.test(issuer)) ?? {}
@@ -406,6 +417,12 @@ describe('of a shared issuer', () => {
     for (const name of pins) {
       expect((await create({ issuer, conditions: { [name]: '74' } })).statusCode).toBe(201)
     }
+  })
+
+  test('a name is not taken away by a patch', async () => {
+    const { id } = (await create({ conditions: { sub: 'x' } })).json()
+    const response = await server.send('PATCH', `${accessRulesUrl}/${id}`, { body: { name: '' } })
+    expect(response.json().errors).toMatchObject([{ pointer: '/name', code: 'too_short' }])
   })
 
   test('the id cannot be taken away later', async () => {

@@ -51,6 +51,8 @@ describe('a condition', () => {
     ['a path beyond a claim', { '/a/b': 'x' }, { a: 'x' }, false],
     ['an email that is verified', { email: 'a@b' }, { email: 'a@b', email_verified: true }, true],
     ['an email that is not', { email: 'a@b' }, { email: 'a@b', email_verified: false }, false],
+    ['an email in a list', { '/email/0': 'a@b' }, { email: ['a@b'] }, false],
+    ['a part of an email', { '/email/at': 'b' }, { email: { at: 'b' } }, false],
     ['an email of which nothing is said', { email: 'a@b' }, { email: 'a@b' }, false],
     ['an email verified as text', { email: '*' }, { email: 'a', email_verified: 'true' }, true],
   ])('%s', (_name, conditions, claims, expected) => {

@@ -86,11 +86,12 @@ const logOut = (token: string) =>
   post('/sign-in/back-channel-logout', String(new URLSearchParams({ logout_token: token })))
 
 /** Has the provider add claims to the user info. */
-function addUserInfo(text: string): void {
+function addUserInfo(text: string, subject = 'ada'): void {
   provider.intercept = (path, _request, response) => {
     if (path !== '/me') return false
     response.setHeader('content-type', 'application/json')
-    response.end(`{"sub":"ada","groups":["platform"]${text}}`)
+    const groups = subject === 'ada' ? ',"groups":["platform"]' : ''
+    response.end(`{"sub":"${subject}"${groups}${text}}`)
     return true
   }
 }
@@ -116,6 +117,26 @@ describe('claims', () => {
     const browser = await signedIn()
     const self = await server.send('GET', '/v1/self', { headers: asPerson(browser) })
     expect(self.json()).not.toHaveProperty('recentSignInUntil')
+  })
+
+  test('of the user info give no email, and verify none of the ID token', async () => {
+    await createRule({ email: 'root@example.com' })
+    provider.person = { subject: 'eve', claims: { email: 'root@example.com' } }
+    addUserInfo(',"email":"root@example.com","email_verified":true', 'eve')
+    expect((await createBrowser(provider, server).signIn()).statusCode).toBe(403)
+    provider.person.claims = { email_verified: true }
+    const refused = await createBrowser(provider, server).signIn()
+    expect(refused.statusCode).toBe(403)
+    expect(refused.body).toContain('email of the user info does not count')
+    provider.person.claims = { email: 'root@example.com', email_verified: true }
+    expect((await createBrowser(provider, server).signIn()).statusCode).toBe(302)
+  })
+
+  test('of the user info do not change those of the ID token', async () => {
+    await createRule({ name: 'root' })
+    provider.person = { subject: 'eve', claims: { name: 'eve', groups: ['x'] } }
+    addUserInfo(',"name":"root"', 'eve')
+    expect((await createBrowser(provider, server).signIn()).statusCode).toBe(403)
   })
 
   test('of 5,000 groups are refused, with what to do', async () => {

@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { accessRuleToRow } from '../../../packages/server/src/features/access-rules/stored.ts'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { sessionToRow } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { requireSameOrigin } from '../../../packages/server/src/kernel/http/request/headers.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
@@ -162,6 +164,22 @@ describe('a session', () => {
       const request = { headers: { ...cookie(secret), ...headers }, body: {} }
       const answer = await server.send(method, keys, request)
       expect([answer.statusCode, answer.json().code]).toEqual([403, 'cross_site_request'])
+    }
+  })
+
+  test('of a server on this machine is for the pages of its own names, and no other text', () => {
+    const request = (origin: string) =>
+      ({ headers: { origin, 'sec-fetch-site': 'same-origin' } }) as FastifyRequest
+    const own = 'http://127.0.0.1:8080'
+    for (const origin of [own, 'http://localhost:8080', 'http://[::1]:8080']) {
+      expect(() => requireSameOrigin(request(origin), own), origin).not.toThrow()
+    }
+    for (const origin of [
+      'http://user@localhost:8080',
+      'http://localhost:8080/x',
+      'http://localhost',
+    ]) {
+      expect(() => requireSameOrigin(request(origin), own), origin).toThrow('pages of this server')
     }
   })
 

@@ -65,6 +65,8 @@ export async function startProvider(
     jwks: { keys: [jwk] },
     ...(fetch === undefined ? {} : { fetch }),
     cookies: { keys: ['k'] },
+    // An email counts only if it is in the ID token.
+    conformIdTokenClaims: false,
     claims: {
       openid: ['sub'],
       profile: ['name'],

@@ -43,7 +43,7 @@ export function compareClaims(conditions: Conditions, claims: Claims): Condition
   const { email_verified: verified } = claims
   // Some providers send booleans as texts.
   const isVerified = verified === true || verified === 'true'
-  if (['email', '/email'].some((name) => name in conditions) && !isVerified) {
+  if (Object.keys(conditions).some((name) => pathOf(name)[0] === 'email') && !isVerified) {
     const found = verified === undefined ? 'is missing' : `is ${describe(verified)}, not true`
     report.unmet.push(`email_verified ${found}, so the email may belong to another person.`)
   }
@@ -64,14 +64,18 @@ export function prefixOf(expected: ClaimValue): string | undefined {
 
 /** The claim with this name or, if it begins with a slash, at this JSON pointer (RFC 6901). */
 export function claimAt(claims: Claims, name: string): unknown {
-  const path = name.startsWith('/') ? name.slice(1).split('/').map(unescapePointer) : [name]
   let value: unknown = claims
-  for (const step of path) {
+  for (const step of pathOf(name)) {
     const isMember = isObject(value) || (Array.isArray(value) && /^(0|[1-9]\d*)$/.test(step))
     if (!isMember || !Object.hasOwn(Object(value), step)) return undefined
     value = Reflect.get(Object(value), step)
   }
   return value
+}
+
+/** The name of a claim, and the steps from it to the one inside it that a condition is on. */
+export function pathOf(name: string): string[] {
+  return name.startsWith('/') ? name.slice(1).split('/').map(unescapePointer) : [name]
 }
 
 const unescapePointer = (step: string) => step.replaceAll('~1', '/').replaceAll('~0', '~')

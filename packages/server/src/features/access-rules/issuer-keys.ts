@@ -4,6 +4,7 @@ import { isSignatureUse, type Jwk, publicKeyOf } from '@pubring/intake/jwk'
 import { LRUCache } from 'lru-cache'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
+import type { Intake } from '../../intake/pool.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
@@ -80,7 +81,7 @@ export function createIssuerKeys(context: Context) {
     let keySet: KeySet
     try {
       const { jwks, freshMs } = await readJwks(context, source)
-      const examined = await examineAll(context, jwks, last?.keys ?? new Map())
+      const examined = await examineAll(context, source, jwks, last?.keys)
       keySet = { ...examined, triedAt, freshUntil: triedAt + freshMs }
     } catch (error) {
       if (!(error instanceof OutboundError || error instanceof PubringError)) throw error
@@ -135,7 +136,7 @@ export async function describeKeys(
   source: IssuerKeySource,
 ): Promise<Finding> {
   const { jwks } = await readJwks(context, source)
-  const { keys, leftOut } = await examineAll(context, jwks, new Map())
+  const { keys, leftOut } = await examineAll(context, source, jwks)
   const reasons = leftOut.map(({ kid, reason }) => ` ${quote(kid)} is not used: ${reason}`)
   const found = `The issuer has ${formatCount(keys.size, 'key')} for signatures.${reasons.join('')}`
   return keys.size === 0 ? failed(found) : passed(found)
@@ -258,17 +259,20 @@ function freshMsOf(headers: Headers): number {
 /** Examines the keys that were not examined before, by the same rules as registered keys. */
 async function examineAll(
   context: IssuerContext,
+  { issuer }: IssuerKeySource,
   jwks: unknown,
-  before: KeySet['keys'],
+  before: KeySet['keys'] = new Map(),
 ): Promise<Pick<KeySet, 'keys' | 'leftOut'>> {
   const listed = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : undefined
   if (listed === undefined) throw new AnswerError('The issuer does not serve a JWKS.')
+  // One caller, so that an issuer of many keys has one turn among others.
+  const intake = context.intakeFor({ callerId: `issuer ${issuer}` })
   const keys: KeySet['keys'] = new Map()
   const leftOut: KeySet['leftOut'] = []
   for (const jwk of listed.slice(0, maxKeys)) {
     if (!isObject(jwk)) continue
     const text = JSON.stringify(jwk)
-    const result = before.get(text) ?? (await examine(context, jwk))
+    const result = before.get(text) ?? (await examine(intake, jwk))
     if (typeof result === 'string') leftOut.push({ kid: String(jwk.kid ?? ''), reason: result })
     else keys.set(text, result)
   }
@@ -276,14 +280,14 @@ async function examineAll(
 }
 
 /** The key, or the reason why it is not used. */
-async function examine(context: IssuerContext, jwk: Jwk): Promise<FetchedKey | string> {
+async function examine(intake: Intake, jwk: Jwk): Promise<FetchedKey | string> {
   const { kid = '', use, alg } = jwk
   if (typeof kid !== 'string') return 'Its kid is not a text.'
   if (!isSignatureUse(use)) return 'Its use is not sig.'
   if ('d' in jwk || 'priv' in jwk) return 'The issuer serves its private key.'
   const pem = pemOf(jwk)
   if (pem === undefined) return 'It is not a public key that Pubring knows.'
-  const verdict = await context.intakeFor({ callerId: `issuer key ${kid}` }).examine(pem)
+  const verdict = await intake.examine(pem)
   if (!verdict.ok) return verdict.faults.map(({ detail }) => detail).join(' ')
   const fitting = verdict.key.algorithms.filter((name) => name !== 'RSA')
   const algorithms = alg === undefined ? fitting : fitting.filter((name) => name === alg)

@@ -53,7 +53,7 @@ export async function createAccessRule(
   const excess = fields.for === 'people' ? excessFaults(fields) : []
   const { faults, attempt, attemptAsync, throwAny } = collectFaults(malformed?.faults)
   faults.push(...excess)
-  const label = attempt(() => name && parseLabel(name, '/name'))
+  const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
   const bound = await attemptAsync(async () => {
     requireScope(project, allProjects)
     return project === undefined ? undefined : await findProject(context, principal, project)
@@ -187,7 +187,7 @@ export async function updateAccessRule(
   await rejectPrivateKeys(context, textsOf(fields, malformed?.text))
   const { attempt, throwAny } = collectFaults(malformed?.faults)
   const { name, audience, ...rest } = fields
-  const label = attempt(() => name && parseLabel(name, '/name'))
+  const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
   attempt(() => audience === undefined || requireAudience(audience))
   throwAny()
   const patch = { ...rest, ...present({ name: label, audience }) }

@@ -2,7 +2,7 @@ import { invalidField } from '../../errors.ts'
 import { grantOf } from '../../kernel/access/callers.ts'
 import type { Grant } from '../../kernel/access/grants.ts'
 import type { CoreConfig } from '../../kernel/context.ts'
-import { compareClaims, prefixOf, requireConditions } from './conditions.ts'
+import { compareClaims, pathOf, prefixOf, requireConditions } from './conditions.ts'
 import type { ClaimValue, Conditions } from './contract.ts'
 import type { PeopleRule } from './stored.ts'
 
@@ -31,7 +31,9 @@ export function requireSomePeople(issuer: string, conditions: Conditions): void 
   requireConditions(conditions)
   const isOpen = issuer === 'https://accounts.google.com'
   const isNarrow = ([name, value]: [string, ClaimValue]) =>
-    isOpen ? googleClaims.includes(name) && prefixOf(value) === undefined : prefixOf(value) !== ''
+    isOpen
+      ? googleClaims.includes(name) && prefixOf(value) === undefined
+      : pathOf(name)[0] !== 'aud' && prefixOf(value) !== ''
   if (Object.entries(conditions).some(isNarrow)) return
   throw invalidField(
     '/conditions',

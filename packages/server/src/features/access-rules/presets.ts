@@ -56,6 +56,29 @@ export const sharedIssuers: readonly SharedIssuer[] = [
     pattern: /^https:\/\/app(\.eu)?\.terraform\.io$/,
     pins: ['terraform_workspace_id', 'terraform_project_id', 'terraform_organization_id'],
   },
+  {
+    name: 'Vercel',
+    // Teams may have their own, by a name that can change hands: https://oidc.vercel.com/TEAM.
+    pattern: /^https:\/\/oidc\.vercel\.com(\/|$)/,
+    pins: ['project_id', 'owner_id'],
+  },
+  {
+    name: 'Azure DevOps',
+    pattern: /^https:\/\/vstoken\.dev\.azure\.com(\/|$)/,
+    pins: ['def_id', 'rpo_id', 'prj_id', 'org_id'],
+  },
+  {
+    name: 'Amazon Cognito identity pools',
+    pattern: /^https:\/\/cognito-identity\.amazonaws\.com$/,
+    // aud is the id of the pool.
+    pins: ['sub', 'aud'],
+  },
+  {
+    name: 'Sigstore',
+    // Anyone can sign in there, and email addresses change hands.
+    pattern: /^https:\/\/oauth2\.sigstore\.dev\/auth$/,
+    pins: ['sub'],
+  },
 ]
 
 /** How to make an access rule for a platform from the name that its users know. */

@@ -2,8 +2,8 @@ import { invalidField } from '../../errors.ts'
 import { isPlain } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
 import { issuerOf } from '../keys/jwks.ts'
-import { prefixOf, requireConditions } from './conditions.ts'
-import type { Conditions, IssuerJwks, KeySource } from './contract.ts'
+import { pathOf, prefixOf, requireConditions } from './conditions.ts'
+import type { ClaimValue, Conditions, IssuerJwks, KeySource } from './contract.ts'
 import { sharedIssuers } from './presets.ts'
 import type { IssuerKeySource, WorkloadRule } from './stored.ts'
 
@@ -16,9 +16,11 @@ export function requireSomeWorkloads(issuer: string, conditions: Conditions): vo
   requireConditions(conditions)
   const shared = sharedIssuers.find(({ pattern }) => pattern.test(issuer))
   if (shared === undefined) {
-    if (Object.values(conditions).some((value) => prefixOf(value) !== '')) return
+    const isNarrow = ([name, value]: [string, ClaimValue]) =>
+      !['iss', 'aud'].includes(pathOf(name)[0] ?? '') && prefixOf(value) !== ''
+    if (Object.entries(conditions).some(isNarrow)) return
     throw tooWide(
-      'conditions accept every token of the issuer. Add a condition on sub, or on another claim that only your workload has.',
+      'conditions accept every token of the issuer: all have its iss, and the aud of the rule. Add a condition on sub, or on another claim that only your workload has.',
     )
   }
   const isPinned = (name: string) => {

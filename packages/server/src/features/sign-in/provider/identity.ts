@@ -156,5 +156,20 @@ export async function readUserInfo(
     )
   }
   answer[isSigned ? 'signedMore' : 'more'] = claims
+  if (!isSigned && 'email' in claims && !('email' in answer.claims)) {
+    return warned(
+      'The email of the user info does not count, because no signature protects it: have the provider put email and email_verified into the ID token.',
+    )
+  }
   return passed(isSigned ? 'It has signed claims.' : 'It has claims.')
+}
+
+/**
+ * The claims of a person: those of the ID token decide, and the user info fills in what they lack. An
+ * email counts only under a signature, and with the email_verified beside it.
+ */
+export function claimsOf({ claims, more, signedMore }: Answer): Record<string, unknown> {
+  const { email, email_verified } = 'email' in claims ? claims : signedMore
+  const all = { ...more, ...signedMore, ...claims, email, email_verified }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }

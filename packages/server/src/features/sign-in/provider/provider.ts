@@ -18,7 +18,7 @@ import {
 } from '../../access-rules/issuer-keys.ts'
 import type { IssuerKeySource } from '../../access-rules/stored.ts'
 import { checkSignature } from '../../access-rules/subject-tokens.ts'
-import { idTokenSteps, readUserInfo } from './identity.ts'
+import { claimsOf, idTokenSteps, readUserInfo } from './identity.ts'
 import { type SignInFinding, SignInRefusal, type SignInStep } from './refusal.ts'
 import {
   type Answer,
@@ -128,12 +128,12 @@ export function createProvider(context: Context, config: OidcConfig) {
       ])
       const last = steps.at(-1)
       if (step !== undefined && last !== undefined) throw new SignInRefusal(step, last)
-      const { claims, more, signedMore } = answer
+      const { claims } = answer
       return {
         issuer,
         subject: String(claims.sub),
         signed: claims,
-        claims: { ...more, ...signedMore, ...claims },
+        claims: claimsOf(answer),
         notes: steps.filter(({ outcome }) => outcome === 'warned').map(({ detail }) => detail),
       }
     },

@@ -151,6 +151,6 @@ function isSameOrigin(origin: string, publicUrl: string): boolean {
   const other = URL.parse(origin)
   const isLoopback = ({ hostname }: URL) =>
     /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
-  if (other === null || !isLoopback(own) || !isLoopback(other)) return false
+  if (other?.origin !== origin || !isLoopback(own) || !isLoopback(other)) return false
   return other.protocol === own.protocol && other.port === own.port
 }
