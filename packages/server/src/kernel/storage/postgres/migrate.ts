@@ -57,8 +57,8 @@ export async function migratePostgres(
 }
 
 /**
- * Polls, because a statement that waited for the lock would keep an index from being built. The
- * transaction has no snapshot meanwhile.
+ * Polls, because a statement that waited for the lock would keep an index from being built; each time
+ * in a transaction of its own, since a pooler may have no other connection for the server that works.
  */
 async function underSchemaLock(
   database: PostgresDatabase,
@@ -68,13 +68,16 @@ async function underSchemaLock(
   const tryLock = sql<{
     locked: boolean
   }>`select pg_try_advisory_xact_lock(${schemaLock}) as locked`
-  await database.inTransaction({ timeoutMs }, async (db) => {
-    while ((await tryLock.execute(db)).rows[0]?.locked !== true) {
-      onWait('another server changes its tables')
-      await delay(pollMs)
-    }
+  const workIfLocked = async (db: Db) => {
+    const { rows } = await tryLock.execute(db)
+    if (rows[0]?.locked !== true) return false
     await work()
-  })
+    return true
+  }
+  while (!(await database.inTransaction({ timeoutMs }, workIfLocked))) {
+    onWait('another server changes its tables')
+    await delay(pollMs)
+  }
 }
 
 /** For a database that nothing uses yet. */
