@@ -326,7 +326,7 @@ const server = [
 ]
 
 test.each([
-  [['server/src/writer-thread.ts'], ['fastest-levenshtein', 'kysely', 'kysely/migration', 'uuid']],
+  [['server/src/writer-thread.ts'], ['kysely', 'kysely/migration', 'uuid']],
   [['server/src/intake/worker.ts'], []],
   [
     server,

@@ -82,8 +82,9 @@ test('the page does what it says', async () => {
   })
   const events = JSON.parse((await run(admin, 'pubring events')).stdout)
   const workload = { ruleId, subject: old }
-  expect(events.slice(-2)).toMatchObject([
+  expect(events.slice(-3)).toMatchObject([
     { type: 'token.exchanged', actor: { workload } },
+    { type: 'token.used', actor: { workload } },
     {
       type: 'key.created',
       actor: { workload },

@@ -85,10 +85,10 @@ async function expectVerified(name: string, skip: (when: boolean, note: string) 
 }
 
 test.each(['sqlite', 'postgres'])(
-  'Kubernetes adds no variables of services to a pod (%s): they would be unknown settings',
+  'Kubernetes adds no variables of services to a pod (%s): they would be refused',
   (engine) => {
     expect(() => rejectUnknownVariables({ PUBRING_SERVICE_HOST: '10.0.0.1' })).toThrow(
-      /not a known/,
+      /a link that Kubernetes sets/,
     )
     expect(read(`kubernetes/${engine}.yaml`)).toMatch(/^ {6}enableServiceLinks: false$/m)
   },

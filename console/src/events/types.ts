@@ -21,21 +21,25 @@ const typeLabels: Record<string, string> = {
   'log.started': 'Log started',
   'api_key.recorded': 'API key recorded as it is',
   'ledger.accepted': 'Ledger accepted',
+  'ledger.opened': 'Ledger opened',
   'session.created': 'Signed in',
   'session.ended': 'Session ended',
   'session.recorded': 'Session recorded as it is',
+  'person.created': 'Person signed in for the first time',
   'person.deleted': 'Person erased',
+  'person.recorded': 'Person recorded as they are',
   'access_rule.created': 'Access rule created',
   'access_rule.updated': 'Access rule changed',
   'access_rule.deleted': 'Access rule deleted',
   'access_rule.recorded': 'Access rule recorded as it is',
   'access_rule.keys_ended': 'API keys of an access rule ended',
   'token.exchanged': 'Token exchanged',
+  'token.used': 'Single-use token used',
 }
 
 /** The types that a project's ledger has, or that of the system. */
 export function typesOfLedger(ofProject: boolean): string[] {
-  const own = /^(project|key|rotation|private_key|ledger)\./
+  const own = /^(project|key|rotation|private_key|ledger|api_key|token)\./
   return Object.keys(typeLabels).filter((type) =>
     ofProject ? own.test(type) : !/^(key|rotation)\./.test(type),
   )

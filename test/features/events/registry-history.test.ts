@@ -3,6 +3,7 @@ import { projectChanges } from '../../../packages/server/src/features/projects/c
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp } from '../../support/app/app.ts'
 import { newProject, registerKey } from '../../support/app/keys.ts'
+import { createPersonSession } from '../../support/store/sessions.ts'
 
 const server = await startApp()
 const orders = await newProject(server, 'orders')
@@ -49,20 +50,17 @@ test('a project is named by its name or id, and once it is deleted by its id', a
 
 test('a person is named by id, name, email address or subject, and namesakes are all found', async () => {
   const rename = async (subject: string, name: string) => {
-    const id = newId()
-    const user = { issuer: 'https://id.example', subject, sessionId: newId() }
-    const time = new Date().toISOString()
-    await server.database.execute(
-      'insert into person (id, issuer, subject, name, email, first_sign_in_time, last_sign_in_time) values (?, ?, ?, ?, ?, ?, ?)',
-      ...[id, user.issuer, subject, 'Ada', `${subject}@example.com`, time, time],
-    )
-    const origin = { actor: { name: '', user }, requestId: newId(), time }
-    await server.context.store.commit(projectChanges.renameProject, {
+    const { store } = server.context
+    const email = `${subject}@example.com`
+    const { person } = await createPersonSession(store, {}, { name: 'Ada', subject, email })
+    const user = { issuer: person.issuer, subject, sessionId: newId() }
+    const origin = { actor: { name: '', user }, requestId: newId(), time: person.lastSignInTime }
+    await store.commit(projectChanges.renameProject, {
       origin,
       projectId: orders.id,
       name,
     })
-    return id
+    return person.id
   }
   const id = await rename('u-1', 'first')
   await rename('u-2', 'second')

@@ -52,7 +52,12 @@ export function ruleRecord(members: Partial<PeopleRule> = {}): PeopleRule {
 export async function createPersonSession(
   store: Store,
   members: Partial<SessionRecord> = {},
-  { name = 'Ada Lovelace', subject = newId(), groups = ['staff', 'platform'] } = {},
+  {
+    name = 'Ada Lovelace',
+    subject = newId(),
+    email = 'ada@example.com',
+    groups = ['staff', 'platform'],
+  } = {},
 ) {
   const secret = rememberSecret('the secret of a session', newApiKeySecret())
   const time = new Date().toISOString()
@@ -61,7 +66,7 @@ export async function createPersonSession(
     issuer,
     subject,
     name,
-    email: 'ada@example.com',
+    email,
     firstSignInTime: time,
     lastSignInTime: time,
   }
