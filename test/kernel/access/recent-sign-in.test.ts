@@ -204,6 +204,21 @@ const operations: Record<string, Case[]> = {
         await server.send('PATCH', other, { body: { expireTime: later(9 * hour) } })
         return [url, body()]
       }),
+      asks(`${what} of a key that took the place of the last one since`, async (signIn) => {
+        const [one, old] = await keys(1)
+        await signIn()
+        const url = `${one.keys}/${await registerKey(server, {}, one.keys)}`
+        await inactive(old)
+        await registerKey(server, {}, one.keys)
+        return [url, body()]
+      }),
+      asks(`${what} of a key beside one from before that ends earlier`, async (signIn) => {
+        const [one, old] = await keys(1)
+        await signIn()
+        const url = `${one.keys}/${await registerKey(server, {}, one.keys)}`
+        await server.send('PATCH', old, { body: { expireTime: later(hour / 2) } })
+        return [url, body()]
+      }),
       asks(`${what} of the last key but an expired one extended since`, async (signIn) => {
         const [one, url] = await keys(1)
         const other = await registerKey(server, { expireTime: later(500) }, one.keys)
@@ -291,8 +306,20 @@ const operations: Record<string, Case[]> = {
     free('single use', patch(rule, { singleUse: true })),
     free('a shorter life', patch(rule, { maxLifetime: 60 })),
     free(
-      'less for people',
-      patch(() => rule(people), { role: 'reader', conditions: { a: 'b' } }),
+      'naming one for people',
+      patch(() => rule(people), { name: 'x' }),
+    ),
+    asks(
+      'deactivating one for people',
+      patch(() => rule(people), { active: false }),
+    ),
+    asks(
+      'a lower role for people',
+      patch(() => rule(people), { role: 'reader' }),
+    ),
+    asks(
+      'a further condition for people',
+      patch(() => rule(people), { conditions: { a: 'b' } }),
     ),
     asks('a higher role', patch(rule, { role: 'writer' })),
     asks('one condition less', patch(rule, { conditions: { ref: null } })),

@@ -128,14 +128,17 @@ async function lockRule(tx: Transaction, id: string, origin: Origin) {
   return { exchanges, ledger, rule }
 }
 
-/** Whether the change of the member only takes rights away. Those of the others may give some. */
+/**
+ * Whether the change of the member gives no right, and takes none from people: to sign everyone else out
+ * would leave a thief alone.
+ */
 function narrows(member: string, before: AccessRuleRecord, after: AccessRuleRecord): boolean {
-  const isForBoth = isForWorkloads(before) && isForWorkloads(after)
   if (member === 'name') return true
+  if (!(isForWorkloads(before) && isForWorkloads(after))) return false
   if (member === 'active') return !after.enabled
   if (member === 'role') return includesRole(before.role, after.role)
-  if (member === 'singleUse') return isForBoth && after.singleUse
-  if (member === 'maxLifetime') return isForBoth && after.maxLifetime < before.maxLifetime
+  if (member === 'singleUse') return after.singleUse
+  if (member === 'maxLifetime') return after.maxLifetime < before.maxLifetime
   if (member !== 'conditions') return false
   const kept = Object.entries(before.conditions)
   return kept.every(([claim, value]) => after.conditions[claim] === value)

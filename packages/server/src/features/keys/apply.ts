@@ -63,7 +63,8 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
 /**
  * Writes the key if it differs. Returns the events, with those of the rotations that end with it, and
  * the warnings about the change. To leave a project without an active key, a session must have a recent
- * sign-in. Keys that were activated since the sign-in do not count: a thief could have registered them.
+ * sign-in. Other keys that were activated since the sign-in do not count: a thief could have registered
+ * them. The key itself does: a colleague may have activated it.
  */
 export async function patchEvents(
   tx: Transaction,
@@ -75,10 +76,8 @@ export async function patchEvents(
   const { keys: all } = keySet
   const warnings = patchWarnings(all, [after], origin.time)
   const { createTime = '', signInTime = createTime } = caller?.session ?? {}
-  const known = all.filter((key) => activationTime(key) <= signInTime)
-  if ([all, known].some((some) => patchedKeysEnd(some, [after], origin.time) !== undefined)) {
-    requireRecentSignIn(ledger)
-  }
+  const counted = all.filter((key) => key.id === before.id || activationTime(key) <= signInTime)
+  if (patchedKeysEnd(counted, [after], origin.time) !== undefined) requireRecentSignIn(ledger)
   const caused = await updateKeyRow(tx, after)
   const updated = keys.event('updated', before.id, keys.changes(before, after))
   const isDisabled = before.enabled && !after.enabled
