@@ -211,6 +211,22 @@ test('if the connection breaks in the middle of a change, the change is made onc
   })
 })
 
+test('if the commit fails with an error of the disk, the ledger tells whether the change was made', async () => {
+  await database.query(`
+    create sequence failures;
+    create function fail_once() returns trigger language plpgsql as $$ begin
+      if nextval('failures') = 1 then raise exception using errcode = '58030'; end if;
+      return null;
+    end $$;
+    create constraint trigger fail_once after insert on jwt_key deferrable initially deferred
+      for each row execute function fail_once()`)
+  endLater(() => database.query('drop trigger fail_once on jwt_key'))
+  const key = keyRecord(projectId)
+  const made = await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
+  expect(made).toEqual(key)
+  expect(await revisionOf(projectId)).toBe(2)
+})
+
 test.each(['before', 'after'] as const)(
   'if the database is away from the moment %s it receives the commit, the change is made once when it is back',
   async (when) => {

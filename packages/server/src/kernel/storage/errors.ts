@@ -63,14 +63,14 @@ const meanings = {
   /** It is damaged, or its disk fails. */
   unreadable: {
     detail: 'The database could not be read or written. Nothing was changed.',
-    states: '22 58 F0 XX',
+    states: '58 F0 XX',
     errno: 'EIO ESTALE ENXIO ENODEV EBADF',
     sqlite: [2, 10, 11, 12, 24, 26],
   },
   /** A statement that cannot succeed, or a rule that rejects the change. */
   other: {
     states:
-      '00 01 02 03 09 0A 0B 0F 0Z 10 20 21 23 24 25 26 27 2B 2D 2F 34 38 39 3B 42 44 54 HV P0',
+      '00 01 02 03 09 0A 0B 0F 0Z 10 20 21 22 23 24 25 26 27 2B 2D 2F 34 38 39 3B 42 44 54 HV P0',
     sqlite: [1, 4, 16, 18, 19, 20, 21, 25],
   },
 } satisfies Record<string, Meaning>

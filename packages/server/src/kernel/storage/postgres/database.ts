@@ -6,7 +6,7 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from 'kysely'
-import { classify, toReadError } from '../errors.ts'
+import { classify, type StorageFault, toReadError } from '../errors.ts'
 import type { Db, Tables } from '../schema.ts'
 import { runDirectly } from '../statements.ts'
 import type { PostgresAddress } from './address.ts'
@@ -118,7 +118,7 @@ async function readOnce<Row>(
   }
 }
 
-/** The connection was lost during a commit: the change may or may not have been made. */
+/** A commit has failed, and the change may or may not have been made. */
 export class UnconfirmedCommit extends Error {
   override readonly name = 'UnconfirmedCommit'
 }
@@ -188,6 +188,12 @@ function createTransaction(lease: Lease, begin: Statement, timeoutMs: number) {
   }
 }
 
+/**
+ * The meanings of an error of a commit that say that it was rolled back. A server that cannot write its
+ * log panics with the state of the disk's error, and its recovery may make the change nevertheless.
+ */
+const rolledBackFaults: readonly StorageFault[] = ['other', 'conflict', 'read-only', 'unavailable']
+
 async function commit(lease: Lease, timeoutMs: number): Promise<void> {
   let isReplicationUnconfirmed = false
   const onNotice = ({ code }: { code?: string | undefined }) => {
@@ -200,8 +206,8 @@ async function commit(lease: Lease, timeoutMs: number): Promise<void> {
     const { rows } = await lease.run<{ command?: string }>(statement, timeoutMs)
     if (rows[0]?.command === 'ROLLBACK') throw unavailable('The change was rolled back.')
   } catch (error) {
-    if (classify(error) !== 'lost') throw error
-    throw new UnconfirmedCommit('the response to a commit was lost', { cause: error })
+    if (rolledBackFaults.includes(classify(error))) throw error
+    throw new UnconfirmedCommit('a commit was not confirmed', { cause: error })
   } finally {
     lease.client.off('notice', onNotice)
   }
