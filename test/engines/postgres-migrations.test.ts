@@ -86,3 +86,32 @@ describe('an index of a migration', () => {
     expect(await indexes()).toEqual(bothValid)
   })
 })
+
+test('a statement of a migration that cannot succeed ends the start with its cause', async () => {
+  await database.query(`
+    create function refuse() returns trigger language plpgsql as $$ begin
+      raise exception 'two keys have this note' using errcode = '23505';
+    end $$;
+    create trigger refuse before update on jwt_key execute function refuse()`)
+  await expect(upgrade(database)).rejects.toMatchObject({
+    code: '23505',
+    message: 'two keys have this note',
+  })
+})
+
+test('a migration that a standby did not confirm is attempted again', async () => {
+  await database.query(`
+    create function warn() returns trigger language plpgsql as $$ begin
+      raise warning 'not replicated';
+      return null;
+    end $$;
+    create constraint trigger warn after insert on migration_release
+      deferrable initially deferred for each row execute function warn()`)
+  await expect(upgrade(database)).rejects.toMatchObject({
+    code: 'storage_unavailable',
+    cause: { message: 'a synchronous standby did not confirm' },
+  })
+  await database.query('drop trigger warn on migration_release')
+  await open()
+  expect(await indexes()).toEqual(bothValid)
+})

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { describeCause } from '../../../errors.ts'
 import { present } from '../../../runtime/present.ts'
 import { isStorageUnavailable } from '../../faults.ts'
+import { sqlState } from '../errors.ts'
 import type { Migrations } from '../migrations/building.ts'
 import { requireSchema } from '../migrations/index.ts'
 import { nameOf, type PostgresAddress, type PostgresHost, parsePostgresAddress } from './address.ts'
@@ -145,7 +146,8 @@ function causeOf(error: unknown): string | undefined {
  * the settings, or the one that was reached does.
  */
 export function explainStartError(error: unknown): unknown {
-  const cause = error instanceof Error ? error.cause : undefined
+  const outer = error instanceof Error ? error.cause : undefined
+  const cause = sqlState(error) === undefined ? outer : error
   if (cause instanceof NoUsableHost) {
     const isFinal = cause.failures.every(({ kind }) => kind === 'settings')
     return isFinal ? new UnusableDatabase(cause.message, cause.failures[0]) : error
