@@ -73,6 +73,29 @@ test('the provider is asked for no more codes that fail than the limit allows', 
   expect(refused.headers['content-type']).toMatch(/^text\/html/)
 })
 
+test('callbacks that another site has a browser make use up nothing', async () => {
+  const browser = createBrowser(provider, server)
+  const url = await browser.authorize()
+  for (let n = 0; n < 2 * limit; n += 1) {
+    expect((await server.inject('/sign-in/callback?code=x&state=x')).statusCode).toBe(400)
+    const other = await browser.visit(`${publicUrl}/sign-in/callback?code=x&state=x`)
+    expect(other.statusCode).toBe(400)
+  }
+  expect((await browser.visit(url)).statusCode).toBe(302)
+})
+
+test('sign-ins that end at a provider which cannot be reached use up nothing', async () => {
+  const browser = createBrowser(provider, server)
+  const url = await browser.authorize()
+  provider.intercept = (path, _request, response) => {
+    if (path === '/token') response.destroy()
+    return path === '/token'
+  }
+  for (let n = 0; n < 2 * limit; n += 1) expect((await browser.visit(url)).statusCode).toBe(503)
+  provider.intercept = undefined
+  expect((await browser.visit(url)).statusCode).toBe(302)
+})
+
 test('sign-ins that succeed use up nothing, nor do wrong API keys', async () => {
   for (let n = 0; n < 2 * limit; n += 1) {
     await server.send('GET', '/v1/self', { headers: { 'x-api-key': 'x' } })

@@ -33,6 +33,11 @@ interface Callback {
   /** The secret of the session that the new one takes the place of. */
   sessionSecret: string | undefined
   requestId: string
+  /**
+   * Called just before the provider is asked; throws to refuse it. Not earlier: other sites can have a
+   * browser call back, but not with the state of its cookie.
+   */
+  beforeRedemption(): void
 }
 
 type SignInResult =
@@ -64,13 +69,14 @@ export const signInOf = oneFor(async (context: Kernel) => {
     return firstHash
   }
 
-  async function redeem({ search, cookie }: Callback, attempt: Attempt | undefined) {
-    if (attempt === undefined || cookie === undefined) throw lostAttempt()
+  async function redeem(callback: Callback, attempt: Attempt | undefined) {
+    if (attempt === undefined) throw lostAttempt()
     const isLate = clock.now() - attempt.startMs > signInSeconds * 1_000
     if (isLate) throw lostAttempt()
     const checks = checksOf(attempt, await signingKey())
-    const parameters = new URLSearchParams(search)
+    const parameters = new URLSearchParams(callback.search)
     if (parameters.get('state') !== checks.state) throw lostAttempt()
+    callback.beforeRedemption()
     return provider.redeem(redirectUri, parameters, checks).catch(rethrowFault)
   }
 

@@ -28,8 +28,10 @@ export function signInPages(app: App, { config }: Kernel, signIn: SignIn): void 
   const { publicUrl, sessionLifetime } = config
   const attempt = signInCookie(publicUrl)
   const session = sessionCookie(publicUrl)
-  const serve = pageServer(app, publicUrl)
+  const serve = pageServer(publicUrl)
   const places = createPlaces(maxCallbacks)
+  const reason = 'Too many sign-ins from your address have failed.'
+  const spend = app.failureLimit({ name: 'sign-ins', reason })
 
   app.route({
     method: 'GET',
@@ -53,10 +55,21 @@ export function signInPages(app: App, { config }: Kernel, signIn: SignIn): void 
         const [, search = ''] = /^[^?]*(\?.*)$/.exec(request.url) ?? []
         const cookie = attempt.read(request)
         const sessionSecret = session.read(request)
-        const callback = { search, cookie, sessionSecret, requestId: request.id }
         const leave = places.take([clientAddress(request)])
         if (typeof leave === 'string') throw noPlace(leave, refusals, 2)
-        const result = await signIn.finish(callback).finally(leave)
+        let giveBack: (() => void) | undefined
+        const beforeRedemption = () => {
+          giveBack = spend?.(request, reply)
+        }
+        const callback = { search, cookie, sessionSecret, requestId: request.id, beforeRedemption }
+        const result = await signIn
+          .finish(callback)
+          .catch((error) => {
+            if (!isSignInFailure(error)) giveBack?.()
+            throw error
+          })
+          .finally(leave)
+        giveBack?.()
         // Cleared only now: after a failure the cookie may belong to another tab, or serve again.
         attempt.clear(reply)
         if ('refusedClaims' in result) {
@@ -79,23 +92,19 @@ const refusals = {
     'Too many sign-ins from your address are going on. Load this page again in a few seconds.',
 }
 
-/**
- * Answers with a page if the step fails. Failures are limited before the step, which may ask the
- * provider: a limit that is spent after it would have it asked without a limit.
- */
-function pageServer(app: App, publicUrl: string) {
-  const reason = 'Too many sign-ins from your address have failed.'
-  const spend = app.failureLimit({ name: 'sign-ins', reason })
+function isSignInFailure(error: unknown): boolean {
+  return error instanceof PubringError && error.code === 'sign_in_failed'
+}
+
+/** Answers with a page if the step fails. */
+function pageServer(publicUrl: string) {
   return async (
     request: FastifyRequest,
     reply: FastifyReply,
     step: () => Promise<FastifyReply>,
   ): Promise<FastifyReply> => {
     try {
-      const giveBack = spend?.(request, reply)
-      const sent = await step()
-      giveBack?.()
-      return sent
+      return await step()
     } catch (error) {
       if (!(error instanceof PubringError)) throw error
       recordRefusal(request, error)
@@ -193,7 +202,7 @@ export function commandLinePage(app: App, kernel: Kernel): void {
   const { authenticator } = app
   const { publicUrl } = kernel.config
   const cookie = sessionCookie(publicUrl)
-  const serve = pageServer(app, publicUrl)
+  const serve = pageServer(publicUrl)
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const { client, port } = parseLoginRequest(Object(request.query))
     const principal = await authenticator
@@ -287,9 +296,11 @@ export function logoutRoute(app: App, signIn: SignIn): void {
     handler: async (request, reply) => {
       reply.header('cache-control', 'no-store')
       try {
-        const giveBack = spend?.(request, reply)
-        await signIn.logOut(request.body.logout_token, request.id)
-        giveBack?.()
+        await signIn.logOut(request.body.logout_token, request.id).catch((error) => {
+          // Afterwards, so that bad tokens never keep out a good one from the same address.
+          if (isSignInFailure(error)) spend?.(request, reply)
+          throw error
+        })
         return reply.code(200).send()
       } catch (error) {
         if (!(error instanceof PubringError)) throw error
