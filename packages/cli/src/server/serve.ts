@@ -36,10 +36,13 @@ async function startServer(config: Config): Promise<Server> {
   // Only now, because the API key is shown only once: a taken port has been reported before.
   const preparing = prepareRegistry(registry.context, config.adminApiKey)
   const { newSecret } = await closeIfFailed(app, preparing)
+  // Before anything that may wait, since the API key is stored by now.
+  if (newSecret !== undefined) process.stdout.write(welcome(config.publicUrl, newSecret))
   await firstRead(app.kernel.watch)
   app.readiness.starting = false
-  if (newSecret !== undefined) process.stdout.write(welcome(config.publicUrl, newSecret))
-  else if (process.stdout.isTTY) process.stdout.write(`Pubring is ready at ${config.publicUrl}\n`)
+  if (newSecret === undefined && process.stdout.isTTY) {
+    process.stdout.write(`Pubring is ready at ${config.publicUrl}\n`)
+  }
   return server
 }
 
