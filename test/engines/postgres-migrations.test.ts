@@ -87,6 +87,19 @@ describe('an index of a migration', () => {
   })
 })
 
+test('an index of the same name in another schema is left alone', async () => {
+  await database.query(`
+    create schema other;
+    create table other.foreign_rows (id int);
+    create index jwt_key_by_time on other.foreign_rows (id);
+    do $$ begin execute format('alter database %I set search_path = public, other', current_database()); end $$`)
+  await open()
+  const found = await database.query(
+    "select relnamespace::regnamespace::text as schema from pg_class where relname = 'jwt_key_by_time' order by 1",
+  )
+  expect(found).toEqual([{ schema: 'other' }, { schema: 'public' }])
+})
+
 test('a statement of a migration that cannot succeed ends the start with its cause', async () => {
   await database.query(`
     create function refuse() returns trigger language plpgsql as $$ begin

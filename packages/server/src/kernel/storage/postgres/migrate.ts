@@ -48,7 +48,7 @@ export async function migratePostgres(
       if (length === Object.keys(migrations).length) {
         await migrateInTransaction(database, migrations, schema)
       } else {
-        const db = createKysely((statement) => runStep(database, statement, onWait))
+        const db = createKysely((statement) => runStep(database, schema, statement, onWait))
         await migrate(db, migrations, schema)
       }
     })
@@ -117,13 +117,15 @@ async function migrateInTransaction(
 /** Runs a statement as soon as it gets its lock, and builds an index without keeping out writes. */
 async function runStep<Row>(
   database: PostgresDatabase,
+  schema: string,
   statement: Statement,
   onWait: OnWait,
 ): Promise<QueryResult<Row>> {
   const [, index] =
     /^create (?:unique )?index (?:if not exists )?"?(\w+)"?/.exec(statement.sql) ?? []
   if (index !== undefined) {
-    await buildIndex(database, index, statement, onWait)
+    const qualified = [schema, index].map((part) => `"${part.replaceAll('"', '""')}"`).join('.')
+    await buildIndex(database, qualified, statement, onWait)
     return { rows: [] }
   }
   for (;;) {
@@ -157,7 +159,10 @@ async function attempt<Row>(
   return result
 }
 
-/** An interrupted build leaves an index that is not valid. It is dropped, and built again. */
+/**
+ * An interrupted build leaves an index that is not valid. It is dropped, and built again. `name`: with
+ * the schema, since others of the search path may have an index of the same name.
+ */
 async function buildIndex(
   database: PostgresDatabase,
   name: string,
