@@ -21,21 +21,31 @@ postgres.writeHba(
   [
     'hostssl all secure 127.0.0.1/32 trust',
     'host all keeper 127.0.0.1/32 scram-sha-256',
-    'host all postgres,poor,full,lost 127.0.0.1/32 trust\n',
+    'host all postgres,poor,part,full,lost 127.0.0.1/32 trust\n',
   ].join('\n'),
 )
 await postgres.start()
 await postgres.query("create role keeper login password 'geheim'")
-for (const role of ['secure', 'poor', 'lost']) await postgres.query(`create role ${role} login`)
+for (const role of ['secure', 'poor', 'part', 'lost', '"Owner"'])
+  await postgres.query(`create role ${role} login`)
 await postgres.query('create role full login connection limit 0')
 await postgres.query('alter role lost set search_path = nowhere')
 await postgres.query('create database latin encoding latin1 template template0')
-for (const name of ['empty', 'frozen', 'later', 'own'])
+for (const name of ['empty', 'frozen', 'later', 'own', 'older'])
   await postgres.query(`create database ${name}`)
 await postgres.query('alter database frozen set default_transaction_read_only = on')
-for (const name of ['later', 'own']) await (await openStore(postgres.url(name))).close()
+for (const name of ['later', 'own', 'older']) await (await openStore(postgres.url(name))).close()
 await postgres.query("insert into kysely_migration values ('9999-later', '2030-01-01')", 'later')
 await postgres.query('grant select on all tables in schema public to poor', 'own')
+
+await postgres.query('grant select, insert on all tables in schema public to part', 'own')
+await postgres.query(
+  `update kysely_migration set name = '9999-later';
+  insert into migration_release values ('9999-later', '0.1.0');
+  alter table event owner to "Owner";
+  grant all on all tables in schema public to part; grant create on schema public to part`,
+  'older',
+)
 
 async function listen(answer: string): Promise<number> {
   const server: Server = createServer((socket) =>
@@ -193,6 +203,20 @@ const situations: Situation[] = [
     'rights',
     'failed',
     /^its user may not write to the tables: grant select, insert, update, delete on all tables in schema public to poor$/,
+  ],
+  [
+    'the user may not change rows of the tables',
+    `part@${here}/own`,
+    'rights',
+    'failed',
+    /^its user may not write to the tables: grant select, insert, update, delete on all tables in schema public to part$/,
+  ],
+  [
+    'the user does not own the tables that are to be migrated',
+    `part@${here}/older`,
+    'rights',
+    'failed',
+    /^its user does not own the tables: grant "Owner" to part$/,
   ],
   [
     'no schema is in the search path',

@@ -36,8 +36,8 @@ const resultCodes: Record<StorageFault, readonly number[]> = {
   'read-only': [8],
   full: [13, 22],
   conflict: [17],
-  unavailable: [5, 6, 7, 9, 14, 15],
-  misconfigured: [3, 23],
+  unavailable: [5, 6, 7, 9, 15],
+  misconfigured: [3, 14, 23],
   unreadable: [2, 10, 11, 12, 24, 26],
   other: [1, 4, 16, 18, 19, 20, 21, 25],
 }

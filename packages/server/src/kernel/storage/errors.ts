@@ -50,15 +50,15 @@ const meanings = {
       'The database is busy or locked at the moment. Nothing was changed; try again in a few seconds.',
     states: '25P03 25P04 53 55 57',
     errno: 'EMFILE ENFILE ENOMEM EAGAIN EBUSY EINTR',
-    sqlite: [5, 6, 7, 9, 14, 15],
+    sqlite: [5, 6, 7, 9, 15],
   },
   /** Its user, name, rights or tables are not those that the server needs. */
   misconfigured: {
     detail:
-      'The database rejects the server, or lacks a table or column of this release. Nothing was changed.',
+      'The database could not be opened, rejects the server, or lacks a table or column of this release. Nothing was changed.',
     states: '0L 0P 28 3D 3F 42501 42703 42P01',
     errno: 'EACCES EPERM ENOENT ENOTDIR ELOOP',
-    sqlite: [3, 23],
+    sqlite: [3, 14, 23],
   },
   /** It is damaged, or its disk fails. */
   unreadable: {

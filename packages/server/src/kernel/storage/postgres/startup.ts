@@ -205,6 +205,10 @@ const inspectionQuery = sql<
   Record<'position' | 'connections' | 'max_connections' | 'time', number> &
     Record<keyof Lacks, string | null>
 >`
+  with own as (
+    select oid, relname, relowner from pg_class where relkind in ('r', 'p')
+    and relnamespace = (select oid from pg_namespace where nspname = current_schema())
+  )
   select (case when pg_is_in_recovery() then pg_last_wal_replay_lsn()
     else pg_current_wal_lsn() end - '0/0')::float8 as position,
   (select sum(numbackends) from pg_stat_database)::float8 as connections,
@@ -214,11 +218,12 @@ const inspectionQuery = sql<
     where name in ('fsync', 'full_page_writes') and setting = 'off') as settings,
   case when not has_schema_privilege(current_schema(), 'CREATE') then
     format('grant create on schema %I to %I', current_schema(), current_user) end as create,
-  (select format('grant %I to %I', relowner::regrole, current_user) from pg_class
-    where oid = to_regclass('event') and not pg_has_role(relowner, 'USAGE')) as migrate,
-  case when not has_table_privilege(to_regclass('event')::oid, 'INSERT') then
-    format('grant select, insert, update, delete on all tables in schema %I to %I',
-      current_schema(), current_user) end as use`
+  (select format('grant %I to %I', pg_get_userbyid(relowner), current_user) from own
+    where relname = 'event' and not pg_has_role(relowner, 'USAGE')) as migrate,
+  (select format('grant select, insert, update, delete on all tables in schema %I to %I',
+      current_schema(), current_user)
+    from own, unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) as privilege
+    where not has_table_privilege(own.oid, privilege) limit 1) as use`
 
 /** Reports on every host of the address. */
 export function inspectHosts(url: string): Promise<HostReport[]> {
