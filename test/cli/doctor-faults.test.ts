@@ -220,6 +220,13 @@ const situations: Situation[] = [
     /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/,
   ],
   [
+    'the same folder, before the first start has made a key',
+    { PUBRING_LOG_STATE: '/none/checkpoints' },
+    'log key',
+    'failed',
+    /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/,
+  ],
+  [
     'other users can read a secret',
     { PUBRING_OIDC_CLIENT_SECRET_FILE: readable, ...oidc },
     'secrets',

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -66,6 +68,24 @@ ok       keys         0 active, 0 inactive or expired
     await fault.restore()
     expect(ran.code).toBe(1)
     expect(ran.server).toMatch(/^failed http:\S+ (serves|is not ready)/)
+  })
+
+  test.each([
+    [
+      'log_failed',
+      0,
+      /^warned .* its last attempt to sign a checkpoint of the log failed: the log/,
+    ],
+    ['diverged', 1, /^failed .* its log has stopped \(diverged\)\. .*pubring log restart/],
+  ])('tells what a log that stands still for %s means', async (logReason, code, sentence) => {
+    const answering = createServer((_request, response) =>
+      response.end(JSON.stringify({ state: 'fresh', log: 'stopped', logReason })),
+    ).listen(0, '127.0.0.1')
+    await once(answering, 'listening')
+    const { port } = Object(answering.address())
+    const ran = await remote('--url', `http://127.0.0.1:${port}`)
+    answering.close()
+    expect(ran).toMatchObject({ code, server: expect.stringMatching(sentence) })
   })
 
   test('does not create a database at a mistyped path', async () => {

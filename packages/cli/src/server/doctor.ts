@@ -91,10 +91,14 @@ async function serverStep(url: string): Promise<Step> {
   const detail = `${url} serves ${state} key sets`
   if (!write.ok) return failedStep('server', `${detail}, but changes fail: see its log`)
   if (log === 'stopped') {
-    const reason = logFaults[String(logReason)] ?? 'No checkpoint could be signed: see its log.'
+    const advice = logFaults[String(logReason)]
+    if (advice === undefined) {
+      const text = `${detail} and accepts changes, but its last attempt to sign a checkpoint of the log failed: the log of the server says why`
+      return { step: 'server', outcome: 'warned', detail: text }
+    }
     return failedStep(
       'server',
-      `${detail} and accepts changes, but its log has stopped (${logReason}). ${reason}`,
+      `${detail} and accepts changes, but its log has stopped (${logReason}). ${advice}`,
     )
   }
   return { step: 'server', outcome: 'passed', detail: `${detail} and accepts changes` }

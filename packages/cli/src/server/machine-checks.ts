@@ -62,16 +62,14 @@ export const machineChecks = {
   'log key'(config) {
     const file = logKeyFile(config)
     if (file === undefined) return 'none: this server signs no checkpoints of the log'
-    if (openLogSigner(config, { create: false }) === undefined) {
-      return `there is no ${file} yet: pubring serve creates it`
-    }
+    const isMissing = openLogSigner(config, { create: false }) === undefined
     const folder = dirname(resolve(logStateFile(config) ?? file))
-    if (!isWritable(folder)) {
+    if (!(isMissing && config.logState === undefined) && !isWritable(folder)) {
       throw new Error(
         `this user cannot write to ${folder}, where the signed checkpoints of the log are stored: set PUBRING_LOG_STATE`,
       )
     }
-    return file
+    return isMissing ? `there is no ${file} yet: pubring serve creates it` : file
   },
   secrets(config, named) {
     const { databaseUrl } = config

@@ -31,7 +31,7 @@ const Health = Type.Object(
     log: Type.Optional(
       Type.Enum(['stopped'], {
         description:
-          'Present while this process signs no checkpoints of the log. Everything else works.',
+          'Present if the last attempt of this process to sign a checkpoint of the log failed. Everything else works.',
       }),
     ),
     logReason: Type.Optional(

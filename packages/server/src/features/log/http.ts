@@ -248,7 +248,7 @@ function reportRuns(app: FastifyInstance, log: Log): void {
       else if (isStop(fault))
         app.log.error(
           { code: fault, ...present({ cause: describeCause(cause) }) },
-          'the log has stopped, so that it does not fork: pubring doctor says what to do',
+          'the log has stopped: pubring doctor says what to do',
         )
       else app.log.warn({ code: fault }, 'another server signs the log')
     }

@@ -214,7 +214,7 @@ function submissionOf(
 }
 
 /**
- * The checkpoint is stored beside the key before anyone else can see it, and the witnesses see it
+ * The checkpoint is stored in the file of signed checkpoints before anyone else can see it, and the witnesses see it
  * before it is published. One that was stored and not published, because the process ended in between
  * or a witness contradicted, is published now; one that lacks cosignatures, with those.
  */
