@@ -23,6 +23,9 @@ describe('every operation that changes something', () => {
     'POST /v1/projects/{projectIdOrName}/token-checks',
     // An API key has no session of its own.
     'DELETE /v1/sessions/self',
+    // A thief who uses up the changes of a person must not keep them from ending the session.
+    'DELETE /v1/sessions/{id}',
+    'DELETE /v1/sessions',
     // The rule, whose API key it would be, accepts no token here.
     'POST /v1/token',
   ]
@@ -74,6 +77,21 @@ test('a reader begins no more sessions than the limit allows', async () => {
   expect(Number(sessions?.n)).toBe(5)
 })
 
+test('changes count although the client disconnects before them', async () => {
+  const statuses: number[] = []
+  const server = await startApp({
+    http: { writeLimit: perMinute(1) },
+    beforeRoutes: async (app) => {
+      app.addHook('preHandler', async (_request, reply) => void reply.raw.emit('close'))
+      app.addHook('onSend', async (_request, reply) => void statuses.push(reply.statusCode))
+    },
+  })
+  for (let n = 0; n < 3; n += 1) {
+    await expect(server.send('POST', '/v1/sessions')).rejects.toThrow('before completion')
+  }
+  await expect.poll(() => statuses.toSorted()).toEqual([201, 429, 429])
+})
+
 test('a private key is blocked beyond the limit too', async () => {
   const server = await startApp({ http: { writeLimit: perMinute(1) } })
   const { publicKeyPem, ...pair } = ecKey()
@@ -118,35 +136,39 @@ describe('of a person', () => {
     const name = '__Secure-pubring-session'
     return `${name}=${cookies.get(new URL(publicUrl).host)?.get(name)}`
   }
-
-  test('sign-ins count', async () => {
-    const server = await start(2)
-    const statuses: number[] = []
-    for (let n = 0; n < 3; n += 1) {
-      statuses.push((await createBrowser(provider, server).signIn()).statusCode)
-    }
-    expect(statuses).toEqual([302, 302, 429])
+  const login = () => ({
+    port: '50123',
+    state: randomBytes(16).toString('base64url'),
+    client: 'ada@laptop',
   })
 
-  test('approvals of a login, and the API keys of its session, count', async () => {
-    const server = await start(6)
+  test('neither signing in nor signing out counts, whatever has used up the changes', async () => {
+    const server = await start(1)
+    const statuses: number[] = []
+    for (let n = 0; n < 3; n += 1) {
+      const browser = createBrowser(provider, server)
+      statuses.push((await browser.signIn('?recent=true')).statusCode)
+      const headers = { 'x-api-key': 'session', cookie: cookieOf(browser) }
+      const body = { ...login(), code_challenge: randomBytes(32).toString('base64url') }
+      statuses.push((await server.send('POST', '/sign-in/cli', { body, headers })).statusCode)
+      statuses.push((await server.send('DELETE', '/v1/sessions/self', { headers })).statusCode)
+    }
+    expect(statuses).toEqual([302, 200, 200, 302, 429, 200, 302, 429, 200])
+  })
+
+  test('approvals of a login, its redemption and its renewals count, each once', async () => {
+    const server = await start(4)
     const browser = createBrowser(provider, server)
     await browser.signIn('?recent=true')
     const codeVerifier = randomBytes(32).toString('base64url')
-    const login = {
-      port: '50123',
-      code_challenge: hash('sha256', codeVerifier, 'base64url'),
-      state: randomBytes(16).toString('base64url'),
-      client: 'ada@laptop',
-    }
+    const body = { ...login(), code_challenge: hash('sha256', codeVerifier, 'base64url') }
     const headers = { 'x-api-key': 'session', cookie: cookieOf(browser) }
-    const approved = await server.send('POST', '/sign-in/cli', { body: login, headers })
+    const approved = await server.send('POST', '/sign-in/cli', { body, headers })
     expect(approved.statusCode, approved.body).toBe(200)
     const code = new URL(approved.json().url).searchParams.get('code') ?? ''
     const issue = (payload: SessionKeyRequest) =>
       server.inject({ method: 'POST', url: '/v1/session-keys', payload })
     const first = await issue({ code, codeVerifier, port: 50_123 })
-    // A sign-in, an approval, a session and its API key.
     expect(first.statusCode, first.body).toBe(200)
     const { renewalSecret } = first.json()
     const statuses: number[] = []

@@ -37,7 +37,7 @@ declare module 'fastify' {
     etag?: true
     /** Requests that a call counts as for the rate limit; 1 if absent. */
     cost?: number
-    /** Changes that a call counts as for the write limit; 1 if absent. */
+    /** Changes that a call counts as for the write limit; 1 if absent, and 0 is exempt. */
     changes?: (request: FastifyRequest) => number
     /** Exempt from rate limits and overload rejection: health checks. */
     unlimited?: true

@@ -49,6 +49,8 @@ export function signInPages(app: App, { config }: Kernel, signIn: SignIn): void 
   app.route({
     method: 'GET',
     url: `${signInPath}/callback`,
+    // A thief who uses up the changes of a person must not keep them from signing in.
+    config: { changes: () => 0 },
     schema: { hide: true },
     handler: (request, reply) =>
       serve(request, reply, async () => {

@@ -108,6 +108,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
       access: { ...readerAccess, recentSignIn: 'never' },
       errors: ['session_not_found'],
       headers: ['Set-Cookie'],
+      changes: () => 0,
     },
     schema: {
       operationId: 'signOut',
@@ -130,6 +131,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
     config: {
       access: { ...readerAccess, recentSignIn: 'sometimes' },
       errors: ['session_not_found'],
+      changes: () => 0,
     },
     schema: {
       operationId: 'endSession',
@@ -147,7 +149,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
   app.route({
     method: 'DELETE',
     url: collection,
-    config: { access: { ...unboundAdmin, recentSignIn: 'sometimes' } },
+    config: { access: { ...unboundAdmin, recentSignIn: 'sometimes' }, changes: () => 0 },
     schema: {
       operationId: 'endSessions',
       summary: 'End all sessions of a person',

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../../errors.ts'
@@ -31,29 +32,35 @@ export function addRateLimits(app: FastifyInstance, kernel: Kernel, options: Htt
 
 /**
  * Operations that exist to change something count before their work. Every other change that a caller
- * makes, such as a session, counts when it is committed, so that none can be left out.
+ * makes, such as a session, counts when it is committed, so that none can be left out; a request that
+ * makes several counts once. Routes with 0 `changes` are exempt.
  */
 function limitChanges(app: FastifyInstance, { clock, beforeCommit }: Kernel, rate: Rate): void {
   const reason = 'Your API key has made too many changes.'
   const spend = createLimit(clock, { name: 'changes', rate, reason })
-  /** Requests that have not counted, by their id. */
-  const uncounted = new Map<string, FastifyReply>()
+  /** The request in whose handler the code runs, also after its client has disconnected. */
+  const running = new AsyncLocalStorage<{ reply: FastifyReply; isCounted: boolean }>()
   // After validation, since the number of changes depends on the body.
-  app.addHook('preHandler', async (request, reply) => {
+  app.addHook('preHandler', (request, reply, done) => {
     const { principal, method, routeOptions } = request
     const { access, changes } = routeOptions.config
+    const count = changes?.(request) ?? 1
     const isRead = method === 'GET' || method === 'HEAD'
-    if (!isRead && principal !== undefined && access?.role !== 'reader') {
-      spend(changerOf(principal.actor) ?? '', reply, changes?.(request))
-      return
+    const isMeant = !isRead && principal !== undefined && access?.role !== 'reader'
+    try {
+      if (isMeant && count > 0) spend(changerOf(principal.actor) ?? '', reply, count)
+    } catch (error) {
+      return done(error as Error)
     }
-    uncounted.set(request.id, reply)
-    reply.raw.once('close', () => uncounted.delete(request.id))
+    running.run({ reply, isCounted: isMeant || count === 0 }, done)
   })
   beforeCommit(({ actor, requestId }) => {
-    const reply = uncounted.get(requestId)
+    const request = running.getStore()
     const changer = changerOf(actor)
-    if (reply !== undefined && changer !== undefined) spend(changer, reply)
+    const isOpen = request?.isCounted === false && request.reply.request.id === requestId
+    if (!isOpen || changer === undefined) return
+    spend(changer, request.reply)
+    request.isCounted = true
   })
 }
 
