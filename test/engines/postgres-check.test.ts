@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { signCheckpoint } from '../../packages/server/src/features/log/signing.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
@@ -6,6 +7,7 @@ import { documentOf, openShell } from '../cli/support.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
 import { createDatabase } from '../support/store/database.ts'
 import { createProject } from '../support/store/store.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const database = await createDatabase('postgres')
 const store = await openStore(database.url)
@@ -41,4 +43,19 @@ test.each([
   expect(code).toBe(1)
   expect(stdout).toMatch(/^BROKEN /)
   expect(stdout).toMatch(fault)
+})
+
+test('check has more time for a statement than a server', async () => {
+  const copy = await database.copy()
+  const other = new pg.Client(copy.url)
+  await other.connect()
+  await other.query('begin; lock table event in access exclusive mode')
+  const env = { PUBRING_DATABASE_URL: `${copy.url}&statement_timeout=100` }
+  const checking = shell.pubring(['check'], { env })
+  const waiting =
+    "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query_start < now() - interval '500 ms'"
+  await waitUntil(async () => (await copy.query(waiting)).length > 0)
+  await other.query('commit')
+  await other.end()
+  expect(await checking).toMatchObject({ code: 0, stdout: 'whole  the database\n' })
 })

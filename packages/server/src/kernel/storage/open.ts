@@ -83,7 +83,7 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
 
   /** Opens an existing store to read its ledgers. Servers may be using it. */
   async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
-    const { db, close } = await openReads(databaseUrl)
+    const { db, close } = await openReads(databaseUrl, requireSchema, ledgerTimeoutMs)
     const reads = createLedgerReads(db, subjects, verifyTables)
     return { ...reads, findProject: (ref) => findProjectRecord(db, ref), close }
   }
@@ -102,17 +102,22 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
   }
 }
 
+/** Limit for one of the statements that compare whole tables with the ledgers. */
+const ledgerTimeoutMs = 60_000
+
 /**
  * Opens an existing database to read it. Servers may be using it. Rejects unless its schema is what
- * the caller requires. `schema`: the PostgreSQL schema that holds the tables.
+ * the caller requires. `schema`: the PostgreSQL schema that holds the tables. `minTimeoutMs`: what a
+ * statement on PostgreSQL may take, if the address allows less.
  */
 export async function openReads(
   databaseUrl: string,
   requirement = requireSchema,
+  minTimeoutMs = 0,
 ): Promise<{ db: Db; schema?: string; close(): Promise<void> }> {
   if (isPostgres(databaseUrl)) {
     const { openWithoutMigrating } = await import('./postgres/startup.ts')
-    return openWithoutMigrating(databaseUrl, requirement)
+    return openWithoutMigrating(databaseUrl, requirement, minTimeoutMs)
   }
   const { openWithoutMigrating } = await import('./sqlite/opening.ts')
   const location = { file: sqliteFileOf(databaseUrl), role: 'reader' } as const

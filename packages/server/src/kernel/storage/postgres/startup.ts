@@ -160,8 +160,14 @@ export function explainStartError(error: unknown): unknown {
  * Opens an existing database, which servers may be using. Rejects unless its schema is what the
  * caller requires.
  */
-export async function openWithoutMigrating(url: string, requirement = requireSchema) {
-  const database = openDatabase(parsePostgresAddress(url), 'primary')
+export async function openWithoutMigrating(
+  url: string,
+  requirement = requireSchema,
+  minTimeoutMs = 0,
+) {
+  const address = parsePostgresAddress(url)
+  const statementTimeoutMs = Math.max(address.statementTimeoutMs, minTimeoutMs)
+  const database = openDatabase({ ...address, statementTimeoutMs }, 'primary')
   try {
     await waitUntilUsable(database)
     const db = createKysely(database.read)
