@@ -128,3 +128,16 @@ test('a migration that a standby did not confirm is attempted again', async () =
   await open()
   expect(await indexes()).toEqual(bothValid)
 })
+
+test('a migration names what it waits for although it uses all connections of the pool', async () => {
+  await database.query(
+    'create index jwt_key_by_time on jwt_key (create_time); create index event_by_hash on event (time)',
+  )
+  await beginChange()
+  const causes: string[] = []
+  const url = `${database.url}&pool_size=2`
+  const upgrading = upgrade({ ...database, url }, (cause) => causes.push(cause))
+  await waitUntil(async () => causes.some((cause) => /waits for pid \d+/.test(cause)))
+  await writer.query('commit')
+  await upgrading
+})

@@ -42,7 +42,10 @@ export const furtherMigrations: Migrations = {
 }
 
 /** Upgrades the database as a replica of a release with the further migrations does. */
-export async function upgrade({ engine, url }: Pick<TestDatabase, 'engine' | 'url'>) {
+export async function upgrade(
+  { engine, url }: Pick<TestDatabase, 'engine' | 'url'>,
+  onWait?: (cause: string) => void,
+) {
   const all = { ...migrations, ...furtherMigrations }
   if (engine === 'sqlite') {
     const connection = await openMigrated({ file: url.slice('sqlite:'.length) }, all)
@@ -50,5 +53,5 @@ export async function upgrade({ engine, url }: Pick<TestDatabase, 'engine' | 'ur
     return
   }
   const newer = openDatabase(parsePostgresAddress(url), 'primary')
-  await migratePostgres(newer, all).finally(() => newer.close())
+  await migratePostgres(newer, all, onWait).finally(() => newer.close())
 }

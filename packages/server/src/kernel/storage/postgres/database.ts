@@ -73,12 +73,12 @@ export function openDatabase(address: PostgresAddress, target: Target) {
       const { query, rollback } = await begin(options)
       return work(createKysely(query)).finally(rollback)
     },
-    /** Runs a statement that PostgreSQL allows in no transaction, on a connection of its own. */
-    async runAlone(text: string, timeoutMs: number): Promise<void> {
+    /** Runs a statement in no transaction, on a connection of its own. */
+    async runAlone<Row>(statement: Statement, timeoutMs: number): Promise<QueryResult<Row>> {
       const own = createLeases({ ...address, poolSize: 1, statementTimeoutMs: timeoutMs }, target)
       try {
         const lease = await own.acquire()
-        await lease.run({ sql: text, parameters: [] }).finally(() => lease.release(true))
+        return await lease.run<Row>(statement).finally(() => lease.release(true))
       } finally {
         await own.close()
       }

@@ -21,6 +21,7 @@ const retryPauseMs = 1_000
 /** How often to ask whether another server has finished, and who blocks an index. */
 const pollMs = 500
 const maxPollMs = 5_000
+const blockersTimeoutMs = 2_000
 
 /** A fixed number for all releases: "Pubring" in ASCII, truncated to a safe integer. */
 const schemaLock = sql.lit(0x50_7562_7269_6e)
@@ -174,14 +175,18 @@ async function buildIndex(
   const { rows } = await query.execute(createKysely(database.read))
   if (rows[0]?.valid === true) return
   const run = (text: string) => {
-    const running = database.runAlone(text, timeoutMs)
-    return namingBlockers(database, { sql: text, parameters: [] }, running, onWait)
+    const statement = { sql: text, parameters: [] }
+    const running = database.runAlone(statement, timeoutMs)
+    return namingBlockers(database, statement, running, onWait)
   }
   if (rows.length > 0) await run(`drop index concurrently ${name}`)
   await run(statement.sql.replace(/ index /, ' index concurrently '))
 }
 
-/** Reports which transactions the statement waits for, if it waits. */
+/**
+ * Reports which transactions the statement waits for, if it waits. Asks on connections of its own: the
+ * lock of the schema and the statement may have all those of the pool.
+ */
 async function namingBlockers<Result>(
   database: PostgresDatabase,
   { sql: text }: Statement,
@@ -189,17 +194,21 @@ async function namingBlockers<Result>(
   onWait: OnWait,
 ): Promise<Result> {
   const ended = new AbortController()
+  const db = createKysely((query) => database.runAlone(query, blockersTimeoutMs))
   const watch = async () => {
     for (let pauseMs = lockTimeoutMs / 2; ; pauseMs = Math.min(2 * pauseMs, maxPollMs)) {
       await delay(pauseMs, undefined, { signal: ended.signal, ref: false })
-      const { rows } = await blockersOf(text).execute(createKysely(database.read))
+      // Some databases with PostgreSQL's protocol do not tell.
+      const { rows } = await blockersOf(text)
+        .execute(db)
+        .catch(() => ({ rows: [] }))
       const blockers = rows.map(
         ({ pid, application, since }) => `pid ${pid} (${application || 'unnamed'}, since ${since})`,
       )
       if (blockers.length > 0) onWait(`a change of its tables waits for ${blockers.join(', ')}`)
     }
   }
-  // Some databases with PostgreSQL's protocol do not tell.
+  // Ends with the abort.
   watch().catch(() => undefined)
   return running.finally(() => ended.abort())
 }
