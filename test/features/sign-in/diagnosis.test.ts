@@ -250,6 +250,9 @@ describe('a fault of the provider is named in the log, and to the person where t
     )
     claims.auth_time = now() - 3_600
     expect((await signIn(undefined, '?recent=true')).shown).toMatch(/signed in there 36\d\d s ago/)
+    // A session of that age would not count as recent either.
+    claims.auth_time = now() - 905
+    expect((await signIn(undefined, '?recent=true')).shown).toMatch(/signed in there 9\d\d s ago/)
     claims.auth_time = now()
     expect((await signIn(undefined, '?recent=true')).statusCode).toBe(302)
   })

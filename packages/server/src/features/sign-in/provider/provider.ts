@@ -123,7 +123,7 @@ export function createProvider(context: Context, config: OidcConfig) {
             return checkCode(provider, form, answer)
           },
         ],
-        ...idTokenSteps(answer, { config, nonce, maxAge, verify, nowMs: Date.now() }),
+        ...idTokenSteps(answer, { config, nonce, maxAge, verify, now: Date.now }),
         ['user_info', () => readUserInfo(provider, answer, verify)],
       ])
       const last = steps.at(-1)
