@@ -480,3 +480,15 @@ describe.each(cases)('%s', (_name, operation, { asks: isAsked, prepare, codes = 
     expect(await send(undefined)).toEqual([codes.apiKey === undefined, codes.apiKey])
   })
 })
+
+test('a person whose row was altered ends the sessions of no one else without a recent sign-in', async () => {
+  const [thief, victim] = [await signIn(), await signIn()]
+  time += 901_000
+  const alter = (subject: string, { person }: SignedIn) =>
+    server.database.execute('update person set subject = ? where id = ?', subject, person.id)
+  await alter(randomUUID(), victim)
+  await alter(victim.person.subject, thief)
+  const url = `/v1/sessions?person=${thief.person.id}`
+  const answer = await server.send('DELETE', url, { headers: asPage(thief) })
+  expect(answer.json()).toMatchObject({ code: 'recent_sign_in_required' })
+})

@@ -193,7 +193,7 @@ async function requireEndable(db: Db, ids: readonly string[], ledger: LockedLedg
 async function readEndable(db: Db, personId: string, ledger: LockedLedger): Promise<string[]> {
   const { caller } = ledger
   const found = await readSessionsOf(db, personId)
-  const isOwn = caller !== undefined && found.some((session) => isHolder(caller, session))
+  const isOwn = caller !== undefined && found.every((session) => isHolder(caller, session))
   if (!isOwn) requireRecentSignIn(ledger)
   return found.map(({ id }) => id)
 }
