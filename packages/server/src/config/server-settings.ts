@@ -118,12 +118,12 @@ export const settings = named({
   ),
   writeLimit: setting(
     rate,
-    'Changes per API key on each replica; an import counts as one for each key.',
+    'Changes per API key or person on each replica; an import counts as one for each key. Signing in and ending sessions are not counted.',
     'off',
   ),
   authFailureLimit: setting(
     rate,
-    'Requests with an invalid API key per client address, and sign-ins that fail; further ones get 429. Valid API keys are not affected.',
+    'Requests with an invalid API key per client address, and sign-ins and logout tokens that are refused; further ones get 429. Valid API keys are not affected.',
     '120',
   ),
   outboundAllow: setting(
