@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { inspectDatabase, isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
+import { isPostgres, readSchema, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import {
   copyDatabase,
   integrityErrors,
@@ -47,8 +47,7 @@ export async function backUp(
   let isCompared: boolean
   try {
     await copyWhole(source, partial, 'The database')
-    const { schema } = await inspectDatabase({ databaseUrl: `sqlite:${partial}` })
-    isCompared = schema !== 'older'
+    isCompared = (await readSchema(`sqlite:${partial}`)) !== 'older'
     if (isCompared) faults = (await findLedgerFaults(terminal, `sqlite:${partial}`)).lines
     if (faults.length > 0) file = `${target}.broken`
     moveIntoPlace(partial, file, force || faults.length > 0)

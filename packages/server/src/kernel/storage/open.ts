@@ -178,6 +178,12 @@ export async function inspectDatabase(
   return { ...report, ...content }
 }
 
+/** How the schema of a database relates to this release. */
+export async function readSchema(databaseUrl: string): Promise<SchemaState> {
+  const { db, schema, close } = await openReads(databaseUrl, async () => {})
+  return readSchemaState(db, schema).finally(close)
+}
+
 /** Also examines the whole file of SQLite. */
 async function readContent(
   url: string,
