@@ -25,7 +25,12 @@ import {
   type Send,
 } from './operations.ts'
 import { peopleOperations, sessionOperations } from './sign-in.ts'
-import { createTransport, type Operation, type Transport, tokenExchange } from './transport.ts'
+import {
+  createTransport,
+  type Operation,
+  type Transport,
+  tokenExchange,
+} from './transport/transport.ts'
 import type { Project, ProjectHealth } from './types.ts'
 import { pathSegment } from './validation.ts'
 

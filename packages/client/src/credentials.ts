@@ -1,8 +1,8 @@
 import type { ClientOptions } from './api.ts'
-import { untilAborted } from './deadline.ts'
 import { PubringError } from './errors.ts'
 import { elapsedMs, now, type Timestamp } from './key-set/timestamp.ts'
-import { createSingleFlight, isRequestBound } from './request-bound.ts'
+import { untilAborted } from './transport/deadline.ts'
+import { createSingleFlight, isRequestBound } from './transport/request-bound.ts'
 import type { TokenExchangeResponse } from './types.ts'
 import { normalizeApiKey } from './validation.ts'
 

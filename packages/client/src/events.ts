@@ -1,10 +1,10 @@
 import type { CallOptions } from './call-options.ts'
-import { createDeadline } from './deadline.ts'
 import type { EventOperations, EventPosition, EventQuery } from './event-api.ts'
 import { followEvents, systemPath } from './follow.ts'
 import { nextPage, read, readList } from './operations.ts'
-import { textChunks } from './text-chunks.ts'
-import type { Operation, Transport } from './transport.ts'
+import { createDeadline } from './transport/deadline.ts'
+import { textChunks } from './transport/text-chunks.ts'
+import type { Operation, Transport } from './transport/transport.ts'
 import type { Event, HistoryEvent } from './types.ts'
 import { pathSegment } from './validation.ts'
 

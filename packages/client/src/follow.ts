@@ -1,10 +1,10 @@
 import type { CallOptions } from './call-options.ts'
-import { createDeadline, sleep } from './deadline.ts'
 import { PubringError } from './errors.ts'
 import { createEventParser, type ServerSentEvent } from './event-parser.ts'
-import { mayRetry, retryDelayMs } from './retry.ts'
-import { textChunks } from './text-chunks.ts'
-import type { Operation, Transport } from './transport.ts'
+import { createDeadline, sleep } from './transport/deadline.ts'
+import { mayRetry, retryDelayMs } from './transport/retry.ts'
+import { textChunks } from './transport/text-chunks.ts'
+import type { Operation, Transport } from './transport/transport.ts'
 import type { Event } from './types.ts'
 
 /** A stream that is silent for longer is considered dead; the service sends every 15 seconds. */

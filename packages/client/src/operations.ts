@@ -1,5 +1,5 @@
 import type { CallOptions, Precondition } from './call-options.ts'
-import type { Operation, Transport } from './transport.ts'
+import type { Operation, Transport } from './transport/transport.ts'
 
 /**
  * Sends an operation and resolves with its body, whose type is the service's contract

@@ -1,7 +1,7 @@
 import http from 'node:http'
 import process from 'node:process'
 import { type Client, type ClientOptions, createClient, PubringError } from '@pubring/client'
-import { createTransport } from '@pubring/client/internal/transport'
+import { createTransport } from '@pubring/client/internal/transport/transport'
 import type { Environment } from '@pubring/server/config/setting'
 import type { SessionKey, SessionKeyRequest } from '@pubring/server/features/sign-in/contract'
 import { present } from '@pubring/server/runtime/present'

@@ -1,5 +1,5 @@
-import { sleep } from '../deadline.ts'
-import { retryDelayMs } from '../retry.ts'
+import { sleep } from '../transport/deadline.ts'
+import { retryDelayMs } from '../transport/retry.ts'
 import { ranFullWait } from './cache.ts'
 import { KeySetError } from './errors.ts'
 import type { KeySetResponse } from './fetch.ts'

@@ -1,4 +1,4 @@
-import { createSingleFlight } from '../request-bound.ts'
+import { createSingleFlight } from '../transport/request-bound.ts'
 import { elapsedMs, now, type Timestamp } from './timestamp.ts'
 
 /** For this long after a failed load, callers get the same error without another request. */

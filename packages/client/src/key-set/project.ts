@@ -1,4 +1,4 @@
-import { isRequestBound } from '../request-bound.ts'
+import { isRequestBound } from '../transport/request-bound.ts'
 import { keySetUrl } from './address.ts'
 import { createKeySetCache, type KeySetCache } from './cache.ts'
 import type { KeyEntry } from './contents.ts'

@@ -1,4 +1,3 @@
-import { createDeadline } from '../deadline.ts'
 import {
   parseLedgerProof,
   parseVerifierKey,
@@ -7,7 +6,8 @@ import {
   verifyLedgerProof,
 } from '../log/index.ts'
 import { equalBytes } from '../log/tree.ts'
-import { readText } from '../text-chunks.ts'
+import { createDeadline } from '../transport/deadline.ts'
+import { readText } from '../transport/text-chunks.ts'
 import { KeySetError } from './errors.ts'
 import type { KeySetOptions } from './options.ts'
 

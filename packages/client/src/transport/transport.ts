@@ -1,12 +1,12 @@
-import type { ClientOptions } from './api.ts'
-import { createCredentials } from './credentials.ts'
+import type { ClientOptions } from '../api.ts'
+import { createCredentials } from '../credentials.ts'
+import { PubringError } from '../errors.ts'
+import type { TokenExchangeResponse } from '../types.ts'
+import { normalizeUrl } from '../validation.ts'
 import { createDeadline, sleep } from './deadline.ts'
-import { PubringError } from './errors.ts'
 import { networkErrorReason } from './network-error.ts'
 import { type ApiResponse, type RequestContext, readResponse, rejectRedirect } from './response.ts'
 import { isOutcomeUnknown, mayRetry, type RetryMode, retryDelayMs } from './retry.ts'
-import type { TokenExchangeResponse } from './types.ts'
-import { normalizeUrl } from './validation.ts'
 
 /** One API operation as an HTTP request. */
 export type Operation = {

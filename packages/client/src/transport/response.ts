@@ -1,7 +1,7 @@
-import { PubringError, type PubringErrorCode } from './errors.ts'
+import { PubringError, type PubringErrorCode } from '../errors.ts'
+import type { Problem } from '../types.ts'
 import { retryAfterSeconds } from './retry.ts'
 import { readText } from './text-chunks.ts'
-import type { Problem } from './types.ts'
 
 /** The request that a response belongs to. */
 export type RequestContext = {

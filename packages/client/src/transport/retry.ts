@@ -1,4 +1,4 @@
-import type { PubringError } from './errors.ts'
+import type { PubringError } from '../errors.ts'
 
 /** Upper bound of the first retry delay; it doubles with each further retry. */
 const firstDelayMs = 200
