@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -13,15 +14,20 @@ const preloaded = ['never-overloaded.ts', '../setup/preloaded.ts'].map(
   (file) => `--import=${join(import.meta.dirname, file)}`,
 )
 
-/** A TCP port that was free a moment ago. */
+/**
+ * A TCP port that was free a moment ago. It is below those that systems give to whoever asks for any
+ * port, so that no other test gets it while a server restarts.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
+  const server = createServer().listen(randomInt(20_000, 32_000), '127.0.0.1')
+  const port = await once(server, 'listening').then(
+    () => Number(Object(server.address()).port),
+    () => undefined,
+  )
+  if (port === undefined) return freePort()
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no TCP address')
-  return address.port
+  return port
 }
 
 /** Deviations from the usual start of the process. */
