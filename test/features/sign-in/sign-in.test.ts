@@ -321,6 +321,7 @@ describe('an attack on the sign-in', () => {
     ['that has expired', { iat: 1_700_000_000, exp: 1_700_000_100 }],
     ['that is not valid yet', { nbf: 4_000_000_000 }],
     ['of two audiences without azp', { aud: [clientId, 'other'] }],
+    ['that another client requested', { azp: 'other' }],
     ['with auth_time before all time', { auth_time: -1e300 }],
   ])('an ID token %s is refused', async (_name, change) => {
     expect(await finishWith(change)).toEqual([400, false])

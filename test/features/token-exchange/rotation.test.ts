@@ -514,13 +514,23 @@ describe('an ended key that vouched for others', () => {
     expect(await warned()).toEqual([])
   })
 
-  test('is one too once it has expired', async () => {
-    const expireTime = new Date(server.clock.now() + 60_000).toISOString()
-    const url = `${server.keysUrl}/${key.kid}`
-    const response = await server.send('PATCH', url, { body: { expireTime } })
-    expect(response.json()).not.toHaveProperty('warnings')
-    server.clock.advance(60_000)
-    expect(await warned()).toMatchObject([{ kid: key.kid }])
+  test('is one too once it has expired, and the change that sets its end names them', async () => {
+    const expireIn = async (kid: string, ms: number) => {
+      const expireTime = new Date(server.clock.now() + ms).toISOString()
+      const patch = { body: { expireTime } }
+      return (await server.send('PATCH', `${server.keysUrl}/${kid}`, patch)).json().warnings
+    }
+    expect(await expireIn(child.kid, 30_000)).toMatchObject([
+      { code: 'vouched_keys_active', detail: expect.stringContaining(grandchild.kid) },
+    ])
+    const named = [{ code: 'vouched_keys_active', detail: expect.stringMatching(grandchild.kid) }]
+    const warnings = await expireIn(key.kid, 60_000)
+    expect(warnings).toMatchObject(named)
+    expect(warnings[0].detail).not.toContain(child.kid)
+    // A later end than the one that it has already ends nothing.
+    expect(await expireIn(key.kid, 90_000)).toBeUndefined()
+    server.clock.advance(90_000)
+    expect((await warned()).map(({ kid }) => kid)).toEqual([child.kid])
   })
 
   test('leaves them as they are, but for API keys that it was exchanged for', async () => {

@@ -74,10 +74,10 @@ export async function patchEvents(
   if (after === before) return { events: [], warnings: [] }
   const { origin, caller } = ledger
   const { keys: all } = keySet
-  const warnings = patchWarnings(all, [after], origin.time)
+  const warnings = patchWarnings(all, [before, after], origin.time)
   const { createTime = '', signInTime = createTime } = caller?.session ?? {}
   const counted = all.filter((key) => key.id === before.id || activationTime(key) <= signInTime)
-  if (patchedKeysEnd(counted, [after], origin.time) !== undefined) requireRecentSignIn(ledger)
+  if (patchedKeysEnd(counted, after, origin.time) !== undefined) requireRecentSignIn(ledger)
   const caused = await updateKeyRow(tx, after)
   const updated = keys.event('updated', before.id, keys.changes(before, after))
   const isDisabled = before.enabled && !after.enabled

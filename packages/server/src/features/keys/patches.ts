@@ -66,47 +66,38 @@ export function activeKeysEnd(
   return isEarlier ? end : undefined
 }
 
-function applyPatches(keys: readonly KeyRecord[], patched: readonly KeyRecord[]): KeyRecord[] {
-  return keys.map((key) => patched.find(({ id }) => id === key.id) ?? key)
-}
-
-/** The same for patches of some of these keys. */
+/** The same for the patch of one of these keys. */
 export function patchedKeysEnd(
   keys: readonly KeyRecord[],
-  patched: readonly KeyRecord[],
+  patched: KeyRecord,
   now: string,
 ): string | undefined {
+  const after = keys.map((key) => (key.id === patched.id ? patched : key))
   const activeOf = (all: readonly KeyRecord[]) => all.filter((key) => isActive(key, now))
-  return activeKeysEnd(activeOf(keys), activeOf(applyPatches(keys, patched)), now)
+  return activeKeysEnd(activeOf(keys), activeOf(after), now)
 }
 
-/** The warnings about patches of keys, given all keys of their project before them. */
+/** The warnings about the patch of a key, given all keys of its project before it. */
 export function patchWarnings(
   keys: readonly KeyRecord[],
-  patched: readonly KeyRecord[],
+  [before, patched]: [before: KeyRecord, patched: KeyRecord],
   now: string,
 ): KeyWarning[] {
-  const after = applyPatches(keys, patched)
-  const end = patchedKeysEnd(keys, patched, now)
-  const ended = patched.filter(({ id }) => {
-    const before = keys.find((key) => key.id === id)
-    return (
-      before !== undefined &&
-      isActive(before, now) &&
-      !after.some((key) => key.id === id && isActive(key, now))
-    )
-  })
-  const warnings = ended.flatMap(({ id }): KeyWarning[] => {
-    const vouched = activeVouched(after, id, now)
-    if (vouched.length === 0) return []
-    return [{ code: 'vouched_keys_active', detail: vouchedDetail(vouched) }]
-  })
-  if (end === undefined) return warnings
-  const detail =
-    end === now
-      ? 'This was the last active key: no token of the project verifies until another key is active.'
-      : `No key of the project is active from ${end} on: no token verifies then, unless another key is registered or activated.`
-  return [{ code: 'last_active_key', detail }, ...warnings]
+  const warnings: KeyWarning[] = []
+  const lastEnd = patchedKeysEnd(keys, patched, now)
+  if (lastEnd !== undefined) {
+    const detail =
+      lastEnd === now
+        ? 'This was the last active key: no token of the project verifies until another key is active.'
+        : `No key of the project is active from ${lastEnd} on: no token verifies then, unless another key is registered or activated.`
+    warnings.push({ code: 'last_active_key', detail })
+  }
+  const end = patchedKeysEnd([before], patched, now)
+  const vouched = end === undefined ? [] : activeVouched(keys, patched.id, end)
+  if (vouched.length > 0) {
+    warnings.push({ code: 'vouched_keys_active', detail: vouchedDetail(vouched) })
+  }
+  return warnings
 }
 
 /** The changes in the event of a deletion. */
