@@ -223,6 +223,15 @@ describe('pubring apply', () => {
     expect((await shell.test.send('GET', `/v1/projects/${project}`)).statusCode).toBe(404)
   })
 
+  test('takes no name that another project gave up just now, without --release-name', async () => {
+    await shell.test.send('DELETE', `/v1/projects/${project}`)
+    const refused = await apply(declare(spring), '--yes')
+    expect(refused).toMatchObject({ code: 7, stderr: expect.stringContaining('--release-name') })
+    expect(refused.stderr).not.toContain('release=true')
+    expect((await apply(declare(spring), '--yes', '--release-name')).code).toBe(0)
+    expect(await keys()).toMatchObject([{ label: 'spring' }])
+  })
+
   test('prints the plan with --json', async () => {
     const plan = documentOf(await apply(declare(spring), '--json', '--dry-run'))
     expect(plan).toMatchObject({

@@ -211,7 +211,11 @@ describe('an import', () => {
     const text = JSON.stringify({ format: 'pubring-export', version: 1, projects })
     const args = ['import', shell.file('moved.json', text), '--all', ...url]
     expect((await follow(await pubring(...args), 'pubring project rename')).code).toBe(0)
-    expect((await pubring(...args)).stdout).toMatch(/^1\tcreated\t/)
+    expect(await pubring(...args)).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining('--release-name'),
+    })
+    expect((await pubring(...args, '--release-name')).stdout).toMatch(/^1\tcreated\t/)
   })
 
   test('of a private key says how to get its public half', async () => {

@@ -22,6 +22,21 @@ await add('next-month', 29)
 const broken = await add('broken')
 await client.keys.update(broken.id, broken.kid, { active: false })
 
+test('a name that another project gave up is taken once that is confirmed', async () => {
+  const page = await console_.open('/')
+  const { id } = await client.projects.create({ name: 'given-up' })
+  await client.projects.delete(id)
+  await page.getByRole('button', { name: 'New project' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('given-up')
+  expect(await page.getByRole('checkbox', { name: /gave it up/ }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Create project' }).click()
+  await page.getByText('project_name_taken', { exact: true }).waitFor()
+  await page.getByRole('checkbox', { name: /gave it up/ }).check()
+  await page.getByRole('button', { name: 'Create project' }).click()
+  await page.getByRole('heading', { name: 'given-up' }).waitFor()
+  await client.projects.delete('given-up')
+})
+
 test('a project is created, renamed and deleted', async () => {
   const page = await console_.open('/')
   await page.getByRole('button', { name: 'New project' }).click()

@@ -49,6 +49,21 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(new Set(codes(responses))).toEqual(new Set(['project_name_taken']))
   })
 
+  test('a name that a project gives up is given to no other one at that moment', async () => {
+    const id = await createProject(one, 'given-up')
+    const taking = Array.from({ length: 10 }, (_, i) =>
+      (i % 2 === 0 ? one : other).call('POST', '/v1/projects', { name: 'given-up' }),
+    )
+    const renamed = await one.call('PATCH', `/v1/projects/${id}`, { name: 'given-away' })
+    expect(renamed.status).toBe(200)
+    const responses = [
+      ...(await Promise.all(taking)),
+      await other.call('POST', '/v1/projects', { name: 'given-up' }),
+    ]
+    expect(new Set(codes(responses))).toEqual(new Set(['project_name_taken']))
+    expect(statuses(responses)).toEqual(Array(11).fill(409))
+  })
+
   test('20 concurrent creates of one key: one 201, 19 times 409 with its kid', async () => {
     await createProject(one, 'duplicates')
     const { publicKeyPem } = ecKey()

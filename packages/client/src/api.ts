@@ -109,11 +109,20 @@ export type ProjectOperations = {
   ): Promise<{ items: ProjectHealth[]; next?: string }>
   get(project: string, options?: CallOptions): Promise<Project>
   /** Not retried if it may have succeeded; a repeated call fails with `project_name_taken`. */
-  create(body: { name: string; id?: string }, options?: CallOptions): Promise<Project>
+  create(body: { name: string; id?: string }, options?: CallOptions & NameTaking): Promise<Project>
   /** The id and the issuer do not change. */
-  rename(project: string, name: string, options?: CallOptions): Promise<Project>
+  rename(project: string, name: string, options?: CallOptions & NameTaking): Promise<Project>
   /** Fails with `project_not_empty` while the project has keys. */
   delete(project: string, options?: CallOptions): Promise<void>
+}
+
+/** How a project gets its name. */
+export interface NameTaking {
+  /**
+   * Takes the name even if another project gave it up within the last 24 hours. Verifiers that still
+   * use the name then get the keys of this project.
+   */
+  release?: boolean | undefined
 }
 
 /**

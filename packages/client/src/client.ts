@@ -92,9 +92,10 @@ function projectOperations(send: Send, transport: Transport): ProjectOperations 
       } while (after !== undefined)
     },
     get: async (project, options = {}) => send(read(projectPath(project)), options),
-    create: async (body, options = {}) => send(create('/projects', body), options),
-    rename: async (project, name, options = {}) =>
-      send(patch(projectPath(project), { name }), options),
+    create: async (body, { release, ...options } = {}) =>
+      send({ ...create('/projects', body), query: { release } }, options),
+    rename: async (project, name, { release, ...options } = {}) =>
+      send({ ...patch(projectPath(project), { name }), query: { release } }, options),
     delete: async (project, options = {}) => {
       // By the time of a retry the name may belong to another project; an id never does.
       const retry = /^[0-9a-f-]{36}$/i.test(project) ? 'always' : 'if-not-processed'

@@ -885,6 +885,8 @@ export type Problem = {
   kid?: string
   /** The exceeded limit. */
   limit?: number
+  /** `project_name_taken`: when a name is free that another project gave up. */
+  heldUntil?: string
   /** `log_ended`: when the next log was started. */
   ended?: string
   /** `log_ended`: the address of the next log. */

@@ -227,7 +227,8 @@ export const errorTable = {
   project_name_taken: {
     status: 409,
     title: 'The project name is taken',
-    advice: 'Choose another name.',
+    advice:
+      'Choose another name. One that another project gave up less than 24 hours ago, by renaming or deletion, is free at `heldUntil`; `release=true` takes it at once.',
   },
   project_not_empty: {
     status: 409,
@@ -314,7 +315,8 @@ export type ErrorCode = keyof typeof errorTable
 export type FieldError = NonNullable<Problem['errors']>[number]
 
 /** Additional members of an error response. */
-export interface ErrorExtras extends Pick<Problem, 'errors' | 'kid' | 'limit' | 'ended' | 'next'> {
+export interface ErrorExtras
+  extends Pick<Problem, 'errors' | 'kid' | 'limit' | 'heldUntil' | 'ended' | 'next'> {
   /** Seconds; becomes `Retry-After`. */
   retryAfter?: number
   /** `method_not_allowed`: the allowed methods. */

@@ -42,6 +42,7 @@ const rename = ({ id }: TestProject, name: string) =>
     origin: otherOrigin(),
     projectId: id,
     name,
+    release: true,
   })
 
 const readiness = async (follower: Awaited<ReturnType<typeof follow>>) => {

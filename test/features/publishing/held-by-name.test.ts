@@ -52,6 +52,7 @@ const renameElsewhere = (projectId: string, name: string) =>
     origin: otherOrigin(),
     projectId,
     name,
+    release: true,
   })
 const deleteElsewhere = async (projectId: string, kid: string) => {
   const limits = { maxKeys: 50, maxJwksBytes: 51_200 }

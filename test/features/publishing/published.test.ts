@@ -67,8 +67,10 @@ describe('projects with and without a key set', () => {
     expect((await server.send('DELETE', '/v1/projects/reborn')).statusCode).toBe(204)
     expect((await get(jwks)).statusCode).toBe(404)
     expect((await get(old)).statusCode).toBe(404)
-    const again = await newProject(server, 'reborn')
-    expect(again.id).not.toBe(id)
+    const body = { name: 'reborn' }
+    const again = await server.send('POST', '/v1/projects?release=true', { body })
+    expect(again.statusCode).toBe(201)
+    expect(again.json().id).not.toBe(id)
     expect((await get(jwks)).body).toBe('{"keys":[]}')
     expect((await get(old)).statusCode).toBe(404)
   })
@@ -153,17 +155,23 @@ test.each([undefined, '*/*', 'application/jwk-set+json', 'text/html', 'applicati
   },
 )
 
-test('a key set by name tells its address by id, also with 304', async () => {
-  const { issuer } = (await get(discoveryUrl)).json()
-  const { headers } = await get(jwksUrl)
-  expect(headers['content-location']).toBe(`${issuer}/.well-known/jwks.json`)
-  const known = await get(jwksUrl, { 'if-none-match': String(headers.etag) })
-  expect([known.statusCode, known.headers['content-location']]).toEqual([
-    304,
-    headers['content-location'],
-  ])
-  expect((await get(byId)).headers['content-location']).toBeUndefined()
-})
+test.each(['jwks.json', 'jwks-full.json', 'keys.pem', '%s.pem'])(
+  '%s by name tells its address by id, also with 304',
+  async (pattern) => {
+    const { issuer } = (await get(discoveryUrl)).json()
+    const file = pattern.replace('%s', await registerKey(server))
+    const byName = jwksUrl.replace('jwks.json', file)
+    const { headers } = await get(`${byName}?page=a/b`)
+    expect(headers['content-location']).toBe(`${issuer}/.well-known/${file}`)
+    const known = await get(byName, { 'if-none-match': String(headers.etag) })
+    expect([known.statusCode, known.headers['content-location']]).toEqual([
+      304,
+      headers['content-location'],
+    ])
+    const { headers: own } = await get(byId.replace('jwks.json', file))
+    expect(own['content-location']).toBeUndefined()
+  },
+)
 
 describe('ETag', () => {
   test.each([

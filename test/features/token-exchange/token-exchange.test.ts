@@ -190,7 +190,8 @@ describe('the API key', () => {
     await server.rule({ project: 'passing', conditions: { ref: 'passing' } })
     const secret = await server.exchangedKey({ ref: 'passing' })
     await server.send('DELETE', '/v1/projects/passing')
-    await server.send('POST', '/v1/projects', { body: { name: 'passing' } })
+    const body = { name: 'passing' }
+    await server.send('POST', '/v1/projects?release=true', { body })
     expect((await register(secret, '/v1/projects/passing/jwt-keys')).statusCode).toBe(401)
   })
 })

@@ -122,8 +122,9 @@ export async function registerKey(...key: Parameters<typeof createKey>): Promise
   return JSON.parse(body).kid
 }
 
+/** The name may be one that another project has just given up. */
 export async function createProject(replica: Replica, name: string): Promise<string> {
-  const response = await replica.call('POST', '/v1/projects', { name })
+  const response = await replica.call('POST', '/v1/projects?release=true', { name })
   if (response.status !== 201) throw new Error(`no project: ${response.status} ${response.body}`)
   return String(JSON.parse(response.body).id)
 }

@@ -34,6 +34,8 @@ export function origin(time = '2026-01-02T03:04:05.678Z'): Origin {
   return { actor: { name: 'test' }, requestId: newId(), time }
 }
 
+/** The name may be one that another project has just given up. */
 export async function createProject(store: Store, name: string) {
-  return store.commit(projectChanges.createProject, { origin: origin(), id: newId(), name })
+  const creation = { origin: origin(), id: newId(), name, release: true as const }
+  return store.commit(projectChanges.createProject, creation)
 }

@@ -1,4 +1,6 @@
-import type { Project } from '@pubring/client'
+import { Checkbox } from '@mantine/core'
+import { type Project, PubringError } from '@pubring/client'
+import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
@@ -12,12 +14,18 @@ export function ProjectForm({ project, onClose }: { project?: Project; onClose()
   const [, navigate] = useLocation()
   const draft = `project.${project?.id ?? 'new'}`
   const [{ name }, setInput] = useDraft(draft, { name: project?.name ?? '' })
+  // Undefined until the server says that another project gave the name up.
+  const [release, setRelease] = useState<boolean>()
   const body = { name: name.trim() }
+  const query = release ? '?release=true' : ''
   const save = () =>
     change(async ({ projects }) => {
-      if (project !== undefined) return projects.rename(project.id, body.name)
-      const { id } = await projects.create(body)
+      if (project !== undefined) return projects.rename(project.id, body.name, { release })
+      const { id } = await projects.create(body, { release })
       navigate(`/projects/${id}`)
+    }).catch((error: unknown) => {
+      if (error instanceof PubringError && error.problem?.heldUntil) setRelease(false)
+      throw error
     })
   return (
     <ActionDialog
@@ -27,8 +35,8 @@ export function ProjectForm({ project, onClose }: { project?: Project; onClose()
       draft={draft}
       request={
         project === undefined
-          ? { method: 'POST', path: '/projects', body }
-          : { method: 'PATCH', path: `/projects/${project.id}`, body }
+          ? { method: 'POST', path: `/projects${query}`, body }
+          : { method: 'PATCH', path: `/projects/${project.id}${query}`, body }
       }
       run={save}
       onClose={onClose}
@@ -37,11 +45,22 @@ export function ProjectForm({ project, onClose }: { project?: Project; onClose()
         label="Name"
         description="Lowercase letters, digits and hyphens. The id and the issuer never change."
         value={name}
-        onValue={(text) => setInput({ name: text })}
+        onValue={(text) => {
+          setInput({ name: text })
+          setRelease(undefined)
+        }}
         required
         withAsterisk={false}
         data-autofocus
       />
+      {release !== undefined && (
+        <Checkbox
+          label="Take the name from the project that gave it up"
+          description="Verifiers that still use the name then get the keys of this project."
+          checked={release}
+          onChange={({ currentTarget }) => setRelease(currentTarget.checked)}
+        />
+      )}
     </ActionDialog>
   )
 }

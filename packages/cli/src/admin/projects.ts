@@ -19,8 +19,16 @@ export async function listProjects(session: Session): Promise<void> {
   notify(`There are no projects. To create one: ${commandLine(session, 'project create', 'NAME')}`)
 }
 
-export async function createProject(session: Session, name: string): Promise<void> {
-  const project = await session.client.projects.create({ name })
+export interface NameFlags {
+  releaseName?: true
+}
+
+export async function createProject(
+  session: Session,
+  name: string,
+  { releaseName: release }: NameFlags,
+): Promise<void> {
+  const project = await session.client.projects.create({ name }, { release })
   session.print(project, () => `${project.id}\n`)
   const there = { ...session, project: project.name }
   const add = projectCommandLine(there, 'key add', 'public.pem', '--label', 'first key')
@@ -36,9 +44,14 @@ export async function showProject(session: Session, ref: string | undefined): Pr
   session.print(shown, () => formatMembers(terminal, shown))
 }
 
-export async function renameProject(session: Session, ref: string, name: string): Promise<void> {
+export async function renameProject(
+  session: Session,
+  ref: string,
+  name: string,
+  { releaseName: release }: NameFlags,
+): Promise<void> {
   const { id } = await findProject(session, ref)
-  const project = await session.client.projects.rename(id, name)
+  const project = await session.client.projects.rename(id, name, { release })
   session.print(project)
   session.notify(`Project ${id} is now called ${project.name}.`)
 }

@@ -8,6 +8,7 @@ import {
   addGroup,
   addProjectCommand,
   lazyAction,
+  releaseNameOption,
   sessionAction,
   yesOption,
 } from './options.ts'
@@ -31,12 +32,14 @@ export function registerProjects(program: Command, terminal: Terminal): void {
     examples: ['pubring project create payments'],
   })
     .argument('<name>', '1 to 128 characters: a-z, 0-9 and hyphens')
+    .addOption(releaseNameOption())
     .action(sessionAction(terminal, async () => (await loadProjects()).createProject))
   addApiCommand(project, 'rename', 'Rename a project; its id and its issuer stay the same', {
     examples: ['pubring project rename payments billing'],
   })
     .argument('<project>', projectHelp)
     .argument('<name>', 'The new name')
+    .addOption(releaseNameOption())
     .action(sessionAction(terminal, async () => (await loadProjects()).renameProject))
   addApiCommand(project, 'delete', 'Delete a project without keys permanently', {
     examples: ['pubring project delete payments --yes'],
@@ -231,6 +234,7 @@ export function registerBulk(program: Command, terminal: Terminal): void {
       'Algorithm of keys that fit it and have none in the source',
       parseAlgorithm,
     )
+    .addOption(releaseNameOption())
     .option('--skip-refused', 'Import the other keys if some are rejected')
     .option('--dry-run', 'Show what would be imported, and import nothing')
     .option('--allow-http', 'Allow the address of a key set to be http')
@@ -257,6 +261,7 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     .argument('<file>', 'The declaration, as YAML or JSON; - reads standard input')
     .option('--prune', 'Deactivate and delete keys that are not in the file')
     .option('--restore-deleted', 'Register keys of the file again that were deleted')
+    .addOption(releaseNameOption())
     .option('--dry-run', 'Show the plan, and change nothing')
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await import('../import/apply.ts')).applyFile))

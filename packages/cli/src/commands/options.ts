@@ -105,6 +105,14 @@ export function sessionAction<Args extends unknown[]>(
 
 const loadSession = () => import('../connection/session.ts')
 
+/** Takes a name that another project gave up. */
+export function releaseNameOption(): Option {
+  return new Option(
+    '--release-name',
+    'Take a name even if another project gave it up in the last 24 hours',
+  )
+}
+
 export function yesOption(): Option {
   return new Option('-y, --yes', 'Skip the confirmation')
 }

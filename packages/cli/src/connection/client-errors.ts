@@ -49,6 +49,8 @@ const messages: Readonly<Record<string, (call: Connection, error: PubringError) 
     `There is no project “${project}” that the API key can access.`,
   token_refused: ({ apiKeySource }) =>
     `The server did not exchange ${apiKeySource} for an API key.`,
+  project_name_taken: (_call, { message }) =>
+    message.replace('the query parameter release=true', '--release-name'),
   key_active: () => 'The key is active: verifiers may still need it.',
   key_expired: (_call, { message }) => message.replace(/(?<=\.) To activate it.*/, ''),
 }

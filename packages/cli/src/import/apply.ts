@@ -1,5 +1,6 @@
-import type { JwtKey, JwtKeyUpdate } from '@pubring/client'
+import { type JwtKey, type JwtKeyUpdate, PubringError } from '@pubring/client'
 import { present } from '@pubring/server/runtime/present'
+import type { NameFlags } from '../admin/projects.ts'
 import { type Session, selectProject, unless } from '../connection/session.ts'
 import { confirmLastActive, type KeyState, withPatches } from '../keys/last-active.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
@@ -19,7 +20,7 @@ import {
 } from './rows.ts'
 import { sendBatch } from './send.ts'
 
-interface ApplyFlags extends YesFlag {
+interface ApplyFlags extends YesFlag, NameFlags {
   project?: string
   prune?: true
   restoreDeleted?: true
@@ -67,7 +68,8 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
     question: 'Do it?',
     needsYes: isRemoval,
   })
-  await (isNew ? carryOutInNewProject(session, plan) : carryOut(session, plan))
+  if (isNew) await createProject(session, flags)
+  await carryOut(session, plan)
   session.notify(
     `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
   )
@@ -174,20 +176,17 @@ function showPlan(
     notify(`Nothing to do: project ${project} matches the file.`)
 }
 
-/** Deletes the project again if its keys are rejected. */
-async function carryOutInNewProject(session: Session, plan: Plan): Promise<void> {
-  const { client, project, notify } = session
-  const create = client.projects.create({ name: project })
-  const created = await unless('project_name_taken', create)
+/**
+ * Creates the project, unless another run has just done so. It stays if its keys are rejected: its name
+ * would be kept from the next run.
+ */
+async function createProject(session: Session, { releaseName: release }: NameFlags): Promise<void> {
+  const { client, project: name } = session
   try {
-    await carryOut(session, plan)
+    await client.projects.create({ name }, { release })
   } catch (error) {
-    if (created !== undefined) {
-      await client.projects.delete(created.id).catch(() => {
-        notify(`Project ${project} was created and stays.`)
-      })
-    }
-    throw error
+    const isTaken = error instanceof PubringError && error.code === 'project_name_taken'
+    if (!isTaken || error.problem?.heldUntil !== undefined) throw error
   }
 }
 

@@ -1,6 +1,7 @@
 import { type JwtKey, type Project, PubringError } from '@pubring/client'
 import { identifyKey } from '@pubring/intake'
 import type { Algorithm } from '@pubring/intake/algorithms'
+import type { NameFlags } from '../admin/projects.ts'
 import { commandLine } from '../connection/command-lines.ts'
 import { type Session, unless } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -12,7 +13,7 @@ import { readSource } from './read.ts'
 import { checkRows, type ImportRow, isSendable, privateKeyError, toRows } from './rows.ts'
 import { resetOutcomes, sendRows } from './send.ts'
 
-interface ImportFlags {
+interface ImportFlags extends NameFlags {
   all?: true
   algorithm?: Algorithm
   skipRefused?: true
@@ -42,7 +43,7 @@ export async function importSource(
     printImport(session, rows, dryRun)
     throw privateKey
   }
-  if (all) await addProjects(session, rows, await findMissing(session, rows, projects), dryRun)
+  if (all) await addProjects(session, rows, await findMissing(session, rows, projects), flags)
   await markPresent(session, rows)
   const bar = createProgressBar(terminal)
   let error: CommandError | undefined
@@ -124,7 +125,7 @@ function otherProject(session: Session, name: string, here: string, id: string):
   return new CommandError('conflict', message, {
     code: 'project_name_taken',
     hints: [
-      `To keep the issuer of the source, rename the project that is here: ${rename}`,
+      `To keep the issuer of the source, import with --release-name after renaming the project that is here: ${rename}`,
       `To import the keys into it instead, export the project by itself and import it with --project ${name}.`,
     ],
   })
@@ -138,10 +139,10 @@ async function addProjects(
   { client, notify }: Session,
   rows: readonly ImportRow[],
   projects: Source['projects'],
-  dryRun: boolean,
+  { dryRun, releaseName: release }: ImportFlags,
 ): Promise<void> {
   for (const { id, name } of projects) {
-    if (!dryRun) await client.projects.create({ id, name })
+    if (!dryRun) await client.projects.create({ id, name }, { release })
     notify(`Project ${name} ${dryRun ? 'would be' : 'is'} created.`)
   }
   if (dryRun) checkRows(rows.filter((row) => projects.some(({ name }) => name === row.project)))

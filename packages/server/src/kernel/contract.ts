@@ -237,6 +237,9 @@ export const Problem = component('Problem', 'An error (RFC 9457).', {
   ),
   kid: optionalText('`duplicate_key`: the registered key.'),
   limit: Type.Optional(Type.Integer({ description: 'The exceeded limit.' })),
+  heldUntil: Type.Optional(
+    text('`project_name_taken`: when a name is free that another project gave up.'),
+  ),
   ended: Type.Optional(text('`log_ended`: when the next log was started.')),
   next: Type.Optional(text('`log_ended`: the address of the next log.')),
 })

@@ -3,7 +3,7 @@ import { projects } from '../../kernel/access/stored-projects.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
-import type { NewEvent } from '../../kernel/ledger/chain.ts'
+import { type NewEvent, systemLedgerId } from '../../kernel/ledger/chain.ts'
 import {
   appendEvents,
   type LockedLedger,
@@ -14,7 +14,7 @@ import {
 import type { ProjectRecord } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
-import { latest } from '../../kernel/values/times.ts'
+import { isoTime, latest } from '../../kernel/values/times.ts'
 import {
   type ProjectCreation,
   type ProjectDeletion,
@@ -24,9 +24,10 @@ import {
 
 export async function createProject(
   tx: Transaction,
-  { id, name, origin }: ProjectCreation,
+  creation: ProjectCreation,
 ): Promise<Outcome<ProjectRecord>> {
   const { db } = tx
+  const { id, name, origin } = creation
   const { time } = origin
   if (await exists(db.selectFrom('ledger').select('hash').where('project_id', '=', id))) {
     throw idTaken()
@@ -40,6 +41,7 @@ export async function createProject(
   if (inserted === undefined) {
     throw (await isNameTaken(db, name)) ? nameTaken() : idTaken()
   }
+  await requireReleasedName(db, id, creation)
   const ledger = await openLedger(db, id, origin)
   const project = { id, name, createTime: time, updateTime: time }
   await appendToBoth(tx, ledger, projects.eventOf('created', project))
@@ -48,9 +50,10 @@ export async function createProject(
 
 export async function renameProject(
   tx: Transaction,
-  { projectId, name, ifMatch, origin }: ProjectRenaming,
+  renaming: ProjectRenaming,
 ): Promise<Outcome<ProjectRecord>> {
   const { db } = tx
+  const { projectId, name, ifMatch, origin } = renaming
   const { ledger, project } = await lockProject(tx, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   if (project.name === name) return { result: project, changed: false }
@@ -58,6 +61,7 @@ export async function renameProject(
   const updateTime = latest(origin.time, project.updateTime)
   const row = { name, update_time: updateTime }
   await db.updateTable('project').set(row).where('id', '=', projectId).execute()
+  await requireReleasedName(db, projectId, renaming)
   const { revision: _revision, ...before } = project
   const after = { ...before, name, updateTime }
   const renamed = projects.event('renamed', projectId, projects.changes(before, after))
@@ -95,6 +99,38 @@ export async function requireProject(db: Db, id: string): Promise<void> {
 
 function isNameTaken(db: Db, name: string): Promise<boolean> {
   return exists(db.selectFrom('project').select('id').where('name', '=', name))
+}
+
+/** The time for which a name that a project gave up is kept from others. */
+const nameHoldMs = 24 * 3_600_000
+
+/**
+ * Throws `project_name_taken` if another project gave the name up within the last 24 hours: verifiers
+ * that still use it would accept the keys of this one. Only the last project that had the name may take
+ * it back. Runs after the name is written, which waits for a transaction that gives it up.
+ */
+async function requireReleasedName(
+  db: Db,
+  projectId: string,
+  { name, origin, release }: Pick<ProjectCreation, 'name' | 'origin' | 'release'>,
+): Promise<void> {
+  if (release) return
+  const given = await db
+    .selectFrom('event')
+    .select(['time', 'revision', 'subject_id'])
+    .where('type', 'in', ['project.renamed', 'project.deleted'])
+    .where('time', '>', isoTime(Date.parse(origin.time) - nameHoldMs))
+    .where('project_id', '=', systemLedgerId)
+    .where('changes', 'like', `%"from":"${name}"%`)
+    .execute()
+  const last = given.toSorted((one, other) => one.revision - other.revision).at(-1)
+  if (last === undefined || last.subject_id === projectId) return
+  const heldUntil = isoTime(Date.parse(last.time) + nameHoldMs)
+  throw new PubringError(
+    'project_name_taken',
+    `Another project had this name until ${last.time}, and verifiers may still use it, so it is kept from other projects until ${heldUntil}. Choose another name, or take this one with the query parameter release=true.`,
+    { heldUntil },
+  )
 }
 
 /** The project before the change, locked. Throws `project_not_found`. */

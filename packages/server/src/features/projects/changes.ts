@@ -7,6 +7,8 @@ export interface ProjectCreation {
   origin: Origin
   id: string
   name: string
+  /** The name may be one that another project gave up within the last 24 hours. */
+  release?: true
 }
 
 export interface ProjectDeletion {
@@ -15,9 +17,9 @@ export interface ProjectDeletion {
   ifMatch?: string
 }
 
-export interface ProjectRenaming extends ProjectDeletion {
-  name: string
-}
+export interface ProjectRenaming
+  extends ProjectDeletion,
+    Pick<ProjectCreation, 'name' | 'release'> {}
 
 export const projectChanges = {
   createProject: change<ProjectCreation, ProjectRecord>('project.create', {

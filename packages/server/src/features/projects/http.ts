@@ -20,8 +20,9 @@ import {
 
 export function routes(app: App, kernel: Kernel): void {
   resourceRoutes(app, projects, {
-    async create(request: FastifyRequest<{ Body: ProjectCreate }>, reply) {
-      const project = await createProject(contextOf(request, kernel), request.body)
+    async create(request: FastifyRequest<{ Body: ProjectCreate } & NameRequest>, reply) {
+      const own = contextOf(request, kernel)
+      const project = await createProject(own, request.body, takingOf(request))
       reply.header('location', `${kernel.config.publicUrl}${projects.collection}/${project.id}`)
       return sendProject(reply, project)
     },
@@ -29,9 +30,10 @@ export function routes(app: App, kernel: Kernel): void {
       reply.send(await readProjectPage(kernel, request, reply, projects.collection)),
     read: async (request, reply) =>
       sendProject(reply, await readProject(kernel, projectOf(request).id)),
-    async update(request: FastifyRequest<{ Body: ProjectUpdate }>, reply) {
+    async update(request: FastifyRequest<{ Body: ProjectUpdate } & NameRequest>, reply) {
       const own = contextOf(request, kernel)
-      return sendProject(reply, await renameProject(own, referenceOf(request), request.body))
+      const [reference, taking] = [referenceOf(request), takingOf(request)]
+      return sendProject(reply, await renameProject(own, reference, request.body, taking))
     },
     delete: (request) => deleteProject(contextOf(request, kernel), referenceOf(request)),
   })
@@ -40,6 +42,23 @@ export function routes(app: App, kernel: Kernel): void {
 function referenceOf(request: FastifyRequest) {
   return { ...projectOf(request), ...preconditionOf(request) }
 }
+
+interface NameRequest {
+  Querystring: { release?: boolean }
+}
+
+const takingOf = ({ query }: FastifyRequest<NameRequest>): { release?: true } =>
+  query.release === true ? { release: true } : {}
+
+const NameQuery = Query({
+  release: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        '`true` takes a name even if another project gave it up within the last 24 hours, by renaming or deletion. Verifiers that still use the name then get the keys of this project.',
+    }),
+  ),
+})
 
 function sendProject(reply: FastifyReply, project: ProjectRecord) {
   return reply.header('etag', projectEntityTag(project)).send(toProject(project))
@@ -112,12 +131,13 @@ const projects: Resource = {
     },
   },
   schemas: { shown: Project, created: Project, create: ProjectCreate, update: ProjectUpdate },
-  queries: { list: projectPageQuery(maxPageSize) },
+  queries: { list: projectPageQuery(maxPageSize), create: NameQuery, update: NameQuery },
   descriptions: {
     create:
-      'With `id`, for a project that is moved from another registry: 409 if a ledger of this id exists, even that of a deleted project.',
+      'A name that another project gave up within the last 24 hours is `project_name_taken`. With `id`, for a project that is moved from another registry: 409 if a ledger of this id exists, even that of a deleted project.',
     list: 'Returns the projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, if there is one.',
-    update: 'The id does not change, nor does any URL or issuer derived from it.',
+    update:
+      'The id does not change, nor does any URL or issuer derived from it. The former name is kept from other projects for 24 hours; the project may take it back at once.',
     delete: 'Fails while the project has keys, active or not.',
   },
 }

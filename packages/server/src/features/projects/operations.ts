@@ -10,8 +10,10 @@ import type { ProjectRecord } from '../../kernel/records.ts'
 import { isKid, newId, parseId } from '../../kernel/values/ids.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
-import { projectChanges } from './changes.ts'
+import { type ProjectCreation, projectChanges } from './changes.ts'
 import { readProjectPage, readProjects } from './reads.ts'
+
+type NameTaking = Pick<ProjectCreation, 'release'>
 
 /** Normalizes a name; throws `invalid_request`. */
 function parseProjectName(text: string): string {
@@ -27,13 +29,14 @@ function parseProjectName(text: string): string {
 export async function createProject(
   context: RequestContext,
   { name: text, id = newId() }: { name: string; id?: string },
+  taking: NameTaking,
 ): Promise<ProjectRecord> {
   await rejectPrivateKeys(context, { '/name': text, '/id': id })
   if (!isKid(id))
     throw invalidField('/id', 'id_invalid', 'id must be a lower-case UUID (RFC 9562).')
   const name = parseProjectName(text)
   const { store, origin } = context
-  return store.commit(projectChanges.createProject, { origin, id, name })
+  return store.commit(projectChanges.createProject, { origin, id, name, ...taking })
 }
 
 /** Throws `project_not_found` if it was deleted after the access check. */
@@ -62,11 +65,17 @@ export async function renameProject(
   context: RequestContext,
   project: ProjectReference,
   body: { name?: string },
+  taking: NameTaking,
 ): Promise<ProjectRecord> {
   await rejectPrivateKeys(context, { '/name': body.name }, project.id)
   const name = body.name === undefined ? project.name : parseProjectName(body.name)
   const { store, origin } = context
-  return store.commit(projectChanges.renameProject, { origin, ...target(project), name })
+  return store.commit(projectChanges.renameProject, {
+    origin,
+    ...target(project),
+    name,
+    ...taking,
+  })
 }
 
 /** Throws `project_not_empty` while the project has keys, active or not. */

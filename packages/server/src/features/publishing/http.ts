@@ -103,13 +103,9 @@ function keySetRoute(app: App, kernel: Kernel, route: KeySetRoute): void {
       requireAccepted(request.headers, current)
       const published = await waitForChange(kernel, { ref, keySet, current }, request, reply)
       requireAccepted(request.headers, published)
+      nameProject(request, reply, kernel, ref, published)
       reusePublished(request, kernel, ref, published)
       reply.header('pubring-revision', published.position)
-      if ('name' in ref) {
-        const issuer = issuerOf(kernel.config.publicUrl, published.projectId)
-        // Tells the id, at which alone the discovery document is available.
-        reply.header('content-location', `${issuer}/.well-known/${file}`)
-      }
       return sendDocument(reply, published, published[keySet], json)
     },
   })
@@ -170,7 +166,7 @@ function documentRoute(app: App, kernel: Kernel, route: DocumentRoute): void {
     url,
     config: {
       errors: ['project_not_found', 'storage_unavailable', ...errors],
-      headers: ['Age'],
+      headers: ['Age', 'Content-Location'],
     },
     schema,
     handler: async (request, reply) => {
@@ -180,6 +176,7 @@ function documentRoute(app: App, kernel: Kernel, route: DocumentRoute): void {
       const published = await readPublished(kernel, ref)
       requireAccepted(request.headers, published)
       const document = documentOf(published, kid)
+      nameProject(request, reply, kernel, ref, published)
       reusePublished(request, kernel, ref, published)
       return sendDocument(reply, published, document, mediaType)
     },
@@ -246,6 +243,20 @@ const documentRoutes: readonly DocumentRoute[] = [
     },
   },
 ]
+
+/** Tells a caller by name the address by id: names change, and the discovery document has none. */
+function nameProject(
+  { url }: FastifyRequest,
+  reply: FastifyReply,
+  { config }: Kernel,
+  ref: ProjectRef,
+  { projectId }: PublishedProject,
+): void {
+  if ('id' in ref) return
+  const [, file] = /([^/?]*)(?:\?|$)/.exec(url) ?? []
+  const issuer = issuerOf(config.publicUrl, projectId)
+  reply.header('content-location', `${issuer}/.well-known/${file}`)
+}
 
 /** Sends the document unchanged: its ETag is a digest of exactly these bytes. */
 function sendDocument(

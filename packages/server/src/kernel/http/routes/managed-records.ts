@@ -204,8 +204,7 @@ export interface Resource {
   }
   /** `anyObjectAsBody` if the handlers read the bodies with `bodyReader`. */
   validatorCompiler?: FastifySchemaCompiler<FastifySchema>
-  /** Query of the list, and of updates and deletions. */
-  queries?: { list?: TObject }
+  queries?: { list?: TObject; create?: TObject; update?: TObject }
   descriptions: Record<Exclude<Operation, 'read'>, string> & { read?: string }
 }
 
@@ -241,6 +240,7 @@ export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): vo
       operationId: `create${type.one}`,
       summary: `${creation} ${noun.one}`,
       description: descriptions.create,
+      ...present({ querystring: queries.create }),
       body: create,
       response: { 201: created },
     },
@@ -282,6 +282,7 @@ export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): vo
       summary: `Change ${noun.one}`,
       description: descriptions.update,
       ...change,
+      ...present({ querystring: queries.update }),
       body: update,
       response: { 200: updated },
     },
