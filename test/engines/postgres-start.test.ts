@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { openServerStore } from '../../packages/server/src/registry.ts'
+import { endLater } from '../support/ending.ts'
 import { recordFault } from '../support/faults/results.ts'
 import { createPostgres } from '../support/postgres/server.ts'
 import {
@@ -26,19 +28,19 @@ const access = 'host all keeper 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0
 postgres.writeHba(access)
 await postgres.query('select pg_reload_conf()')
 
-/** The only line, besides its log, of a server that does not start. */
-async function startError(url: string): Promise<string> {
-  const server = await spawnServer(folder, { PUBRING_DATABASE_URL: url })
-  expect(await server.ended).toBe(70)
-  const isLog = (line: string) => line.startsWith('{')
-  const lines = server
-    .output()
-    .trim()
-    .split('\n')
-    .filter((line) => !isLog(line))
-  expect(lines).toHaveLength(1)
-  expect(server.output()).not.toContain('geheim')
-  return lines[0] ?? ''
+/** Why the database at the URL cannot be used, now or later: one line, without the password. */
+async function refusal(url: string): Promise<string> {
+  const opening = openServerStore(url).then(async ({ store, prepared }) => {
+    endLater(() => store.close())
+    await prepared
+  })
+  const { message }: Error = await opening.then(
+    () => expect.fail('it can be used'),
+    (error) => error,
+  )
+  expect(message.trim().split('\n')).toHaveLength(1)
+  expect(message).not.toContain('geheim')
+  return message
 }
 
 function linesOf(server: ServerProcess): { level: number; msg: string; cause?: string }[] {
@@ -46,7 +48,7 @@ function linesOf(server: ServerProcess): { level: number; msg: string; cause?: s
   return lines.filter((line) => /^\{.*\}$/.test(line)).map((line) => JSON.parse(line))
 }
 
-describe('the server exits with one line, without the password, if', () => {
+describe('the server cannot start, for a reason of one line without the password, if', () => {
   test.each([
     ['the password is wrong', 'keeper:geheim2@', 'postgres', /:\d+ rejects this user or password/],
     ['there is no password', 'keeper@', 'postgres', /rejects this user or password/],
@@ -67,15 +69,26 @@ describe('the server exits with one line, without the password, if', () => {
     ['the user cannot create tables', 'keeper:geheim@', 'postgres', /denies its user a privilege/],
     ['the address is invalid', 'postgres:geheim@', 'postgres?sslmode=yes', /The address of the/],
   ])('%s', async (_name, user, database, message) => {
-    const line = await startError(`postgres://${user}127.0.0.1:${postgres.port}/${database}`)
-    expect(line).toMatch(message)
+    const url = `postgres://${user}127.0.0.1:${postgres.port}/${database}`
+    expect(await refusal(url)).toMatch(message)
   })
 
   test('a newer release has migrated the database', async () => {
     const database = await createDatabase('postgres')
     await database.query("insert into kysely_migration values ('9999-later', '2030-01-01')")
-    expect(await startError(database.url)).toMatch(/written by a newer Pubring/)
+    expect(await refusal(database.url)).toMatch(/written by a newer Pubring/)
   })
+})
+
+test('a server that cannot start prints that line besides its log, and exits', async () => {
+  const url = `postgres://keeper:geheim2@127.0.0.1:${postgres.port}/postgres`
+  const server = await spawnServer(folder, { PUBRING_DATABASE_URL: url })
+  expect(await server.ended).toBe(70)
+  const lines = server.output().trim().split('\n')
+  expect(lines.filter((line) => !line.startsWith('{'))).toEqual([
+    expect.stringMatching(/^pubring: .*:\d+ rejects this user or password/),
+  ])
+  expect(server.output()).not.toContain('geheim')
 })
 
 test('a server that starts during an outage waits for the database, without migrating or writing', async () => {
