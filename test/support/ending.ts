@@ -8,12 +8,20 @@ let running = 0
  * did, the latest first. Returns a function that ends it earlier.
  */
 export function endLater<Result>(end: () => Result): () => Result {
+  return endWith(ofTest ?? ofFile, end)
+}
+
+/** Ends something after the file, whenever it was started. */
+export function endAfterFile<Result>(end: () => Result): () => Result {
+  return endWith(ofFile, end)
+}
+
+function endWith<Result>(stack: AsyncDisposableStack, end: () => Result): () => Result {
   let ending: { result: Result } | undefined
   const endOnce = () => {
     ending ??= { result: end() }
     return ending.result
   }
-  const stack = ofTest ?? ofFile
   stack.defer(async () => void (await endOnce()))
   return endOnce
 }

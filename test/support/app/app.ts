@@ -20,7 +20,7 @@ import { Problem, type Role } from '../../../packages/server/src/kernel/contract
 import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
 import { now } from '../../../packages/server/src/kernel/values/times.ts'
 import { createOutboundFetch } from '../../../packages/server/src/outbound/outbound.ts'
-import { endLater } from '../ending.ts'
+import { endAfterFile, endLater } from '../ending.ts'
 import { emptyBlocklist } from '../keys/intake.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 import type { TestDatabase } from '../store/database.ts'
@@ -78,6 +78,7 @@ interface TestOptions {
  */
 export async function startApp(options: TestOptions = {}): Promise<TestApp> {
   const { store, database, dispose } = options.stored ?? (await openTestStore(options.database))
+  if (options.stored !== undefined) searchAfterFile(database)
   const context = testContext(store, options)
   const name = 'payments'
   const project =
@@ -122,15 +123,27 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
     close: endLater(async () => {
       await app.close()
-      const stored = await database.dump()
-      if (options.stored === undefined) await dispose()
-      expectNoSecret({ log: log.join(''), responses: responses.join('\n'), database: stored })
+      expectNoSecret({ log: log.join(''), responses: responses.join('\n') })
+      if (options.stored === undefined) {
+        const stored = await database.dump()
+        await dispose()
+        expectNoSecret({ database: stored })
+      }
       if (undocumented.size > 0) {
         const list = [...undocumented].join('; ')
         throw new Error(`docs/openapi.json (npm run generate) does not document: ${list}`)
       }
     }),
   }
+}
+
+const searchedAfterFile = new WeakSet<TestDatabase>()
+
+/** Searches the database of many applications for secrets once. */
+function searchAfterFile(database: TestDatabase): void {
+  if (searchedAfterFile.has(database)) return
+  searchedAfterFile.add(database)
+  endAfterFile(async () => expectNoSecret({ database: await database.dump() }))
 }
 
 function testContext(store: Store, options: TestOptions): Context {

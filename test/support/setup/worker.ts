@@ -1,6 +1,7 @@
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { getPriority } from 'node:os'
 import process from 'node:process'
+import { setDefaultCACertificates } from 'node:tls'
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import { beginTest, endFile, endTest } from '../ending.ts'
 import { reusePairs } from '../keys/slow-pairs.ts'
@@ -15,6 +16,9 @@ afterAll(() => flushCompileCache())
 beforeEach(beginTest)
 afterEach(endTest)
 afterAll(endFile)
+
+// Tests trust authorities of their own: reading those of the system takes 20 ms for each `fetch`.
+setDefaultCACertificates([])
 
 const priority = getPriority()
 afterAll(() => {

@@ -141,11 +141,9 @@ async function dumpPostgres(name: string): Promise<string> {
     name,
     "select tablename from pg_tables where schemaname = 'public'",
   )
-  const contents = tables.map(async ({ tablename }) => {
-    const { rows } = await queryPostgres(name, `select t::text from ${tablename} t`)
-    return rows
-  })
-  return JSON.stringify(await Promise.all(contents))
+  const statements = tables.map(({ tablename }) => `select t::text from ${tablename} t`)
+  const contents = [await queryPostgres(name, statements.join('; '))].flat()
+  return JSON.stringify(contents.map(({ rows }) => rows))
 }
 
 async function disconnectPostgres(name: string) {
