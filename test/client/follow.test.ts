@@ -81,6 +81,13 @@ describe('following ends', () => {
     }
   })
 
+  test('when a deletion of another history is the newest event', async () => {
+    const { id } = await direct.projects.create({ name: 'lost' })
+    await direct.projects.delete(id)
+    const events = follow(client, { project: id, after: '2.00000000' })
+    await expect(events.next()).rejects.toMatchObject({ code: 'history_changed' })
+  })
+
   test('after the project is deleted, and at once if it was deleted before', async () => {
     const { id } = await direct.projects.create({ name: 'short' })
     const events = follow(client, { project: id })

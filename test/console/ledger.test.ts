@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { positionOf } from '../../packages/client/src/index.ts'
 import { openConsole } from '../support/console/console.ts'
 import { keyFor } from '../support/keys/tokens.ts'
 
@@ -36,6 +37,19 @@ test('each event is a sentence with the label as it was then, rendered as text',
   await page.getByText(`Times are in ${zone}.`).waitFor()
   expect(await page.title()).not.toBe('1')
 })
+
+test.each(['a project', 'the registry'])(
+  'the ledger of %s is followed from an event, whose number another history may have',
+  async (ledger) => {
+    const { id } = await client.projects.create({ name: `followed-${Date.now()}` })
+    const followed = page.waitForRequest((request) => 'last-event-id' in request.headers())
+    await go(ledger === 'a project' ? history('', id) : '/ledger')
+    const position = (await followed).headers()['last-event-id']
+    const scope = ledger === 'a project' ? { project: id } : {}
+    const [newest] = await client.events.list({ ...scope, order: 'desc', limit: 1 })
+    expect(position).toBe(newest && positionOf(newest))
+  },
+)
 
 test('the expiry of a key is an entry', async () => {
   await go(history('?type=key.expired'))

@@ -1,22 +1,21 @@
 import { Button, Card, Group, Stack, Text } from '@mantine/core'
-import type { Project } from '@pubring/client'
+import { type Project, positionOf } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useCallback, useMemo } from 'react'
+import { useCallback } from 'react'
 import { CurlHint } from '../components/curl.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { EmptyState, LoadingRows } from '../components/states.tsx'
 import { localTime } from '../components/times.tsx'
-import { useLedgerEvents } from '../keys/follow.ts'
+import { type FollowedLedger, useLedgerEvents } from '../keys/follow.ts'
 import { useKeys } from '../keys/queries.ts'
 import { useRotations } from '../keys/rotations.ts'
-import { useSession } from '../session/context.tsx'
 import { Days } from './days.tsx'
 import type { Entry } from './expiries.ts'
 import { ExportButton } from './export-button.tsx'
 import { eventQuery, type Filter, givenFilters } from './filter.ts'
 import { Filters } from './filters.tsx'
 import { LogPanel, useLogged } from './log-panel.tsx'
-import { newestSystemRevision, useFilter, useHistory, useNewestRevision } from './query.ts'
+import { newestSystemEvent, useFilter, useHistory, useNewestRevision } from './query.ts'
 
 /** The ledger of a project, or of the system without `project`; newest entries first. */
 export function History({ project }: { project?: Project }) {
@@ -101,20 +100,19 @@ function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean 
 
 const timeZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
 
+const systemLedger: FollowedLedger = {
+  async findStart(client, signal) {
+    const newest = await newestSystemEvent(client, signal)
+    return newest === null ? 0 : positionOf(newest)
+  },
+}
+
 /** Follows the system's ledger. A project's page follows its own. */
 function useLiveSystemEvents(enabled: boolean): void {
-  const { client } = useSession()
   const queries = useQueryClient()
   const onEvent = useCallback(
     () => queries.invalidateQueries({ queryKey: ['events', 'system'] }),
     [queries],
   )
-  const ledger = useMemo(
-    () =>
-      enabled
-        ? { findStart: (signal: AbortSignal) => newestSystemRevision(client, signal) }
-        : undefined,
-    [client, enabled],
-  )
-  useLedgerEvents(ledger, onEvent)
+  useLedgerEvents(enabled ? systemLedger : undefined, onEvent)
 }

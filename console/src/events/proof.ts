@@ -1,4 +1,4 @@
-import type { Client, Event, Project } from '@pubring/client'
+import type { Client, Project } from '@pubring/client'
 import {
   type ChainPosition,
   type ExportedEvent,
@@ -11,8 +11,8 @@ import {
   verifyLedgerProof,
 } from '@pubring/client/log'
 
-/** Events per request. */
-const pageSize = 200
+/** Events between two calls of `onProgress`. */
+const progressStep = 200
 
 const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 
@@ -21,7 +21,7 @@ export type LedgerSource = {
   client: Client
   project: Project | undefined
   signal: AbortSignal
-  /** Called after each page with the number of events read so far. */
+  /** Called now and then with the number of events read so far. */
   onProgress(events: number): void
 }
 
@@ -77,12 +77,13 @@ async function* readEvents(
   ledgerId: string,
 ): AsyncGenerator<ExportedEvent> {
   let last = 0
-  let page: Event[]
-  do {
-    const range = { after: last, limit: pageSize, signal }
-    page = await client.events.list({ ...range, ...(project && { project: project.id }) })
-    for (const event of page) yield { ledgerId, ...event }
-    last = page.at(-1)?.revision ?? last
-    onProgress(last)
-  } while (page.length === pageSize)
+  for await (const event of client.events.all({
+    signal,
+    ...(project && { project: project.id }),
+  })) {
+    yield { ledgerId, ...event }
+    last = event.revision
+    if (last % progressStep === 0) onProgress(last)
+  }
+  onProgress(last)
 }

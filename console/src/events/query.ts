@@ -68,13 +68,16 @@ async function readPage(
 
 /** The newest revision of a ledger: a project's, or the system's. */
 export function useNewestRevision(project: Project | undefined): number {
-  const { data = 0 } = useApi(['events', 'system', 'newest'], newestSystemRevision, {
+  const { data } = useApi(['events', 'system', 'newest'], newestSystemEvent, {
     enabled: project === undefined,
   })
-  return project?.revision ?? data
+  return project?.revision ?? data?.revision ?? 0
 }
 
-export async function newestSystemRevision(client: Client, signal: AbortSignal): Promise<number> {
-  const [newest] = await client.events.list({ order: 'desc', limit: 1, signal })
-  return newest?.revision ?? 0
+export async function newestSystemEvent(
+  client: Client,
+  signal: AbortSignal,
+): Promise<Event | null> {
+  const [newest = null] = await client.events.list({ order: 'desc', limit: 1, signal })
+  return newest
 }

@@ -1,37 +1,48 @@
 import { useDocumentVisibility } from '@mantine/hooks'
-import { PubringError } from '@pubring/client'
+import { type Client, PubringError, positionOf } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { isOutage } from '../components/outage.ts'
 import { useSession } from '../session/context.tsx'
 
 const reconnectMs = 3_000
 
-/** The ledger of a project, or of the system without `project`, and where to start in it. */
-type Ledger = { project?: string; findStart(signal: AbortSignal): Promise<number> }
+/**
+ * The ledger of a project, or of the system without `project`, and the position of the last event that
+ * the page accounts for when it begins to follow.
+ */
+export type FollowedLedger = {
+  project?: string
+  findStart(client: Client, signal: AbortSignal): Promise<number | string>
+}
 
 /**
  * Calls `onEvent` for each new event of a ledger, and reconnects after an outage. Only while the tab is
  * visible: over HTTP/1.1 a browser shares six connections among all tabs. `ledger` and `onEvent` must
  * not change between renders; without `ledger`, nothing is followed.
  */
-export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promise<unknown>): void {
+export function useLedgerEvents(
+  ledger: FollowedLedger | undefined,
+  onEvent: () => Promise<unknown>,
+): void {
   const { client, report } = useSession()
   const queries = useQueryClient()
   const visible = useDocumentVisibility() === 'visible'
+  const last = useRef<{ ledger: FollowedLedger; after: number | string }>(undefined)
   useEffect(() => {
     if (ledger === undefined || !visible) return
     const controller = new AbortController()
     const { signal } = controller
-    const { project, findStart } = ledger
+    const followed = ledger
+    const { project, findStart } = followed
     const refresh = coalesce(onEvent)
     async function follow() {
-      const after = await findStart(signal)
-      for await (const _event of client.events.follow({
-        after,
-        signal,
-        ...(project && { project }),
-      })) {
+      const known = last.current?.ledger === followed ? last.current : undefined
+      const position = known ?? { ledger: followed, after: await findStart(client, signal) }
+      last.current = position
+      const options = { after: position.after, signal, ...(project && { project }) }
+      for await (const event of client.events.follow(options)) {
+        position.after = positionOf(event)
         refresh()
       }
     }
@@ -43,7 +54,9 @@ export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promi
           if (signal.aborted) return
           report(error)
           if (isRejected(error)) return
-          await (isHistoryChange(error) ? queries.invalidateQueries() : onEvent())
+          const isOtherHistory = isHistoryChange(error)
+          if (isOtherHistory) last.current = undefined
+          await (isOtherHistory ? queries.invalidateQueries() : onEvent())
           await new Promise((resolve) => setTimeout(resolve, reconnectMs))
         }
       }

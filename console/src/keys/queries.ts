@@ -1,4 +1,10 @@
-import type { JwtKey, JwtKeyUpdate, Project } from '@pubring/client'
+import {
+  type Client,
+  type JwtKey,
+  type JwtKeyUpdate,
+  type Project,
+  positionOf,
+} from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import type { ApiRequest } from '../components/curl.tsx'
@@ -88,9 +94,13 @@ export function useLiveProject(project: Project | undefined): void {
   }, [queries, id])
   const ledger = useMemo(() => {
     if (id === undefined) return undefined
-    const findStart = async () => {
+    const findStart = async (client: Client, signal: AbortSignal) => {
       const cached = queries.getQueriesData<Project>({ queryKey: ['project'] })
-      return cached.find(([, each]) => each?.id === id)?.[1]?.revision ?? 0
+      const revision = cached.find(([, each]) => each?.id === id)?.[1]?.revision ?? 0
+      if (revision === 0) return 0
+      const range = { after: revision - 1, limit: 1 }
+      const [last] = await client.events.list({ project: id, ...range, signal })
+      return last === undefined ? revision : positionOf(last)
     }
     return { project: id, findStart }
   }, [queries, id])

@@ -38,15 +38,21 @@ export type EventOperations = {
   ): AsyncIterable<Event>
 }
 
-/** Where a page of events begins. */
+/**
+ * Where a page of events begins. Each is a revision, or better `REVISION.HASH8` with the first 8
+ * characters of the hash of that event (`positionOf`), since after a restore of the database another
+ * event may have the revision.
+ */
 export type EventPosition = {
-  /**
-   * Only later events: a revision, or better `REVISION.HASH8` with the first 8 characters of that
-   * event's hash. Default: 0.
-   */
+  /** Only later events. Default: 0. */
   after?: number | string
-  /** Only events before this revision. */
-  before?: number
+  /** Only earlier events. */
+  before?: number | string
+}
+
+/** The position of an event, `REVISION.HASH8`. */
+export function positionOf({ revision, hash }: Pick<Event, 'revision' | 'hash'>): string {
+  return `${revision}.${hash.slice(0, 8)}`
 }
 
 /** Which events of all ledgers; every filter that is set must match. Times are RFC 3339. */

@@ -51,7 +51,7 @@ function positionIn(next: URLSearchParams): EventPosition {
   const [after, before] = [next.get('after'), next.get('before')]
   return {
     ...(after === null ? {} : { after }),
-    ...(before === null ? {} : { before: Number(before) }),
+    ...(before === null ? {} : { before }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CallOptions } from './call-options.ts'
 import { PubringError } from './errors.ts'
+import { positionOf } from './event-api.ts'
 import { createEventParser, type ServerSentEvent } from './event-parser.ts'
 import { createDeadline, sleep } from './transport/deadline.ts'
 import { mayRetry, retryDelayMs } from './transport/retry.ts'
@@ -107,12 +108,14 @@ async function* connect(
   }
 }
 
-/** Whether the last event of the ledger says that the project was deleted: no other will follow. */
+/**
+ * Whether the event at the position is the last of the ledger and says that the project was deleted:
+ * no other will follow.
+ */
 async function isProjectDeleted(stream: Stream, lastEventId: string): Promise<boolean> {
   const { transport, path, signal } = stream
-  const lastRevision = Number.parseInt(lastEventId, 10)
-  if (path === systemPath || lastRevision === 0) return false
-  const query = { after: lastRevision - 1, limit: 1 }
+  if (path === systemPath) return false
+  const query = { order: 'desc', limit: 1 }
   const { body } = await transport.send({
     method: 'GET',
     path,
@@ -121,5 +124,7 @@ async function isProjectDeleted(stream: Stream, lastEventId: string): Promise<bo
     retry: 'always',
     list: true,
   })
-  return Array.isArray(body) && body[0]?.type === 'project.deleted'
+  const [newest] = body as Event[]
+  if (newest?.type !== 'project.deleted') return false
+  return [String(newest.revision), positionOf(newest)].includes(lastEventId)
 }

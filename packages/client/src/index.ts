@@ -11,7 +11,13 @@ export type {
 export type { CallOptions, Precondition } from './call-options.ts'
 export { createClient } from './client.ts'
 export { type ClientErrorCode, PubringError, type PubringErrorCode } from './errors.ts'
-export type { EventOperations, EventPosition, EventQuery, HistoryQuery } from './event-api.ts'
+export {
+  type EventOperations,
+  type EventPosition,
+  type EventQuery,
+  type HistoryQuery,
+  positionOf,
+} from './event-api.ts'
 export { type Expiry, expiriesOf } from './expiries.ts'
 export type { KeyOperations, RotationOperations } from './key-api.ts'
 export type { PersonOperations, SessionOperations } from './sign-in-api.ts'

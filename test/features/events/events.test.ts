@@ -93,6 +93,23 @@ describe('pages', () => {
     expect(answer.json()).toMatchObject({ status: 400, code: 'invalid_request' })
   })
 
+  test.each(['asc', 'desc'])(
+    'are linked by positions that no other history has (%s)',
+    async (order) => {
+      const { headers } = await server.send('GET', `${eventsUrl}?limit=2&order=${order}`)
+      const [, end, revision, hash] =
+        /[?&](after|before)=(\d+)\.([0-9a-f]{8})&/.exec(String(headers.link)) ?? []
+      const [event] = await page(`${eventsUrl}?after=${Number(revision) - 1}&limit=1`)
+      expect(event?.hash.slice(0, 8)).toBe(hash)
+      const query = `limit=2&order=${order}&${end}=${revision}`
+      expect(await page(`${eventsUrl}?${query}.${hash}`)).toEqual(
+        await page(`${eventsUrl}?${query}`),
+      )
+      const other = await server.send('GET', `${eventsUrl}?${query}.00000000`)
+      expect(other.json()).toMatchObject({ status: 409, code: 'history_changed' })
+    },
+  )
+
   test('after an event of another history are 409 history_changed', async () => {
     const all = await page(`${eventsUrl}?limit=200`)
     const last = all.at(-1)

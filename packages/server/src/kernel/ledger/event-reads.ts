@@ -1,4 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { present } from '../../runtime/present.ts'
+import type { LedgerHead } from '../records.ts'
 import { columnsOf, type Db, type Tables } from '../storage/schema.ts'
 import type { EventChanges, LedgerEvent } from './chain.ts'
 import { eventFromRow, eventTable } from './stored.ts'
@@ -66,7 +68,7 @@ export async function readStretch(
     return { events: await toEvents(db, await labelled(inRange(all, page)).execute()) }
   }
   const end = await inRange(all, { ...page, limit: 1 })
-    .select('revision')
+    .select(['revision', 'hash'])
     .offset(maxExamined - 1)
     .executeTakeFirst()
   const { actor, byEmail } = filter
@@ -77,7 +79,7 @@ export async function readStretch(
       ? matching
       : matching.where('revision', page.newestFirst ? '>=' : '<=', end.revision)
   const events = await toEvents(db, await labelled(inRange(examined, page)).execute())
-  return end === undefined ? { events } : { events, examinedTo: end.revision }
+  return { events, ...present({ examinedTo: end }) }
 }
 
 /** The events at these places, in this order. */
@@ -228,10 +230,10 @@ export interface HistoryPage {
   filter: EventFilter
 }
 
-/** `examinedTo`: the revision of the last event that was examined, if others of the stretch were not. */
+/** `examinedTo`: the last event that was examined, if others of the stretch were not. */
 interface HistoryResult {
   events: LedgerEvent[]
-  examinedTo?: number
+  examinedTo?: LedgerHead
 }
 
 /** Which events of all ledgers; every member that is set must match. */

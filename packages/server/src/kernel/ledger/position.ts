@@ -18,6 +18,9 @@ export const ledgerStart: LedgerPosition = { revision: 0 }
 /** The form that `parsePosition` accepts: `REVISION` or `REVISION.HASH8`. */
 export const positionPattern = '^[0-9]{1,15}(\\.[0-9a-f]{8})?$'
 
+/** The same for an event, and not for the start of a ledger. */
+export const eventPattern = '^[1-9][0-9]{0,14}(\\.[0-9a-f]{8})?$'
+
 export function parsePosition(text: string): LedgerPosition | undefined {
   if (!new RegExp(positionPattern).test(text)) return undefined
   const [revision, hashStart] = text.split('.')
@@ -55,7 +58,10 @@ export async function readEventsAfter(
 }
 
 /** A page to read, and the one that follows it. */
-export type HistoryRequest = Omit<HistoryPage, 'after'> & { after: LedgerPosition }
+export type HistoryRequest = Omit<HistoryPage, 'after' | 'before'> & {
+  after: LedgerPosition
+  before?: LedgerPosition | undefined
+}
 
 export interface FoundPage {
   events: LedgerEvent[]
@@ -63,24 +69,30 @@ export interface FoundPage {
   next?: HistoryRequest
 }
 
-/** Returns `history_changed` if the ledger does not have the event at the position `after`. */
+/** Returns `history_changed` if the ledger does not have the events at `after` and `before`. */
 export async function readHistory(
   db: Db,
   ledgerId: string,
   request: HistoryRequest,
 ): Promise<FoundPage | 'history_changed'> {
-  const { after, limit, newestFirst } = request
-  const { revision } = after
-  if (revision > 0) {
-    const [last] = await readEvents(db, ledgerId, { after: revision - 1, limit: 1 })
-    if (last === undefined || !isAt(after, last)) return 'history_changed'
+  const { after, before, limit, newestFirst } = request
+  const ends = before?.hashStart === undefined ? [after] : [after, before]
+  for (const end of ends) {
+    if (!(await hasPosition(db, ledgerId, end))) return 'history_changed'
   }
-  const page = { ...request, after: revision, limit: limit + 1 }
+  const range = { after: after.revision, before: before?.revision }
+  const page = { ...request, ...range, limit: limit + 1 }
   const { events: found, examinedTo } = await readStretch(db, ledgerId, page)
   const events = found.slice(0, limit)
-  const last = found.length > limit ? events.at(-1) : undefined
-  const end = last?.revision ?? examinedTo
-  if (end === undefined) return { events }
-  if (newestFirst) return { events, next: { ...request, before: end } }
-  return { events, next: { ...request, after: last ? positionOf(last) : { revision: end } } }
+  const last = found.length > limit ? events.at(-1) : examinedTo
+  if (last === undefined) return { events }
+  const end = positionOf(last)
+  return { events, next: { ...request, ...(newestFirst ? { before: end } : { after: end }) } }
+}
+
+async function hasPosition(db: Db, ledgerId: string, position: LedgerPosition): Promise<boolean> {
+  const { revision } = position
+  if (revision === 0) return true
+  const [event] = await readEvents(db, ledgerId, { after: revision - 1, limit: 1 })
+  return event !== undefined && isAt(position, event)
 }

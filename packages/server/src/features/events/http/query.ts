@@ -5,6 +5,7 @@ import { printableName, suggestedName } from '../../../kernel/http/faults.ts'
 import { Query } from '../../../kernel/http/request/parameters.ts'
 import type { EventFilter } from '../../../kernel/ledger/event-reads.ts'
 import {
+  eventPattern,
   formatPosition,
   type HistoryRequest,
   ledgerStart,
@@ -51,7 +52,12 @@ export const eventQuery = (maximum: number) =>
       }),
     ),
     before: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Only events before this revision.' }),
+      Type.String({
+        pattern: eventPattern,
+        examples: ['7', '7.1f0c9a3e'],
+        description:
+          'Only events before this one: its revision, or `REVISION.HASH8`, which is refused as for `after` if the ledger has no such event.',
+      }),
     ),
     order: Type.Optional(
       Type.Enum(['asc', 'desc'], {
@@ -80,7 +86,7 @@ export function readEventQuery(query: EventQuery, findsEmail: boolean): HistoryR
   const { after = '', before, order, limit = pageSize } = query
   return {
     after: parsePosition(after) ?? ledgerStart,
-    before,
+    before: before === undefined ? undefined : parsePosition(before),
     limit,
     newestFirst: order === 'desc',
     filter: readFilter(query, findsEmail),
@@ -165,6 +171,7 @@ function unknownType(name: string): string {
 export function nextQuery(query: EventQuery, { after, before, limit }: HistoryRequest): string {
   const { limit: _limit, after: _after, before: _before, ...others } = query
   const start = after.revision === 0 ? undefined : formatPosition(after)
-  const parameters = Object.entries(present({ limit, after: start, before, ...others }))
+  const end = before && formatPosition(before)
+  const parameters = Object.entries(present({ limit, after: start, before: end, ...others }))
   return new URLSearchParams(parameters.map(([name, value]) => [name, String(value)])).toString()
 }

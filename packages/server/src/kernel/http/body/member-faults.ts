@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type { TObject, TSchema } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import type { Validator } from 'typebox/schema'
+import { eventPattern, positionPattern } from '../../ledger/position.ts'
 import { suggestedName } from '../faults.ts'
 
 const require = createRequire(import.meta.url)
@@ -39,6 +40,13 @@ const formats: Record<string, string> = {
   'date-time': 'an RFC 3339 time with a time zone, such as 2027-05-01T12:00:00Z',
   uuid: 'a UUID',
 }
+
+const patterns: Record<string, string> = Object.fromEntries(
+  [positionPattern, eventPattern].map((pattern) => [
+    pattern,
+    'a revision, or REVISION.HASH8 with the first 8 characters of the hash of that event',
+  ]),
+)
 
 /** The JSON type of the value, with its article. */
 export function typeName(value: unknown): string {
@@ -115,6 +123,8 @@ function sentence(
       return enumSentence(name, value, error.params.allowedValues.map(String))
     case 'format':
       return `${name} must be ${formats[error.params.format] ?? `a valid ${error.params.format}`}.`
+    case 'pattern':
+      return `${name} must be ${patterns[String(error.params.pattern)] ?? `a text that matches ${error.params.pattern}`}.`
     case 'minLength':
       return `${name} must have ${count(error.params.limit)} or more.`
     case 'maxLength':
