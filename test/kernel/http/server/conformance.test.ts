@@ -117,6 +117,11 @@ describe('Transfer-Encoding', () => {
     await expectRejected(`${head}0\r\n\r\n`, 501, 'unsupported_transfer_encoding')
   })
 
+  test('of HTTP/1.0, which has none, is 400, and nothing after it is read', async () => {
+    const head = post('Transfer-Encoding: chunked', 'Connection: keep-alive')
+    await expectRejected(`${head.replace('1.1', '1.0')}0\r\n\r\n`, 400, 'invalid_request')
+  })
+
   test('chunked is accepted in any case, and TE may name other codings', async () => {
     const headers = ['Transfer-Encoding: Chunked', 'TE: gzip, trailers', 'Connection: TE, close']
     const text = await rawExchange(

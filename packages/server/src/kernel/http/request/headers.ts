@@ -66,6 +66,12 @@ export function protocolFault({ headers, httpVersion }: IncomingMessage): Pubrin
       'The Host header is not valid: send one, with the host and port of the URL.',
     )
   }
+  if (coding !== undefined && httpVersion === '1.0') {
+    return new PubringError(
+      'invalid_request',
+      'HTTP/1.0 has no Transfer-Encoding: send Content-Length.',
+    )
+  }
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     return new PubringError(
       'unsupported_transfer_encoding',
