@@ -58,7 +58,7 @@ beforeAll(async () => {
 
 function passed(): number {
   const database = new DatabaseSync(file, { readOnly: true })
-  const row = database.prepare('select count(*) n from key_audit where passed_rules is not null')
+  const row = database.prepare('select count(*) n from passed_key')
   const { n } = row.get() ?? {}
   database.close()
   return Number(n)

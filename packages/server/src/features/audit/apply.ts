@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import { lockLedger, restoreRevision } from '../../kernel/ledger/locked-ledger.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 import type { AuditPass } from './changes.ts'
 
 /**
@@ -13,11 +15,23 @@ export async function passAudit(
 ): Promise<Outcome<undefined>> {
   const ledger = await lockLedger(db, projectId)
   if (ledger === undefined) return { result: undefined, changed: false }
-  await sql`insert into key_audit (project_id, key_id, passed_rules, passed_time, weaknesses)
-    select project_id, id, ${rules}, ${time}, '' from jwt_key
+  await sql`insert into passed_key (project_id, key_id, rules, time)
+    select project_id, id, ${rules}, ${time} from jwt_key
     where project_id = ${projectId} and id in (${sql.join(kids)})
     on conflict (project_id, key_id) do update
-      set passed_rules = excluded.passed_rules, passed_time = excluded.passed_time`.execute(db)
+      set rules = excluded.rules, time = excluded.time`.execute(db)
   await restoreRevision(ledger)
   return { result: undefined, changed: true }
+}
+
+export async function deletePass(
+  { db }: Transaction,
+  { projectId, id }: KeyRecord,
+  step: 'disable' | 'delete',
+): Promise<NewEvent[]> {
+  if (step === 'delete') {
+    const passes = db.deleteFrom('passed_key').where('project_id', '=', projectId)
+    await passes.where('key_id', '=', id).execute()
+  }
+  return []
 }

@@ -41,7 +41,7 @@ function keysInScope(db: Db, { projectId, withoutPassOf }: AuditScope) {
 }
 
 function hasNotPassed(rules: string): RawBuilder<boolean> {
-  return sql`not exists (select 1 from key_audit
-    where key_audit.project_id = jwt_key.project_id and key_audit.key_id = jwt_key.id
-      and key_audit.passed_rules = ${rules})`
+  return sql`not exists (select 1 from passed_key
+    where passed_key.project_id = jwt_key.project_id and passed_key.key_id = jwt_key.id
+      and passed_key.rules = ${rules})`
 }

@@ -1,4 +1,3 @@
-import type { IntakeCode } from '@pubring/intake/codes'
 import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
@@ -102,7 +101,7 @@ export async function deleteKey(
   const { id } = key
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', id).execute()
   await db
-    .deleteFrom('key_audit')
+    .deleteFrom('key_weakness')
     .where('project_id', '=', projectId)
     .where('key_id', '=', id)
     .execute()
@@ -133,12 +132,8 @@ export async function reportWeakness(
   const result = { reported, active, deactivated: after !== key }
   if (after === key && reported.length === 0) return { result, changed: false }
   const caused = after === key ? [] : await updateKeyRow(tx, after)
-  const all = { weaknesses: [...known, ...reported].join(' ') }
-  await db
-    .insertInto('key_audit')
-    .values({ project_id: projectId, key_id: kid, ...all })
-    .onConflict((conflict) => conflict.columns(['project_id', 'key_id']).doUpdateSet(all))
-    .execute()
+  const rows = reported.map((code) => ({ project_id: projectId, key_id: kid, code }))
+  if (rows.length > 0) await db.insertInto('key_weakness').values(rows).execute()
   const changes: EventChanges = {
     ...(reported.length === 0 ? {} : { weaknesses: { to: reported.join(' ') } }),
     ...keys.state(after),
@@ -150,19 +145,14 @@ export async function reportWeakness(
   return { result, changed: true }
 }
 
-async function readReportedWeaknesses(
-  db: Db,
-  projectId: string,
-  kid: string,
-): Promise<IntakeCode[]> {
-  const row = await db
-    .selectFrom('key_audit')
-    .select('weaknesses')
+async function readReportedWeaknesses(db: Db, projectId: string, kid: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('key_weakness')
+    .select('code')
     .where('project_id', '=', projectId)
     .where('key_id', '=', kid)
-    .executeTakeFirst()
-  const codes = (row?.weaknesses ?? '').split(' ').filter((code) => code !== '')
-  return codes as IntakeCode[]
+    .execute()
+  return rows.map(({ code }) => code)
 }
 
 function requirePrecondition(

@@ -8,7 +8,7 @@ export const keys = feature({
   tables: [
     stored.keyTable,
     stored.publishedKidTable,
-    stored.keyAuditTable,
+    stored.keyWeaknessTable,
     blockedFingerprintTable,
   ],
   subjects: [stored.keys, stored.publishedKids, blockedFingerprints],

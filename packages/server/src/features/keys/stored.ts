@@ -106,34 +106,20 @@ export const publishedKidTable = table(
   ['index published_kid_by_kid on published_kid (kid, project_id)'],
 )
 
-const repeatedAudit = 'it only saves work: `pubring audit --again` examines all keys'
+const reportedOnce = 'it only keeps an event from being repeated'
 
-/** Results of examining registered keys: the rules that each has passed, and its reported weaknesses. */
-export const keyAuditTable = table(
-  'key_audit',
-  {
-    project_id: 'key text',
-    key_id: 'key text',
-    /** Null until the key passes an audit. */
-    passed_rules: 'nullable text',
-    passed_time: 'nullable text',
-    /** Intake codes, separated by spaces. */
-    weaknesses: 'text',
-  },
+/** The weaknesses of registered keys that their ledgers have, as intake codes. */
+export const keyWeaknessTable = table(
+  'key_weakness',
+  { project_id: 'key text', key_id: 'key text', code: 'key text' },
   [],
-  {
-    project_id: repeatedAudit,
-    key_id: repeatedAudit,
-    passed_rules: repeatedAudit,
-    passed_time: repeatedAudit,
-    weaknesses: repeatedAudit,
-  },
+  { project_id: reportedOnce, key_id: reportedOnce, code: reportedOnce },
 )
 
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
-    key_audit: RowOf<typeof keyAuditTable>
     jwt_key: RowOf<typeof keyTable>
+    key_weakness: RowOf<typeof keyWeaknessTable>
     published_kid: RowOf<typeof publishedKidTable>
   }
 }

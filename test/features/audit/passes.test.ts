@@ -48,7 +48,7 @@ test('a pass of a key that is deleted concurrently leaves no row', async () => {
     await Promise.all([remove(projectId, kid), pass(projectId, [kid])])
   }
   const orphans = await opened.database.query(
-    'select key_id from key_audit where key_id not in (select id from jwt_key)',
+    'select key_id from passed_key where key_id not in (select id from jwt_key)',
   )
   expect(orphans).toEqual([])
 })
@@ -56,7 +56,7 @@ test('a pass of a key that is deleted concurrently leaves no row', async () => {
 test('a pass in an unknown project leaves no row', async () => {
   await pass('019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b72'])
   expect(
-    await opened.database.query("select * from key_audit where project_id like '019ac8f2%'"),
+    await opened.database.query("select * from passed_key where project_id like '019ac8f2%'"),
   ).toEqual([])
 })
 
