@@ -90,21 +90,15 @@ export const keyTable = table(
     'index jwt_key_census on jwt_key (algorithm, enabled, expire_time)',
     // Holds only keys that another key introduced.
     'index jwt_key_introduced on jwt_key (project_id, introduced_by) where introduced_by is not null',
-    // The search finds a text in all projects by these. They cost a registration an entry in a random
-    // place each.
-    'index jwt_key_by_thumbprint on jwt_key (thumbprint)',
-    'index jwt_key_by_spki on jwt_key (spki_sha256)',
-    'index jwt_key_by_label on jwt_key (lower(label))',
   ],
 )
 
 /** All `publishedKid`s that a project has had, and the key that each names. */
-export const publishedKidTable = table(
-  'published_kid',
-  { project_id: 'key text', kid: 'key text', thumbprint: 'text' },
-  // For the search, too.
-  ['index published_kid_by_kid on published_kid (kid, project_id)'],
-)
+export const publishedKidTable = table('published_kid', {
+  project_id: 'key text',
+  kid: 'key text',
+  thumbprint: 'text',
+})
 
 const reportedOnce = 'it only keeps an event from being repeated'
 

@@ -2,5 +2,12 @@ import { feature } from '../../kernel/feature.ts'
 
 export const search = feature({
   name: 'search',
+  // They cost a registration an entry in a random place each.
+  indexes: [
+    'index jwt_key_by_thumbprint on jwt_key (thumbprint)',
+    'index jwt_key_by_spki on jwt_key (spki_sha256)',
+    'index jwt_key_by_label on jwt_key (lower(label))',
+    'index published_kid_by_kid on published_kid (kid, project_id)',
+  ],
   http: () => import('./http.ts'),
 })

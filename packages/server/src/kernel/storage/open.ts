@@ -7,8 +7,8 @@ import {
   type Feature,
   loadAppliers,
   loadCensus,
+  schemaOf,
   subjectsOf,
-  tablesOf,
   verifyTablesOf,
 } from '../feature.ts'
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
@@ -37,13 +37,14 @@ interface ServerStore {
 
 /** Opens databases with these features. */
 export function storageOf(features: readonly Feature[], threads: Threads) {
-  const tables = tablesOf(features)
+  const schema = schemaOf(features)
+  const { tables } = schema
   const subjects = subjectsOf(features)
   const verifyTables = verifyTablesOf(features)
   const people = features.find((each) => each.people !== undefined)?.people
   const loadParts = async () => {
     const [appliers, takeCensus] = [await loadAppliers(features), await loadCensus(features)]
-    return { appliers, takeCensus, tables, people }
+    return { appliers, takeCensus, schema, people }
   }
 
   /**
@@ -98,7 +99,7 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
     openExistingStore,
     openLedgerReader,
     copyRegistry,
-    migrations: ownMigrations(tables),
+    migrations: ownMigrations(schema),
   }
 }
 

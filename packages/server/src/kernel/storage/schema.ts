@@ -14,6 +14,12 @@ export interface Table<Name extends string = string, All extends Columns = Colum
   uncovered: Uncovered<All>
 }
 
+/** The tables of all features, and their indexes on tables of other features, as SQL after `create`. */
+export interface Schema {
+  tables: readonly Table[]
+  indexes: readonly string[]
+}
+
 type Uncovered<All extends Columns> = { readonly [Column in keyof All & string]?: string }
 
 /**

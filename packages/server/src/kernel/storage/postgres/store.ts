@@ -10,7 +10,7 @@ import type { LedgerHead } from '../../records.ts'
 import { headsMatch } from '../../values/validity.ts'
 import { commonReads, type LedgerHeads } from '../cached.ts'
 import { ownMigrations } from '../migrations/index.ts'
-import type { Db, Table, Tables } from '../schema.ts'
+import type { Db, Schema, Tables } from '../schema.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
 import { createKysely, openDatabase, type PostgresDatabase, type Run } from './database.ts'
@@ -24,7 +24,7 @@ const countTimeoutMs = 60_000
 interface StoreParts {
   appliers: Appliers
   takeCensus: TakeCensus
-  tables: readonly Table[]
+  schema: Schema
   people: People | undefined
 }
 
@@ -42,7 +42,7 @@ export async function openPostgresStore(
   const database = openDatabase(address, 'primary')
   try {
     await waitUntilUsable(database)
-    await migratePostgres(database, ownMigrations(parts.tables), onWait)
+    await migratePostgres(database, ownMigrations(parts.schema), onWait)
   } catch (error) {
     await database.close()
     throw explainStartError(error)
@@ -58,13 +58,13 @@ export function openPostgresServerStore(parts: StoreParts, url: string, replicaU
   const address = parsePostgresAddress(url)
   const { database, prepared } = prepareInBackground(
     openDatabase(address, 'primary'),
-    ownMigrations(parts.tables),
+    ownMigrations(parts.schema),
   )
   return { store: createStore(parts, database, address, replicaUrl), prepared }
 }
 
 function createStore(
-  { appliers, takeCensus, tables, people }: StoreParts,
+  { appliers, takeCensus, schema, people }: StoreParts,
   database: PostgresDatabase,
   address: PostgresAddress,
   replicaUrl?: string,
@@ -80,7 +80,7 @@ function createStore(
   }
   const reader = readerOf(database)
   const store: Store = {
-    ...commonReads(reader, createBatchedHeads(database.read), tables),
+    ...commonReads(reader, createBatchedHeads(database.read), schema.tables),
     followHeads: () => createHeadFollower(database.read),
     ...createCommit(appliers, database, address),
     census: (time) =>

@@ -6,7 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { collectStartupGarbage } from '../../../runtime/threads.ts'
 import type { Appliers } from '../../changes.ts'
-import { type Feature, loadAppliers, tablesOf } from '../../feature.ts'
+import { type Feature, loadAppliers, schemaOf } from '../../feature.ts'
 import { ownMigrations } from '../migrations/index.ts'
 import {
   release,
@@ -113,7 +113,7 @@ async function handle(writer: Writer, message: WriterMessage): Promise<void> {
 export async function runWriter(features: readonly Feature[]): Promise<void> {
   const location: DatabaseFile = workerData
   const appliers = await loadAppliers(features)
-  const connection = await openMigrated(location, ownMigrations(tablesOf(features))).catch(
+  const connection = await openMigrated(location, ownMigrations(schemaOf(features))).catch(
     (error) => {
       post({ type: 'start_failed', error: packError(error) })
       parentPort?.close()
