@@ -658,7 +658,7 @@ export type Search = {
         name: string
       }
   )[]
-  /** Whether there are more keys or projects than were asked for, or may be, as more ids begin with `q` than are looked through. */
+  /** Whether there are more keys or projects than were asked for. */
   hasMore: boolean
 }
 

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { Search } from '../../../packages/server/src/features/search/contract.ts'
-import { eventTable } from '../../../packages/server/src/kernel/ledger/stored.ts'
-import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp } from '../../support/app/app.ts'
 import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
@@ -153,26 +151,6 @@ describe('a text', () => {
     ])
     expect(hasMore).toBe(true)
     expect((await request('many', server.admin, '&limit=3')).json().hasMore).toBe(false)
-  })
-
-  test('that begins the ids of more events than are read says that there may be more', async () => {
-    const { id } = await newProject(server, 'busy')
-    const copyEvents = (subjectId: string, from: number, count: number) => {
-      const changed: Partial<Record<string, string>> = { subject_id: '?', revision: 'number' }
-      const values = columnsOf(eventTable).map((column) => changed[column] ?? column)
-      return server.database.execute(
-        `insert into event (${columnsOf(eventTable)})
-        with recursive numbers (number) as
-          (select ${from} union all select number + 1 from numbers where number < ${from + count - 1})
-        select ${values} from event, numbers where project_id = ? and revision = 1`,
-        subjectId,
-        id,
-      )
-    }
-    await copyEvents('feedface-0000-7000-8000-000000000000', 2, 1_000)
-    expect((await request('feedface')).json()).toEqual({ results: [], hasMore: false })
-    await copyEvents('feedface-0000-7000-8000-000000000001', 2_000, 1)
-    expect((await request('feedface')).json()).toEqual({ results: [], hasMore: true })
   })
 
   test.each([

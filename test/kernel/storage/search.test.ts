@@ -4,11 +4,7 @@ import { keyChanges } from '../../../packages/server/src/features/keys/changes.t
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { readProjects } from '../../../packages/server/src/features/projects/reads.ts'
 import { createNeedle } from '../../../packages/server/src/features/search/needle.ts'
-import {
-  findKeys,
-  findProjects,
-  hasMoreKids,
-} from '../../../packages/server/src/features/search/reads.ts'
+import { findKeys, findProjects } from '../../../packages/server/src/features/search/reads.ts'
 import { openReads } from '../../../packages/server/src/kernel/storage/open.ts'
 import type { Db } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
@@ -58,7 +54,6 @@ const uuid = newId()
 const queries: [string, (db: Db) => Promise<unknown>][] = [
   ['keys by kid', (db) => findKeys(db, createNeedle(uuid), 20)],
   ['keys by the beginning of a kid', (db) => findKeys(db, createNeedle(uuid.slice(0, 8)), 20)],
-  ['more kids', (db) => hasMoreKids(db, createNeedle(key.id.slice(0, 8)))],
   ['keys by label and published kid', (db) => findKeys(db, createNeedle('key 7-'), 20)],
   ['projects', (db) => findProjects(db, createNeedle(uuid), 20)],
   ['projects by id', (db) => readProjects(db, [uuid])],

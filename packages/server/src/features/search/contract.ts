@@ -26,8 +26,6 @@ const ProjectResult = Type.Object({
 
 export const Search = component('Search', 'The keys and projects that were found.', {
   results: Type.Array(Type.Union([KeyResult, ProjectResult])),
-  hasMore: flag(
-    'Whether there are more keys or projects than were asked for, or may be, as more ids begin with `q` than are looked through.',
-  ),
+  hasMore: flag('Whether there are more keys or projects than were asked for.'),
 })
 export type Search = Static<typeof Search>

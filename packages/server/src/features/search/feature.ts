@@ -2,8 +2,9 @@ import { feature } from '../../kernel/feature.ts'
 
 export const search = feature({
   name: 'search',
-  // They cost a registration an entry in a random place each.
+  // Except for the ids, which begin with a time, they cost a registration an entry in a random place each.
   indexes: [
+    'index jwt_key_by_id on jwt_key (id)',
     'index jwt_key_by_thumbprint on jwt_key (thumbprint)',
     'index jwt_key_by_spki on jwt_key (spki_sha256)',
     'index jwt_key_by_label on jwt_key (lower(label))',

@@ -7,7 +7,7 @@ import { keySetOf } from '../keys/key-sets.ts'
 import { readProjectNames, readProjects } from '../projects/reads.ts'
 import type { Search } from './contract.ts'
 import { matchKey, matchProject, type Needle, readQuery } from './needle.ts'
-import { findKeys, findProjects, hasMoreKids } from './reads.ts'
+import { findKeys, findProjects } from './reads.ts'
 
 type Result = Search['results'][number]
 
@@ -36,10 +36,9 @@ export async function search(
     time: now(context.clock),
   }
   const found = await Promise.all([searchKeys(scope, needle), searchProjects(scope, needle)])
-  const isCut = scope.visible === 'all' && (await hasMoreKids(context.store.reader, needle))
   return {
     results: found.flatMap((results) => results.slice(0, limit)),
-    hasMore: isCut || found.some((results) => results.length > limit),
+    hasMore: found.some((results) => results.length > limit),
   }
 }
 

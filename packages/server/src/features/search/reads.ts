@@ -5,9 +5,6 @@ import type { Db } from '../../kernel/storage/schema.ts'
 import { type KeyRecord, keys } from '../keys/stored.ts'
 import type { Needle } from './needle.ts'
 
-/** Entries of the index of subjects that are read for the beginning of an id. */
-const maxSubjectEntries = 1_000
-
 /*
  * Searches by indexes. What is found may match in other ways than were asked for, so the caller
  * compares it; each call returns at most `limit` candidates of each way to match.
@@ -16,11 +13,6 @@ const maxSubjectEntries = 1_000
 export async function findKeys(db: Db, needle: Needle, limit: number): Promise<KeyRecord[]> {
   const found = keyQueries(db, needle, limit).map((query) => query.execute())
   return keys.check(db, (await Promise.all(found)).flat())
-}
-
-/** Whether more ids begin like this than `findKeys` looks through. */
-export async function hasMoreKids(db: Db, { id }: Needle): Promise<boolean> {
-  return id !== undefined && (await hasMoreSubjects(db, id))
 }
 
 export async function findProjects(
@@ -50,17 +42,7 @@ function begins(column: string | typeof lowerLabel, beginning: string) {
 function keyQueries(db: Db, { id, hex, prefix, text, folded }: Needle, limit: number) {
   const all = keys.rows(db).limit(limit)
   return [
-    ...(id === undefined
-      ? []
-      : [
-          all
-            .innerJoin(kidsOf(db, id, limit).as('subject'), (join) =>
-              join
-                .onRef('subject.project_id', '=', 'jwt_key.project_id')
-                .onRef('subject.subject_id', '=', 'jwt_key.id'),
-            )
-            .orderBy('jwt_key.id'),
-        ]),
+    ...(id === undefined ? [] : [all.where(begins('jwt_key.id', id)).orderBy('jwt_key.id')]),
     all
       .innerJoin('published_kid', (join) =>
         join
@@ -77,49 +59,6 @@ function keyQueries(db: Db, { id, hex, prefix, text, folded }: Needle, limit: nu
       : [all.where(begins('jwt_key.spki_sha256', hex)).orderBy('jwt_key.spki_sha256')]),
     all.where(begins(lowerLabel, folded)).orderBy(lowerLabel),
   ]
-}
-
-/**
- * The keys that exist whose kids begin like this. They are found by the index of subjects, which all
- * events have anyway, and not by another index of all keys.
- */
-function kidsOf(db: Db, id: string, limit: number) {
-  return (
-    db
-      .selectFrom(subjectEntries(db, id).limit(maxSubjectEntries).as('entry'))
-      .select(['subject_id', 'project_id'])
-      // PostgreSQL may turn an EXISTS into a join that reads all keys.
-      .where(
-        ({ selectFrom }) =>
-          selectFrom('jwt_key')
-            .select('jwt_key.id')
-            .whereRef('jwt_key.project_id', '=', 'entry.project_id')
-            .whereRef('jwt_key.id', '=', 'entry.subject_id'),
-        'is not',
-        null,
-      )
-      .distinct()
-      .limit(limit)
-  )
-}
-
-function subjectEntries(db: Db, id: string) {
-  return db
-    .selectFrom('event')
-    .select(['subject_id', 'project_id'])
-    .where(begins('subject_id', id))
-    .orderBy('subject_id')
-    .orderBy('project_id')
-    .orderBy('revision')
-}
-
-/** Whether other subjects follow the entries that `kidsOf` reads. */
-async function hasMoreSubjects(db: Db, id: string): Promise<boolean> {
-  const entry = subjectEntries(db, id).limit(1)
-  const last = await entry.offset(maxSubjectEntries - 1).executeTakeFirst()
-  if (last === undefined) return false
-  const isLater = sql<boolean>`(subject_id, project_id) > (${last.subject_id}, ${last.project_id})`
-  return (await entry.where(isLater).executeTakeFirst()) !== undefined
 }
 
 /** A published kid, of which short ones are only found whole. */
