@@ -161,9 +161,7 @@ const types: Record<string, Schema> = JSON.parse(JSON.stringify(contract))
 
 /** The content of `packages/client/src/types.ts`. */
 export function clientTypes(): string {
-  const declarations = Object.entries(types).map(
-    ([name, schema]) => `${comment(schema)}export type ${name} = ${declare(schema)}\n`,
-  )
+  const declarations = Object.keys(types).map(declaration)
   const names = algorithmNames.map((name) => `'${name}'`).join()
   const source = [
     '// Generated from the contracts of packages/server by npm run generate.\n',
@@ -171,6 +169,25 @@ export function clientTypes(): string {
     ...declarations,
   ]
   return format(source.join('\n'))
+}
+
+/** A type with all members of another one is stated as an extension of the largest such. */
+function declaration(name: string): string {
+  const schema = types[name] ?? {}
+  const own = membersOf(schema)
+  const isBase = (other: string) => {
+    const members = membersOf(types[other] ?? {})
+    const isPart = members.length < own.length && members.every((member) => own.includes(member))
+    return members.length > 1 && isPart
+  }
+  const size = (other: string) => membersOf(types[other] ?? {}).length
+  const base = Object.keys(types)
+    .filter(isBase)
+    .toSorted((one, other) => size(other) - size(one))[0]
+  if (base === undefined) return `${comment(schema)}export type ${name} = ${declare(schema)}\n`
+  const inherited = membersOf(types[base] ?? {})
+  const added = own.filter((member) => !inherited.includes(member))
+  return `${comment(schema)}export interface ${name} extends ${base} {\n${added.join('\n')}\n}\n`
 }
 
 function format(source: string): string {
@@ -221,17 +238,19 @@ function shapeOf({ enum: values, properties, required }: Schema): string {
 }
 
 function declare(schema: Schema): string {
-  const { enum: values, properties = {}, required = [], anyOf = [] } = schema
-  if (values !== undefined) return values.map((value) => `'${value}'`).join(' | ')
+  if (schema.enum !== undefined) return schema.enum.map((value) => `'${value}'`).join(' | ')
+  return `{\n${membersOf(schema).join('\n')}\n}`
+}
+
+function membersOf({ properties = {}, required = [], anyOf = [] }: Schema): string[] {
   // The client has the first of members that exclude each other, such as `name` and `label`.
   const [alternative, ...others] = anyOf.map((each) => each.required ?? [])
   const isRequired = (name: string) => [...required, ...(alternative ?? [])].includes(name)
-  const members = Object.entries(properties)
+  return Object.entries(properties)
     .filter(([name]) => !others.flat().includes(name))
     .map(([name, member]) => {
       return `${comment(member)}${name}${isRequired(name) ? '' : '?'}: ${typeOf(member)}`
     })
-  return `{\n${members.join('\n')}\n}`
 }
 
 function comment({ description, default: value }: Schema): string {

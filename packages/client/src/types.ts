@@ -99,20 +99,7 @@ export type JwtKey = {
 }
 
 /** A JWT key with details of its key material. */
-export type JwtKeyWithDetails = {
-  id: string
-  projectId: string
-  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
-  label: string
-  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
-  algorithm: Algorithm
-  /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
-  publicKeyPem: string
-  /** Whether verifiers trust the key: it is activated and not expired. */
-  active: boolean
-  createTime: string
-  updateTime: string
-  expireTime?: string
+export interface JwtKeyWithDetails extends JwtKey {
   details: {
     /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
     role: KeyRole
@@ -162,40 +149,7 @@ export type JwtKeyUpdate = {
 }
 
 /** A JWT key after a change. */
-export type JwtKeyUpdated = {
-  id: string
-  projectId: string
-  /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
-  label: string
-  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
-  algorithm: Algorithm
-  /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
-  publicKeyPem: string
-  /** Whether verifiers trust the key: it is activated and not expired. */
-  active: boolean
-  createTime: string
-  updateTime: string
-  expireTime?: string
-  details: {
-    /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
-    role: KeyRole
-    kty: string
-    /** RSA: length of the modulus in bits. */
-    bits?: number
-    /** EC and OKP: the curve, such as `P-256`. */
-    crv?: string
-    jwsAlgorithm: string
-    /** RFC 7638, SHA-256, base64url. */
-    thumbprint: string
-    /** SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`. */
-    spkiSha256: string
-    /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
-    convergedTime: string
-    /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
-    publishedKid?: string
-    /** Id of the key that vouched for it. */
-    introducedBy?: string
-  }
+export interface JwtKeyUpdated extends JwtKeyWithDetails {
   /** What the change entails; absent if nothing. */
   warnings?: {
     /** `last_active_key`: the change leaves the project without an active key. `vouched_keys_active`: the change ends the key, now or at its expiry, and keys that it vouched for, directly or through others, are active beyond that. */
@@ -581,55 +535,7 @@ export type Event = {
 }
 
 /** An event, with its ledger. */
-export type HistoryEvent = {
-  /** Number of the event in its ledger. */
-  revision: number
-  type: string
-  time: string
-  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
-  actor: {
-    name: string
-    apiKeyId?: string
-    /** A person who signed in. The hash of the event covers this and not `name`. */
-    user?: {
-      issuer: string
-      subject: string
-      sessionId: string
-    }
-    /** The workload that exchanged a token for the API key. */
-    workload?: {
-      ruleId: string
-      issuer: string
-      subject: string
-    }
-  }
-  subject: {
-    type:
-      | 'project'
-      | 'key'
-      | 'rotation'
-      | 'api_key'
-      | 'access_rule'
-      | 'session'
-      | 'person'
-      | 'registry'
-      | 'ledger'
-      | 'token'
-    id: string
-  }
-  /** Label or name that the subject had then, of keys, projects, API keys and access rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
-  label?: string
-  /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
-  changes?: Record<
-    string,
-    {
-      from?: string | number | boolean
-      to?: string | number | boolean
-    }
-  >
-  requestId: string
-  /** SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain. */
-  hash: string
+export interface HistoryEvent extends Event {
   /** The project whose ledger has the event; absent for that of the registry. */
   projectId?: string
 }
