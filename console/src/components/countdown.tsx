@@ -9,7 +9,7 @@ export function Countdown(props: {
   until: string
   waiting: string
   done: string
-  /** What is true since `until`; the time is appended. */
+  /** The sentence for the time from `until` on; the time is appended. */
   since: string
   onDone?: () => void
 }) {

@@ -1,7 +1,7 @@
 import { Card, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** What tells the subject of a confirmation from others, as a list of `Fact`s. */
+/** A list of `Fact`s that tell the subject of a confirmation from others. */
 export function Facts({ name, children }: { name: string; children: ReactNode }) {
   return (
     <Card withBorder padding="sm" role="group" aria-label={name}>

@@ -8,7 +8,7 @@ import { KeyStateBadge } from './key-state-badge.tsx'
 import { RelativeTime } from './times.tsx'
 import { UserText } from './user-text.tsx'
 
-/** What tells a key from others, for the confirmation of an action. */
+/** The facts that tell a key from others, for the confirmation of an action. */
 export function KeyIdentity({ jwtKey }: { jwtKey: JwtKey }) {
   const { id, label, algorithm, createTime } = jwtKey
   const row = useKeyRow(jwtKey)

@@ -56,7 +56,7 @@ export function RelativeTime({ time }: { time: string }) {
   )
 }
 
-/** What is called soon, in milliseconds. */
+/** The time that is called soon, in milliseconds. */
 export const week = 7 * 86_400_000
 
 /** Whether the time is within the next week. */

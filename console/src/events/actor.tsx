@@ -5,14 +5,14 @@ import { UserText, withVisibleControls } from '../components/user-text.tsx'
 
 type Actor = Event['actor']
 
-/** What an actor is; undefined for Pubring itself and commands on the server, whose name says so. */
+/** The kind of an actor; undefined for Pubring itself and commands on the server, whose name says so. */
 function kindOf({ user, workload, apiKeyId }: Actor): string | undefined {
   if (workload !== undefined) return 'workload'
   if (user !== undefined) return 'person'
   return apiKeyId === undefined ? undefined : 'API key'
 }
 
-/** What identifies an actor to the service: of a person or workload the subject, else an id or name. */
+/** The text that identifies an actor to the service: the subject of a person or workload, else an id or name. */
 export function actorId({ workload, user, apiKeyId, name }: Actor): string {
   return workload?.subject ?? user?.subject ?? apiKeyId ?? name
 }

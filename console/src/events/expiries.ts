@@ -1,7 +1,7 @@
 import { type Event, type Expiry, expiriesOf, type JwtKey } from '@pubring/client'
 import { expiredType, type Filter, typesOf } from './filter.ts'
 
-/** What a history shows: an event, or an expiry. */
+/** A history shows events and expiries. */
 export type Entry = { event: Event; time: string } | { expiry: Expiry; time: string }
 
 type ListedKey = Pick<JwtKey, 'id' | 'label' | 'expireTime'>

@@ -25,7 +25,7 @@ export type LedgerSource = {
   onProgress(events: number): void
 }
 
-/** What was verified of a ledger. */
+/** The verified facts about a ledger. */
 export type VerifiedLedger = {
   proof: LedgerProof
   checkpoint: VerifiedCheckpoint

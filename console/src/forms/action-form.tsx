@@ -12,7 +12,7 @@ type ActionFormProps = {
   /** The label of the submit button. */
   action: string
   danger?: boolean
-  /** What is missing before the form can be sent, such as “a label”. */
+  /** The missing part before the form can be sent, such as “a label”. */
   missing?: (string | false)[]
   /** The name of the draft of the input: dropped when the form is sent or cancelled. */
   draft?: string

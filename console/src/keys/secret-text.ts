@@ -15,7 +15,7 @@ export function isSecretText(text: string): boolean {
   return apiKeyPattern.test(text) || isPrivateKeyText(text)
 }
 
-/** What a secret is, and what to do with it. */
+/** Names the kind of a secret, and says what to do with it. */
 type SecretAdvice = { title: string; action: string; command?: string | undefined }
 
 export function adviseOn(secret: string): SecretAdvice {

@@ -18,9 +18,9 @@ export type ManagedKind<Row extends Managed> = {
     delete(id: string): Promise<unknown>
   }
   words: { activate: string; deactivate: string; inactive: State & ('inactive' | 'revoked') }
-  /** What tells a record from others, as `Facts`. */
+  /** The `Facts` that tell a record from others. */
   facts(row: Row): ReactNode
-  /** What follows from a change, as the last words before it is confirmed. */
+  /** The consequence of a change, as the last words before it is confirmed. */
   consequences: Record<Confirmed, string>
 }
 

@@ -27,7 +27,7 @@ type ManagedPageProps<Row extends Managed, Own extends string> = {
   empty?: { title: string; advice: string }
   /** Between the status and the actions. */
   columns: Column<Row>[]
-  /** What can be done with the records of this kind alone; the first is the most frequent. */
+  /** The actions that only records of this kind have; the first is the most frequent. */
   ownActions: readonly [OwnAction<Own>, ...OwnAction<Own>[]]
   /** Whether a record can only have the most frequent action. */
   isFixed?(row: Row): boolean

@@ -153,7 +153,7 @@ function Option(props: {
 
 type Found = ReturnType<typeof useSearchResults>
 
-/** What the user can do: before a search, after one that found nothing, and among results. */
+/** Says what the user can do: before a search, after one that found nothing, and among results. */
 function Status(props: Found & { query: string; entered: string; found: number }) {
   const { query, entered, found, pending, error, hasMore } = props
   const isIdle = query.length < minLength

@@ -13,7 +13,7 @@ const kinds = {
 
 const kindNames = ['key', 'project'] as const
 
-/** What of a result the text was found in. */
+/** The part of a result in which the text was found. */
 const members: Record<SearchResult['matched'], string> = {
   kid: 'kid',
   publishedKid: 'published kid',
@@ -63,7 +63,7 @@ export function ResultRow({ result }: { result: SearchResult }) {
   )
 }
 
-/** What is found by its name needs no explanation. */
+/** A result that is found by its name needs no explanation. */
 const isTold = ({ matched }: SearchResult) => matched !== 'label' && matched !== 'name'
 
 function Place({ result }: { result: SearchResult }) {

@@ -3,11 +3,11 @@ import { decodePart } from '../keys/tokens.ts'
 /** Longest text that is sent, in characters: more than the longest label and the largest RSA key in PEM. */
 const maxLength = 4_096
 
-/** What to search for, of the text that was entered. */
+/** The query that is taken from the entered text. */
 type SearchText = {
   /** '' if nothing is to be sent. */
   query: string
-  /** What was taken from the text, or why nothing was. */
+  /** Says what was taken from the text, or why nothing was. */
   note?: string
 }
 
@@ -19,7 +19,7 @@ const kidPattern =
   /\b(?:kid\b["']?\s*[:= ]|key(?:[_-]?id)?\b["']?\s*[:=])\s*["']?([A-Za-z0-9._~:/+=@-]+)/i
 
 /**
- * What to search for: of a token, which is never sent, the kid in its header; of a log line the kid that
+ * Finds the query: of a token, which is never sent, the kid in its header; of a log line the kid that
  * it names; otherwise the text itself.
  */
 export function searchTextOf(entered: string): SearchText {

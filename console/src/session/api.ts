@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-query'
 import { useSession } from './context.tsx'
 
-/** What the service answers, under a key by which it is read again. */
+/** Reads from the service, under a key by which it is read again. */
 export function useApi<Data>(
   queryKey: QueryKey,
   read: (client: Client, signal: AbortSignal) => Promise<Data>,

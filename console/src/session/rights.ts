@@ -5,7 +5,7 @@ import { useSession } from './context.tsx'
 const ranked: readonly Role[] = ['reader', 'registrar', 'writer', 'admin']
 export const roles: readonly Role[] = [...ranked, 'auditor']
 
-/** What the user may do: in a project, if one is given, and at all. */
+/** The rights of the user: in a project, if one is given, and at all. */
 export function useRights(projectId?: string) {
   const { grants } = useSession().self
   const ranks = grants

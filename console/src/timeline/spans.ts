@@ -2,7 +2,7 @@ import type { Event, JwtKeyWithDetails } from '@pubring/client'
 import { type Life, type ListedKey, toTime, type Version, versionsOf } from './versions.ts'
 
 /**
- * What a key is worth to verifiers during a span:
+ * The worth of a key to verifiers during a span:
  * - `spreading`: published, but not every verifier has loaded it yet;
  * - `trusted`: published and known to every verifier that honors the cache headers;
  * - `overlapping`: trusted, and superseded by a rotation whose new key is trusted too;

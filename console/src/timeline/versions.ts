@@ -6,7 +6,7 @@ export type ListedKey = Pick<
   'id' | 'label' | 'algorithm' | 'active' | 'createTime' | 'updateTime' | 'expireTime'
 >
 
-/** What is known of a key. */
+/** The known facts about a key. */
 export type Life = {
   /** Absent if it does not exist any more. */
   key: ListedKey | undefined

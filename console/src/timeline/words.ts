@@ -31,7 +31,7 @@ export function visibleSpans({ spans }: KeyBar, { from, to }: TimeWindow): Span[
 export const endOf = ({ to }: Span): string =>
   to === Number.POSITIVE_INFINITY ? 'no end known' : exactTime(to)
 
-/** What a screen reader says of a bar. */
+/** The words of a screen reader for a bar. */
 export function describeBar(bar: KeyBar, window: TimeWindow): string {
   const spans = visibleSpans(bar, window).map(
     (span) => `${stateLabels[span.state]} from ${exactTime(span.from)}, ${endOf(span)}`,

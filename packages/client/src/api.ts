@@ -75,7 +75,7 @@ export type Client = {
    * 50, by default 20) of each. Send no private key, token or API key, which are rejected.
    */
   search(text: string, options?: CallOptions & { limit?: number }): Promise<Search>
-  /** What needs attention before it breaks, the most urgent first. */
+  /** Lists keys and API keys that need attention before they break, the most urgent first. */
   warnings(options?: CallOptions): Promise<Warning[]>
   projects: ProjectOperations
   keys: KeyOperations

@@ -20,7 +20,7 @@ export function crossCheck(key: ParsedKey): void {
   if (!isSame) throwDisagreement(key, 'its JWK')
 }
 
-/** What precedes the point in the DER of each curve, as OpenSSL writes it. */
+/** The bytes before the point in the DER of each curve, as OpenSSL writes it. */
 const headers = new Map<string, Buffer>()
 
 /**

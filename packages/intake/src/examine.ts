@@ -56,7 +56,7 @@ export function examineCheaply(
   return examinePem(parsed, algorithm, blocklist)
 }
 
-/** What a text that holds one public key says of it, without checking its numbers; else undefined. */
+/** The public key of a text, without a check of its numbers; undefined unless there is exactly one. */
 export function identifyKey(text: string): KeyDescription | undefined {
   const parsed = parseText(text)
   const key = 'pem' in parsed ? examine(parsed.pem).key : undefined

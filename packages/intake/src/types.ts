@@ -4,7 +4,7 @@ import type { IntakeCode } from './codes.ts'
 /** A reason to reject a key or, in `warnings`, to review it. */
 export interface Fault {
   code: IntakeCode
-  /** What is wrong and what to do. Contains numbers and names, never a part of the input. */
+  /** Says what is wrong and what to do. Contains numbers and names, never a part of the input. */
   detail: string
   /** Slow rules that were not checked, because this fault already rejects the key. */
   skipped?: IntakeCode[]

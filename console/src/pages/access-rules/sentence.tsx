@@ -12,7 +12,7 @@ const rights: Record<Role, string> = {
   auditor: 'read everything',
 }
 
-/** What a rule allows, in one sentence. */
+/** Says in one sentence what a rule allows. */
 export function RuleSentence({ rule }: { rule: AccessRule }) {
   const { issuer, keySource, conditions, role, projectId } = rule
   if (keySource === 'project' && projectId !== undefined) {

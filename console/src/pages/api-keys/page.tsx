@@ -75,7 +75,7 @@ function ApiKeyName({ apiKey: { name, prefix }, isOwn }: { apiKey: ApiKey; isOwn
   )
 }
 
-/** What tells an API key from others, for the confirmation of an action. */
+/** The facts that tell an API key from others, for the confirmation of an action. */
 function ApiKeyIdentity({ apiKey }: { apiKey: ApiKey }) {
   return (
     <Facts name="The API key">

@@ -3,7 +3,7 @@ import type { JwtKey, JwtKeyWithDetails, KeyRole } from '@pubring/client'
 import { Figure } from '../../components/figure.tsx'
 import { exactTime, isSoon, relativeTime, useNow } from '../../components/times.tsx'
 
-/** What a role means for those who sign and verify. */
+/** The meaning of a role for those who sign and verify. */
 const meanings: Record<KeyRole, string> = {
   spreading: 'Verifiers are still loading it. Do not sign with it yet.',
   current: 'Every verifier knows it. You can sign with it.',

@@ -44,7 +44,7 @@ function bodyOf(input: typeof emptyInput, algorithm: Algorithm) {
 /** Registers a key, and checks it while the user types. */
 export function KeyForm(props: {
   projectId: string
-  /** What the page still needs besides the key. */
+  /** The parts that the page still needs besides the key. */
   missing?: (string | false)[]
   onCancel(): void
   onRegistered(kid: string): void

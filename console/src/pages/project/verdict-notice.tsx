@@ -75,7 +75,7 @@ function Duplicate({ jwtKey: { id, label, active } }: { jwtKey: JwtKey }) {
   )
 }
 
-/** What the check recognized, such as “RSA, 2048 bits”. */
+/** The kind of key that the check recognized, such as “RSA, 2048 bits”. */
 function describeKey({ key }: KeyCheck): string | undefined {
   if (key === undefined) return undefined
   return [key.kty, key.crv, key.bits === undefined ? undefined : `${key.bits} bits`]

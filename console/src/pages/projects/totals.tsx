@@ -3,7 +3,7 @@ import { Figure } from '../../components/figure.tsx'
 import { useNow, week } from '../../components/times.tsx'
 import { type ProjectRow, totalsOf } from './rows.ts'
 
-/** What an operator asks first: how many keys there are, and what breaks soon. */
+/** The figures that an operator asks for first: how many keys there are, and what breaks soon. */
 export function TotalFigures({ rows }: { rows: ProjectRow[] }) {
   const now = useNow(60_000)
   const { projects, activeKeys, soon, withoutKey } = totalsOf(rows, now + week)

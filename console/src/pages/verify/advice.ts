@@ -1,6 +1,6 @@
 import type { TokenCheckReason, TokenCheckStep } from '@pubring/client'
 
-/** What each step of a token check verifies, in order. */
+/** Says what each step of a token check verifies, in order. */
 export const steps: Record<TokenCheckStep, string> = {
   well_formed: 'The token is a JWT',
   kid_present: 'The token has a kid',
@@ -14,7 +14,7 @@ export const steps: Record<TokenCheckStep, string> = {
   aud: 'The audience is the expected one (aud)',
 }
 
-/** What is wrong, and what to do about it. */
+/** Says what is wrong, and what to do about it. */
 export const advice: Record<TokenCheckReason, { title: string; action: string }> = {
   malformed_token: {
     title: 'This is not a complete JWT',

@@ -21,7 +21,7 @@ const refreshPauseMs = 10_000
 /** A message is not repeated for this time. */
 const repeatAfterMs = 60_000
 
-/** What to follow, and what to do after a change. */
+/** The projects to follow, and the actions after a change. */
 export interface FollowOptions {
   /** Base URL of the server. */
   url: string

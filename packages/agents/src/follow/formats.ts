@@ -14,7 +14,7 @@ export interface OutputFile {
   content: string
 }
 
-/** What a format writes for the key sets. */
+/** The text that a format writes for the key sets. */
 export interface Output {
   /** The folder of the key files, or of their folders; absent if the format has none. */
   keyFolder?: string
@@ -144,7 +144,7 @@ function haproxyArgument(path: string): string {
 
 const placeholderPattern = /\{\{\s*jwks(?:\s+([^\s}]+))?\s*\}\}/g
 
-/** What is wrong with the template, as the end of a sentence. */
+/** The fault of the template, as the end of a sentence. */
 export function templateProblem(template: string, projects: readonly string[]): string | undefined {
   const found = [...template.matchAll(placeholderPattern)]
   if (found.length === 0) return 'has no {{jwks}} to replace'

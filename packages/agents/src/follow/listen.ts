@@ -9,7 +9,7 @@ import { jwksText } from './formats.ts'
 import { metricsText } from './metrics.ts'
 import type { PublishedKeys } from './published-keys.ts'
 
-/** What is served: the followed projects. */
+/** The followed projects, with what their requests need. */
 interface Served {
   followed: readonly Followed[]
   clock: Clock

@@ -24,7 +24,7 @@ interface ReaderOptions {
   /** Base URL of the server. */
   url: string
   clock: Clock
-  /** What the server may be set back to, as `REVISION.HASH8`. */
+  /** The state to which the server may be set back, as `REVISION.HASH8`. */
   acceptedHistory: readonly string[]
   /** The log by which older key sets are refused. */
   log: LogOptions | undefined
@@ -96,7 +96,7 @@ async function readUnlessRefused(one: Followed, options: ReaderOptions, signal: 
   }
 }
 
-/** What went wrong, in the same words for all projects if it concerns the server. */
+/** The failure, in the same words for all projects if it concerns the server. */
 function problemOf(project: string, { status, message }: KeySetError): string {
   if (status === 404) return `Project ${project}: There is no project with this id or name.`
   const shared = message.replace(/\/v1\/projects\/\S+?\/\.well-known\/[\w.-]+/, '')

@@ -7,7 +7,7 @@ import type { PublishedKeys } from './published-keys.ts'
 /** Lists the key files that were written, which alone may be removed. */
 const manifestName = '.pubring-follow.json'
 
-/** What `--out` and the options beside it say. */
+/** The values of `--out` and the options beside it. */
 export interface OutputOptions extends FormatOptions {
   format: Format
 }

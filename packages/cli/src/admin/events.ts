@@ -41,7 +41,7 @@ interface EventFlags {
   follow?: true
 }
 
-/** What a table shows: an event, or an expiry, which has no revision and actor. */
+/** A row of the table: an event, or an expiry, which has no revision and actor. */
 type Entry = Pick<Event, 'type' | 'time' | 'changes'> & {
   revision?: number
   actor: { name: string }

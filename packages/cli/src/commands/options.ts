@@ -27,7 +27,7 @@ export const globalOptions: readonly Option[] = [
   new Option('-h, --help'),
 ]
 
-/** What the help of a command shows after the options. */
+/** The part of a command's help after the options. */
 interface HelpText {
   notes?: string
   /** Command lines without a prompt. */

@@ -25,7 +25,7 @@ export async function complete(
   terminal.stdout.write(lines.join('') + (fileKinds.includes(kind ?? '') ? ':files\n' : ''))
 }
 
-/** What the word at the cursor can be. */
+/** The candidates for the word at the cursor. */
 interface Expected {
   /** Commands and options, with what they do. */
   words: Value[]
@@ -38,7 +38,7 @@ interface Expected {
   flags: ConnectionFlags
 }
 
-/** What can stand at the cursor; the last of the words, which may be empty, ends there. */
+/** Returns the candidates at the cursor; the last of the words, which may be empty, ends there. */
 function expectedAt(
   program: Command,
   globalOptions: readonly Option[],

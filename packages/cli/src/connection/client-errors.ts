@@ -148,7 +148,7 @@ function keyCommand(call: FailedCall, command: string, ...args: string[]): strin
   return projectCommandLine(call, command, call.kid ?? 'KEY', ...args)
 }
 
-/** What decides whether an access rule accepts the token. */
+/** The claims that decide whether an access rule accepts the token. */
 function describeToken({ claims: { iss, sub, aud, exp } = {} }: Partial<IdToken> = {}): string {
   const end = typeof exp === 'number' ? isoTime(exp * 1_000) : exp
   return JSON.stringify({ iss, sub, aud, exp: end })

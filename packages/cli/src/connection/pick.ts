@@ -7,10 +7,10 @@ interface ItemKind<Item> {
   list: string
   /** For a person: `API key`. */
   noun: string
-  /** What the API calls its id. */
+  /** The API's name for its id. */
   idName?: string
   nameOf(item: Item): string
-  /** What tells it from others of its name, beside its id. */
+  /** A text that tells it from others of its name, beside its id. */
   describe(item: Item): string
   /** Opens the sentence about a missing item. */
   missing?: string

@@ -3,7 +3,7 @@ import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 
 interface RemoteRequest {
-  /** What it returns, for messages: `a key set`. */
+  /** Names the content for messages: `a key set`. */
   what: string
   headers: Record<string, string>
   timeoutMs: number
@@ -89,7 +89,7 @@ export function isPlainHttp(code: string): boolean {
   return /_SSL_/.test(code)
 }
 
-/** What is wrong with the other side, for a code of TLS. */
+/** The fault of the other side, for a code of TLS. */
 export function tlsProblem(code: string, place: string): string {
   return isPlainHttp(code)
     ? `The server at ${place} does not speak TLS (${code}).`

@@ -143,7 +143,7 @@ function summaryLine(
   return `${scope}, ${state}: ${result}${failed}.\n`
 }
 
-/** What to do next, one line each. */
+/** The next steps, one line each. */
 function advice({ complete }: AuditSummary, findings: readonly AuditFinding[]): string {
   const active = findings.filter((finding) => finding.active)
   const isReused = ({ code }: AuditFinding) => code === 'rsa_modulus_reused'

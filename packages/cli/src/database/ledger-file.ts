@@ -40,7 +40,7 @@ export interface LedgerFileFlags {
   consistency?: string
 }
 
-/** What was verified of an export. */
+/** The verified facts about an export. */
 interface Verified {
   proof: LedgerProof
   checkpoint: VerifiedCheckpoint

@@ -96,7 +96,7 @@ async function openLedgers(terminal: Terminal, databaseUrl: string) {
   return { ledgers, bar, close }
 }
 
-/** What is wrong with the ledgers of a database, or what contradicts them. */
+/** The faults of the ledgers of a database, and the rows that contradict them. */
 interface LedgerFaults {
   /** Ledgers with a fault, which can be accepted; the log cannot. */
   ledgerIds: string[]

@@ -83,7 +83,7 @@ export function convert(content: Buffer, place: string): EntryContent {
   })
 }
 
-/** What `read` returns, or the error that it throws for a person as a rejection. */
+/** The result of `read`, or the error that it throws for a person as a rejection. */
 export function orRejection(read: () => EntryContent): EntryContent {
   try {
     return read()

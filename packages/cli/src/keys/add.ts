@@ -42,7 +42,7 @@ export async function addKey(session: Session, file: string, flags: KeyAddFlags)
   }
 }
 
-/** What the user enters, who is offered the comment of an SSH key or the name of the file. */
+/** Asks for the label, and suggests the comment of an SSH key or the name of the file. */
 async function suggestLabel(
   { terminal }: Session,
   file: string,

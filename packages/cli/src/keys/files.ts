@@ -206,7 +206,7 @@ function blobOf(text: string): string {
   return lines.filter((line) => !line.startsWith('----') && !/^[\w-]+:/.test(line)).join('')
 }
 
-/** What stands behind the key in its line, or the header Comment of a block. */
+/** The text behind the key in its line, or the header Comment of a block. */
 function sshComment(text: string): string | undefined {
   const [, behind, header] = /AAAA[\w+/]+=*[\t ]+(\S.*)|^Comment:\s*"?(.*?)"?\s*$/m.exec(text) ?? []
   return (behind ?? header)?.trim() || undefined

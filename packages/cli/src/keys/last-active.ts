@@ -4,7 +4,7 @@ import { isoTime } from '@pubring/server/kernel/values/times'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 
-/** What decides whether, and until when, a key is active. */
+/** The members that decide whether, and until when, a key is active. */
 export type KeyState = { active: boolean; expireTime?: string }
 
 /**

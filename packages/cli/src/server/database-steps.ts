@@ -13,7 +13,7 @@ const schemas: Record<NonNullable<DatabaseReport['schema']>, string> = {
   newer: 'the schema of a newer release, beside which this one can run',
 }
 
-/** What the state of the database means for a server, and what to do. */
+/** The meaning of the database's state for a server, with advice. */
 export function databaseSteps({ engine, hosts, schema, keys, problem }: DatabaseReport): Step[] {
   const primary = hosts.find(({ role }) => role === 'primary')
   const steps = hosts.map((host) => hostStep(host, primary))
@@ -50,7 +50,7 @@ function primaryAdvice(hosts: readonly Host[]): string | undefined {
     : 'only standbys answer: correct what is wrong with the other hosts first'
 }
 
-/** What the primary, and the user there, lack for this schema. */
+/** Steps for the privileges and settings that the primary, and the user there, lack for this schema. */
 function lackSteps({ host, lacks = {} }: Host, schema: DatabaseReport['schema']): Step[] {
   const steps: Step[] = []
   const isPending = schema === 'none' || schema === 'older'

@@ -20,7 +20,7 @@ import { failedStep, machineChecks, runCheck } from './machine-checks.ts'
 
 const healthTimeoutMs = 5_000
 
-/** What to do about a log that has stopped, by the reason. */
+/** Advice about a log that has stopped, by the reason. */
 const logFaults: Readonly<Record<string, string>> = faults
 
 /** Flags of `doctor`: those of `serve`, and the address of another server. */

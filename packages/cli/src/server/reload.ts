@@ -7,7 +7,7 @@ import { filesOfAddress } from '@pubring/server/kernel/storage/postgres/address'
 import { readBlocklist, readNamed } from './blocklist.ts'
 import type { Registry } from './instance.ts'
 
-/** What can change without a restart. */
+/** The settings that can change without a restart. */
 interface Reloadable {
   config: Config
   /** Digests of the files that are not read with the settings, by name. */

@@ -96,7 +96,7 @@ function serverAddress(publicUrl: string): string {
 }
 
 /**
- * What the first start prints: the only time that the secret is shown, and lines that work as
+ * Text of the first start: the only time that the secret is shown, and lines that work as
  * pasted into a POSIX shell with openssl, awk and curl.
  */
 function welcome(publicUrl: string, secret: string): string {

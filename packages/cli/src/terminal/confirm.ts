@@ -7,7 +7,7 @@ export interface YesFlag {
 
 /** A confirmation before an action that is hard to undo. */
 interface Question {
-  /** What is the case, or what will happen. */
+  /** Says what is the case, or what will happen. */
   statement: string
   question: string
   /** Whether `--yes` is required if there is no person to ask. */

@@ -8,7 +8,7 @@ import { textWidth, wrapWords } from './text.ts'
 
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }
 
-/** What a command reads and writes: results go to stdout, all other messages to stderr. */
+/** The streams and state of a command: results go to stdout, all other messages to stderr. */
 export interface Terminal {
   env: Environment
   readonly stdin: Stream<Readable>

@@ -6,7 +6,7 @@ export type Checkpoint = { origin: string; size: number; root: Bytes }
 
 /** A proof that an entry is in the tree of a checkpoint (C2SP tlog-proof). */
 export type InclusionProof = {
-  /** What the format leaves to applications; not covered by the proof. */
+  /** Data that the format leaves to applications; the proof does not cover it. */
   extra?: Bytes
   index: number
   /** The hashes beside the path from the entry to the root, beginning at the entry. */

@@ -127,7 +127,7 @@ function bigEndian(time: number): Bytes {
   return bytes
 }
 
-/** What a key of this type signs: the text, or the text with a time (C2SP tlog-cosignature). */
+/** A key of this type signs the text, or the text with a time (C2SP tlog-cosignature). */
 function signedMessage(text: string, type: VerifierKey['type'], time: number): Bytes {
   const isCosignature = type === signatureTypes.cosignature
   return utf8(isCosignature ? `cosignature/v1\ntime ${time}\n${text}` : text)

@@ -1,4 +1,4 @@
-/** What tells the runtime; not all have these globals. */
+/** Globals that tell the runtime; not all have them. */
 type Host = { navigator?: { userAgent?: string }; EdgeRuntime?: unknown }
 
 /**

@@ -2,7 +2,7 @@ import { commands } from '../commands.ts'
 import { tag } from '../encoding/der.ts'
 import { headerAt } from '../secrets/shapes.ts'
 
-/** What DER is, by the label that its PEM block should have. */
+/** Names DER by the label that its PEM block should have. */
 export type Content =
   | 'PUBLIC KEY'
   | 'RSA PUBLIC KEY'
@@ -10,7 +10,7 @@ export type Content =
   | 'CERTIFICATE REQUEST'
   | 'PKCS7'
 
-/** What the content is, and the end of the command that converts it; its input is PEM or DER. */
+/** The kind of the content, and the end of the command that converts it; its input is PEM or DER. */
 const descriptions: Readonly<Record<Content, { name: string; convert: string }>> = {
   'PUBLIC KEY': { name: 'a public key (SPKI)', convert: 'openssl pkey -pubin -pubout' },
   'RSA PUBLIC KEY': {
@@ -49,7 +49,7 @@ export function adviseConversion(bytes: Uint8Array, read: string): string | unde
   return `${name}. Convert it: ${read} | ${convert} -inform DER`
 }
 
-/** What the first block of a text contains. */
+/** The content of the first block of a text. */
 export function contentOfBlock(text: string): Content | undefined {
   const base64 = /-----BEGIN [A-Z0-9 ]+-----([A-Za-z0-9+/=\s]*)/.exec(text)?.[1] ?? ''
   return contentOf(Buffer.from(base64, 'base64'))

@@ -82,7 +82,7 @@ function adviseKid({ kid }: Members): string {
   return kid === undefined ? '' : ' If tokens carry its kid, send that as publishedKid.'
 }
 
-/** What keeps a JWK from being read; undefined if its members have the right form. */
+/** The fault that keeps a JWK from being read; undefined if its members have the right form. */
 export function describeJwkFault(jwk: Members): string | undefined {
   return describeFault(jwk, 'This is a JWK')
 }

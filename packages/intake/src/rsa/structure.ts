@@ -117,7 +117,7 @@ export function factorWithDenominator(n: bigint, v: bigint): bigint | undefined 
   return undefined
 }
 
-/** What is unusual about the bits of `n`, as a predicate. */
+/** The oddity of the bits of `n`, as a predicate. */
 function patternOf(n: bigint): string | undefined {
   const run = longestEqualRun(n)
   if (run > maxRun) return `contains ${run} equal bytes in a row`

@@ -1,4 +1,4 @@
-/** What the snippets contain of a project, and of the service that verifies its tokens. */
+/** The values of a project, and of the service that verifies its tokens, for the snippets. */
 export type Verifier = {
   issuer: string
   jwksUri: string
@@ -17,7 +17,7 @@ export type Snippet = {
   text: (verifier: Verifier) => string
   /** How long this setup trusts a deactivated key. */
   trust: string
-  /** What else to know, in a sentence or two. */
+  /** Further advice, in a sentence or two. */
   note: string
 }
 

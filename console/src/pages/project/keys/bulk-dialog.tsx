@@ -130,7 +130,7 @@ const unaffected: Record<BulkAction, string> = {
   delete: 'still active; deactivate first',
 }
 
-/** What tells the keys from others and, once there is one, the outcome of each. */
+/** The facts that tell the keys from others and, once there is one, the outcome of each. */
 function KeyRows({ keys, outcomes }: { keys: KeyRow[]; outcomes: ReadonlyMap<string, Outcome> }) {
   return (
     <ScrollArea.Autosize

@@ -11,7 +11,7 @@ import type { BulkAction } from './bulk-actions.tsx'
 /** Requests at the same time. */
 const concurrency = 4
 
-/** What became of a key; without `error`, the action was carried out. */
+/** The outcome for a key; without `error`, the action was carried out. */
 export type Outcome = { error?: string }
 
 /** The request for one key. */

@@ -14,7 +14,7 @@ type FilterProps = {
   onQuery(part: Partial<ListQuery>): void
 }
 
-/** What the list shows: by text, state, algorithm and expiry. */
+/** The filters of the list: text, state, algorithm and expiry. */
 export function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
   const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))].sort()
   const search = useTyped({ value: query.text, onValue: (text) => onQuery({ text }) })

@@ -4,7 +4,7 @@ import { type KeyRow, type KeyState, keyStates } from '../../../keys/roles.ts'
 
 const dayMs = 86_400_000
 
-/** What the list shows, and in which order; '' does not filter. It is in the URL. */
+/** The filters and the order of the list; '' does not filter. They are in the URL. */
 export type ListQuery = {
   text: string
   state: KeyState | ''

@@ -33,7 +33,7 @@ const refreshPauseMs = 5 * second
 const maxKeySets = 1_000
 const maxKeys = 100
 
-/** What fetching and examining the keys needs. */
+/** The dependencies of fetching and examining the keys. */
 export type IssuerContext = Pick<Context, 'fetch' | 'intakeFor'>
 
 interface IssuerKey {

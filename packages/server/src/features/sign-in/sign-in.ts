@@ -59,7 +59,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
   let firstHash: string | undefined
 
   /**
-   * What no stranger knows and all replicas share, so that none can make a cookie: the hash of the first
+   * A secret that all replicas share, so that no stranger can make a cookie: the hash of the first
    * event of the system ledger.
    */
   async function signingKey(): Promise<string> {

@@ -42,7 +42,7 @@ export interface LedgerReads {
   countEvents(): Promise<number>
   /** Entries after a revision, in order. */
   ledgerEntries(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEntry[]>
-  /** What features compare themselves. */
+  /** Verifies the tables that features compare themselves. */
   verifyTables(): Promise<LedgerVerdict[]>
   /** Its rows. Kinds that many ledgers share: only the rows that the events name. */
   ledgerRows(ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows>

@@ -18,14 +18,14 @@ export interface Metadata {
   document: Record<string, unknown>
 }
 
-/** What requests to the provider need. */
+/** The dependencies of requests to the provider. */
 export interface KnownProvider {
   context: Pick<Context, 'fetch'>
   config: OidcConfig
   metadata: Metadata
 }
 
-/** What the provider has sent, and what the steps have found in it. */
+/** The provider's responses, and the findings of the steps in them. */
 export interface Answer {
   idToken?: string
   accessToken: string
@@ -59,7 +59,7 @@ export function checkResponse(
   return parameters.get('code') ? passed('It has a code.') : failed('The response has no code.')
 }
 
-/** What to do about errors of RFC 6749 sections 4.1.2.1 and 5.2, and OpenID Connect Core 3.1.2.6. */
+/** Advice about errors of RFC 6749 sections 4.1.2.1 and 5.2, and OpenID Connect Core 3.1.2.6. */
 const advice: Readonly<Record<string, string>> = {
   invalid_client:
     'The client id, the client secret or the private key of PUBRING_OIDC_… is wrong or has expired, or the provider wants another way of authentication for this client.',

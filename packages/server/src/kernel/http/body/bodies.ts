@@ -11,7 +11,7 @@ import { rejectPrivateKey } from './validation.ts'
 export const maxBodyBytes = 64 * 1024
 
 /**
- * What one body may hold, so that none keeps the event loop busy for long: 1,000 keys with all their
+ * Limits of one body, so that none keeps the event loop busy for long: 1,000 keys with all their
  * members, and the claims of a person.
  */
 export const maxBody: JsonBounds = { values: 20_000, members: 200, levels: 32 }

@@ -2,7 +2,7 @@ import { describeCause } from '../../../errors.ts'
 
 /** Why a host cannot be used. */
 export interface HostFailure {
-  /** What it does, why, and what to do about it: the rest of a sentence that begins with the host. */
+  /** Its fault, the reason and the remedy, as the rest of a sentence that begins with the host. */
   text: string
   kind: Kind
 }

@@ -195,7 +195,7 @@ export interface HostReport {
   lacks?: Lacks
 }
 
-/** What the server and the user of this host lack. */
+/** The privileges and settings that the server and the user of this host lack. */
 export interface Lacks {
   /** Settings that are off, and without which changes can be lost with the power. */
   settings?: string
