@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { recordFault } from '../support/faults/results.ts'
@@ -123,6 +125,20 @@ test('an outage for all: every verifier gets a key set through every balancer, a
     lost: 1 - (await kidsOf(first, 'default')).filter((one) => one === kid).length,
   })
 }, 60_000)
+
+test.each(balancers)(
+  '$name closes a connection whose request never ends',
+  async ({ url }) => {
+    const { hostname, port: balancerPort } = new URL(url)
+    const socket = connect(Number(balancerPort), hostname)
+    const dripping = setInterval(() => socket.write('X-Header: x\r\n'), 1_000)
+    socket.on('error', () => {}).write('GET / HTTP/1.1\r\n')
+    socket.resume()
+    await once(socket, 'close')
+    clearInterval(dripping)
+  },
+  120_000,
+)
 
 test('one replica cut off: through the balancers a revoked key is gone within a second', async () => {
   const [proxyOfFirst, proxyOfOther] = proxies

@@ -129,6 +129,8 @@ const attempts: Record<string, Cells> = {
       expectNoSecret({ database: await server.database.dump() })
     },
     async stranger() {
+      const answer = await server.inject(`${own}/.well-known/jwks.json`)
+      expect(answer.statusCode).toBe(200)
       const closed = routes.filter(({ config }) => config?.access !== undefined)
       expect(closed.length).toBeGreaterThan(50)
       for (const { method, url } of closed) {
@@ -172,6 +174,7 @@ const attempts: Record<string, Cells> = {
       const thief = await session()
       expect(await ask(thief, 'PATCH', key, { active: false })).toBe(asks)
       expect(await ask(thief, 'DELETE', key)).toBe(asks)
+      expect(await ask(thief, 'PATCH', `/v1/projects/${project.id}`, { name: 'n' })).toBe(asks)
       expect(await ask(thief, 'PATCH', `/v1/api-keys/${first.id}`, { active: false })).toBe(200)
       expect(await ask(thief, 'DELETE', `/v1/api-keys/${second.id}`)).toBe(asks)
     },

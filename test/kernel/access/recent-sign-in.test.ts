@@ -85,6 +85,14 @@ async function rule(members: object = workloads): Promise<string> {
   return `/v1/access-rules/${(await made('/v1/access-rules', members)).id}`
 }
 
+/** A name under which verifiers may still read the keys of the project that had it. */
+async function givenUpName(): Promise<string> {
+  const { id, name } = await project()
+  const body = { name: `r-${randomUUID()}` }
+  expect((await server.send('PATCH', `/v1/projects/${id}`, { body })).statusCode).toBe(200)
+  return name
+}
+
 /** A project with keys, and the address of the first. */
 async function keys(number: number): Promise<[TestProject, string]> {
   const one = await project()
@@ -143,9 +151,13 @@ const lastKeyEnds: [string, () => object][] = [
 const operations: Record<string, Case[]> = {
   'POST /v1/projects': [
     free('a new project', async () => ['/v1/projects', { name: `n-${randomUUID()}` }]),
+    asks('one with a name that another has just given up', async () => [
+      '/v1/projects?release=true',
+      { name: await givenUpName() },
+    ]),
   ],
   [`PATCH ${projectPath}`]: [
-    free('renaming a project', async () => [
+    asks('renaming a project', async () => [
       `/v1/projects/${(await project()).id}`,
       { name: `r-${randomUUID()}` },
     ]),

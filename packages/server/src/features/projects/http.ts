@@ -116,13 +116,14 @@ const projects: Resource = {
   deletion: { verb: 'Delete', done: 'deleted' },
   config: {
     create: {
-      access: { ...unboundAdmin, recentSignIn: 'never' },
+      access: { ...unboundAdmin, recentSignIn: 'sometimes' },
       errors: ['project_id_taken', 'project_name_taken'],
     },
     list: { access: { role: 'reader', auditor: true }, headers: ['Link'] },
     read: { access: { role: 'reader', auditor: true }, etag: true },
     update: {
-      access: { ...unboundAdmin, recentSignIn: 'never' },
+      // Verifiers that use the name lose the keys.
+      access: { ...unboundAdmin, recentSignIn: 'always' },
       errors: ['project_name_taken'],
     },
     delete: {
