@@ -1,10 +1,14 @@
 import { hash } from 'node:crypto'
+import type { RouteOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { errorTable } from '../../../../packages/server/src/errors.ts'
 import { publicUrl, startApp } from '../../../support/app/app.ts'
 import { rawExchange, requestHead } from '../../../support/network/raw-connection.ts'
 
-const server = await startApp()
+const routes: RouteOptions[] = []
+const server = await startApp({
+  beforeRoutes: async (app) => void app.addHook('onRoute', (route) => void routes.push(route)),
+})
 
 const get = (url: string) => server.inject({ url })
 
@@ -71,6 +75,18 @@ const nowhere = ['/', '/console/', '/console/assets/', '/docs/', '/docs/js/', '/
     ].map((name) => folder + name),
   )
   .concat(['//', '//console/', '/console//', '/docs//', '/health/live/', '/health//live'])
+
+test('HEAD has the status of GET everywhere, also for a client that has the response', async () => {
+  const readable = routes.filter(({ method }) => [method].flat().includes('GET'))
+  const paths = readable.map(({ url }) => url.replace(':projectIdOrName', 'payments'))
+  for (const url of new Set(paths.filter((path) => !/[:*]/.test(path)))) {
+    for (const headers of [{}, { 'if-none-match': '*' }]) {
+      const shown = await server.send('GET', url, { headers })
+      const head = await server.send('HEAD', url, { headers })
+      expect([url, head.statusCode, head.body]).toEqual([url, shown.statusCode, ''])
+    }
+  }
+})
 
 test('a path that leads nowhere is 404, however it is spelled', async () => {
   const address = await server.listen()

@@ -49,7 +49,8 @@ export function addCaching(app: FastifyInstance): void {
     if (typeof payload === 'string') app.responseCache.store(request, reply, payload, tag)
     if (!isNotModified(request, tag)) return done(null, payload)
     turnInto304(reply)
-    done(null, null)
+    // Fastify's hook for HEAD, which comes last, reads the length of the payload and drops it.
+    done(null, request.method === 'HEAD' ? payload : null)
   })
 }
 
