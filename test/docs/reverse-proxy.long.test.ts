@@ -1,5 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,6 +6,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startApp } from '../support/app/app.ts'
 import { registerAndSign } from '../support/app/key-set.ts'
+import { startInstalled } from '../support/installed-program.ts'
 import { signedCertificate } from '../support/network/certificates.ts'
 import { freePort, temporaryFolder } from '../support/server/process.ts'
 
@@ -32,7 +32,7 @@ const programs = [
   {
     program: 'nginx',
     language: 'nginx',
-    args: ['-p', folder, '-c'],
+    args: ['-p', '.', '-c'],
     prepare: (text: string, port: number) =>
       `daemon off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${text.replace('listen 443', `listen 127.0.0.1:${port}`)}\n}\n`,
   },
@@ -56,13 +56,6 @@ test.concurrent.each(programs)(
       .replace('/etc/ssl/keys.example.com.both.pem', join(folder, 'both'))
       .replace('/etc/ssl/keys.example.com.pem', join(folder, 'cert'))
       .replace('/etc/ssl/keys.example.com.key', join(folder, 'key'))
-    const file = join(folder, `${one.program}.conf`)
-    writeFileSync(file, config)
-    const child = spawn(one.program, [...one.args, file], {
-      env: { PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder },
-      stdio: 'ignore',
-    })
-    const ended = once(child, 'exit')
     const url = `https://localhost:${port}`
     const curl = async (...args: string[]) => {
       const { stdout } = await promisify(execFile)('curl', [
@@ -73,37 +66,26 @@ test.concurrent.each(programs)(
       ])
       return stdout
     }
-    try {
-      await expect.poll(() => curl(`${url}/health/live`)).toContain('"ok"')
-      const jwks = `${url}/v1/projects/${server.project.id}/.well-known/jwks.json`
-      const shown = await curl('-D', '-', jwks)
-      const [, etag = ''] = /^etag: (.*)\r$/im.exec(shown) ?? []
-      const held = await curl(
-        '-D',
-        '-',
-        jwks,
-        '-H',
-        `If-None-Match: ${etag}`,
-        '-H',
-        'Prefer: wait=1',
-      )
-      expect(held).toMatch(/ 304[\s\S]*preference-applied: wait=1/i)
-      const events = curl(
-        '-N',
-        '-m',
-        '2',
-        `${url}/v1/projects/payments/events`,
-        '-H',
-        `X-Api-Key: ${server.admin}`,
-        '-H',
-        'Accept: text/event-stream',
-      ).catch(({ stdout }) => stdout)
-      await delay(500)
-      const { kid } = await registerAndSign(server)
-      expect(await events).toContain(kid)
-    } finally {
-      child.kill('SIGKILL')
-      await ended
-    }
+    const isAnswering = async () => (await curl(`${url}/health/live`)).includes('"ok"')
+    const args = [...one.args, 'proxy.conf']
+    await startInstalled(one.program, args, { 'proxy.conf': config }, isAnswering)
+    const jwks = `${url}/v1/projects/${server.project.id}/.well-known/jwks.json`
+    const shown = await curl('-D', '-', jwks)
+    const [, etag = ''] = /^etag: (.*)\r$/im.exec(shown) ?? []
+    const held = await curl('-D', '-', jwks, '-H', `If-None-Match: ${etag}`, '-H', 'Prefer: wait=1')
+    expect(held).toMatch(/ 304[\s\S]*preference-applied: wait=1/i)
+    const events = curl(
+      '-N',
+      '-m',
+      '2',
+      `${url}/v1/projects/payments/events`,
+      '-H',
+      `X-Api-Key: ${server.admin}`,
+      '-H',
+      'Accept: text/event-stream',
+    ).catch(({ stdout }) => stdout)
+    await delay(500)
+    const { kid } = await registerAndSign(server)
+    expect(await events).toContain(kid)
   },
 )

@@ -1,64 +1,49 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
+import { startInstalled } from '../support/installed-program.ts'
 import { freePort } from '../support/server/process.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
-import { waitUntil } from '../support/waiting.ts'
-
-/** pgbouncer must be installed (`apt-get install pgbouncer`). It refuses to run as root. */
 
 const database = await createBlankDatabase('postgres')
-const folder = mkdtempSync(join(tmpdir(), 'pubring-pgbouncer-'))
-chmodSync(folder, 0o755)
 const { port, pathname } = new URL(database.url)
-const own = await freePort()
-writeFileSync(join(folder, 'users.txt'), '"postgres" ""\n')
-writeFileSync(
-  join(folder, 'pgbouncer.ini'),
-  `[databases]
-* = host=127.0.0.1 port=${port}
+const url = `postgres://postgres@${await startBouncer(port)}${pathname}`
+
+/** Starts pgbouncer in front of a server. Returns its host and port. */
+async function startBouncer(serverPort: string): Promise<string> {
+  const ownPort = await freePort()
+  const host = `127.0.0.1:${ownPort}`
+  const files = {
+    'users.txt': '"postgres" ""\n',
+    'pgbouncer.ini': `[databases]
+* = host=127.0.0.1 port=${serverPort}
 [pgbouncer]
 listen_addr = 127.0.0.1
-listen_port = ${own}
+listen_port = ${ownPort}
 unix_socket_dir =
 auth_type = trust
-auth_file = ${folder}/users.txt
+auth_file = users.txt
 pool_mode = transaction
 default_pool_size = 2
 max_client_conn = 12
 ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout
 `,
-)
-const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-const bouncer = spawn('pgbouncer', [...user, join(folder, 'pgbouncer.ini')], {
-  env: { PATH: `${process.env.PATH}:/usr/sbin` },
-  stdio: 'ignore',
-})
-await Promise.race([once(bouncer, 'spawn'), once(bouncer, 'error')])
-const url = `postgres://postgres@127.0.0.1:${own}${pathname}`
-await waitUntil(() => connect().catch(() => undefined))
-
-afterAll(async () => {
-  bouncer.kill('SIGTERM')
-  if (bouncer.exitCode === null) await once(bouncer, 'exit')
-  rmSync(folder, { recursive: true })
-})
-
-async function connect(): Promise<true> {
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.end()
-  return true
+  }
+  // It refuses to run as root.
+  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+  const isAnswering = async () => {
+    const client = new pg.Client(`postgres://postgres@${host}/postgres`)
+    await client.connect()
+    await client.end()
+    return true
+  }
+  await startInstalled('pgbouncer', [...user, 'pgbouncer.ini'], files, isAnswering)
+  return host
 }
 
 test('with two connections behind pgbouncer, the schema is created, and concurrent changes and reads of two replicas wait', async () => {

@@ -1,11 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { readFileSync } from 'node:fs'
+import { startInstalled } from '../installed-program.ts'
 import { freePort } from '../server/process.ts'
-import { waitLimitMs } from '../waiting.ts'
 
 /** A time in which an alert fired, in milliseconds since 1970. */
 export interface Firing {
@@ -24,61 +19,34 @@ export interface Prometheus {
 }
 
 /**
- * Starts `prometheus`, which must be installed. The durations in the rules are multiplied by `scale`;
- * they stay long enough for the interval of one second.
+ * Starts Prometheus. The durations in the rules are multiplied by `scale`; they stay long enough for the
+ * interval of one second.
  */
 export async function startPrometheus(targets: string[], scale: number): Promise<Prometheus> {
-  const folder = mkdtempSync(join(tmpdir(), 'pubring-prometheus-'))
   const rules = readFileSync(
     new URL('../../../deploy/prometheus-rules.yaml', import.meta.url),
     'utf8',
   )
-  writeFileSync(join(folder, 'rules.yaml'), scaleDurations(rules, scale))
-  writeFileSync(
-    join(folder, 'prometheus.yaml'),
-    `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+  const files = {
+    'rules.yaml': scaleDurations(rules, scale),
+    'prometheus.yaml': `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
 rule_files: [rules.yaml]
 scrape_configs:
   - job_name: pubring
     static_configs: [{ targets: [${targets.map((target) => `"${target}"`).join(', ')}] }]
 `,
-  )
+  }
   const address = `127.0.0.1:${await freePort()}`
   const started = Date.now()
-  const child = spawn(
-    'prometheus',
-    [
-      '--config.file=prometheus.yaml',
-      '--storage.tsdb.path=data',
-      `--web.listen-address=${address}`,
-      '--log.level=warn',
-    ],
-    { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
-  )
-  let errors = ''
-  child.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk
-  })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  await Promise.race([once(child, 'spawn'), once(child, 'error')])
-  for (;;) {
-    const response = await fetch(`http://${address}/-/ready`).catch(() => undefined)
-    if (response?.status === 200) break
-    if (Date.now() > started + waitLimitMs || child.exitCode !== null)
-      throw new Error(`Prometheus does not start:\n${errors}`)
-    await delay(50)
-  }
-  return {
-    firings: () => readFirings(address, started),
-    async close() {
-      process.off('exit', kill)
-      const ended = once(child, 'exit')
-      child.kill('SIGTERM')
-      await ended
-      rmSync(folder, { recursive: true })
-    },
-  }
+  const args = [
+    '--config.file=prometheus.yaml',
+    '--storage.tsdb.path=data',
+    `--web.listen-address=${address}`,
+    '--log.level=warn',
+  ]
+  const isReady = async () => (await fetch(`http://${address}/-/ready`)).status === 200
+  const { close } = await startInstalled('prometheus', args, files, isReady)
+  return { firings: () => readFirings(address, started), close }
 }
 
 /** The durations after `for:` and `offset`, and in brackets. */
