@@ -5,17 +5,20 @@ import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { startInstalled } from '../support/installed-program.ts'
+import { createPostgres } from '../support/postgres/server.ts'
 import { freePort } from '../support/server/process.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
+import { expectWithin } from '../support/timing.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const database = await createBlankDatabase('postgres')
 const { port, pathname } = new URL(database.url)
 const url = `postgres://postgres@${await startBouncer(port)}${pathname}`
 
-/** Starts pgbouncer in front of a server. Returns its host and port. */
-async function startBouncer(serverPort: string): Promise<string> {
+/** Starts pgbouncer in front of a server, with further settings. Returns its host and port. */
+async function startBouncer(serverPort: string | number, settings = ''): Promise<string> {
   const ownPort = await freePort()
   const host = `127.0.0.1:${ownPort}`
   const files = {
@@ -32,6 +35,7 @@ pool_mode = transaction
 default_pool_size = 2
 max_client_conn = 12
 ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout
+${settings}
 `,
   }
   // It refuses to run as root.
@@ -81,5 +85,26 @@ test('behind pgbouncer no statement is prepared: its sessions are shared', async
     expect(rows).toEqual([])
   }
   await client.end()
+  await store.close()
+})
+
+test('with server_login_retry = 1, changes succeed within seconds of a restart of PostgreSQL', async () => {
+  const postgres = await createPostgres()
+  await postgres.start()
+  const host = await startBouncer(postgres.port, 'server_login_retry = 1')
+  const store = await openStore(`postgres://postgres@${host}/postgres`)
+  const attempt = () =>
+    createProject(store, `p-${newId().slice(-12)}`).then(
+      () => true,
+      () => false,
+    )
+  expect(await attempt()).toBe(true)
+  await postgres.stop()
+  // So that pgbouncer fails to log in while the server is away.
+  for (let failed = 0; failed < 3; failed += 1) expect(await attempt()).toBe(false)
+  await postgres.start()
+  const began = performance.now()
+  await waitUntil(attempt)
+  expectWithin(5_000, performance.now() - began)
   await store.close()
 })
