@@ -82,16 +82,20 @@ export function createServer(options: HttpOptions): FastifyInstance {
 }
 
 /**
- * During shutdown each response closes its connection, so that no client sends another request on
- * it. Node closes idle connections when the server closes.
+ * Once the server has stopped listening, each response closes its connection, so that no client sends
+ * another request on it. Before, the client would need another connection, which the system resets if
+ * listening ends at that moment. Node closes idle connections when the server closes.
  */
 function addShutdown(app: FastifyInstance): void {
   app.decorate('readiness', { starting: false, shuttingDown: false })
+  let isClosing = false
   app.addHook('preClose', async () => {
     app.readiness.shuttingDown = true
+    isClosing = true
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (app.readiness.shuttingDown) reply.header('connection', 'close')
+    const hasStopped = app.readiness.shuttingDown && !app.server.listening
+    if (isClosing || hasStopped) reply.header('connection', 'close')
     done(null, payload)
   })
 }

@@ -48,3 +48,14 @@ test('an overloaded process rejects requests early and fails the readiness check
   await expect.poll(async () => (await server.send('GET', list)).statusCode).toBe(200)
   expect((await server.inject('/health/ready')).statusCode).toBe(200)
 })
+
+test('while a process starts, reads get 503 at once, and changes wait for the database', async () => {
+  const starting = await startApp()
+  await starting.app.ready()
+  starting.app.readiness.starting = true
+  const creating = starting.send('POST', '/v1/projects', { body: { name: 'early' } })
+  const read = await starting.send('GET', list)
+  expect(read.json()).toMatchObject({ code: 'storage_unavailable', status: 503 })
+  starting.app.readiness.starting = false
+  expect((await creating).statusCode).toBe(201)
+})

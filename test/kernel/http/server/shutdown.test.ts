@@ -1,3 +1,4 @@
+import { Server } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { keySetOf } from '../../../../packages/server/src/features/keys/key-sets.ts'
 import { startApp } from '../../../support/app/app.ts'
@@ -43,14 +44,21 @@ describe('shutdown', () => {
     expect(stored.length).toBe(50)
   })
 
-  test('fails the readiness check first, and still serves', async () => {
+  test('fails the readiness check first, and serves on connections that it closes once it has stopped listening', async () => {
     const draining = await startApp()
+    const base = await draining.listen()
     draining.app.readiness.shuttingDown = true
-    const ready = await draining.send('GET', '/health/ready')
-    expect(ready.statusCode).toBe(503)
-    expect(ready.json()).toEqual({ status: 'unavailable', reason: 'shutting_down' })
-    const list = await draining.send('GET', keys)
-    expect(list.statusCode).toBe(200)
-    expect(list.headers.connection).toBe('close')
+    const connection = rawConnection(base)
+    const ready = requestHead('GET /health/ready HTTP/1.1', 'Host: x')
+    connection.socket.write(ready)
+    const first = await connection.waitFor(/"reason":"shutting_down"/)
+    expect(first).toMatch(/^HTTP\/1\.1 503 /)
+    expect(first.toLowerCase()).not.toContain('connection: close')
+    Server.prototype.close.call(draining.app.server)
+    const list = requestHead(`GET ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${draining.admin}`)
+    connection.socket.write(list)
+    const last = (await connection.closed).slice(first.length)
+    expect(last).toMatch(/^HTTP\/1\.1 200 /)
+    expect(last.toLowerCase()).toContain('connection: close')
   })
 })

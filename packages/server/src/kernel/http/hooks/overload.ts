@@ -1,5 +1,5 @@
 import underPressure from '@fastify/under-pressure'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import { storageUnavailable } from '../../faults.ts'
 
@@ -9,6 +9,17 @@ const sampleIntervalMs = 500
 const defaultMaxLagMs = 500
 
 /**
+ * For how long after it has begun to listen a server keeps changes waiting for its database. A usual
+ * start takes less.
+ */
+const maxStartMs = 10_000
+
+const startPollMs = 20
+
+/** What a proxy sends to no other replica after a 503. */
+const unrepeatable = ['POST', 'PATCH']
+
+/**
  * Rejects requests with 503 while the server has no database since its start, and while the event loop
  * lags by more than `maxLagMs` (0: never), so that accepted ones are served in time. A rejected request
  * has changed nothing.
@@ -16,7 +27,9 @@ const defaultMaxLagMs = 500
 export async function addOverload(app: FastifyInstance, maxLagMs = defaultMaxLagMs): Promise<void> {
   // Starting blocks the event loop, which the first samples would take for an overload.
   let isStarted = false
+  let readyTime = performance.now()
   app.addHook('onReady', async () => {
+    readyTime = performance.now()
     setTimeout(() => {
       isStarted = true
     }, 2 * sampleIntervalMs).unref()
@@ -28,19 +41,22 @@ export async function addOverload(app: FastifyInstance, maxLagMs = defaultMaxLag
     // The hooks below decide.
     pressureHandler: async () => undefined,
   })
-  const rejectIfUnable = () => {
-    if (app.readiness.starting) throw storageUnavailable(starting)
-    if (app.isOverloaded()) throw overloaded()
+  const admit = (request: FastifyRequest, done: (error?: Error) => void): void => {
+    const mayWait =
+      unrepeatable.includes(request.method) && performance.now() - readyTime < maxStartMs
+    if (!app.readiness.starting) done(app.isOverloaded() ? overloaded() : undefined)
+    else if (mayWait) setTimeout(admit, startPollMs, request, done)
+    else done(storageUnavailable(starting))
   }
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.routeOptions.config.access !== undefined) rejectIfUnable()
-    done()
+    if (request.routeOptions.config.access === undefined) done()
+    else admit(request, done)
   })
   // After the hooks of the route, so that a 503 has the CORS headers of the route.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { access, unlimited } = request.routeOptions.config
-    if (access === undefined && !unlimited) rejectIfUnable()
-    done()
+    if (access === undefined && !unlimited) admit(request, done)
+    else done()
   })
 }
 
