@@ -16,7 +16,10 @@ const nextFolder = join(folder, 'next')
 mkdirSync(nextFolder)
 const program = makeNextRelease(nextFolder)
 
-/** The snapshot and the locks that `pg_dump` holds until it has written everything. */
+/**
+ * Takes the snapshot and the locks that `pg_dump` holds until it has written everything. It stands for
+ * `pg_dump`, which does not come with the PostgreSQL of the tests and refuses a server newer than itself.
+ */
 async function beginDump(connectionString: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString, application_name: 'pg_dump' })
   await client.connect()
