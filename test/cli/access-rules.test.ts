@@ -37,7 +37,8 @@ describe('pubring access-rule', () => {
     const made = await rule('create', '--gitlab', 'acme/orders')
     expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) })
     expect(made.stderr).toBe(
-      'Tokens of https://gitlab.com with project_id 20, namespace_id 72, ref_type branch, ref main, ref_protected true are exchanged for API keys (registrar, project payments) of 15 min at most.\n',
+      'Tokens of https://gitlab.com with project_id 20, namespace_id 72, ref_type branch, ref main, ref_protected true are exchanged for API keys (registrar, project payments) of 15 min at most.\n' +
+        'No key of the issuer verifies a token now: gitlab.com has the address 127.0.0.1, which is not public. If it is a server of yours, list gitlab.com in PUBRING_OUTBOUND_ALLOW.\n',
     )
     const shown = documentOf(await rule('show', 'acme/orders', '--json'))
     expect(shown).toMatchObject({

@@ -47,8 +47,9 @@ const unused = String(await freePort())
 
 /** What the provider answers by path. A code that it does not know shows that it knows the client. */
 const provider = await startHttpsServer(['localhost'], (request, response) => {
-  const { status = 200, ...body } = answers[request.url ?? ''] ?? { status: 404 }
-  response.writeHead(Number(status), { 'content-type': 'application/json' })
+  const [path = ''] = (request.url ?? '').split('?')
+  const { status = 200, headers = {}, ...body } = answers[path] ?? { status: 404 }
+  response.writeHead(Number(status), { 'content-type': 'application/json', ...Object(headers) })
   response.end(JSON.stringify(body))
 })
 const issuer = provider.urlOf('localhost')
@@ -62,6 +63,7 @@ const discoveryPath = '/.well-known/openid-configuration'
 const wholeProvider: Record<string, Record<string, unknown>> = {
   [discoveryPath]: discovery,
   '/jwks': { keys: [jwkOf(ecKey().privateKey, { kid: 'k' })] },
+  '/authorize': {},
   '/token': { status: 400, error: 'invalid_grant' },
 }
 let answers = wholeProvider
@@ -74,6 +76,7 @@ const oidc = {
   PUBRING_OIDC_CLIENT_ID: 'pubring',
   PUBRING_OUTBOUND_CA_FILE: file('ca.pem', provider.ca),
 }
+const { PUBRING_OUTBOUND_CA_FILE: _ca, ...withoutCa } = oidc
 const allowed = { ...oidc, PUBRING_OUTBOUND_ALLOW: 'localhost' }
 
 const readable = file('readable.key', 'a secret')
@@ -344,6 +347,83 @@ const situations: Situation[] = [
     'warned',
     /does not list groups of PUBRING_OIDC_SCOPES; it lists openid, email/,
     answering({ [discoveryPath]: { ...discovery, scopes_supported: ['openid', 'email'] } }),
+  ],
+  [
+    'the provider does not serve its keys',
+    allowed,
+    'OpenID provider',
+    'failed',
+    /\/jwks responded with the status 404\.$/,
+    answering({ '/jwks': { status: 404 } }),
+  ],
+  [
+    'the provider does not know the redirect address',
+    { ...allowed, PUBRING_PUBLIC_URL: 'https://keys.example.com' },
+    'OpenID provider',
+    'failed',
+    /\/authorize responded with the status 400 to client_id “pubring”, redirect_uri https:\/\/keys\.example\.com\/sign-in\/callback and scope “openid profile email”\. Register/,
+    answering({ '/authorize': { status: 400 } }),
+  ],
+  [
+    'the provider does not give the client a scope',
+    { ...allowed, PUBRING_OIDC_SCOPES: 'openid groups' },
+    'OpenID provider',
+    'failed',
+    /“invalid_scope”, “groups is unknown”\. .*PUBRING_OIDC_SCOPES.*scope “openid groups”/,
+    answering({
+      '/authorize': {
+        status: 302,
+        headers: { location: '/?error=invalid_scope&error_description=groups+is+unknown' },
+      },
+    }),
+  ],
+  [
+    'the browsers of people alone reach the page of the provider',
+    allowed,
+    'OpenID provider',
+    'passed',
+    /Not tried: elsewhere\.invalid could not be reached/,
+    answering({
+      [discoveryPath]: {
+        ...discovery,
+        authorization_endpoint: 'https://elsewhere.invalid/authorize',
+      },
+    }),
+  ],
+  [
+    'the clock of the provider is ahead',
+    allowed,
+    'OpenID provider',
+    'warned',
+    /clock of the OpenID provider is 1[12]\d s ahead of that of this server/,
+    answering({
+      [discoveryPath]: {
+        ...discovery,
+        get headers() {
+          return { date: new Date(Date.now() + 120_000).toUTCString() }
+        },
+      },
+    }),
+  ],
+  [
+    'the provider wants another way of authentication',
+    { ...allowed, PUBRING_OIDC_CLIENT_SECRET: 'secret' },
+    'OpenID provider',
+    'failed',
+    /neither client_secret_basic nor client_secret_post, but private_key_jwt\. .*PUBRING_OIDC_PRIVATE_KEY_FILE/,
+    answering({
+      [discoveryPath]: {
+        ...discovery,
+        token_endpoint_auth_methods_supported: ['private_key_jwt'],
+      },
+    }),
+  ],
+  [
+    'the authority of the provider is not trusted',
+    { ...withoutCa, PUBRING_OUTBOUND_ALLOW: 'localhost' },
+    'OpenID provider',
+    'failed',
+    /could not be reached \([A-Z_]+\)\. .*PUBRING_OUTBOUND_CA_FILE/,
   ],
 ]
 

@@ -313,6 +313,8 @@ export type AccessRule = {
   createTime: string
   updateTime: string
   lastExchangeTime?: string
+  /** Only in the response of a creation, and of a change of `jwksUri`, `jwks` or `active`: what is found where the keys of the issuer are. It decides nothing. */
+  notes?: string[]
 }
 
 /** An access rule to create. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import {
   platformPresets,
@@ -11,11 +11,8 @@ import { jwkOf } from '../../support/network/issuer.ts'
 import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
 
-let server: WorkloadApp
 const oidc = { issuer: 'https://id.example.com', clientId: 'pubring', scopes: 'openid' }
-beforeAll(async () => {
-  server = await startWorkloadApp({ config: { oidc } })
-})
+const server: WorkloadApp = await startWorkloadApp({ config: { oidc } })
 afterAll(() => server.close())
 
 const valid = {
@@ -45,8 +42,9 @@ test('the keys of a rule are returned whole', async () => {
 
 test('a rule is created, read, listed, changed and deleted', async () => {
   const created = await create({})
-  const rule = created.json()
+  const { notes, ...rule } = created.json()
   expect(created.statusCode).toBe(201)
+  expect(notes).toEqual([expect.stringContaining('issuer.example.com')])
   expect(rule).toEqual({
     id: expect.any(String),
     for: 'workloads',
@@ -88,6 +86,65 @@ test('a rule is created, read, listed, changed and deleted', async () => {
   expect((await server.send('DELETE', url)).statusCode).toBe(204)
   expect((await server.send('GET', url)).json().code).toBe('access_rule_not_found')
   expect((await server.send('DELETE', url)).json().code).toBe('access_rule_not_found')
+})
+
+describe('a rule that is written says what is found where the keys of its issuer are', () => {
+  const { issuer } = server
+  afterEach(() => {
+    issuer.discovery = { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }
+  })
+
+  test.each<[string, () => object, RegExp]>([
+    ['a key', () => ({}), /^The issuer has 1 key for signatures\.$/],
+    [
+      'the name of another issuer',
+      () => {
+        issuer.discovery.issuer = `${issuer.url}/`
+        return {}
+      },
+      /openid-configuration names the issuer “\S+\/”\. It must name \S+\d, with/,
+    ],
+    [
+      'an address that is not https',
+      () => {
+        issuer.discovery.jwks_uri = 'http://10.0.0.1:6443/openid/v1/jwks'
+        return {}
+      },
+      /^No key .* now: The address http:\/\/10\.0\.0\.1:6443\/openid\/v1\/jwks must begin with https/,
+    ],
+    [
+      'no document',
+      () => ({ jwksUri: `${issuer.url}/none` }),
+      /\/none responded with the status 404/,
+    ],
+    [
+      'keys that verify nothing',
+      () => ({ jwks: { keys: [jwkOf(ecKey().privateKey, { kid: 'a', use: 'enc' })] } }),
+      /has 0 keys for signatures\. “a” is not used/,
+    ],
+  ])('%s', async (_name, change, note) => {
+    const members = change()
+    const created = await create({ issuer: issuer.url, ...members })
+    const { id, notes } = created.json()
+    expect(notes).toEqual([expect.stringMatching(note)])
+    const url = `${accessRulesUrl}/${id}`
+    const read = await server.send('GET', url)
+    expect(read.json()).not.toHaveProperty('notes')
+    expect(read.headers.etag).toBe(created.headers.etag)
+    const patch = async (body: object) => (await server.send('PATCH', url, { body })).json().notes
+    expect(await patch({ name: 'n' })).toBeUndefined()
+    expect(await patch({ active: false })).toBeUndefined()
+    expect(await patch({ active: true })).toEqual(notes)
+  })
+
+  test('nothing, if its keys are those of the project', async () => {
+    const own = { keySource: 'project', singleUse: true, role: 'registrar', conditions: {} }
+    const created = await create({
+      issuer: `${publicUrl}/v1/projects/${server.project.id}`,
+      ...own,
+    })
+    expect([created.statusCode, created.json().notes]).toEqual([201, undefined])
+  })
 })
 
 test('the ledger holds every member, and the key material by its hash', async () => {

@@ -97,6 +97,16 @@ test.each([
   ])
 })
 
+test.each<[unknown[], string]>([
+  [['/platform', 'dev', 7], 'it has “/platform”, “dev”, the number 7'],
+  [[], 'it is empty'],
+  [['a', 'b', 'c', 'd', 'e', 'f'], 'it has “a”, “b”, “c”, “d”, “e”, …'],
+])('the elements of a list that none of meets the condition are named: %j', (groups, found) => {
+  expect(compareClaims({ groups: 'platform' }, { groups }).unmet).toEqual([
+    `No element of “groups” is “platform”: ${found}.`,
+  ])
+})
+
 test.each([
   [undefined, 'email_verified is missing'],
   [false, 'email_verified is the boolean false, not true'],

@@ -115,7 +115,19 @@ describe('a fault of the provider is named in the log, and to the person where t
       'a wrong client secret',
       () => token({ status: 401, body: { error: 'invalid_client', error_description: 'expired' } }),
       /refused the sign-in: “invalid_client”, “expired”\.$/,
-      /token: .*\/token responded with the status 401 refused with “invalid_client”, “expired”.*client secret/,
+      /token: .*\/token responded with the status 401 refused with “invalid_client”, “expired”.*client secret.* client_id “pubring”, redirect_uri https?:\S*\/sign-in\/callback .*, authenticated by client_secret_post\./,
+    ],
+    [
+      'a wrong client secret, as Keycloak says it',
+      () => token({ status: 401, body: { error: 'unauthorized_client' } }),
+      /refused the sign-in: “unauthorized_client”\.$/,
+      /“unauthorized_client”\. The client id, the client secret or/,
+    ],
+    [
+      'a client that may not use the grant',
+      () => token({ status: 400, body: { error: 'unauthorized_client' } }),
+      /refused the sign-in: “unauthorized_client”\.$/,
+      /“unauthorized_client”\. The provider does not allow this client the authorization code grant\./,
     ],
     [
       'a code that is refused',
@@ -159,7 +171,15 @@ describe('a fault of the provider is named in the log, and to the person where t
         sign = (all) => issuer.token(all, { kid: 'unknown' })
       },
       hidden('signature'),
-      /signature: The issuer has no key with this kid/,
+      /signature: The issuer has no key with this kid \(“unknown”\); its keys have “[\w-]{36}”\./,
+    ],
+    [
+      'a signature by the client secret',
+      () => {
+        sign = (all) => issuer.token(all, { alg: 'HS256' })
+      },
+      hidden('signature'),
+      /signature: The header says “HS256”, which is made with a shared secret/,
     ],
     [
       'another nonce',
@@ -219,6 +239,7 @@ describe('a fault of the provider is named in the log, and to the person where t
     expect(found.statusCode).toBe(400)
     expect(found.shown).toMatch(shown)
     expect(found.logged).toContain(error)
+    expect(found.logged).toContain('scope “openid email”')
   })
 
   test.each<[string, object, RegExp]>([
@@ -301,6 +322,26 @@ describe('a provider that does things in its own way is understood', () => {
     change()
     const { statusCode, shown } = await signIn()
     expect([statusCode, shown]).toEqual([302, ''])
+  })
+
+  test.each<[string, () => void, RegExp]>([
+    [
+      'a clock that is behind',
+      () => Object.assign(claims, { iat: now() - 90 }),
+      /clock of the OpenID provider is (90|91) s behind that of this server/,
+    ],
+    [
+      'user info that fails',
+      () => {
+        answers.me = () => ({ status: 500, body: 'no' })
+      },
+      /claims of the user info are missing: .*\/me responded with the status 500/,
+    ],
+  ])('the log says so: %s', async (_name, change, logged) => {
+    change()
+    const found = await signIn()
+    expect(found.statusCode).toBe(302)
+    expect(found.logged).toMatch(logged)
   })
 
   test('claims of user info without its signature do not count', async () => {
@@ -392,6 +433,7 @@ describe('a person to whom no rule gives a role learns what may be the reason', 
       /email_verified is “"no"”, and must be true/,
     ],
     ['an email without email_verified', { email: 'ada@example.com' }, /email_verified is missing/],
+    ['claims that rules compare', {}, /compare claims that are missing \(“groups”, “email”\)/],
   ])('%s', async (_name, change, reason) => {
     claims = { sub: 'ada', ...change }
     const found = await signIn()

@@ -476,6 +476,27 @@ test('a check names the other rules that accept the token', async () => {
   ])
 })
 
+test('a check says when a token that is accepted once was used', async () => {
+  const { id } = await server.rule({ singleUse: true })
+  const token = server.issuer.token()
+  const jtiStep = async () => {
+    const { accepted, steps } = await server.check(id, token)
+    return [accepted, Object(steps).find(({ step }: { step: string }) => step === 'jti')]
+  }
+  const unused = { step: 'jti', outcome: 'passed', detail: 'Its jti was not used before.' }
+  expect(await jtiStep()).toEqual([true, unused])
+  await server.exchange(token)
+  const time = new Date(server.clock.now()).toISOString().slice(0, 16)
+  expect(await jtiStep()).toEqual([
+    false,
+    {
+      step: 'jti',
+      outcome: 'failed',
+      detail: expect.stringMatching(new RegExp(`^Its jti “[\\w-]{36}” was used at ${time}`)),
+    },
+  ])
+})
+
 test('a check says step by step what a rule makes of a token', async () => {
   const { id } = await server.rule()
   const token = server.issuer.token()

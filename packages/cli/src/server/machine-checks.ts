@@ -8,7 +8,7 @@ import { examineProvider } from '@pubring/server/features/sign-in/provider/provi
 import { createIntakePool } from '@pubring/server/intake/pool'
 import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import { requireWholeDatabase } from '@pubring/server/kernel/storage/sqlite/file'
-import { AnswerError, createOutboundFetch } from '@pubring/server/outbound/outbound'
+import { createOutboundFetch } from '@pubring/server/outbound/outbound'
 import type { Step } from '../terminal/table.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections, metricsSettings, outboundOptions, requireFreePort } from './instance.ts'
@@ -95,10 +95,7 @@ export const machineChecks = {
       intakeFor: intake.for,
     }
     const redirectUri = `${config.publicUrl}/sign-in/callback`
-    const examined = examineProvider(context, oidc, redirectUri).catch((error) => {
-      const isAnswer = error instanceof AnswerError
-      throw isAnswer ? new Error(`${error.message} Correct PUBRING_OIDC_ISSUER.`) : error
-    })
+    const examined = examineProvider(context, oidc, redirectUri)
     const { failed, steps } = await examined.finally(() => intake.close())
     const faults = steps.filter(({ outcome }) => outcome === 'warned' || outcome === 'failed')
     const text = (faults.length > 0 ? faults : steps).map(({ detail }) => detail).join(' ')

@@ -13,13 +13,19 @@ export function projectEntityTag({ id, revision, name, updateTime }: ProjectReco
   return entityTag(JSON.stringify([id, revision, name, updateTime]))
 }
 
+/** What only some responses show, and the last use, so that a use does not fail an `If-Match`. */
+const unstable = {
+  apiKey: undefined,
+  notes: undefined,
+  lastUseTime: undefined,
+  lastExchangeTime: undefined,
+}
+
 /**
- * The tag of an API key or access rule: of all that responses show, but for the secret of a new API
- * key, and the last use, so that a use does not fail an `If-Match`. Responses with equal tags can
- * therefore differ: never send 304 for them.
+ * The tag of an API key or access rule: of all that responses show, but for what is not stable. Responses
+ * with equal tags can therefore differ: never send 304 for them.
  */
 export function recordEntityTag(shown: object): string {
-  const unstable = { apiKey: undefined, lastUseTime: undefined, lastExchangeTime: undefined }
   return entityTag(canonicalJson({ ...shown, ...unstable }))
 }
 

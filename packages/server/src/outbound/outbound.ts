@@ -60,7 +60,11 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
       const reason = deadline.aborted
         ? `did not send a complete response within ${timeoutMs / 1_000} seconds`
         : `could not be reached (${codeOf(error)})`
-      throw new OutboundError(`${url.host} ${reason}.`, { cause: error })
+      const isUntrusted = /SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(codeOf(error))
+      const advice = isUntrusted
+        ? ' No authority that is trusted issued its certificate: name its authority in PUBRING_OUTBOUND_CA_FILE.'
+        : ''
+      throw new OutboundError(`${url.host} ${reason}.${advice}`, { cause: error })
     }
   }
 }

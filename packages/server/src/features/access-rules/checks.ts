@@ -1,5 +1,7 @@
-import { invalidField } from '../../errors.ts'
+import { invalidField, PubringError } from '../../errors.ts'
 import type { Context } from '../../kernel/context.ts'
+import { readTimeOfUse } from '../../kernel/ledger/token-uses.ts'
+import { OutboundError } from '../../outbound/outbound.ts'
 import { checkIssuer } from '../../tokens/claims.ts'
 import { checkForm, type DecodedToken, decodeToken } from '../../tokens/decode.ts'
 import {
@@ -13,11 +15,11 @@ import {
   warned,
 } from '../../tokens/findings.ts'
 import { compareClaims } from './conditions.ts'
-import type { AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
-import type { IssuerKeys } from './issuer-keys.ts'
-import { findAccessRule, isApplied } from './operations.ts'
+import type { AccessRule, AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
+import { describeKeys, type IssuerKeys } from './issuer-keys.ts'
+import { findAccessRule } from './operations.ts'
 import { readWorkloadRules } from './reads.ts'
-import type { AccessRuleRecord, PeopleRule, WorkloadRule } from './stored.ts'
+import { type AccessRuleRecord, isApplied, type PeopleRule, type WorkloadRule } from './stored.ts'
 import { checkRule, checkSignature, examineSubjectToken } from './subject-tokens.ts'
 
 /** Reports whether the rule would give its role now. Nothing of the token or the claims is stored. */
@@ -39,6 +41,17 @@ export async function checkAccessRule(
   return { ...(await checkClaims(context, rule, token.claims, token)), header }
 }
 
+/** Adds to a rule that was written what is found where the keys of its issuer are, which takes a request. */
+export async function noteKeys(context: Context, rule: AccessRule): Promise<AccessRule> {
+  const { keySource, active } = rule
+  if (keySource === undefined || keySource === 'project' || !active) return rule
+  const { detail } = await describeKeys(context, { ...rule, keySource }).catch((error) => {
+    if (!(error instanceof OutboundError || error instanceof PubringError)) throw error
+    return failed(`No key of the issuer verifies a token now: ${error.message}`)
+  })
+  return { ...rule, notes: [detail] }
+}
+
 /** Throws `invalid_request` unless there is a token or, for people, their claims. */
 function requireOneSubject(rule: AccessRuleRecord, text?: string, claims?: object): void {
   const isForPeople = rule.for === 'people'
@@ -57,7 +70,8 @@ async function checkToken(
 ): Promise<AccessRuleCheck> {
   const examine = (one: WorkloadRule) => {
     const verify = () => checkSignature(token, one, keys)
-    return examineSubjectToken(token, one, { verify, nowMs: clock.now() })
+    const timeOfUse = (digest: string) => readTimeOfUse(store.reader, digest)
+    return examineSubjectToken(token, one, { verify, timeOfUse, nowMs: clock.now() })
   }
   const { steps, grant } = await examine(rule)
   const { claims } = token

@@ -8,6 +8,9 @@ type Claims = Readonly<Record<string, unknown>>
 
 const maxConditions = 32
 
+/** Elements of a list that are named. */
+const maxElements = 5
+
 /** The result of comparing claims with conditions; all conditions must be met. */
 interface ConditionReport {
   /** Each claim that meets its condition and its value; of a list, the element that does. */
@@ -91,7 +94,12 @@ function describeUnmet(name: string, expected: ClaimValue, claims: Claims): stri
     const hint = similar === undefined ? '' : ` It has ${quote(similar, 200)}.`
     return `The token has no claim ${claim}.${hint}`
   }
-  if (Array.isArray(value)) return `No element of ${claim} is ${describe(expected)}.`
+  if (Array.isArray(value)) {
+    const elements = value.slice(0, maxElements).map(describe)
+    const others = value.length > maxElements ? ', …' : ''
+    const found = value.length === 0 ? ': it is empty' : `: it has ${elements.join(', ')}${others}`
+    return `No element of ${claim} is ${describe(expected)}${found}.`
+  }
   const hint =
     String(value) === String(expected) ? ' Write the condition with the type of the claim.' : ''
   return `${claim} is ${describe(value)}, not ${describe(expected)}.${hint}`

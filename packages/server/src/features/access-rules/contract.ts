@@ -136,6 +136,12 @@ export const AccessRule = component(
     createTime: Time,
     updateTime: Time,
     lastExchangeTime: Type.Optional(Time),
+    notes: Type.Optional(
+      Type.Array(Type.String({ examples: ['The issuer has 2 keys for signatures.'] }), {
+        description:
+          'Only in the response of a creation, and of a change of `jwksUri`, `jwks` or `active`: what is found where the keys of the issuer are. It decides nothing.',
+      }),
+    ),
   },
 )
 export type AccessRule = Static<typeof AccessRule>

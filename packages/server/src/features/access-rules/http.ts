@@ -3,7 +3,7 @@ import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/parameters.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { checkAccessRule } from './checks.ts'
+import { checkAccessRule, noteKeys } from './checks.ts'
 import {
   AccessRule,
   AccessRuleCheck,
@@ -44,10 +44,14 @@ const accessRules = managedRecords({
       'People have the role, and the API keys that were exchanged under the rule are valid, until the next request, on every replica.',
   },
   operations: {
-    create: createAccessRule,
+    create: async (context, body) => noteKeys(context, await createAccessRule(context, body)),
     list: listAccessRules,
     read: getAccessRule,
-    update: updateAccessRule,
+    async update(context, rule, patch) {
+      const after = await updateAccessRule(context, rule, patch)
+      const concernsKeys = ['jwks', 'jwksUri', 'active'].some((name) => name in patch.fields)
+      return concernsKeys ? noteKeys(context, after) : after
+    },
     delete: deleteAccessRule,
   },
 })

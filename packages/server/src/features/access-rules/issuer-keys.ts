@@ -33,6 +33,13 @@ const refreshPauseMs = 5 * second
 const maxKeySets = 1_000
 const maxKeys = 100
 
+/** Kids that are named, and how much of each. */
+const maxNamed = 5
+const maxKid = 80
+
+/** The reason for which a key for encryption is left out, which is no fault. */
+const otherUse = 'Its use is not sig.'
+
 /** The dependencies of fetching and examining the keys. */
 export type IssuerContext = Pick<Context, 'fetch' | 'intakeFor'>
 
@@ -137,7 +144,8 @@ export async function describeKeys(
 ): Promise<Finding> {
   const { jwks } = await readJwks(context, source)
   const { keys, leftOut } = await examineAll(context, source, jwks)
-  const reasons = leftOut.map(({ kid, reason }) => ` ${quote(kid)} is not used: ${reason}`)
+  const faulty = keys.size === 0 ? leftOut : leftOut.filter(({ reason }) => reason !== otherUse)
+  const reasons = faulty.map(({ kid, reason }) => ` ${quote(kid, maxKid)} is not used: ${reason}`)
   const found = `The issuer has ${formatCount(keys.size, 'key')} for signatures.${reasons.join('')}`
   return keys.size === 0 ? failed(found) : passed(found)
 }
@@ -195,7 +203,9 @@ function select(
   const left = leftOut.find((one) => one.kid === kid)
   if (left !== undefined) return { fault: `The issuer's key is not used: ${left.reason}` }
   const retry = fault === undefined ? '' : ` The last attempt to fetch them failed: ${fault}`
-  return { fault: `The issuer has no key with this kid.${retry}` }
+  const kids = [...keys.values()].slice(0, maxNamed).map((one) => quote(one.kid, maxKid))
+  const known = kids.length === 0 ? '' : `; its keys have ${kids.join(', ')}`
+  return { fault: `The issuer has no key with this kid (${quote(kid, maxKid)})${known}.${retry}` }
 }
 
 /** The JWKS and the milliseconds for which it is fresh. Rejects with an `OutboundError`. */
@@ -230,9 +240,9 @@ export function addressIn(document: Record<string, unknown>, name: string, url: 
 export async function readDiscovery(
   fetch: Context['fetch'],
   issuer: string,
-): Promise<{ url: string; document: Record<string, unknown> }> {
+): Promise<{ url: string; document: Record<string, unknown>; headers: Headers }> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const { value } = await fetchJson(fetch, url)
+  const { value, headers } = await fetchJson(fetch, url)
   const document = isObject(value) ? value : {}
   if (document.issuer !== issuer) {
     const named =
@@ -243,7 +253,7 @@ export async function readDiscovery(
       `${url} names ${named}. It must name ${issuer}, with every character the same.`,
     )
   }
-  return { url, document }
+  return { url, document, headers }
 }
 
 /** How long a response is fresh by `Cache-Control` and `Age` (RFC 9111 section 4.2), within our bounds. */
@@ -283,7 +293,7 @@ async function examineAll(
 async function examine(intake: Intake, jwk: Jwk): Promise<FetchedKey | string> {
   const { kid = '', use, alg } = jwk
   if (typeof kid !== 'string') return 'Its kid is not a text.'
-  if (!isSignatureUse(use)) return 'Its use is not sig.'
+  if (!isSignatureUse(use)) return otherUse
   if ('d' in jwk || 'priv' in jwk) return 'The issuer serves its private key.'
   const pem = pemOf(jwk)
   if (pem === undefined) return 'It is not a public key that Pubring knows.'

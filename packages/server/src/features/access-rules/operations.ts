@@ -24,7 +24,7 @@ import {
 } from './contract.ts'
 import { requireProvider, requireSomePeople } from './people.ts'
 import { readAccessRules } from './reads.ts'
-import { type AccessRuleRecord, accessRules, type WorkloadRule } from './stored.ts'
+import { type AccessRuleRecord, accessRules, isApplied, type WorkloadRule } from './stored.ts'
 import {
   requireAudience,
   requireRotation,
@@ -36,11 +36,6 @@ import {
 export function toAccessRule(record: AccessRuleRecord): AccessRule {
   const { enabled: _enabled, contradicted: _contradicted, ...members } = record
   return { ...members, allProjects: record.projectId === undefined, active: isApplied(record) }
-}
-
-/** Whether the rule gives its role at all. */
-export function isApplied({ enabled, contradicted }: AccessRuleRecord): boolean {
-  return enabled && contradicted === undefined
 }
 
 export async function createAccessRule(

@@ -2,9 +2,9 @@ import { invalidField } from '../../errors.ts'
 import { grantOf } from '../../kernel/access/callers.ts'
 import type { Grant } from '../../kernel/access/grants.ts'
 import type { CoreConfig } from '../../kernel/context.ts'
-import { compareClaims, pathOf, prefixOf, requireConditions } from './conditions.ts'
+import { claimAt, compareClaims, pathOf, prefixOf, requireConditions } from './conditions.ts'
 import type { ClaimValue, Conditions } from './contract.ts'
-import type { PeopleRule } from './stored.ts'
+import { isApplied, type PeopleRule } from './stored.ts'
 
 /**
  * The issuer of the people that a rule is for: the OpenID provider of this service. Throws
@@ -56,11 +56,17 @@ interface Claimant {
 
 /** The rules that apply to a person with these claims. */
 function rulesFor(person: Claimant, rules: readonly PeopleRule[]): PeopleRule[] {
-  return rules.filter(
-    ({ enabled, contradicted, issuer, conditions }) =>
-      enabled &&
-      !contradicted &&
-      issuer === person.issuer &&
-      compareClaims(conditions, person.claims).unmet.length === 0,
+  return activeRules(person, rules).filter(
+    ({ conditions }) => compareClaims(conditions, person.claims).unmet.length === 0,
   )
+}
+
+/** The names of the claims that conditions of the rules compare, and the person lacks. */
+export function missingClaims(person: Claimant, rules: readonly PeopleRule[]): string[] {
+  const names = activeRules(person, rules).flatMap(({ conditions }) => Object.keys(conditions))
+  return [...new Set(names)].filter((name) => claimAt(person.claims, name) === undefined)
+}
+
+function activeRules({ issuer }: Claimant, rules: readonly PeopleRule[]): PeopleRule[] {
+  return rules.filter((rule) => isApplied(rule) && rule.issuer === issuer)
 }

@@ -35,6 +35,11 @@ export interface WorkloadRule
 /** A stored access rule. */
 export type AccessRuleRecord = PeopleRule | WorkloadRule
 
+/** Whether the rule gives its role at all. */
+export function isApplied({ enabled, contradicted }: AccessRuleRecord): boolean {
+  return enabled && contradicted === undefined
+}
+
 /** Where the keys of an issuer come from. */
 export type IssuerKeySource = Pick<
   WorkloadRule,

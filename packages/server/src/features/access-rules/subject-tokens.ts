@@ -1,4 +1,5 @@
 import { PubringError } from '../../errors.ts'
+import { tokenDigest } from '../../kernel/ledger/token-uses.ts'
 import { isPlain, requireNoSecrets } from '../../kernel/values/labels.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { isObject } from '../../runtime/json.ts'
@@ -45,6 +46,11 @@ interface SubjectReport extends StepReport<AccessRuleCheckStep> {
 interface Environment {
   /** `checkSignature` of the token. */
   verify(rule: WorkloadRule): Promise<Finding>
+  /**
+   * When the token with this digest was used, as ISO 8601. Absent for an exchange, whose transaction
+   * decides.
+   */
+  timeOfUse?(digest: string): Promise<string | undefined>
   nowMs: number
 }
 
@@ -55,8 +61,9 @@ interface Environment {
 export async function examineSubjectToken(
   token: DecodedToken,
   rule: WorkloadRule,
-  { verify, nowMs }: Environment,
+  environment: Environment,
 ): Promise<SubjectReport> {
+  const { verify, nowMs } = environment
   const { claims } = token
   const isRotation = rule.keySource === 'project'
   const grant: Partial<Grant> = {}
@@ -73,7 +80,7 @@ export async function examineSubjectToken(
       ? ['cnf', () => checkConfirmation(token, grant)]
       : ['sub', () => checkSubject(claims, grant)],
     ['conditions', () => checkConditions(claims, rule, grant)],
-    ['jti', () => checkTokenId(claims, rule, nowMs, grant)],
+    ['jti', () => checkTokenId(claims, rule, environment, grant)],
   ])
   if (report.failed !== undefined) return report
   const end = Math.min(Number(claims.exp) * 1_000, nowMs + rule.maxLifetime * 1_000)
@@ -120,6 +127,11 @@ export async function checkSignature(
     return failed('The header has no kid.')
   }
   if (typeof alg !== 'string') return failed('The header has no alg.')
+  if (/^HS\d/.test(alg)) {
+    return failed(
+      `The header says ${quote(alg)}, which is made with a shared secret. Have the issuer sign with a private key, such as by RS256 or ES256.`,
+    )
+  }
   const compare = async () => {
     const found = await keys.find(source, kid, alg)
     if ('fault' in found) return failed(found.fault)
@@ -199,17 +211,21 @@ function checkConditions(
   return passed('All conditions are met.')
 }
 
-function checkTokenId(
+async function checkTokenId(
   { jti, exp }: DecodedToken['claims'],
-  { singleUse }: WorkloadRule,
-  nowMs: number,
+  { issuer, singleUse }: WorkloadRule,
+  { timeOfUse, nowMs }: Environment,
   grant: Partial<Grant>,
-): Finding {
+): Promise<Finding> {
   if (!singleUse) return skipped('The rule accepts a token several times.')
   if (typeof jti !== 'string' || jti === '') return failed('The token has no jti.')
   if (Number(exp) * 1_000 > nowMs + maxSingleUseMs) {
     return failed('The token is valid for more than a day, too long for one that is accepted once.')
   }
+  const time = await timeOfUse?.(tokenDigest(issuer, jti))
+  if (time !== undefined) {
+    return failed(`Its jti ${quote(jti, 120)} was used at ${time}. The rule accepts each once.`)
+  }
   grant.jti = jti
-  return passed('The token has a jti. Whether it was used before is decided when it is exchanged.')
+  return passed('Its jti was not used before.')
 }

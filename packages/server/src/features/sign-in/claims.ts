@@ -11,6 +11,9 @@ import type { PersonRecord } from './stored.ts'
 /** The most characters of the claims that are stored with a session, as JSON. */
 const maxClaimsLength = 16_384
 
+/** Missing claims that are named. */
+const maxNamed = 5
+
 /** Claims about the exchange and the token, which no rule needs. */
 const protocolClaims =
   /^(?:nonce|at_hash|c_hash|s_hash|exp|iat|nbf|jti|sid|auth_time|_claim_names|_claim_sources)$/
@@ -30,14 +33,24 @@ export function storedClaims({ subject, claims }: Identity): Record<string, unkn
   return stored
 }
 
-/** Why claims may be missing, or not count, for a person to whom no rule gives a role. */
-export function claimNotes({ claims }: Identity): string[] {
+/**
+ * Why claims may be missing, or not count, for a person to whom no rule gives a role. `missing`: those
+ * that rules compare.
+ */
+export function claimNotes({ claims }: Identity, missing: readonly string[]): string[] {
   const { _claim_names: named, hasgroups, email, email_verified: verified } = claims
   const left = isObject(named) ? Object.keys(named) : hasgroups ? ['groups'] : []
   const notes = left.map(
     (name) =>
       `The OpenID provider left out the claim ${quote(name)}, because the person has too many values for a token: have it send only those that matter here (at Entra: the groups assigned to the application, or app roles).`,
   )
+  const unsent = missing.filter((name) => name !== 'email_verified' && !left.includes(name))
+  if (unsent.length > 0) {
+    const names = unsent.slice(0, maxNamed).map((name) => quote(name, 120))
+    notes.push(
+      `Access rules here compare claims that are missing (${names.join(', ')}): have the OpenID provider send them, perhaps by another scope in PUBRING_OIDC_SCOPES.`,
+    )
+  }
   if (email === undefined || verified === true || verified === 'true') return notes
   const state = verified === undefined ? 'is missing' : `is ${quote(JSON.stringify(verified))}`
   return [...notes, `The email does not count: email_verified ${state}, and must be true.`]

@@ -9,12 +9,12 @@ import { oneFor } from '../../kernel/shared.ts'
 import { isPlain } from '../../kernel/values/labels.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { AnswerError, OutboundError } from '../../outbound/outbound.ts'
-import { grantsOf } from '../access-rules/people.ts'
+import { grantsOf, missingClaims } from '../access-rules/people.ts'
 import { readPeopleRules } from '../access-rules/reads.ts'
 import { signInChanges } from './changes.ts'
 import { claimNotes, failure, storedClaims, toPerson } from './claims.ts'
-import type { SignInChecks } from './provider/provider.ts'
 import { SignInRefusal } from './provider/refusal.ts'
+import type { SignInChecks } from './provider/steps.ts'
 import { findSessionByDigest, readSessions } from './reads.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
 import type { SessionRecord } from './stored.ts'
@@ -40,10 +40,12 @@ interface Callback {
   beforeRedemption(): void
 }
 
-type SignInResult =
+/** With sentences about what the provider left out, or what else may be wrong. */
+type SignInResult = { notes: string[] } & (
   | (NewSession & { returnPath: string })
-  /** No rule gives the person a role; these are their claims, and what may be the reason. */
-  | { refusedClaims: Record<string, unknown>; notes: string[] }
+  /** No rule gives the person a role; these are their claims. */
+  | { refusedClaims: Record<string, unknown> }
+)
 
 export type SignIn = NonNullable<Awaited<ReturnType<typeof signInOf>>>
 
@@ -54,8 +56,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
   if (oidc === undefined) return undefined
   // Loads libraries that servers without sign-in do not need.
   const { createProvider } = await import('./provider/provider.ts')
-  const provider = createProvider(context, oidc)
-  const redirectUri = `${publicUrl}/sign-in/callback`
+  const provider = createProvider(context, oidc, `${publicUrl}/sign-in/callback`)
   let firstHash: string | undefined
 
   /**
@@ -77,7 +78,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
     const parameters = new URLSearchParams(callback.search)
     if (parameters.get('state') !== checks.state) throw lostAttempt()
     callback.beforeRedemption()
-    return provider.redeem(redirectUri, parameters, checks).catch(rethrowFault)
+    return provider.redeem(parameters, checks).catch(rethrowFault)
   }
 
   return {
@@ -90,7 +91,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
       const path = localPath(returnPath)
       const attempt = { secret, startMs: clock.now(), recent, returnPath: path }
       const checks = checksOf(attempt, await signingKey())
-      const url = await provider.authorizationUrl(redirectUri, checks).catch(rethrowFault)
+      const url = await provider.authorizationUrl(checks).catch(rethrowFault)
       return { url, cookie: formatAttempt(attempt) }
     },
 
@@ -98,13 +99,12 @@ export const signInOf = oneFor(async (context: Kernel) => {
     async finish(callback: Callback): Promise<SignInResult> {
       const attempt = parseAttempt(callback.cookie)
       const identity = await redeem(callback, attempt)
-      const { issuer, subject } = identity
+      const { issuer, subject, notes } = identity
       const claims = storedClaims(identity)
-      if (
-        grantsOf({ issuer, claims }, await readPeopleRules(store.reader, { isLocked: false }))
-          .length === 0
-      ) {
-        return { refusedClaims: claims, notes: [...identity.notes, ...claimNotes(identity)] }
+      const rules = await readPeopleRules(store.reader, { isLocked: false })
+      if (grantsOf({ issuer, claims }, rules).length === 0) {
+        const missing = missingClaims({ issuer, claims }, rules)
+        return { refusedClaims: claims, notes: [...notes, ...claimNotes(identity, missing)] }
       }
       const person = toPerson(identity, isoTime(clock.now()))
       const { sid, auth_time: authTime } = identity.signed
@@ -136,7 +136,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
         ...(replaced && { replaces: replaced.id }),
         idleSince: idleSince(context),
       })
-      return { ...created, returnPath: attempt?.returnPath ?? localPath(undefined) }
+      return { ...created, notes, returnPath: attempt?.returnPath ?? localPath(undefined) }
     },
 
     /** Ends the sessions that a logout token names. Throws `sign_in_failed` if it is not valid. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Db } from '../storage/schema.ts'
 import { statement } from '../storage/statements.ts'
 import { eventAbout, type NewEvent } from './chain.ts'
 import type { LockedLedger } from './locked-ledger.ts'
@@ -14,11 +15,16 @@ export function tokenDigest(issuer: string, jti: string): string {
 const findUse = statement((db, { digest }: { digest: string }) =>
   db
     .selectFrom('event')
-    .select('revision')
+    .select('time')
     .where('subject_id', '=', digest)
     .where('type', '=', 'token.used')
     .limit(1),
 )
+
+/** When the token was used, as ISO 8601; undefined if it was not. */
+export async function readTimeOfUse(db: Db, digest: string): Promise<string | undefined> {
+  return (await findUse(db, { digest }))[0]?.time
+}
 
 /**
  * The event of the use, which the caller appends to the locked ledger; undefined if the token was used
@@ -28,6 +34,6 @@ export async function firstUse(
   { db }: LockedLedger,
   digest: string,
 ): Promise<NewEvent | undefined> {
-  const [used] = await findUse(db, { digest })
+  const used = await readTimeOfUse(db, digest)
   return used === undefined ? eventAbout('token.used', digest, {}) : undefined
 }

@@ -74,14 +74,16 @@ export function signInPages(app: App, { config }: Kernel, signIn: SignIn): void 
         giveBack?.()
         // Cleared only now: after a failure the cookie may belong to another tab, or serve again.
         attempt.clear(reply)
+        const { notes } = result
         if ('refusedClaims' in result) {
-          const { refusedClaims, notes } = result
+          const { refusedClaims } = result
           const claims = Object.entries(refusedClaims)
           const facts = claims.map(([name, value]) => [name, JSON.stringify(value)] as const)
           request.log.warn({ claims: Object.keys(refusedClaims), notes }, noRule.title)
           const text = [...notes, noRule.text].join(' ')
           return sendPage(reply.code(403), { publicUrl, title: noRule.title, text, facts })
         }
+        if (notes.length > 0) request.log.warn({ notes }, 'A person signed in with warnings.')
         session.set(reply, result.secret, sessionLifetime)
         return redirect(reply, `${publicUrl}${result.returnPath}`)
       }),

@@ -5,25 +5,32 @@ import { present } from '../../../runtime/present.ts'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** Adds the credentials of this client to a request of the token endpoint. */
-type Authenticate = (body: URLSearchParams, headers: Headers) => void | Promise<void>
+/** A way to authenticate this client at the token endpoint. */
+interface Authentication {
+  /** Its name (OpenID Connect Core 1.0 section 9). */
+  method: string
+  /** Adds the credentials to a request. */
+  authenticate(body: URLSearchParams, headers: Headers): void | Promise<void>
+}
 
 /**
- * The ways to authenticate (OpenID Connect Core 1.0 section 9), to be tried in order as long as the
- * provider does not know the client: there is more than one for a secret that not every provider decodes.
+ * The ways to authenticate, to be tried in order as long as the provider does not know the client: there
+ * is more than one for a secret that not every provider decodes.
  */
-export function authenticators(config: OidcConfig, document: Document): Authenticate[] {
+export function authentications(config: OidcConfig, document: Document): Authentication[] {
   const { clientId, clientSecret, privateKey } = config
   if (privateKey !== undefined) return [privateKeyJwt(config, privateKey, document)]
-  if (clientSecret === undefined) return [(body) => body.set('client_id', clientId)]
+  if (clientSecret === undefined) {
+    return [{ method: 'none', authenticate: (body) => body.set('client_id', clientId) }]
+  }
   const { token_endpoint_auth_methods_supported: listed } = document
   const methods: unknown[] = Array.isArray(listed) ? listed : ['client_secret_basic']
-  const post: Authenticate = (body) => {
+  const post: Authentication['authenticate'] = (body) => {
     body.set('client_id', clientId)
     body.set('client_secret', clientSecret)
   }
   const basic =
-    (encode: (text: string) => string): Authenticate =>
+    (encode: (text: string) => string): Authentication['authenticate'] =>
     (_body, headers) => {
       const credentials = `${encode(clientId)}:${encode(clientSecret)}`
       headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
@@ -38,7 +45,7 @@ export function authenticators(config: OidcConfig, document: Document): Authenti
     ? (['client_secret_basic', 'client_secret_post'] as const)
     : (['client_secret_post', 'client_secret_basic'] as const)
   const method = order.find((name) => methods.includes(name))
-  return method === undefined ? [] : ways[method]
+  return method === undefined ? [] : ways[method].map((authenticate) => ({ method, authenticate }))
 }
 
 function formEncode(text: string): string {
@@ -50,8 +57,8 @@ function privateKeyJwt(
   { clientId, privateKeyId }: OidcConfig,
   pem: string,
   { issuer, token_endpoint_auth_signing_alg_values_supported: algorithms }: Document,
-): Authenticate {
-  return async (body) => {
+): Authentication {
+  const authenticate: Authentication['authenticate'] = async (body) => {
     const key = createPrivateKey(pem)
     const alg = algorithmOf(key, Array.isArray(algorithms) ? algorithms : [])
     const assertion = await new SignJWT({ jti: randomUUID() })
@@ -66,6 +73,7 @@ function privateKeyJwt(
     body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer')
     body.set('client_assertion', assertion)
   }
+  return { method: 'private_key_jwt', authenticate }
 }
 
 const byCurve: Readonly<Record<string, string>> = {

@@ -77,24 +77,32 @@ function checkClock({ iat, exp, nbf }: Answer['claims'], nowMs: number): SignInF
   if (nbf !== undefined && typeof nbf !== 'number') {
     return failed('nbf is not a number of seconds since 1970.')
   }
-  const synchronize = 'Synchronize both with NTP.'
   const aheadMs = Math.max(iat, nbf ?? iat) * 1_000 - nowMs
+  if (aheadMs > toleranceMs) return shown(describeClock(aheadMs))
   const behindMs = nowMs - iat * 1_000
-  const clock = (ms: number, direction: string) =>
-    `The clock of the OpenID provider is ${Math.round(ms / 1_000)} s ${direction} that of this server`
-  if (aheadMs > toleranceMs) {
-    const ahead = clock(aheadMs, 'ahead of')
-    return shown(`${ahead}, more than the ${clockTolerance} s that are allowed. ${synchronize}`)
-  }
-  const behind = clock(behindMs, 'behind')
   if (exp * 1_000 + toleranceMs <= nowMs) {
     const end = isoTime(Math.max(0, exp) * 1_000)
     return shown(
-      `The ID token expired at ${end}. ${behind}, or the provider sent an old token. ${synchronize}`,
+      `The ID token expired at ${end}. ${describeClock(-behindMs)} Or the provider sent an old token.`,
     )
   }
-  if (behindMs > toleranceMs) return warned(`${behind}. ${synchronize}`)
+  if (behindMs > toleranceMs) return warned(describeClock(-behindMs))
   return passed('The token is valid now.')
+}
+
+/** Compares the clocks by the time of a response, which a cache may have kept for its `Age`. */
+export function compareClocks(headers: Headers, nowMs: number): SignInFinding {
+  const age = Number(headers.get('age')) || 0
+  const aheadMs = Date.parse(headers.get('date') ?? '') + age * 1_000 - nowMs
+  if (Number.isNaN(aheadMs)) return skipped('The provider does not say what time it is.')
+  return Math.abs(aheadMs) > toleranceMs
+    ? warned(describeClock(aheadMs))
+    : passed('The clocks agree.')
+}
+
+function describeClock(aheadMs: number): string {
+  const distance = `${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'}`
+  return `The clock of the OpenID provider is ${distance} that of this server, more than the ${clockTolerance} s that are allowed. Synchronize both with NTP.`
 }
 
 /** OpenID Connect Core 1.0 section 3.1.2.1: required if `max_age` was requested. */

@@ -1,10 +1,9 @@
-import { hash } from 'node:crypto'
 import { jwtVerify } from 'jose'
 import { createSingleFlight } from '../../../async/single-flight.ts'
 import type { Context, OidcConfig } from '../../../kernel/context.ts'
 import { tokenDigest } from '../../../kernel/ledger/token-uses.ts'
 import { isoTime } from '../../../kernel/values/times.ts'
-import { OutboundError } from '../../../outbound/outbound.ts'
+import { AnswerError, OutboundError } from '../../../outbound/outbound.ts'
 import { isObject } from '../../../runtime/json.ts'
 import { present } from '../../../runtime/present.ts'
 import type { DecodedToken } from '../../../tokens/decode.ts'
@@ -18,15 +17,19 @@ import {
 } from '../../access-rules/issuer-keys.ts'
 import type { IssuerKeySource } from '../../access-rules/stored.ts'
 import { checkSignature } from '../../access-rules/subject-tokens.ts'
-import { claimsOf, idTokenSteps, readUserInfo } from './identity.ts'
+import { claimsOf, compareClocks, idTokenSteps, readUserInfo } from './identity.ts'
 import { type SignInFinding, SignInRefusal, type SignInStep } from './refusal.ts'
 import {
   type Answer,
+  authorizationUrl,
+  checkAuthorization,
   checkCode,
   checkCredentials,
   checkResponse,
   clockTolerance,
   type Metadata,
+  type SignInChecks,
+  withParameters,
 } from './steps.ts'
 
 /** How long the metadata of the provider is used before it is read again. */
@@ -34,15 +37,6 @@ const metadataMs = 3_600_000
 
 /** Seconds for which a logout token is accepted. */
 const maxLogoutTokenAge = 600
-
-/** The values that tie a sign-in at the provider to the browser that began it. */
-export interface SignInChecks {
-  state: string
-  nonce: string
-  codeVerifier: string
-  /** Seconds since the person proved who they are; absent if that does not matter. */
-  maxAge?: number
-}
 
 /** Who signed in, as the provider asserts it. */
 export interface Identity {
@@ -56,7 +50,7 @@ export interface Identity {
 }
 
 /** Everything that is asked of the OpenID provider; rejects if it cannot be reached, or refuses. */
-export function createProvider(context: Context, config: OidcConfig) {
+export function createProvider(context: Context, config: OidcConfig, redirectUri: string) {
   const { clock } = context
   const { issuer, clientId } = config
   const discoveries = createSingleFlight<Metadata>()
@@ -79,23 +73,8 @@ export function createProvider(context: Context, config: OidcConfig) {
   }
 
   return {
-    async authorizationUrl(
-      redirectUri: string,
-      { state, nonce, codeVerifier, maxAge }: SignInChecks,
-    ): Promise<string> {
-      const { authorizationEndpoint } = await discover()
-      return withParameters(authorizationEndpoint, {
-        response_type: 'code',
-        client_id: clientId,
-        redirect_uri: redirectUri,
-        scope: config.scopes,
-        state,
-        nonce,
-        code_challenge: hash('sha256', codeVerifier, 'base64url'),
-        code_challenge_method: 'S256',
-        // `prompt` can be removed on the way through the browser, so the age is checked as well.
-        ...(maxAge === undefined ? {} : { prompt: 'login', max_age: String(maxAge) }),
-      })
+    async authorizationUrl(checks: SignInChecks): Promise<string> {
+      return authorizationUrl({ context, config, metadata: await discover(), redirectUri }, checks)
     },
 
     /**
@@ -103,13 +82,12 @@ export function createProvider(context: Context, config: OidcConfig) {
      * answers step by step (OpenID Connect Core 1.0 sections 3.1.3.7 and 5.3.4). Throws a `SignInRefusal`.
      */
     async redeem(
-      redirectUri: string,
       parameters: URLSearchParams,
       { nonce, codeVerifier, maxAge }: SignInChecks,
     ): Promise<Identity> {
       const metadata = await discover()
       const answer: Answer = { accessToken: '', claims: {}, more: {}, signedMore: {} }
-      const provider = { context, config: secrets, metadata }
+      const provider = { context, config: secrets, metadata, redirectUri }
       const verify = (token: DecodedToken) =>
         checkSignature(token, keySourceOf(issuer, metadata), keys, { isDirect: true })
       const { failed: step, steps } = await runSteps<SignInStep, SignInFinding>([
@@ -119,8 +97,7 @@ export function createProvider(context: Context, config: OidcConfig) {
           'token',
           () => {
             const code = parameters.get('code') ?? ''
-            const form = { code, redirect_uri: redirectUri, code_verifier: codeVerifier }
-            return checkCode(provider, form, answer)
+            return checkCode(provider, { code, code_verifier: codeVerifier }, answer)
           },
         ],
         ...idTokenSteps(answer, { config, nonce, maxAge, verify, now: Date.now }),
@@ -181,9 +158,11 @@ export function createProvider(context: Context, config: OidcConfig) {
   }
 }
 
+type ProviderStep = 'discovery' | 'clock' | 'keys' | 'scopes' | 'authorization' | 'client'
+
 /**
- * Tries what a sign-in needs, but for a person: the discovery document, the keys, the scopes and, with a
- * code that cannot exist, the credentials of the client.
+ * Tries what a sign-in needs, but for a person: the discovery document, the keys, the scopes, the way to
+ * the page of the provider and, with a code that cannot exist, the credentials of the client.
  */
 export async function examineProvider(
   context: IssuerContext,
@@ -192,18 +171,15 @@ export async function examineProvider(
 ) {
   const { issuer, scopes } = config
   const metadata = await readMetadata(context, issuer)
-  return runSteps<'discovery' | 'keys' | 'scopes' | 'client', SignInFinding>([
+  const provider = { context, config, metadata, redirectUri }
+  return runSteps<ProviderStep, SignInFinding>([
     ['discovery', () => passed(`It is ${issuer}.`)],
+    ['clock', () => compareClocks(metadata.headers, Date.now())],
     ['keys', () => describeKeys(context, keySourceOf(issuer, metadata))],
     ['scopes', () => checkScopes(metadata.document.scopes_supported, scopes)],
-    ['client', () => checkCredentials({ context, config, metadata }, redirectUri)],
+    ['authorization', () => checkAuthorization(provider)],
+    ['client', () => checkCredentials(provider)],
   ])
-}
-
-function withParameters(address: string, parameters: Record<string, string>): string {
-  const url = new URL(address)
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
-  return url.href
 }
 
 const keySourceOf = (issuer: string, { jwksUri }: Metadata): IssuerKeySource => ({
@@ -213,8 +189,13 @@ const keySourceOf = (issuer: string, { jwksUri }: Metadata): IssuerKeySource => 
 })
 
 async function readMetadata({ fetch }: IssuerContext, issuer: string): Promise<Metadata> {
-  const { url, document } = await readDiscovery(fetch, issuer)
+  const { url, document, headers } = await readDiscovery(fetch, issuer).catch((error) => {
+    throw error instanceof AnswerError
+      ? new AnswerError(`${error.message} Correct PUBRING_OIDC_ISSUER.`)
+      : error
+  })
   return {
+    headers,
     authorizationEndpoint: addressIn(document, 'authorization_endpoint', url),
     tokenEndpoint: addressIn(document, 'token_endpoint', url),
     document,

@@ -1,10 +1,11 @@
-/** The steps of a sign-in up to the tokens: what the browser brings, and the exchange of its code. */
+/** The steps of a sign-in up to the tokens: the way to the provider and back, and the exchange of the code. */
+import { hash } from 'node:crypto'
 import type { Context, OidcConfig } from '../../../kernel/context.ts'
 import { OutboundError } from '../../../outbound/outbound.ts'
 import { isObject, parseJson } from '../../../runtime/json.ts'
 import type { DecodedToken } from '../../../tokens/decode.ts'
-import { failed, passed, quote, warned } from '../../../tokens/findings.ts'
-import { authenticators } from './client-authentication.ts'
+import { failed, passed, quote, skipped, warned } from '../../../tokens/findings.ts'
+import { authentications } from './client-authentication.ts'
 import type { SignInFinding } from './refusal.ts'
 
 /** Seconds by which the provider's clock may be ahead or behind. */
@@ -16,6 +17,8 @@ export interface Metadata {
   tokenEndpoint: string
   jwksUri: string
   document: Record<string, unknown>
+  /** With which the document was sent. */
+  headers: Headers
 }
 
 /** The dependencies of requests to the provider. */
@@ -23,6 +26,16 @@ export interface KnownProvider {
   context: Pick<Context, 'fetch'>
   config: OidcConfig
   metadata: Metadata
+  redirectUri: string
+}
+
+/** The values that tie a sign-in at the provider to the browser that began it. */
+export interface SignInChecks {
+  state: string
+  nonce: string
+  codeVerifier: string
+  /** Seconds since the person proved who they are; absent if that does not matter. */
+  maxAge?: number
 }
 
 /** The provider's responses, and the findings of the steps in them. */
@@ -36,11 +49,60 @@ export interface Answer {
   signedMore: Record<string, unknown>
 }
 
+/** Where to send the browser (OpenID Connect Core 1.0 section 3.1.2.1). */
+export function authorizationUrl(
+  { config, metadata, redirectUri }: KnownProvider,
+  { state, nonce, codeVerifier, maxAge }: SignInChecks,
+): string {
+  return withParameters(metadata.authorizationEndpoint, {
+    response_type: 'code',
+    client_id: config.clientId,
+    redirect_uri: redirectUri,
+    scope: config.scopes,
+    state,
+    nonce,
+    code_challenge: hash('sha256', codeVerifier, 'base64url'),
+    code_challenge_method: 'S256',
+    // `prompt` can be removed on the way through the browser, so the age is checked as well.
+    ...(maxAge === undefined ? {} : { prompt: 'login', max_age: String(maxAge) }),
+  })
+}
+
+export function withParameters(address: string, parameters: Record<string, string>): string {
+  const url = new URL(address)
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  return url.href
+}
+
+/** The values of a sign-in that nobody finishes. */
+const trial = { state: 'pubring-doctor', nonce: 'pubring-doctor', codeVerifier: 'x'.repeat(43) }
+
+/** Statuses of pages on which providers refuse a client, a redirect address or a scope. */
+const refusalStatuses = [400, 401, 404]
+
+/** Whether the provider lets people begin to sign in. It says so to their browser alone, if anywhere. */
+export async function checkAuthorization(provider: KnownProvider): Promise<SignInFinding> {
+  const { context, metadata } = provider
+  const url = authorizationUrl(provider, trial)
+  const response = await context.fetch(url).catch(outboundError)
+  // Browsers may reach it where this server does not.
+  if (response instanceof OutboundError) return skipped(`Not tried: ${response.message}`)
+  const { status, headers } = response
+  const parameters = URL.parse(headers.get('location') ?? '', url)?.searchParams
+  const error = parameters?.get('error') ?? undefined
+  if (error !== undefined) {
+    return refusedBy(provider, error, parameters?.get('error_description'))
+  }
+  if (!refusalStatuses.includes(status)) return passed('It lets people begin to sign in.')
+  return failed(
+    `${metadata.authorizationEndpoint} responded with the status ${status} to ${asked(provider)}. Register this client there with this redirect address, and enable it. A browser shows what it says.`,
+  )
+}
+
 /** The authorization response (RFC 6749 section 4.1.2, RFC 9207). Its `state` was compared before. */
-export function checkResponse(
-  parameters: URLSearchParams,
-  { config: { issuer }, metadata: { document } }: KnownProvider,
-): SignInFinding {
+export function checkResponse(parameters: URLSearchParams, provider: KnownProvider): SignInFinding {
+  const { issuer } = provider.config
+  const { document } = provider.metadata
   const repeated = [...new Set(parameters.keys())].find(
     (name) => parameters.getAll(name).length > 1,
   )
@@ -51,7 +113,7 @@ export function checkResponse(
   }
   const error = parameters.get('error')
   if (error !== null) {
-    return refusedBy('The authorization endpoint', error, parameters.get('error_description'))
+    return refusedBy(provider, error, parameters.get('error_description'))
   }
   if (iss === null && document.authorization_response_iss_parameter_supported === true) {
     return failed(`The response lacks iss, which ${issuer} sends.`)
@@ -59,33 +121,50 @@ export function checkResponse(
   return parameters.get('code') ? passed('It has a code.') : failed('The response has no code.')
 }
 
+const noCodeGrant = 'The provider does not allow this client the authorization code grant.'
+
 /** Advice about errors of RFC 6749 sections 4.1.2.1 and 5.2, and OpenID Connect Core 3.1.2.6. */
 const advice: Readonly<Record<string, string>> = {
   invalid_client:
     'The client id, the client secret or the private key of PUBRING_OIDC_… is wrong or has expired, or the provider wants another way of authentication for this client.',
-  unauthorized_client: 'The provider does not allow this client the authorization code grant.',
+  unauthorized_client: noCodeGrant,
+  unsupported_grant_type: noCodeGrant,
+  unsupported_response_type: noCodeGrant,
   invalid_grant:
     'The code was used before, has expired, or was issued to another client or for another redirect address.',
   invalid_scope: 'The provider does not give this client a scope of PUBRING_OIDC_SCOPES.',
 }
 
+/** The parameters by which the provider decides. */
+function asked({ config: { clientId, scopes }, redirectUri }: KnownProvider): string {
+  return `client_id ${quote(clientId, 120)}, redirect_uri ${redirectUri} and scope ${quote(scopes, 200)}`
+}
+
 const maxShown = 300
 
-/** A refusal in the provider's own words, which are safe to show. */
-function refusedBy(endpoint: string, error: string, description: unknown): SignInFinding {
+/** A refusal in the provider's own words, which are safe to show. `by`: which endpoint, and how it was asked. */
+function refusedBy(
+  provider: KnownProvider,
+  error: string,
+  description: unknown,
+  by?: { subject: string; method: string; code: string },
+): SignInFinding {
   const said = typeof description === 'string' && description !== '' ? description : undefined
   const words = said === undefined ? quote(error) : `${quote(error)}, ${quote(said, maxShown)}`
   const shown =
     error === 'access_denied'
       ? `The OpenID provider did not let you in, or you cancelled the sign-in: ${words}.`
       : `The OpenID provider refused the sign-in: ${words}.`
-  const detail = `${endpoint} refused with ${words}. ${advice[error] ?? ''}`.trimEnd()
-  return { ...failed(detail), shown }
+  const detail = [
+    `${by?.subject ?? 'The authorization endpoint'} refused with ${words}.`,
+    advice[by?.code ?? error] ?? '',
+    `Pubring asked with ${asked(provider)}${by === undefined ? '' : `, authenticated by ${by.method}`}.`,
+  ]
+  return { ...failed(detail.filter((part) => part !== '').join(' ')), shown }
 }
 
 interface TokenForm {
   code: string
-  redirect_uri: string
   code_verifier: string
 }
 
@@ -109,11 +188,8 @@ export async function checkCode(
 }
 
 /** Whether the provider knows the client and its credentials: it refuses the code alone. */
-export async function checkCredentials(
-  provider: KnownProvider,
-  redirectUri: string,
-): Promise<SignInFinding> {
-  const form = { code: 'pubring-doctor', redirect_uri: redirectUri, code_verifier: 'x'.repeat(43) }
+export async function checkCredentials(provider: KnownProvider): Promise<SignInFinding> {
+  const form = { code: 'pubring-doctor', code_verifier: trial.codeVerifier }
   const outcome = await requestTokens(provider, form)
   if (!('outcome' in outcome)) return warned('The provider accepts any code.')
   if (outcome.code === 'invalid_grant') return passed('The provider accepts the client.')
@@ -124,15 +200,18 @@ export async function checkCredentials(
 
 /** The response of the token endpoint, or why there is none; `code` is its OAuth error. */
 async function requestTokens(
-  { context, config, metadata }: KnownProvider,
+  provider: KnownProvider,
   form: TokenForm,
 ): Promise<{ body: Record<string, unknown> } | (SignInFinding & { code?: string })> {
+  const { context, config, metadata, redirectUri } = provider
   const { tokenEndpoint } = metadata
-  let refusal: SignInFinding & { code?: string } = failed(
-    `The provider offers neither client_secret_basic nor client_secret_post, but ${[metadata.document.token_endpoint_auth_methods_supported].join(', ')}.`,
-  )
-  for (const authenticate of authenticators(config, metadata.document)) {
-    const body = new URLSearchParams({ grant_type: 'authorization_code', ...form })
+  let refusal = noAuthentication(metadata)
+  for (const { method, authenticate } of authentications(config, metadata.document)) {
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      redirect_uri: redirectUri,
+      ...form,
+    })
     const headers = new Headers({ accept: 'application/json' })
     await authenticate(body, headers)
     const response = await context
@@ -142,11 +221,11 @@ async function requestTokens(
     const { status } = response
     const value = parseJson(await response.text())
     if (status === 200 && isObject(value)) return { body: value }
-    const answered = `${tokenEndpoint} responded with the status ${status}`
+    const subject = `${tokenEndpoint} responded with the status ${status}`
     const { error, error_description: description } = isObject(value) ? value : {}
     if (typeof error !== 'string') {
       const form = value === undefined ? ', and without JSON' : ''
-      const finding = failed(`${answered}${form}.`)
+      const finding = failed(`${subject}${form}.`)
       return status < 500 ? finding : { ...finding, error: new OutboundError(finding.detail) }
     }
     const { clientSecret } = config
@@ -154,10 +233,21 @@ async function requestTokens(
       typeof description === 'string' && clientSecret
         ? description.replaceAll(clientSecret, '…')
         : description
-    refusal = { ...refusedBy(answered, error, said), code: error }
-    if (error !== 'invalid_client') return refusal
+    // RFC 6749 section 5.2 has the status for this error alone; Keycloak says unauthorized_client.
+    const code = status === 401 ? 'invalid_client' : error
+    refusal = { ...refusedBy(provider, error, said, { subject, method, code }), code }
+    if (code !== 'invalid_client') return refusal
   }
   return refusal
+}
+
+function noAuthentication({ document }: Metadata): SignInFinding & { code: string } {
+  const listed = [document.token_endpoint_auth_methods_supported].flat()
+  const advice = listed.includes('private_key_jwt')
+    ? ' Register a key there, and set PUBRING_OIDC_PRIVATE_KEY_FILE.'
+    : ''
+  const detail = `The provider offers neither client_secret_basic nor client_secret_post, but ${listed.join(', ')}.${advice}`
+  return { ...failed(detail), code: 'invalid_client' }
 }
 
 export function outboundError(error: unknown): OutboundError {
