@@ -378,6 +378,17 @@ const situations: Situation[] = [
     }),
   ],
   [
+    'a later page of the provider does not know the redirect address',
+    allowed,
+    'OpenID provider',
+    'failed',
+    /\/authorize\/local responded with the status 400 to client_id/,
+    answering({
+      '/authorize': { status: 302, headers: { location: '/authorize/local', 'set-cookie': 'a=b' } },
+      '/authorize/local': { status: 400 },
+    }),
+  ],
+  [
     'the browsers of people alone reach the page of the provider',
     allowed,
     'OpenID provider',

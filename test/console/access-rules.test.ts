@@ -48,6 +48,8 @@ test('a rule is made from “owner/repo”, says what it allows, and is refused 
   await dialog.getByRole('alert').getByText('repository_owner_id').waitFor()
   await dialog.getByLabel('Value 1').fill('74')
   await dialog.getByRole('button', { name: 'Create rule' }).click()
+  await dialog.getByText(/^(No key of the|The) issuer /).waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
   const row = page.getByRole('row', { name: /acme\/orders/ })
   await row
     .getByText(

@@ -79,7 +79,10 @@ describe('a condition', () => {
 test.each([
   ['kubernetes.io.namespace', '/kubernetes.io/namespace'],
   ['kubernetes.io/namespace', '/kubernetes.io/namespace'],
-  ['/kubernetes/io/namespace', undefined],
+  ['/kubernetes/io/namespace', '/kubernetes.io/namespace'],
+  ['/kubernetes.io/Namespace', '/kubernetes.io/namespace'],
+  ['namespace', '/kubernetes.io/namespace'],
+  ['space', undefined],
   ['/realm_access.roles', '/realm_access/roles'],
   ['https://acme.test/groups', '/https:~1~1acme.test/groups'],
   ['Groups', 'groups'],
@@ -117,6 +120,14 @@ test.each([
     `${reason}, so the email may belong to another person.`,
   ])
   expect(compareClaims({ email: 'a@b' }, { ...claims, email_verified: 'true' }).unmet).toEqual([])
+})
+
+test.each([
+  ['kubernetes.io/namespace', '/kubernetes.io/namespace'],
+  ['kubernetes.io.serviceaccount.name', '/kubernetes.io/serviceaccount/name'],
+  ['realm_access.roles', '/realm_access/roles'],
+])('the name %s is rejected with the pointer that is meant', (name, pointer) => {
+  expect(() => requireConditions({ [name]: 'x' })).toThrow(`write the JSON pointer “${pointer}”`)
 })
 
 test.each([

@@ -1,8 +1,9 @@
-import { Checkbox, SegmentedControl, Text } from '@mantine/core'
+import { Button, Checkbox, Group, SegmentedControl, Stack, Text } from '@mantine/core'
 import type { AccessRule, AccessRuleCreate, AccessRuleUpdate, Role } from '@pubring/client'
-import { useId } from 'react'
-import { quoted } from '../../components/user-text.tsx'
-import { ActionDialog } from '../../forms/action-form.tsx'
+import { useId, useState } from 'react'
+import { Dialog } from '../../components/dialog.tsx'
+import { quoted, UserText } from '../../components/user-text.tsx'
+import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
 import {
   ConditionsField,
   conditionsOf,
@@ -80,28 +81,59 @@ export function CreateRule({ onClose }: { onClose(): void }) {
   const change = useChange(['access-rules'])
   const draft = 'new-access-rule'
   const [input, setInput] = useDraft(draft, emptyInput)
+  const [notes, setNotes] = useState<string[]>()
   const body = bodyOf(input)
   const isBound = body.project !== undefined || body.allProjects === true
+  async function create() {
+    let found: string[] = []
+    await change(async (client) => {
+      found = (await client.accessRules.create(body)).notes ?? []
+    })
+    if (found.length > 0) setNotes(found)
+    else onClose()
+  }
+  if (notes !== undefined) return <Created notes={notes} onClose={onClose} />
   return (
-    <ActionDialog
-      title="New access rule"
-      action="Create rule"
-      missing={[
-        body.issuer === '' && 'an issuer',
-        ...missingIn(body.name, body.conditions),
-        !isBound && 'a project',
-      ]}
-      draft={draft}
-      request={{ method: 'POST', path: '/access-rules', body }}
-      run={() => change((client) => client.accessRules.create(body))}
-      onClose={onClose}
-    >
-      <HoldersField input={input} onChange={setInput} />
-      {input.for === 'workloads' && <IssuerFields input={input} onChange={setInput} />}
-      <RuleFields holders={input.for} input={input} onChange={setInput} />
-      <ScopeFields input={input} onChange={setInput} />
-      {input.for === 'workloads' && <TokenFields input={input} onChange={setInput} />}
-    </ActionDialog>
+    <Dialog title="New access rule" onClose={onClose}>
+      <ActionForm
+        action="Create rule"
+        missing={[
+          body.issuer === '' && 'an issuer',
+          ...missingIn(body.name, body.conditions),
+          !isBound && 'a project',
+        ]}
+        draft={draft}
+        request={{ method: 'POST', path: '/access-rules', body }}
+        run={create}
+        onCancel={onClose}
+      >
+        <HoldersField input={input} onChange={setInput} />
+        {input.for === 'workloads' && <IssuerFields input={input} onChange={setInput} />}
+        <RuleFields holders={input.for} input={input} onChange={setInput} />
+        <ScopeFields input={input} onChange={setInput} />
+        {input.for === 'workloads' && <TokenFields input={input} onChange={setInput} />}
+      </ActionForm>
+    </Dialog>
+  )
+}
+
+/** Says what the service has found where the keys of the issuer are. */
+function Created({ notes, onClose }: { notes: readonly string[]; onClose(): void }) {
+  return (
+    <Dialog title="The rule is created" onClose={onClose}>
+      <Stack>
+        {notes.map((note) => (
+          <Text key={note} style={{ overflowWrap: 'anywhere' }}>
+            <UserText>{note}</UserText>
+          </Text>
+        ))}
+        <Group justify="flex-end">
+          <Button onClick={onClose} data-autofocus>
+            Close
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
   )
 }
 

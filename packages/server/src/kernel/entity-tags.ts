@@ -13,7 +13,7 @@ export function projectEntityTag({ id, revision, name, updateTime }: ProjectReco
   return entityTag(JSON.stringify([id, revision, name, updateTime]))
 }
 
-/** What only some responses show, and the last use, so that a use does not fail an `If-Match`. */
+/** Members of some responses alone, and the last use, so that a use does not fail an `If-Match`. */
 const unstable = {
   apiKey: undefined,
   notes: undefined,

@@ -87,10 +87,7 @@ function describeUnmet(name: string, expected: ClaimValue, claims: Claims): stri
   const claim = quote(name, maxLength)
   const value = claimAt(claims, name)
   if (value === undefined) {
-    const path = nestedPath(claims, name.replace(/^\//, ''))
-    const pointer = path?.map((step) => `/${escapePointer(step)}`).join('')
-    const isSpeltSo = (other: string) => other.toLowerCase() === name.toLowerCase()
-    const similar = pointer ?? Object.keys(claims).find(isSpeltSo)
+    const similar = similarClaim(claims, name)
     const hint = similar === undefined ? '' : ` It has ${quote(similar, 200)}.`
     return `The token has no claim ${claim}.${hint}`
   }
@@ -105,16 +102,32 @@ function describeUnmet(name: string, expected: ClaimValue, claims: Claims): stri
   return `${claim} is ${describe(value)}, not ${describe(expected)}.${hint}`
 }
 
-/** The way to a claim whose names were joined by dots or slashes, such as `kubernetes.io.namespace`. */
-function nestedPath(value: unknown, name: string): string[] | undefined {
-  if (!isObject(value)) return undefined
-  if (name !== '' && Object.hasOwn(value, name)) return [name]
-  for (const [member, inner] of Object.entries(value)) {
-    if (!name.startsWith(member) || !/^[./:]$/.test(name.charAt(member.length))) continue
-    const rest = nestedPath(inner, name.slice(member.length + 1))
-    if (rest !== undefined) return [member, ...rest]
-  }
-  return undefined
+/**
+ * The name of a claim, or the pointer to one inside another, that the condition may mean: the same names
+ * in another case or joined otherwise, such as `kubernetes.io.namespace`, or without the outer ones.
+ */
+function similarClaim(claims: Claims, name: string): string | undefined {
+  const wanted = spelling(pathOf(name))
+  const paths = pathsIn(claims)
+  const found =
+    paths.find((path) => spelling(path) === wanted) ??
+    paths.find((path) => spelling(path).endsWith(wanted))
+  if (found === undefined || found.length === 1) return found?.[0]
+  return found.map((step) => `/${escapePointer(step)}`).join('')
+}
+
+const spelling = (path: readonly string[]) =>
+  `.${path.join('.').toLowerCase().replaceAll(/[/:]/g, '.')}`
+
+const maxDepth = 5
+
+/** The names of all claims, and the ways to those inside others. */
+function pathsIn(value: unknown, before: readonly string[] = []): string[][] {
+  if (!isObject(value) || before.length === maxDepth) return []
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const path = [...before, name]
+    return [path, ...pathsIn(inner, path)]
+  })
 }
 
 const escapePointer = (step: string) => step.replaceAll('~', '~0').replaceAll('/', '~1')
@@ -150,7 +163,9 @@ function nameFault(name: string): string | undefined {
 }
 
 function describePath(name: string): string {
-  const nested = name.includes('/') ? `/${name}` : `/${name.replaceAll('.', '/')}`
+  // The one claim whose own name has a dot that platforms put others into.
+  const [, inner] = /^kubernetes\.io[./](.*)$/.exec(name) ?? []
+  const nested = `/${inner === undefined ? '' : 'kubernetes.io/'}${(inner ?? name).replaceAll('.', '/')}`
   return `The condition on ${quote(name)} names no claim inside another: for that, write the JSON pointer ${quote(nested)}. For a claim with this very name, write ${quote(`/${escapePointer(name)}`)}.`
 }
 

@@ -80,23 +80,36 @@ const trial = { state: 'pubring-doctor', nonce: 'pubring-doctor', codeVerifier: 
 /** Statuses of pages on which providers refuse a client, a redirect address or a scope. */
 const refusalStatuses = [400, 401, 404]
 
+/** Redirects to other pages of the provider that are followed. */
+const maxRedirects = 3
+
 /** Whether the provider lets people begin to sign in. It says so to their browser alone, if anywhere. */
 export async function checkAuthorization(provider: KnownProvider): Promise<SignInFinding> {
-  const { context, metadata } = provider
-  const url = authorizationUrl(provider, trial)
-  const response = await context.fetch(url).catch(outboundError)
-  // Browsers may reach it where this server does not.
-  if (response instanceof OutboundError) return skipped(`Not tried: ${response.message}`)
-  const { status, headers } = response
-  const parameters = URL.parse(headers.get('location') ?? '', url)?.searchParams
-  const error = parameters?.get('error') ?? undefined
-  if (error !== undefined) {
-    return refusedBy(provider, error, parameters?.get('error_description'))
+  const first = new URL(authorizationUrl(provider, trial))
+  const cookies = new Map<string, string>()
+  let url = first
+  for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
+    const cookie = [...cookies].map((pair) => pair.join('=')).join('; ')
+    const response = await provider.context.fetch(url, { headers: { cookie } }).catch(outboundError)
+    // Browsers may reach it where this server does not.
+    if (response instanceof OutboundError) return skipped(`Not tried: ${response.message}`)
+    const { status, headers } = response
+    if (refusalStatuses.includes(status)) {
+      return failed(
+        `${url.origin}${url.pathname} responded with the status ${status} to ${asked(provider)}. Register this client there with this redirect address, and enable it. A browser shows what it says.`,
+      )
+    }
+    const next = URL.parse(headers.get('location') ?? '', url)
+    const error = next?.searchParams.get('error')
+    if (next && error) return refusedBy(provider, error, next.searchParams.get('error_description'))
+    if (next?.origin !== first.origin) break
+    for (const line of headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (name !== undefined && value !== undefined) cookies.set(name, value)
+    }
+    url = next
   }
-  if (!refusalStatuses.includes(status)) return passed('It lets people begin to sign in.')
-  return failed(
-    `${metadata.authorizationEndpoint} responded with the status ${status} to ${asked(provider)}. Register this client there with this redirect address, and enable it. A browser shows what it says.`,
-  )
+  return passed('It lets people begin to sign in.')
 }
 
 /** The authorization response (RFC 6749 section 4.1.2, RFC 9207). Its `state` was compared before. */
