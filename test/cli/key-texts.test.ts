@@ -15,6 +15,8 @@ const shell = await startShell()
 /** What the readers make of a text: the key that they register, or what they say. */
 interface Reading {
   spki?: string
+  active?: boolean
+  expireTime?: string
   said: string
 }
 
@@ -44,7 +46,7 @@ async function readings(text: string): Promise<Record<string, Reading>> {
     await shell.test.send('POST', '/v1/projects', { body: { name: project } })
     const reading = await read(project)
     const [key] = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
-    found[name] = key === undefined ? reading : { ...reading, spki: key.publicKeyPem }
+    found[name] = key === undefined ? reading : { ...reading, ...key, spki: key.publicKeyPem }
   }
   return found
 }
@@ -128,6 +130,11 @@ describe('everything else is refused by all, with the same words', () => {
   const hex = (text = '') => Buffer.from(text, 'base64url').toString('hex')
   const rsa: Record<string, unknown> = jwkOf(rsaKey())
   const ec: Record<string, unknown> = jwkOf(ecKey())
+  const ed: Record<string, unknown> = jwkOf(edKey())
+  const base64Of = (text: string) => text.replaceAll(/-----.*?-----|\s/g, '')
+  const azure = 'https://acme.vault.azure.net/keys/jwt/1'
+  const manifest = (kind: string, text: string) =>
+    `apiVersion: v1\nkind: ${kind}\ndata:\n  key.pem: |\n${text.replaceAll(/^/gm, '    ')}\n`
   test.each<[string, string, RegExp]>([
     ['a weak key', fixture('keys/rsa/bits-1024.pem'), /has 1024 bits/],
     ['a certificate request', fixture('keys/wrongtype/csr.pem'), /certificate request/],
@@ -144,7 +151,76 @@ describe('everything else is refused by all, with the same words', () => {
     ['a JWK whose e is a number', JSON.stringify({ ...rsa, e: 65537 }), /member e is not a text/],
     ['n in hex', JSON.stringify({ ...rsa, n: hex(String(rsa.n)) }), /member n is in hexadecimal/],
     ['crv P256', JSON.stringify({ ...ec, crv: 'P256' }), /member crv is not written like P-256/],
+    ['a JWK whose e is digits', JSON.stringify({ ...rsa, e: '65537' }), /e is not .*65537 is AQAB/],
+    ['n in hex with 0x', JSON.stringify({ ...rsa, n: `0x${hex(String(rsa.n))}` }), /n is in hexad/],
+    ['n in decimal', JSON.stringify({ ...rsa, n: '1'.repeat(600) }), /n is a decimal number/],
+    ['a JWK without y', JSON.stringify({ ...ec, y: undefined }), /member y is missing/],
+    ['a JWK whose x is a number', JSON.stringify({ ...ec, x: 5 }), /member x is not a text/],
+    ['a JWK with a short x', JSON.stringify({ ...ed, x: 'AAAA' }), /x has 3 bytes instead of 32/],
+    ['a JWK without kty', JSON.stringify({ ...ec, kty: undefined }), /member kty is missing/],
+    ['kty in lower case', JSON.stringify({ ...rsa, kty: 'rsa' }), /kty is not RSA.*: write RSA/],
+    ['kty of a key in hardware', JSON.stringify({ ...rsa, kty: 'RSA-HSM' }), /Azure Key Vault/],
+    [
+      'crv prime256v1',
+      JSON.stringify({ ...ec, crv: 'prime256v1' }),
+      /crv is not written like P-256/,
+    ],
+    ['crv secp256k1', JSON.stringify({ ...ec, crv: 'secp256k1' }), /crv is not P-256, P-384/],
+    ['crv of another kty', JSON.stringify({ ...ec, crv: 'Ed25519' }), /which needs the kty OKP/],
+    ['crv of another point', JSON.stringify({ ...ec, crv: 'P-384' }), /crv must be P-256/],
+    ['swapped coordinates', JSON.stringify({ ...ec, x: ec.y, y: ec.x }), /other’s place/],
+    ['a point off the curve', JSON.stringify({ ...ec, y: ed.x }), /x and y are no point on P-256/],
+    ['only a certificate', JSON.stringify({ kty: 'EC', x5c: ['MIIB'] }), /only in a certificate/],
+    ['only an address', JSON.stringify({ kty: 'EC', x5u: 'https://a' }), /only at an address/],
+    [
+      'an alg in lower case',
+      JSON.stringify({ ...rsa, alg: 'rs256' }),
+      /alg must be .* Write RS256/,
+    ],
+    ['an alg for encryption', JSON.stringify({ ...rsa, alg: 'RSA-OAEP' }), /alg must be one of/],
+    ['key_ops without verify', JSON.stringify({ ...ec, key_ops: ['sign'] }), /key_ops have no/],
+    ['exp as a date', JSON.stringify({ ...ec, exp: '2030-01-01' }), /exp and nbf must be numbers/],
+    ['exp as digits', JSON.stringify({ ...ec, exp: '1893456000' }), /exp and nbf must be numbers/],
+    ['nbf in milliseconds', JSON.stringify({ ...ec, nbf: 17e11 }), /1970, not milliseconds/],
+    ['exp as a duration', JSON.stringify({ ...ec, exp: 86400 }), /exp and nbf must be numbers/],
     ['a PGP key', fixture('keys/wrongtype/pgp-public.asc'), /PGP key/],
+    ['parameters', pem.replaceAll('PUBLIC KEY', 'DH PARAMETERS'), /holds no public key/],
+    ['PKCS#7 in base64', base64Of(fixture('formats/n30-pkcs7.pem')), /base64 of a PKCS#7 bundle/],
+    ['a key store', `0\ufffd\x0a\x02\x01\x030\ufffd`, /key store \(PKCS#12\).* openssl pkcs12/],
+    ['a key store of Java', `${'\ufffd'.repeat(4)}\0\0\0\x02`, /\(JKS\).* keytool/],
+    ['a discovery document', JSON.stringify({ jwks_uri: 'https://a' }), /discovery document/],
+    ['a ConfigMap', manifest('ConfigMap', pem), /ConfigMap of Kubernetes.* kubectl get configmap/],
+    ['a Secret', manifest('Secret', btoa(pem)), /Secret of Kubernetes.* kubectl get secret/],
+    ['a Secret in JSON', JSON.stringify({ apiVersion: 'v1', kind: 'Secret' }), /This is a Secret/],
+    [
+      'a declaration',
+      'project: a\nkeys:\n- label: a\n  file: a.pem\n',
+      /declaration.* pubring apply/,
+    ],
+    [
+      'an LFS pointer',
+      'version https://git-lfs.github.com/spec/v1\noid sha256:0\n',
+      /git lfs pull/,
+    ],
+    ['a DID', 'did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK', /This is a DID/],
+    ['minisign', `untrusted comment: a\nRWQf6LRC`, /minisign/],
+    ['a raw key in base64', `${ed.x}=`, /32 bytes, such as a raw Ed25519 key/],
+    ['a raw key in hexadecimal', hex(String(ed.x)), /32 bytes, such as a raw Ed25519 key/],
+    ['a fingerprint', `SHA256:${'A'.repeat(43)}`, /fingerprint/],
+    [
+      'the output of Vault',
+      JSON.stringify({ data: { keys: { 1: { public_key: pem } } } }),
+      /Vault/,
+    ],
+    ['the output of AWS', JSON.stringify({ KeyId: 'a', PublicKey: base64Of(pem) }), /aws kms get-/],
+    ['the output of gcloud', JSON.stringify({ pem, algorithm: 'EC' }), /Google Cloud KMS.* jq -r/],
+    [
+      'the output of Azure',
+      JSON.stringify({ key: { ...ec, kid: azure } }),
+      /Azure Key Vault.* node/,
+    ],
+    ['single quotes', `'${pem.trim()}'`, /single quotes around the block/],
+    ['an assignment', `KEY="${pem.trim()}"`, /assignment of the key/],
   ])('%s', async (_name, text, words) => {
     const { accepted, faults } = await check(text)
     expect(accepted).toBe(false)
@@ -170,10 +246,35 @@ test('an import names what is wrong with a JWK, and takes sets in an array or in
   }
   const { x, y, ...rest }: Record<string, unknown> = jwkOf(ecKey())
   expect(await outcome({ keys: [{ ...rest, x: y, y: x }] })).toMatch(/x and y .* other’s place/)
+  const deep = { data: { jwks: { keys: [jwkOf(ecKey(), { kid: 'c' })] } } }
+  expect(await outcome(deep)).toMatch(/\tcreated\t/)
   const late = { ...jwkOf(ecKey()), exp: '2030-01-01T00:00:00Z' }
   expect(await outcome({ keys: [late] })).toMatch(/refused.*exp and nbf must be numbers/)
   expect(await outcome([jwkOf(ecKey(), { kid: 'a' })])).toMatch(/^1\tcreated\t\ta\t/)
   expect(await outcome({ data: { keys: [jwkOf(ecKey(), { kid: 'b' })] } })).toMatch(/\tcreated\t/)
+})
+
+test('a key has the validity that its JWK states, whichever command reads it', async () => {
+  const exp = Math.floor(Date.now() / 1000) + 3_600
+  const expireTime = new Date(exp * 1000).toISOString()
+  const registered = async (more: object) =>
+    Object.entries(await readings(JSON.stringify(jwkOf(ecKey(), more)))).map(([, each]) => each)
+  for (const { active, expireTime: end } of await registered({ exp })) {
+    expect({ active, end }).toEqual({ active: true, end: expireTime })
+  }
+  for (const { active } of await registered({ exp: exp - 7_200 })) expect(active).toBe(false)
+  for (const { active } of await registered({ revoked: true })) expect(active).toBe(false)
+})
+
+test('a line that is no comment is no label', async () => {
+  const labelOf = async (before: string) => {
+    const file = shell.file('before.pem', `${before}\n${ecKey().publicKeyPem}`)
+    return (await shell.pubring(['import', file, '--dry-run'])).stdout.split('\t')[3]
+  }
+  for (const before of ['key: |', '```', 'subject=CN = a\nissuer=CN = a']) {
+    expect(await labelOf(before)).toBe('before')
+  }
+  expect(await labelOf('friendlyName: a\nsubject=CN = a\nissuer=CN = a')).toBe('a')
 })
 
 test('text in another encoding than UTF-8 registers nothing', async () => {

@@ -20,7 +20,7 @@ const privatePem = privateKey.export({ type: 'pkcs8', format: 'pem' })
 
 /** The command at the end of a detail. */
 function commandIn(detail: string): string | undefined {
-  return /: ((?:openssl|ssh-keygen|node|sed|grep|perl|base64|\()[ a-z].*)$/.exec(detail)?.[1]
+  return /: ((?:openssl|ssh-keygen|node|sed|grep|perl|jq|base64|\()[ a-z].*)$/.exec(detail)?.[1]
 }
 
 const inputFile = /\b(?:key|cert|certs|jwks|request)\.(?:pem|pub|hex|txt|json|der)\b/
@@ -168,7 +168,47 @@ describe('JSON', () => {
     }
   })
 
-  const rsa = jwkOf(pairs[0][1])
+  const [, rsaKey] = pairs[0]
+  const pemText = publicKey.export({ type: 'spki', format: 'pem' })
+  const certificate = fixture('material/cert_valid.pem')
+  const x5c = [certificate.replaceAll(/-----.*?-----|\s/g, '')]
+  test.each<[string, object, Buffer]>([
+    ['a JWK deep inside', { cnf: { proof: [{ jwk: jwkOf(publicKey) }] } }, der(publicKey)],
+    ['hardware', { key: { ...jwkOf(rsaKey), kty: 'RSA-HSM' } }, der(rsaKey)],
+    ['hardware, in a set', { keys: [{ ...jwkOf(publicKey), kty: 'EC-HSM' }] }, der(publicKey)],
+    ['only a certificate', { keys: [{ kty: 'RSA', x5c }] }, spkiOf(certificate)],
+    ['PEM deep inside', { resources: [{ pem: `\n${pemText}` }] }, der(publicKey)],
+    [
+      'Vault',
+      {
+        data: {
+          keys: {
+            9: { public_key: rsaKey.export({ type: 'spki', format: 'pem' }) },
+            10: { public_key: pemText },
+          },
+        },
+      },
+      der(publicKey),
+    ],
+    [
+      'a Secret',
+      { apiVersion: 'v1', kind: 'Secret', data: { a: btoa('a'), b: btoa(String(pemText)) } },
+      der(publicKey),
+    ],
+    ['a ConfigMap', { apiVersion: 'v1', kind: 'ConfigMap', data: { b: pemText } }, der(publicKey)],
+  ])('a document: %s', (_name, document, intended) => {
+    expectKey(JSON.stringify(document), intended, 'jwk_submitted')
+  })
+
+  test('a raw Ed25519 key', () => {
+    const key = generateKeyPairSync('ed25519').publicKey
+    const raw = Buffer.from(String(jwkOf(key).x), 'base64url')
+    for (const text of [raw.toString('base64'), raw.toString('base64url'), raw.toString('hex')]) {
+      expectKey(text, der(key), 'pem_not_found')
+    }
+  })
+
+  const rsa = jwkOf(rsaKey)
   test.each([
     ['no n', { ...rsa, n: undefined }, 'member n is missing'],
     ['no e', { ...rsa, e: undefined }, 'member e is missing'],

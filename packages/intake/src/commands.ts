@@ -22,7 +22,22 @@ export const commands = {
   /** JWKs: `require` reads a file of that name with or without a byte order mark. */
   convertJwk: jwkCommand("require('./key.json')"),
   convertFirstJwk: jwkCommand("require('./jwks.json').keys[0]"),
-  convertNestedJwk: jwkCommand("Object.values(require('./key.json')).find(each => each?.kty)"),
+  convertNestedJwk: nestedJwkCommand('jwk'),
+  convertHsmJwk: nestedJwkCommand('{...jwk, kty: jwk.kty.slice(0, -4)}'),
+  /** The certificate of the first JWK that has one. */
+  convertX5c: `jq -r 'first(.. | .x5c? // empty)[0]' key.json | base64 -d | openssl x509 -inform DER -pubkey -noout`,
+  printNestedPem: `jq -r 'first(.. | strings | select(test("^\\\\s*-----BEGIN")))' key.json`,
+  printVaultKey: `jq -r '.data.keys | to_entries | max_by(.key | tonumber).value.public_key' key.json`,
+  printSecret: `jq -r 'first(.data[] | @base64d | select(startswith("-----BEGIN")))' key.json`,
+  /** An SPKI header before the 32 bytes of an Ed25519 key, which `read` writes. */
+  convertEd25519: (read: string) =>
+    `(echo MCowBQYDK2VwAyEA | base64 -d; ${read}) | openssl pkey -pubin -inform DER -pubout`,
+  printKeyOfAws:
+    'aws kms get-public-key --key-id ID --query PublicKey --output text | base64 -d | openssl pkey -pubin -inform DER -pubout',
+  convertPkcs12: 'openssl pkcs12 -in store.p12 -nokeys -clcerts | openssl x509 -pubkey -noout',
+  convertJks:
+    'keytool -exportcert -rfc -keystore store.jks -alias ALIAS | openssl x509 -pubkey -noout',
+  joinJsonLines: `jq -s '{keys: .}' keys.json > jwks.json && pubring import jwks.json`,
   /** Standard or URL-safe base64, in quotes or not, with line breaks that may be escaped. */
   decodeBase64: `perl -MMIME::Base64=decode_base64url -0777 -ne 's/\\\\[rn]//g; print decode_base64url($_)' key.txt`,
   /** The DER in a block of any label and layout. */
@@ -30,9 +45,19 @@ export const commands = {
     `perl -MMIME::Base64 -0777 -ne 's/\\\\[rn]//g; print decode_base64($1) if /BEGIN .*?-----(.*?)-----/s' ${file}`,
   /** Imports a JWKS, or a JSON object of certificates. */
   importKeys: (file: string) => `pubring import ${file}`,
+  importDiscovered: 'pubring import "$(jq -r .jwks_uri key.json)"',
+  importServiceAccount: 'pubring import "$(jq -r .client_x509_cert_url key.json)"',
+  applyKeys: 'pubring apply keys.json',
   convertFirstCertificate: `node -p "Object.values(require('./certs.json'))[0]" | openssl x509 -pubkey -noout`,
 } as const
 
-function jwkCommand(jwk: string): string {
-  return `node -p "crypto.createPublicKey({key: ${jwk}, format: 'jwk'}).export({type: 'spki', format: 'pem'})"`
+/** Converts the first JWK at any depth of a document. */
+function nestedJwkCommand(jwk: string): string {
+  const find =
+    "let jwk; JSON.stringify(require('./key.json'), (_, v) => (v?.kty && (jwk ??= v), v))"
+  return jwkCommand(jwk, `${find}; `)
+}
+
+function jwkCommand(jwk: string, find = ''): string {
+  return `node -p "${find}crypto.createPublicKey({key: ${jwk}, format: 'jwk'}).export({type: 'spki', format: 'pem'})"`
 }

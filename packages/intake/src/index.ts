@@ -1,6 +1,9 @@
 export { type Blocklist, createBlocklist, searchRecords } from './blocklists/blocklist.ts'
+export { describeDocument } from './encoding/hints.ts'
+export { describeKeyStore } from './encoding/text.ts'
 export { examineCheaply, examineKey, identifyKey } from './examine.ts'
-export { describeJwkFault } from './formats/json.ts'
+export { indirectContent } from './formats/content.ts'
+export { isJwk, jwkFault } from './formats/jwk.ts'
 export type {
   Accepted,
   ExposedKey,

@@ -80,6 +80,7 @@ async function readKey(
     if ('rejection' in content) return content
     const end = expireTime ?? undefined
     return {
+      ...content,
       key: { ...content.key, ...present({ algorithm, active, publishedKid, expireTime: end }) },
     }
   })

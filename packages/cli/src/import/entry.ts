@@ -78,8 +78,12 @@ const otherEncoding: Rejection = {
 /** The key in a text or in DER. A text that is not converted is left to the server to judge. */
 export function convert(content: Buffer, place: string): EntryContent {
   return orRejection(() => {
-    const { publicKeyPem } = convertToPem(content, place) ?? { publicKeyPem: String(content) }
-    return { key: { publicKeyPem } }
+    const read = convertToPem(content, place) ?? { publicKeyPem: String(content) }
+    const { publicKeyPem, algorithm, active, expireTime, note } = read
+    return {
+      key: { publicKeyPem, ...present({ algorithm, active, expireTime }) },
+      ...present({ note }),
+    }
   })
 }
 

@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { describeDocument, detectWrongKind, isJwk } from '@pubring/intake'
 import { normalizeText } from '@pubring/intake/encoding'
 import { parseJson } from '@pubring/server/runtime/json'
 import { isLoopback } from '../connection/connection.ts'
@@ -67,6 +68,8 @@ export function readContent(bytes: Buffer, name: string): Source {
   const isBinary = isDer(bytes)
   if (!isBinary) {
     if (/^\s*[{[]/.test(text)) return readJson(text, name)
+    const document = describeDocument(text)
+    if (document !== undefined) throw unknownContent(name, document)
     const entries = readPemBlocks(text, name)
     if (entries.length > 0) return withoutProjects(entries)
   }
@@ -88,23 +91,38 @@ function readJson(text: string, name: string): Source {
   const document = parseJson(text.trim())
   if (!(document instanceof Object)) throw fileError(`${name} is not valid JSON.`)
   if (isExport(document)) return readExport(document, name)
-  return withoutProjects(readJsonEntries(document, name))
+  const entries = readJsonEntries(document, name)
+  if (entries !== undefined) return withoutProjects(entries)
+  const described = text.length > maxTextLength ? undefined : detectWrongKind(text)?.detail
+  throw unknownContent(name, described)
 }
 
-function readJsonEntries(document: object, name: string): SourceEntry[] {
+/** The keys of a document, or of the first key set in it; undefined if it has none of a known form. */
+function readJsonEntries(document: object, name: string): SourceEntry[] | undefined {
   if (Array.isArray(document)) {
-    const areJwks = document.some((entry) => Object(entry).kty !== undefined)
-    return areJwks ? readJwks(document, name) : readKeys(document, name)
+    return document.some(isJwk) ? readJwks(document, name) : readKeys(document, name)
   }
-  const { keys, kty } = Object(document)
-  if (Array.isArray(keys)) return readJwks(keys, name)
-  if (kty !== undefined) return readJwks([document], name)
+  if (isJwk(document)) return readJwks([document], name)
+  const keys = keySetIn(document)
+  if (keys !== undefined) return readJwks(keys, name)
   const members = Object.entries(document)
   const hasPem = ([, text]: [string, unknown]) => String(text).includes('-----BEGIN ')
   if (members.length > 0 && members.every(hasPem)) return readPemMap(members, name)
-  const [, inner] = members.find(([, value]) => Array.isArray(Object(value).keys)) ?? []
-  if (inner !== undefined) return readJsonEntries(Object(inner), name)
-  throw unknownContent(name)
+  return undefined
+}
+
+/** Wrappers around a key set: `{"data": {"jwks": {"keys": […]}}}`. */
+const maxWrappers = 3
+
+function keySetIn(document: object, depth = 0): unknown[] | undefined {
+  const { keys } = Object(document)
+  if (Array.isArray(keys) && (depth === 0 || keys.some(isJwk))) return keys
+  if (depth === maxWrappers || Array.isArray(document)) return undefined
+  for (const inner of Object.values(document)) {
+    const found = keySetIn(Object(inner), depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** Certificates or keys in PEM by their kid, as Google publishes those of its service accounts. */
@@ -122,11 +140,9 @@ function readPemMap(members: [kid: string, pem: unknown][], name: string): Sourc
   })
 }
 
-function unknownContent(name: string): CommandError {
-  return fileError(
-    `${name} holds no keys that can be imported.`,
-    'Supported: PEM blocks, a JWKS, certificates by kid, and an export of pubring.',
-  )
+function unknownContent(name: string, described?: string): CommandError {
+  const supported = 'Supported: PEM blocks, a JWKS, certificates by kid, and an export of pubring.'
+  return fileError(`${name} holds no keys that can be imported.`, described ?? supported)
 }
 
 interface FetchOptions {
@@ -220,8 +236,12 @@ function readBlock({ kind, text, complete }: Block, place: string, isOnly: boole
 }
 
 function commentOf({ comments }: Block): string | undefined {
-  const last = comments.at(-1) ?? ''
-  // openssl pkcs12 writes friendlyName without a comment marker.
+  // openssl pkcs12 writes friendlyName without a comment marker, and other attributes after it.
+  const named = comments.findLast((line) => line.startsWith('friendlyName:'))
+  const last = named ?? comments.at(-1) ?? ''
+  // Not a comment, but YAML, Markdown or a description of a certificate.
+  if (named === undefined && /^(?:```|subject=|issuer=)|[:=]\s*[|>]?[+-]?$/.test(last))
+    return undefined
   const label = last.replace(/^(?:(?:#+|\/\/+|;+|--+)\s?|friendlyName:\s*)/, '').trim()
   return label === '' ? undefined : label
 }

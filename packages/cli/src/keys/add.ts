@@ -8,7 +8,8 @@ import { askText } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { isInteractive, quoteForShell } from '../terminal/terminal.ts'
 import { formatDuration } from '../terminal/times.ts'
-import { algorithmIn, type PublicKeyFile, readPublicKeyFile } from './files.ts'
+import { readPublicKeyFile } from './files.ts'
+import type { PublicKeyFile } from './jwk.ts'
 import { isAlgorithm } from './kinds.ts'
 
 interface KeyAddFlags {
@@ -73,7 +74,10 @@ function announcement(
   return `${registered}. Verifiers know it ${when}: sign with it then, with ${kid} in the header.`
 }
 
-/** How to register a key; without an algorithm it gets its usual one, and without a kid that of its JWK. */
+/**
+ * How to register a key. By default it has the kid, the algorithm and the validity of its JWK, or else
+ * the usual algorithm of such keys.
+ */
 type Registration = Omit<JwtKeyCreate, 'publicKeyPem' | 'algorithm' | 'publishedKid'> & {
   algorithm: Algorithm | undefined
   publishedKid?: string | false
@@ -84,8 +88,10 @@ export async function registerKey(
   key: PublicKeyFile,
   { algorithm, publishedKid = kidOfJwk(session, key), ...registration }: Registration,
 ): Promise<string> {
-  const chosen = algorithm ?? algorithmIn(key)
+  const { active, expireTime } = key
+  const chosen = algorithm ?? key.algorithm
   const body = {
+    ...present({ active, expireTime }),
     ...registration,
     ...present({ publishedKid: publishedKid || undefined }),
     publicKeyPem: key.publicKeyPem,

@@ -11,7 +11,7 @@ import {
   printResult,
   type Terminal,
 } from '../terminal/terminal.ts'
-import { algorithmIn, readPublicKeyFile } from './files.ts'
+import { readPublicKeyFile } from './files.ts'
 
 /**
  * Checks a public key, in any form that `key add` takes, by the server's own rules, without a server:
@@ -28,7 +28,7 @@ export async function check(
     return
   }
   if (key.converted !== undefined) notify(terminal, key.converted)
-  const algorithm = flags.algorithm ?? algorithmIn(key)
+  const algorithm = flags.algorithm ?? key.algorithm
   const verdict = examineKey(key.publicKeyPem, algorithm, createBlocklist())
   printResult(terminal, toKeyCheck(verdict), () => verdictText(verdict, terminal))
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code

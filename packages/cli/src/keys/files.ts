@@ -1,14 +1,13 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { describeJwkFault, detectWrongKind } from '@pubring/intake'
-import type { Algorithm } from '@pubring/intake/algorithms'
+import { describeKeyStore, detectWrongKind, indirectContent, isJwk } from '@pubring/intake'
 import { normalizeText } from '@pubring/intake/encoding'
-import { isSignatureUse, type Jwk, publicKeyOf } from '@pubring/intake/jwk'
+import { type Jwk, publicKeyOf } from '@pubring/intake/jwk'
 import { findSecret, publicHalfCommand as printPublicHalf } from '@pubring/intake/secrets'
 import { present } from '@pubring/server/runtime/present'
 import { CommandError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { quoteForShell, type Terminal } from '../terminal/terminal.ts'
-import { parseAlgorithm } from './kinds.ts'
+import { type PublicKeyFile, readJwk, refused } from './jwk.ts'
 
 /**
  * Reads a public key from a file or, for `-`, from standard input. A certificate, an SSH key, a JWK
@@ -27,9 +26,10 @@ export async function readPublicKeyFile(file: string, terminal: Terminal): Promi
 
 function privateKeyFile(file: string, bytes: Buffer): CommandError {
   const message = `${sourceName(file)} holds a private key. It was not sent: it has not left this machine.`
+  const store = describeKeyStore(bytes.toString('utf8'))
   return new CommandError('refused', message, {
     code: 'private_key',
-    hints: [`Use its public half: ${publicHalfCommand(file, bytes)}`],
+    hints: [store ?? `Use its public half: ${publicHalfCommand(file, bytes)}`],
   })
 }
 
@@ -41,25 +41,6 @@ function publicHalfCommand(file: string, bytes: Buffer): string {
     : printPublicHalf(bytes.toString('utf8'), quoted)
   if (command === undefined) return 'export it with the tool that made the key.'
   return `${command} > ${command.startsWith('ssh-keygen') ? 'key.pub' : 'public.pem'}`
-}
-
-/** A public key from a file, as the server takes it. */
-export interface PublicKeyFile {
-  /** PEM; unchanged if no conversion was needed. */
-  publicKeyPem: string
-  /** For stderr: what it was converted from. */
-  converted?: string
-  /** The `alg` of a JWK. */
-  algorithm?: string
-  /** The `kid` of a JWK. */
-  kid?: string
-  /** The comment of an SSH key. */
-  comment?: string
-}
-
-/** The algorithm that a JWK states. Throws a usage error for one that is not known. */
-export function algorithmIn({ algorithm }: PublicKeyFile): Algorithm | undefined {
-  return algorithm === undefined ? undefined : parseAlgorithm(algorithm)
 }
 
 /** Whether the bytes are DER (or BER) rather than text. */
@@ -87,9 +68,11 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
     }
     case 'jwk_submitted': {
       const value: object = Object(JSON.parse(text.replace(/^\uFEFF/, '')))
-      if (!Object.hasOwn(value, 'kty') && !Object.hasOwn(value, 'keys'))
-        throw unreadable(`${name}: ${found.detail}`)
-      return convertJwk(value, name)
+      const jwk = onlyKey(value, name)
+      if (jwk === undefined) throw refused(found)
+      const key = readJwk(jwk)
+      const said = [`${name} is a JWK; converted to PEM.`, key.note].filter(Boolean).join(' ')
+      return { ...key, converted: said }
     }
     default:
       return undefined
@@ -114,52 +97,17 @@ function convertDer(der: Buffer, name: string): PublicKeyFile {
       // Try the next form.
     }
   }
+  const found =
+    describeKeyStore(der.toString('utf8')) ?? indirectContent(der, `cat ${quoteForShell(name)}`)
+  if (found !== undefined) throw refused({ code: 'invalid_key_file', detail: found })
   return convertCertificate(der, name)
 }
 
-function convertJwk(value: object, name: string): PublicKeyFile {
-  const jwk = onlyKey(value, name)
-  if (!isSignatureUse(jwk.use)) {
-    throw unreadable(`${name} is a JWK that does not verify tokens: its “use” is not “sig”.`)
-  }
-  const publicKeyPem = pemOfJwk(jwk)
-  const [algorithm, kid] = [jwk.alg, jwk.kid].map((text) =>
-    typeof text === 'string' ? text : undefined,
-  )
-  const converted = `${name} is a JWK; converted to PEM.`
-  return { publicKeyPem, converted, ...present({ algorithm, kid }) }
-}
-
-/** The key of a JWK as PEM. Throws an error that says which member is at fault. */
-export function pemOfJwk(jwk: Jwk): string {
-  const fault = describeJwkFault(jwk)
-  if (fault !== undefined) throw refused({ code: 'invalid_jwk', detail: fault })
-  const read = (from: Jwk) => {
-    try {
-      return toPem(publicKeyOf(from))
-    } catch {
-      return undefined
-    }
-  }
-  const pem = read(jwk)
-  if (pem !== undefined) return pem
-  const isSwapped = jwk.kty === 'EC' && read({ ...jwk, x: jwk.y, y: jwk.x }) !== undefined
-  const detail = isSwapped
-    ? 'The members x and y of this JWK are in each other’s place. Export the key again.'
-    : 'No public key can be read from the members of this JWK.'
-  throw refused({ code: 'invalid_jwk', detail })
-}
-
-/** The error of a fault of the intake, which says what to do. */
-function refused({ code, detail }: { code: string; detail: string }): CommandError {
-  return new CommandError('refused', detail, { code })
-}
-
-/** The JWK itself, or the only one of a set. */
-function onlyKey(value: unknown, name: string): Jwk {
+/** The JWK itself, or the only one of a set; undefined for another document. */
+function onlyKey(value: object, name: string): Jwk | undefined {
   const { keys } = Object(value)
-  if (!Array.isArray(keys)) return Object(value)
-  if (keys.length === 1) return Object(keys[0])
+  if (!Array.isArray(keys)) return isJwk(value) ? value : undefined
+  if (keys.length === 1) return isJwk(keys[0]) ? keys[0] : undefined
   throw new CommandError('file', `${name} is a set of ${keys.length} keys; expected one key.`, {
     hints: ['To register a whole set, use pubring import.'],
   })

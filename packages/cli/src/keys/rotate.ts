@@ -12,8 +12,9 @@ import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { isInteractive } from '../terminal/terminal.ts'
 import { formatDuration, parseTokenLifetime } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
-import { type PublicKeyFile, readPublicKeyFile } from './files.ts'
+import { readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
+import type { PublicKeyFile } from './jwk.ts'
 import { confirmLastActive, withPatches } from './last-active.ts'
 
 /** Flags of `key rotate`. */

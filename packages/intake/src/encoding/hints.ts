@@ -1,13 +1,40 @@
 import { commands } from '../commands.ts'
 import { describeBareKey } from '../formats/bare.ts'
 
-/** Explains why a text has no PEM block, and how to fix it if the encoding is recognized. */
+/** Explains why a text has no PEM block, and how to fix it if the text is recognized. */
 export function describeMissingPem(text: string): string {
-  const advice = hints.find(([pattern]) => pattern.test(text))?.[1] ?? describeBareKey(text)
-  return `No PEM block was found. A public key begins with -----BEGIN PUBLIC KEY----- and ends with -----END PUBLIC KEY-----. ${advice ?? `To print it: ${commands.exportPublic}`}`
+  const advice = describeText(text) ?? describeBareKey(text)
+  return `No PEM block was found. ${advice ?? `A public key begins with -----BEGIN PUBLIC KEY----- and ends with -----END PUBLIC KEY-----. To print it: ${commands.exportPublic}`}`
 }
 
-const hints: readonly [pattern: RegExp, advice: string][] = [
+/** What a text is that holds no key itself, and what to do; undefined for any other. */
+function describeText(text: string): string | undefined {
+  return describeDocument(text) ?? hints.find(([pattern]) => pattern.test(text))?.[1]
+}
+
+/** What a YAML document is that may hold keys, and what to do; undefined for any other text. */
+export function describeDocument(text: string): string | undefined {
+  return documents.find(([pattern]) => pattern.test(text))?.[1]
+}
+
+type Hint = readonly [pattern: RegExp, advice: string]
+
+const documents: readonly Hint[] = [
+  [
+    /^kind:[ "']*Secret\b/m,
+    "This is a Secret of Kubernetes in YAML. To print a text of it: kubectl get secret NAME -o jsonpath='{.data.KEY}' | base64 -d",
+  ],
+  [
+    /^kind:[ "']*ConfigMap\b/m,
+    "This is a ConfigMap of Kubernetes in YAML. To print a text of it: kubectl get configmap NAME -o jsonpath='{.data.KEY}'",
+  ],
+  [
+    /^keys:\s[\s\S]*?^[ -]+(?:label|publicKeyPem|file):/m,
+    `This is a declaration of keys. Apply it: ${commands.applyKeys}`,
+  ],
+]
+
+const hints: readonly Hint[] = [
   [/%0[AaDd]|%2[BbFf0]|BEGIN(%20|\+)/, 'The text is URL-encoded: decode it.'],
   [/^LS0tLS1CRUdJTi/, `This is base64 of a whole PEM file. Decode it: ${commands.decodeBase64}`],
   [/LS0tLS1CRUdJTi/, 'It contains base64 of a whole PEM file: decode that part.'],
@@ -23,14 +50,53 @@ const hints: readonly [pattern: RegExp, advice: string][] = [
     'This is a description by openssl: repeat the command without -text and -noout.',
   ],
   [
-    /^(?:undefined|null|none|nil|\[object \w+\]|\$\{?\w+\}?|\{\{.*\}\})$/i,
+    /^Public Key Object;/m,
+    'This is a description by pkcs11-tool: repeat the command with --read-object --type pubkey.',
+  ],
+  [
+    /^(?:undefined|null|none|nil|\[object \w+\]|\$\{?\w+\}?|\{\{.*\}\}|<[a-z][^<>]*>)$/i,
     'This is an unset variable or an unconverted object: check the program that sends the key.',
   ],
   [
     /^[^\s-]{1,200}\.(?:pem|pub|key|crt|cer|der|jwks?|json|txt)$/i,
     'This is the name of a file: send its content.',
   ],
+  [
+    /^version https:\/\/git-lfs\./,
+    'This is a pointer of Git LFS in place of a file. Fetch the file: git lfs pull',
+  ],
+  [/^did:/, 'This is a DID: send the public key of its document in PEM.'],
+  [
+    /^(?:untrusted comment: |RW[A-Za-z0-9+/]{54}$)/,
+    `This is a key of minisign or signify, which signs files and no JWTs. Generate a key pair: ${commands.generateEd25519}`,
+  ],
+  [
+    /^age1[a-z0-9]+$/,
+    `This is a key of age, which encrypts and cannot sign. Generate a key pair: ${commands.generateEc}`,
+  ],
+  [
+    /^(?:SHA256:[A-Za-z0-9+/]{43}|MD5(?::[0-9a-f]{2}){16}|[0-9a-f]{2}(?::[0-9a-f]{2}){15,63})$/i,
+    'This is the fingerprint of a key: send the key itself.',
+  ],
+  [
+    /^pubring_[0-9A-Za-z]{49}$/,
+    'This is an API key of Pubring, a secret. If others could read it, delete it and create another.',
+  ],
+  [
+    /^arn:aws[\w-]*:kms:/,
+    `This is the name of a key of AWS KMS. Print it: ${commands.printKeyOfAws}`,
+  ],
+  [
+    /^(?:projects\/.*\/cryptoKeys\/|https:\/\/[\w-]+\.vault\.azure\.)/,
+    'This is the name of a key of a cloud: send its public key in PEM.',
+  ],
+  [/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'This is an id: send the key itself.'],
+  [
+    /^[{[].*[}\]]\s*\n\s*\{/,
+    `These are several JSON documents. Import them: ${commands.joinJsonLines}`,
+  ],
   [/^[[{]/, 'This looks like damaged JSON: send the key in PEM.'],
+  [/^[\w "]+(?:[;,\t][\w "]+)+\r?\n/, 'This is a table (CSV): send one key of it in PEM.'],
   [
     /-----\s?begin/i,
     'The BEGIN line is misspelled: use five dashes on each side and an upper-case label.',

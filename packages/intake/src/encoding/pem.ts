@@ -1,7 +1,7 @@
 import { commands } from '../commands.ts'
 import { adviseRelabel, contentOf } from '../formats/content.ts'
 import type { Fault, Repair } from '../types.ts'
-import { describeMissingPem } from './hints.ts'
+import { describeDocument, describeMissingPem } from './hints.ts'
 import { normalizeText } from './text.ts'
 
 export type PemLabel = 'PUBLIC KEY' | 'RSA PUBLIC KEY'
@@ -55,6 +55,8 @@ export function readPem(original: string): PemReading {
 function findBlock(text: string): Block | Fault {
   const head = begin.exec(text)
   if (head?.[1] === undefined) return { code: 'pem_not_found', detail: describeMissingPem(text) }
+  const document = describeDocument(text)
+  if (document !== undefined) return { code: 'pem_extra_text', detail: document }
   const blocks = text.split('-----BEGIN ').length - 1
   if (blocks > 1) {
     const detail = `The text contains ${blocks} PEM blocks. Send one key per request.`
@@ -88,10 +90,20 @@ function checkSurroundings({ before, after }: Block): Fault[] {
   if (before.trim() !== '') places.push('before')
   if (after.trim() !== '') places.push('after')
   if (places.length === 0) return []
-  return [
-    { code: 'pem_extra_text', detail: `Remove the text ${places.join(' and ')} the PEM block.` },
-  ]
+  const detail = `Remove the text ${places.join(' and ')} the PEM block.`
+  const found = wrappings.find(([pattern]) => pattern.test(before.trim()))?.[1]
+  return [{ code: 'pem_extra_text', detail: found === undefined ? detail : `${found}. ${detail}` }]
 }
+
+/** Text in front of a block that shows where the block was copied from. */
+const wrappings: readonly [before: RegExp, found: string][] = [
+  [/^'$/, 'There are single quotes around the block'],
+  [/^```/, 'This is a block of code in Markdown'],
+  [
+    /[=:]\s*(?:[brf]?["'`]{1,3}|[|>][+-]?)?$/i,
+    'This is an assignment of the key in source text or YAML',
+  ],
+]
 
 function isSupported(label: string): label is PemLabel {
   return label === 'PUBLIC KEY' || label === 'RSA PUBLIC KEY'
@@ -100,6 +112,10 @@ function isSupported(label: string): label is PemLabel {
 function checkLabel(label: string, der?: Uint8Array): Fault[] {
   if (isSupported(label)) return []
   const name = quotableLabels.find((known) => known === label)
+  if (name !== undefined && /PARAMETERS$|CRL$|ATTRIBUTE/.test(name)) {
+    const detail = `A block with the label ${name} holds no public key. Export the public key: ${commands.exportPublic}`
+    return [{ code: 'pem_label_unsupported', detail }]
+  }
   const found = `${name === undefined ? 'The label' : `The label ${name}`} is not supported`
   const content = der && contentOf(der)
   const detail =

@@ -37,14 +37,39 @@ function encodingAdvice(body: string, codePoint: number): string {
   if (/\0[-A-Za-z]\0|[\u2d00\u4d00]/.test(body)) {
     return 'This is UTF-16: save the file as UTF-8 or ASCII.'
   }
-  if (body.startsWith('0') || codePoint === 0xfffd) {
-    return `If this is a DER file, convert it: ${commands.convertDer}`
+  const store = describeKeyStore(body)
+  if (store !== undefined) return store
+  if (body.startsWith('0')) return `If this is a DER file, convert it: ${commands.convertDer}`
+  if (codePoint === 0xfffd && !/BEGIN |^[\x20-\x7e]{12}/.test(body)) {
+    return 'This is binary data: send the public key in PEM.'
   }
+  if (codePoint === 0xfffd) return 'The text is not UTF-8: save the file as UTF-8.'
   if (typographicDash.test(String.fromCodePoint(codePoint))) {
     return 'It is a typographic dash: use the ASCII hyphen.'
   }
   return 'An editor, a chat or a web page changed the text: copy the key from its file again.'
 }
+
+/** What a file is that holds others, and what to do; undefined for any other text. */
+export function describeKeyStore(text: string): string | undefined {
+  return stores.find(({ is }) => is(text))?.advice
+}
+
+/** By how they begin when they are read as UTF-8. */
+const stores: readonly { is: (text: string) => boolean; advice: string }[] = [
+  {
+    is: (text) => text.startsWith('0') && text.slice(0, 10).includes('\x02\x01\x030'),
+    advice: `This is a key store (PKCS#12). To print its public key: ${commands.convertPkcs12}`,
+  },
+  {
+    is: (text) => text.startsWith('\ufffd\ufffd\ufffd\ufffd\0\0\0'),
+    advice: `This may be a key store of Java (JKS). To print its public key: ${commands.convertJks}`,
+  },
+  {
+    is: (text) => text.startsWith('PK\x03\x04') || text.startsWith('\x1f\ufffd\b'),
+    advice: 'This is a compressed file: unpack it.',
+  },
+]
 
 /**
  * Undoes the changes that files, forms and environment variables make to PEM, without loss: byte

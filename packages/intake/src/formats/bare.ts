@@ -18,6 +18,7 @@ export function describeBareKey(text: string): string | undefined {
   if (!/^[A-Za-z0-9+/_-]{40,}={0,2}$/.test(base64)) return describeEmbeddedKey(text, 'key.txt')
   const bytes = Buffer.from(base64, 'base64')
   if (isPoint(bytes)) return `This is a bare EC point. ${exportAgain}`
+  if (bytes.length === 32) return describeRaw(commands.decodeBase64)
   const advice = adviseConversion(bytes, commands.decodeBase64)
   return advice && `This is the base64 of ${advice}`
 }
@@ -26,7 +27,8 @@ export function describeBareKey(text: string): string | undefined {
 export function describeEmbeddedKey(text: string, file: string): string | undefined {
   const base64 = new RegExp(embeddedKey).exec(text)?.[0] ?? ''
   const bytes = Buffer.from(base64, 'base64')
-  if (contentOf(bytes) !== 'PUBLIC KEY') return undefined
+  const content = contentOf(bytes)
+  if (content !== 'PUBLIC KEY' && content !== 'CERTIFICATE') return undefined
   const read = `grep -oE '${embeddedKey}' ${file} | head -n 1 | base64 -d`
   return `It contains the base64 of ${adviseConversion(bytes, read)}`
 }
@@ -42,6 +44,7 @@ function describeHex(bytes: Uint8Array, isPrinted: boolean): string {
     return `This is a bare point on ${point.curve} in hexadecimal. Convert it: (echo ${point.header}; cat key.hex) | ${decodeHex} | openssl pkey -pubin -inform DER -pubout`
   }
   if (isPoint(bytes)) return `This is a bare EC point in hexadecimal. ${exportAgain}`
+  if (bytes.length === 32) return describeRaw(`${decodeHex} key.hex`)
   const advice = adviseConversion(bytes, `${decodeHex} key.hex`)
   if (advice !== undefined) return `This is hexadecimal of ${advice}`
   if (Buffer.from(bytes).toString('latin1').startsWith('-----BEGIN ')) {
@@ -51,6 +54,11 @@ function describeHex(bytes: Uint8Array, isPrinted: boolean): string {
     return `This may be a bare RSA modulus in hexadecimal, without its exponent. ${exportAgain}`
   }
   return `This is hexadecimal. ${exportAgain}`
+}
+
+/** `read` is the command that writes the 32 bytes. */
+function describeRaw(read: string): string {
+  return `These are 32 bytes, such as a raw Ed25519 key, a key of WireGuard or a fingerprint. To convert a raw public key for Ed25519: ${commands.convertEd25519(read)}`
 }
 
 /** The SPKI up to an uncompressed point (RFC 5480), by the length of the point in bytes. */

@@ -22,7 +22,10 @@ const descriptions: Readonly<Record<Content, { name: string; convert: string }>>
     name: 'a certificate request',
     convert: 'openssl req -pubkey -noout',
   },
-  PKCS7: { name: 'a PKCS#7 bundle', convert: 'openssl pkcs7 -print_certs' },
+  PKCS7: {
+    name: 'a PKCS#7 bundle of certificates',
+    convert: 'openssl pkcs7 -print_certs',
+  },
 }
 
 /** Says what a block contains that has another label, and how to convert the block `key.pem`. */
@@ -31,9 +34,14 @@ export function adviseRelabel(label: string, content: Content): string {
   if (content === 'PUBLIC KEY') {
     return `${name}. Change the label: sed 's/${label}/${content}/g' key.pem`
   }
-  const convert = convertBlock(content, 'key.pem')
-  if (content !== 'PKCS7') return `${name}. Convert it: ${convert}`
-  return `${name}. To send the public key of its first certificate: ${convert} | openssl x509 -pubkey -noout`
+  return `${name}. ${howToConvert(content, commands.decodePem('key.pem'))}`
+}
+
+/** `read` is the command that writes the DER. */
+function howToConvert(content: Content, read: string): string {
+  const convert = `${read} | ${descriptions[content].convert} -inform DER`
+  if (content !== 'PKCS7') return `Convert it: ${convert}`
+  return `To send the public key of its first certificate: ${convert} | openssl x509 -pubkey -noout`
 }
 
 /** The command that converts the first block of a file with any label and layout. */
@@ -44,9 +52,14 @@ export function convertBlock(content: Content, file: string): string {
 /** Says what bytes without a PEM block contain; `read` is the command that writes them to its output. */
 export function adviseConversion(bytes: Uint8Array, read: string): string | undefined {
   const content = contentOf(bytes)
-  if (content === undefined || content === 'PKCS7') return undefined
-  const { name, convert } = descriptions[content]
-  return `${name}. Convert it: ${read} | ${convert} -inform DER`
+  return content && `${descriptions[content].name}. ${howToConvert(content, read)}`
+}
+
+/** Says what DER is that has a public key inside another structure; undefined for a key or a certificate. */
+export function indirectContent(der: Uint8Array, read: string): string | undefined {
+  const content = contentOf(der)
+  const isIndirect = content === 'PKCS7' || content === 'CERTIFICATE REQUEST'
+  return isIndirect ? `This is ${adviseConversion(der, read)}` : undefined
 }
 
 /** The content of the first block of a text. */

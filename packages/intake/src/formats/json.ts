@@ -1,6 +1,7 @@
 import { commands } from '../commands.ts'
-import { requiredMembers } from '../encoding/jwk.ts'
+import type { Jwk } from '../kinds/public-jwk.ts'
 import { describeEmbeddedKey } from './bare.ts'
+import { isJwk, jwkFault } from './jwk.ts'
 
 /** Says what to do with JSON in place of PEM; undefined if the text is none. */
 export function describeJson(body: string): string | undefined {
@@ -29,80 +30,132 @@ function parseJson(text: string): unknown {
   }
 }
 
-type Members = Readonly<Record<string, unknown>>
+/** Documents that programs write, each with the member by which it is known. */
+const documents: readonly {
+  name: string
+  has: (document: Jwk) => boolean
+  /** How to get a key of it, if not as from any other document. */
+  advice?: string
+}[] = [
+  {
+    name: 'a discovery document',
+    has: ({ jwks_uri }) => jwks_uri !== undefined,
+    advice: `Its key set is at its jwks_uri. Import that: ${commands.importDiscovered}`,
+  },
+  {
+    name: 'an export of pubring',
+    has: ({ format }) => format === 'pubring-export',
+    advice: `Import it: ${commands.importKeys('export.json')}`,
+  },
+  {
+    name: 'a declaration of keys',
+    has: ({ keys }) =>
+      Array.isArray(keys) && keys.some((key) => Object.hasOwn(Object(key), 'file')),
+    advice: `Apply it: ${commands.applyKeys}`,
+  },
+  {
+    name: 'the output of aws kms get-public-key',
+    has: ({ KeyId, PublicKey }) => KeyId !== undefined && PublicKey !== undefined,
+  },
+  {
+    name: 'a key of the transit engine of Vault, with its versions',
+    has: ({ data }) => Object.values(Object(Object(data).keys)).some(hasPublicKey),
+    advice: `To print the newest: ${commands.printVaultKey}`,
+  },
+  { name: 'a key of Google Cloud KMS', has: ({ pem, algorithm }) => Boolean(pem && algorithm) },
+  {
+    name: 'a key of Azure Key Vault',
+    has: ({ key }) => /\.vault\.azure\./.test(String(Object(key).kid)),
+  },
+  {
+    name: 'a Secret of Kubernetes',
+    has: isManifest('Secret'),
+    advice: `To print the first of its texts that is PEM: ${commands.printSecret}`,
+  },
+  { name: 'a ConfigMap of Kubernetes', has: isManifest('ConfigMap') },
+  { name: 'a DID document', has: ({ verificationMethod }) => Array.isArray(verificationMethod) },
+  { name: 'a Terraform state', has: ({ terraform_version }) => terraform_version !== undefined },
+  {
+    name: 'a service account of Google',
+    has: ({ type }) => type === 'service_account',
+    advice: `Its certificates are at its client_x509_cert_url. Import them: ${commands.importServiceAccount}`,
+  },
+  {
+    name: 'an error message',
+    has: ({ error, errors }) => Boolean(error ?? errors),
+    advice: 'The request for the key failed: correct that.',
+  },
+]
+
+function hasPublicKey(version: unknown): boolean {
+  return typeof Object(version).public_key === 'string'
+}
+
+function isManifest(name: string) {
+  return ({ apiVersion, kind }: Jwk) => apiVersion !== undefined && kind === name
+}
 
 function nameOf(value: object): string {
-  if (Object.hasOwn(value, 'keys')) return 'This is a key set (JWKS)'
-  return 'kty' in value ? 'This is a JWK' : 'This is a JSON document'
+  if (Array.isArray(Object(value).keys)) return 'This is a key set (JWKS)'
+  return isJwk(value) ? 'This is a JWK' : 'This is a JSON document'
 }
 
 function describeValue(value: object): string {
-  const members: Members = { ...value }
-  const name = nameOf(value)
+  const members: Jwk = { ...value }
+  const document = documents.find(({ has }) => has(members))
+  const name = document === undefined ? nameOf(value) : `This is ${document.name}`
+  if (document?.advice !== undefined) return `${name}. ${document.advice}`
   if (Array.isArray(members.keys)) return describeKeySet(members.keys)
-  if ('kty' in members) {
-    const fault = describeFault(members, name)
-    return fault ?? `${name}.${adviseKid(members)} Convert it: ${commands.convertJwk}`
+  if (isJwk(value)) {
+    const fault = jwkFault(members, name)
+    return fault?.detail ?? `${name}.${adviseMembers(members)} Convert it: ${commands.convertJwk}`
   }
   const texts = Object.values(members).filter((member) => typeof member === 'string')
   const certificates = texts.filter((text) => /-----BEGIN CERTIFICATE-----/.test(text))
   if (certificates.length > 0 && certificates.length === texts.length) {
     return `${name} with ${certificates.length} certificates. Send the public key of one, or all (${commands.importKeys('certs.json')}). To convert the first: ${commands.convertFirstCertificate}`
   }
-  const json = JSON.stringify(value)
-  if (/-----BEGIN /.test(json)) {
-    return `${name} that contains PEM. Send only that text, in publicKeyPem.`
+  const inner = [...valuesIn(value)]
+  if (inner.some((text) => /^\s*-----BEGIN /.test(String(text)))) {
+    return `${name} that contains PEM. Send only that text, in publicKeyPem. To print the first: ${commands.printNestedPem}`
   }
-  const nested = Object.values(members).find((each) => Object.hasOwn(Object(each), 'kty'))
+  const nested = inner.find(isJwk)
   if (nested !== undefined) {
-    const fault = describeFault(Object(nested), `${name}. The first key is a JWK`)
+    const fault = jwkFault(nested, `${name}. The first key is a JWK`)
     return (
-      fault ??
-      `${name} that contains a JWK.${adviseKid(Object(nested))} Convert the first: ${commands.convertNestedJwk}`
+      fault?.detail ??
+      `${name} that contains a JWK.${adviseMembers(nested)} Convert the first: ${commands.convertNestedJwk}`
     )
   }
-  const embedded = describeEmbeddedKey(json, 'key.json')
+  const embedded = describeEmbeddedKey(JSON.stringify(value), 'key.json')
   if (embedded !== undefined) return `${name}. ${embedded}`
   return `${name}. Send the public key in PEM. To print it: ${commands.exportPublic}`
+}
+
+/** Deeper values are not searched. */
+const maxDepth = 8
+
+/** The values of a document, each before those in it. */
+function* valuesIn(value: unknown, depth = 0): Generator<unknown> {
+  yield value
+  if (typeof value !== 'object' || value === null || depth === maxDepth) return
+  for (const member of Object.values(value)) yield* valuesIn(member, depth + 1)
 }
 
 function describeKeySet(keys: readonly unknown[]): string {
   const name = `This is a key set (JWKS) with ${keys.length === 1 ? 'one key' : `${keys.length} keys`}`
   const [first] = keys
   if (typeof first !== 'object' || first === null) return `${name}. Send one public key in PEM.`
-  const fault = describeFault({ ...first }, `${name}. The first is a JWK`)
-  if (fault !== undefined) return fault
+  const jwk: Jwk = { ...first }
+  const fault = jwkFault(jwk, `${name}. The first is a JWK`)
+  if (fault !== undefined) return fault.detail
   const convert = `convert ${keys.length === 1 ? 'it' : 'the first'}: ${commands.convertFirstJwk}`
-  if (keys.length === 1) return `${name}.${adviseKid(Object(first))} To ${convert}`
+  if (keys.length === 1) return `${name}.${adviseMembers(jwk)} To ${convert}`
   return `${name}. Send one of them, or all (${commands.importKeys('jwks.json')}). To ${convert}`
 }
 
-/** Its PEM has no kid, and tokens with a kid that is not published are refused. */
-function adviseKid({ kid }: Members): string {
-  return kid === undefined ? '' : ' If tokens carry its kid, send that as publishedKid.'
-}
-
-/** The fault that keeps a JWK from being read; undefined if its members have the right form. */
-export function describeJwkFault(jwk: Members): string | undefined {
-  return describeFault(jwk, 'This is a JWK')
-}
-
-function describeFault(jwk: Members, name: string): string | undefined {
-  const members = membersOfType.get(jwk.kty)
-  if (members === undefined)
-    return `${name} whose kty is not RSA, EC, OKP or AKP. It cannot be used.`
-  const faults = members.map((member) => ({ member, problem: problemOf(member, jwk[member]) }))
-  const fault = faults.find(({ problem }) => problem !== undefined)
-  if (fault === undefined) return undefined
-  return `${name} whose member ${fault.member} ${fault.problem}. Export the key again: ${commands.exportPublic}`
-}
-
-const membersOfType = new Map<unknown, string[]>(Object.entries(requiredMembers))
-
-function problemOf(member: string, value: unknown): string | undefined {
-  if (value === undefined) return 'is missing'
-  if (typeof value !== 'string' || !/^[\w+/-]+=*$/.test(value)) return 'is not a text in base64url'
-  if (member === 'crv' && /^p\d+$/i.test(value)) return 'is not written like P-256'
-  const isHex = /^(?:[0-9a-f]{64,}|[0-9A-F]{64,})$/.test(value)
-  return isHex ? 'is in hexadecimal, and must be in base64url' : undefined
+/** The PEM of a JWK has neither: tokens with a kid that is not published are refused. */
+function adviseMembers({ kid, exp }: Jwk): string {
+  const end = exp === undefined ? '' : ' Send its exp as expireTime.'
+  return kid === undefined ? end : ` If tokens carry its kid, send that as publishedKid.${end}`
 }

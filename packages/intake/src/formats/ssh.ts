@@ -53,7 +53,10 @@ function describeUnusable(name: string): string | undefined {
 
 /** The command that converts `key.pub` to PEM. */
 function conversion(name: string, layout: Layout): string {
-  if (name === 'ssh-ed25519') return convertEd25519(readBase64(name, layout))
+  if (name === 'ssh-ed25519') {
+    // ssh-keygen cannot write Ed25519 keys as PEM.
+    return commands.convertEd25519(`${readBase64(name, layout)} | base64 -d | tail -c 32`)
+  }
   const convert = 'ssh-keygen -e -m PKCS8 -f'
   if (layout === 'line') return `${convert} key.pub`
   if (layout === 'block') return `ssh-keygen -i -f key.pub | ${convert} /dev/stdin`
@@ -69,9 +72,4 @@ function readBase64(name: string, layout: Layout): string {
   // The last characters of this base64 depend on what follows the name.
   const search = `grep -o '${start.slice(0, 12)}[A-Za-z0-9+/=]*'`
   return layout === 'block' ? `ssh-keygen -i -f key.pub | ${search}` : `${search} key.pub`
-}
-
-/** ssh-keygen cannot write Ed25519 keys as PEM, so this puts an SPKI header before the 32 bytes. */
-function convertEd25519(read: string): string {
-  return `(echo MCowBQYDK2VwAyEA | base64 -d; ${read} | base64 -d | tail -c 32) | openssl pkey -pubin -inform DER -pubout`
 }
