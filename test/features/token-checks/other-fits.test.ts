@@ -69,6 +69,27 @@ test.each<[string, Pair, Algorithm, (input: Buffer) => Buffer, RegExp]>([
     /valid for the SHA-512 digest of the token/,
   ],
   [
+    'RS256 of a digest in hexadecimal',
+    rsa,
+    'RS256',
+    (input) => raw('sha256', { key: rsa.privateKey })(Buffer.from(hash('sha256', input, 'hex'))),
+    /valid for the SHA-256 digest of the token/,
+  ],
+  [
+    'RS256 of a token with a line break',
+    rsa,
+    'RS256',
+    (input) => raw('sha256', { key: rsa.privateKey })(Buffer.from(`${input}\n`)),
+    /valid for the token with a line break behind it, as echo writes it/,
+  ],
+  [
+    'PS256 without a salt',
+    rsa,
+    'PS256',
+    raw('sha256', { key: rsa.privateKey, padding: pss, saltLength: 0 }),
+    /valid but for its salt, which must have 32 bytes/,
+  ],
+  [
     'RS256 by another key',
     rsa,
     'RS256',
@@ -95,4 +116,14 @@ test.each([
   const parts = `${base64url({ alg: 'RS256' })}.${base64url({})}.AAAA`
   const { fault = '' } = { fault: '', ...decodeToken(parts.replace('.', `${character}.`)) }
   expect(fault).toContain(`an invisible character (${name})`)
+})
+
+test.each([
+  ['е', 'U+0435'],
+  ['…', 'U+2026'],
+  ['\0', 'U+0000'],
+])('a character that no token has is named: %j', (character, name) => {
+  const parts = `${base64url({ alg: 'RS256' })}.${base64url({})}.AAAA`
+  const { fault = '' } = { fault: '', ...decodeToken(parts.replace('.', `${character}.`)) }
+  expect(fault).toContain(`a character that no token has (${name})`)
 })

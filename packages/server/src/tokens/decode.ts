@@ -68,10 +68,13 @@ function shapeFault(text: string): string | undefined {
   if (text.startsWith('{')) return jsonFault(text)
   const [invisible] = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u.exec(text) ?? []
   if (invisible !== undefined) {
-    const code = invisible.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
-    return `The token contains an invisible character (U+${code}), which a chat or a web page may have added. Remove it.`
+    return `The token contains an invisible character (${codePointOf(invisible)}), which a chat or a web page may have added. Remove it.`
   }
   if (/\s/.test(text)) return 'The token contains white space. Was it wrapped into lines?'
+  const [foreign] = /[^\x20-\x7e]/u.exec(text) ?? []
+  if (foreign !== undefined) {
+    return `The token contains a character that no token has (${codePointOf(foreign)}). Was it typed, or shortened on a screen? Copy it from its source again.`
+  }
   const [header = '', ...others] = text.split('.')
   const count = others.length + 1
   if (count === 3) return undefined
@@ -80,6 +83,10 @@ function shapeFault(text: string): string | undefined {
   const { enc } = parseObject(Buffer.from(header, 'base64url').toString()) ?? { enc: '' }
   if (enc === undefined) return `${shape} Was it pasted twice?`
   return 'This is an encrypted token (JWE, five parts). Only signed tokens can be checked.'
+}
+
+function codePointOf(character: string): string {
+  return `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
 /** Members in which token endpoints return tokens. */

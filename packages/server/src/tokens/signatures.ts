@@ -48,7 +48,7 @@ export async function checkSignature(token: DecodedToken, key: VerificationKey):
 
 const hashes = ['sha256', 'sha384', 'sha512']
 
-/** How the signature fits after all: by another padding or hash, or for a digest of the token. */
+/** How the signature fits after all: by another padding or hash, or for another form of the token. */
 function otherFit(
   { text, signature }: DecodedToken,
   { jwk, jwsAlgorithm }: VerificationKey,
@@ -67,19 +67,31 @@ function otherFit(
   const isEdwards = jwk.kty === 'OKP'
   for (const { prefix, ...way } of ways) {
     for (const name of hashes) {
-      const fits = (data: Buffer) =>
-        verify(isEdwards ? null : name, data, { key, ...way }, signature)
+      const fits = (data: Buffer | string) =>
+        verify(isEdwards ? null : name, Buffer.from(data), { key, ...way }, signature)
       const bits = name.slice(3)
-      if (!isEdwards && fits(input)) {
-        const other = prefix === 'ES' ? `ECDSA with SHA-${bits}` : `${prefix}${bits}`
-        return `The signature is valid as ${other}, which is not ${jwsAlgorithm}. Have the signer use the algorithm that the key is registered for.`
+      if (!isEdwards && fits(input))
+        return `The signature is valid ${misfit(prefix, bits, jwsAlgorithm)}`
+      if (fits(`${input}\n`)) {
+        return 'The signature is valid for the token with a line break behind it, as echo writes it. Have the signer sign the text alone: printf or echo -n.'
       }
-      if (fits(hash(name, input, 'buffer'))) {
+      const digest = hash(name, input, 'hex')
+      if (fits(Buffer.from(digest, 'hex')) || fits(digest)) {
         return `The signature is valid for the SHA-${bits} digest of the token: the signer hashes it before it signs, which hashes it once more. Have it sign the text itself.`
       }
     }
   }
   return undefined
+}
+
+/** What differs if the signature fits with this padding and hash. */
+function misfit(prefix: string, bits: string, jwsAlgorithm: JwsAlgorithm): string {
+  // Verification here takes a salt of any length, but that of JWTs has the length of the hash.
+  if (`${prefix}${bits}` === jwsAlgorithm) {
+    return `but for its salt, which must have ${Number(bits) / 8} bytes (RFC 7518 section 3.5). Set the salt length of the signer to that of the digest.`
+  }
+  const other = prefix === 'ES' ? `ECDSA with SHA-${bits}` : `${prefix}${bits}`
+  return `as ${other}, which is not ${jwsAlgorithm}. Have the signer use the algorithm that the key is registered for.`
 }
 
 /**
