@@ -143,6 +143,8 @@ export type JwtKeyCreate = {
 export type JwtKeyUpdate = {
   /** Free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. */
   label?: string
+  /** An alias of `label`. */
+  name?: string
   active?: boolean
   /** `null` clears it. */
   expireTime?: string | null

@@ -28,6 +28,15 @@ describe('PATCH', () => {
     expect(got.headers.etag).toBe(answer.headers.etag)
   })
 
+  test('takes the label as name, too, but not two different ones', async () => {
+    const kid = await registerKey(server)
+    const named = await server.patch(kid, { name: ' renamed ' })
+    expect(named.json()).toMatchObject({ label: 'renamed' })
+    const both = await server.patch(kid, { name: 'a', label: 'b' })
+    expect(both.statusCode).toBe(400)
+    expect(both.json().errors).toMatchObject([{ pointer: '/label', code: 'label_conflict' }])
+  })
+
   test('takes application/merge-patch+json, and a project by its id', async () => {
     const kid = await registerKey(server)
     const url = `/v1/projects/${server.project.id}/jwt-keys/${kid.toUpperCase()}`

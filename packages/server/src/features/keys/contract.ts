@@ -165,6 +165,7 @@ export type JwtKeyCreated = Static<typeof JwtKeyCreated>
 
 export const JwtKeyUpdate = mergePatch('JwtKeyUpdate', {
   label,
+  name: described(label, 'An alias of `label`.'),
   active: Type.Boolean({ examples: [false] }),
   expireTime: ClearableTime,
 })

@@ -1,7 +1,6 @@
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context, CoreConfig } from '../../kernel/context.ts'
 import { collectFaults, notFound, rejection, type Submitted } from '../../kernel/faults.ts'
-import { parseLabel } from '../../kernel/values/labels.ts'
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { type KeyLimits, type KeyUpdate, keyChanges, keySubmitted } from './changes.ts'
@@ -10,7 +9,7 @@ import { rejectPrivateKeys } from './exposure/incidents.ts'
 import { convergedTime } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
 import { findByKid } from './kids.ts'
-import { examineSubmission, examineText } from './registration/submission.ts'
+import { examineSubmission, examineText, parseKeyLabel } from './registration/submission.ts'
 import type { KeyRecord, KeySet } from './stored.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
@@ -92,13 +91,17 @@ export async function updateKey(
   key: KeyReference,
   { fields, malformed }: Submitted<JwtKeyUpdate>,
 ): Promise<KeyUpdate> {
-  const { label, expireTime, ...rest } = fields
+  const { name, label, expireTime, ...rest } = fields
   const { store, config, origin } = context
-  await rejectPrivateKeys(context, { '/label': label, '': malformed?.text }, key.projectId)
+  await rejectPrivateKeys(
+    context,
+    { '/name': name, '/label': label, '': malformed?.text },
+    key.projectId,
+  )
   const { faults, attempt, throwAny } = collectFaults(malformed?.faults)
   const patch: JwtKeyUpdate = {
     ...rest,
-    ...attempt(() => (label === undefined ? {} : { label: parseLabel(label, '/label') })),
+    ...attempt(() => present({ label: parseKeyLabel({ name, label }) })),
     ...attempt(() => parseExpiryPatch(expireTime)),
   }
   if (faults.length > 0 && !faults.some(({ pointer }) => pointer === '/expireTime')) {

@@ -102,9 +102,12 @@ function parseTimes(fields: Partial<KeyImportItem>, now: string) {
 
 /**
  * `name` and `label` are two spellings of one field; two different values are an error. Undefined if
- * both are missing, which the schema reports.
+ * both are missing.
  */
-function parseKeyLabel({ name, label }: Partial<KeyImportItem>): string | undefined {
+export function parseKeyLabel({
+  name,
+  label,
+}: { [Name in 'name' | 'label']?: string | undefined }): string | undefined {
   if (name !== undefined && label !== undefined && name.trim() !== label.trim()) {
     throw invalidField(
       '/label',
