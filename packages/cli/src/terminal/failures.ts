@@ -1,7 +1,7 @@
 import { SettingError } from '@pubring/server/config/setting'
 import { errorTable, PubringError } from '@pubring/server/errors'
 import { didYouMean } from '@pubring/server/nearest'
-import { MissingFileError } from '@pubring/server/runtime/files'
+import { FileInUseError, MissingFileError } from '@pubring/server/runtime/files'
 import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
 import { colorsFor, formatDocument, formatMessage, type Terminal, writeError } from './terminal.ts'
 
@@ -88,6 +88,9 @@ function failureOf(error: unknown): CommandError {
   if (error instanceof CommandError) return error
   if (error instanceof SettingError) return usageError(error.message)
   if (error instanceof MissingFileError) return fileError(error.message)
+  if (error instanceof FileInUseError) {
+    return new CommandError('conflict', error.message, { code: 'database_in_use' })
+  }
   if (error instanceof PubringError) {
     const { code, message } = error
     const { status } = errorTable[code]

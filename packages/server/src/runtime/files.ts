@@ -125,6 +125,11 @@ export class MissingFileError extends Error {
   override readonly name = 'MissingFileError'
 }
 
+/** A file that cannot be replaced while another process uses it. */
+export class FileInUseError extends Error {
+  override readonly name = 'FileInUseError'
+}
+
 /** The result of reading a file; throws the error made of `unreadableReason` if that fails. */
 export function readOr<Content>(toError: (reason: string) => Error, read: () => Content): Content {
   try {

@@ -10,7 +10,12 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { MissingFileError, requireRegularFile, syncToDisk } from '../../../runtime/files.ts'
+import {
+  FileInUseError,
+  MissingFileError,
+  requireRegularFile,
+  syncToDisk,
+} from '../../../runtime/files.ts'
 import { resultCode } from '../errors.ts'
 import { requireOwnFile } from './connection.ts'
 import { nameDamage } from './opening.ts'
@@ -117,7 +122,7 @@ function lockExclusively(file: string, force: boolean): DatabaseSync | undefined
   } catch (error) {
     if (lockedCodes.includes(resultCode(error))) {
       database.close()
-      throw new Error(`${file} is in use. Stop the server first, then repeat this.`)
+      throw new FileInUseError(`${file} is in use. Stop the server first, then repeat this.`)
     }
     if (force) return database
     throw new Error(
