@@ -22,6 +22,17 @@ if (isBroken && isTooOld) {
 }
 if (isBroken) rmSync(pinned)
 
+// For an older one npm leaves out parts of the bundler. A recent npm stops before, because of `devEngines`.
+const [, major, minor] = /node\/v(\d+)\.(\d+)/.exec(process.env.npm_config_user_agent ?? '') ?? []
+const oldest = { 20: 19, 21: Number.POSITIVE_INFINITY, 22: 12 }
+if (major < 20 || minor < oldest[major]) {
+  process.stderr.write(
+    `pubring: npm must run with Node 20.19, 22.12 or later, and this is Node ${major}.${minor}. ` +
+      'Install one of them, then run "npm ci" again.\n',
+  )
+  process.exit(1)
+}
+
 const vite = path('node_modules/vite/bin/vite.js')
 if (existsSync(vite)) {
   const build = [vite, 'build', '--config', 'console/vite.config.ts', '--logLevel', 'warn']
