@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { documentOf, listen, startShell } from './support.ts'
 
 const shell = await startShell()
@@ -43,7 +44,52 @@ describe('the API key in a file', () => {
   })
 })
 
+test.each([
+  ['quotes', (key: string) => `"${key}"\n`, /has other text around it, such as quotes/],
+  ['the line that sets it', (key: string) => `PUBRING_API_KEY=${key}`, /has other text around it/],
+  ['UTF-16', (key: string) => Buffer.from(`\uFEFF${key}`, 'utf16le'), /is in UTF-16/],
+  ['UTF-16 without a mark', (key: string) => Buffer.from(key, 'utf16le'), /is in UTF-16/],
+])('a file with an API key in %s: it is said', async (_name, form, reason) => {
+  const file = shell.file('api.key', form(shell.test.admin))
+  const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
+  expect((await shell.pubring(list, { env })).stderr).toMatch(reason)
+})
+
+test.each([
+  ['PUBRING_API_KEY', (key: string) => `"${key}"`],
+  ['PUBRING_API_KEY', (key: string) => `'${key}'`],
+  ['PUBRING_API_KEY', (key: string) => `“${key}”`],
+  ['PUBRING_URL', () => '"https://keys.example.com"'],
+  ['PUBRING_PROJECT', () => '"payments"'],
+])('quotes around %s are named', async (name, form) => {
+  const ran = await shell.pubring(list, { env: { [name]: form(shell.test.admin) } })
+  expect(ran).toMatchObject({ code: 64, stdout: '' })
+  expect(ran.stderr).toMatch(`${name} has quotes around its value`)
+})
+
+test('a private key in an argument is not sent', async () => {
+  const key = ecKey()
+  const file = shell.file('public.pem', key.publicKeyPem)
+  const text = privatePem(key)
+  for (const label of [text, btoa(text)]) {
+    const ran = await shell.pubring(['key', 'add', file, '--label', label])
+    expect(ran).toMatchObject({ code: 3, stdout: '' })
+    expect(ran.stderr).toMatch(/An argument of this command is a private key\. Nothing was sent/)
+  }
+  // The server does not know the private key, so the public one is still good.
+  expect((await shell.pubring(['key', 'add', file, '--label', 'k'])).code).toBe(0)
+})
+
 describe('the server address', () => {
+  test.each(['/console', '/console/', '/console/#/projects/payments', '/docs/'])(
+    'may not end in “%s”, which is said',
+    async (end) => {
+      const ran = await shell.pubring(list, { env: { PUBRING_URL: `${shell.url}${end}` } })
+      expect(ran).toMatchObject({ code: 64, stdout: '' })
+      expect(ran.stderr).toMatch(/must be the address of the server: leave out \/console/)
+    },
+  )
+
   test.each(['', '/', '/v1', '/v1/'])('may end in “%s”', async (end) => {
     expect((await shell.pubring(list, { env: { PUBRING_URL: `${shell.url}${end}` } })).code).toBe(0)
   })

@@ -125,6 +125,24 @@ test.each([
   )
 })
 
+test.each([
+  ['mysql://user@host/db', 'no other database is supported'],
+  ['mongodb+srv://host/db', 'no other database is supported'],
+  ['jdbc:postgresql://host/db', 'leave out jdbc:'],
+  ['postgresql+psycopg2://host/db', 'without the name of a driver'],
+  ['file:pubring.db', 'write sqlite: before a path'],
+  ['./data/pubring.db', 'write sqlite: before a path'],
+  ['pubring.db', 'write sqlite: before a path'],
+  ['sqlite://pubring.db', 'write the path directly after sqlite:'],
+])('PUBRING_DATABASE_URL=%s is refused with what to write', (url, advice) => {
+  expect(() => loadConfig({ PUBRING_DATABASE_URL: url })).toThrow(advice)
+})
+
+test('an absolute path may stand behind sqlite:///', () => {
+  const { databaseUrl } = loadConfig({ PUBRING_DATABASE_URL: 'sqlite:///data/pubring.db' })
+  expect(databaseUrl).toBe('sqlite:///data/pubring.db')
+})
+
 describe('requests to other servers', () => {
   test('PUBRING_OUTBOUND_ALLOW is a list of hosts; empty by default', () => {
     expect(loadConfig({}).outboundAllow).toEqual([])

@@ -91,6 +91,18 @@ test('a server that cannot start prints that line besides its log, and exits', a
   expect(server.output()).not.toContain('geheim')
 })
 
+test('a server whose database is read-only says so in its log', async () => {
+  await postgres.query('create database frozen')
+  await postgres.query('alter database frozen set default_transaction_read_only = on')
+  const server = await spawnServer(folder, { PUBRING_DATABASE_URL: postgres.url('frozen') })
+  const logged = await waitUntil(() =>
+    linesOf(server).find(({ cause }) => /is read-only/.test(String(cause))),
+  )
+  expect(logged?.msg).toMatch(/the database is not ready/)
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+})
+
 test('a server that starts during an outage waits for the database, without migrating or writing', async () => {
   const database = await postgres.query('create database later')
   expect(database).toEqual([])

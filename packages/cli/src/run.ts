@@ -1,6 +1,7 @@
+import { findSecret } from '@pubring/intake/secrets'
 import { CommanderError } from 'commander'
 import { createProgram, globalOptionsLast } from './program.ts'
-import { type CommandError, reportFailure, usageError } from './terminal/failures.ts'
+import { CommandError, reportFailure, usageError } from './terminal/failures.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** Runs `pubring` with the arguments and reports errors on stderr. Returns the exit code. */
@@ -15,6 +16,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   }
   const { name, args } = globalOptionsLast(program, argv)
   try {
+    if (argv.some((arg) => findSecret(arg) !== undefined)) throw privateKeyArgument
     await program.parseAsync([...args], { from: 'user' })
     return terminal.exitCode
   } catch (error) {
@@ -24,6 +26,17 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     return reportFailure(usageErrorOf(error, name), terminal)
   }
 }
+
+const privateKeyArgument = new CommandError(
+  'refused',
+  'An argument of this command is a private key. Nothing was sent.',
+  {
+    code: 'private_key',
+    hints: [
+      'Other users of this machine can read command lines: if there are any, generate a new pair.',
+    ],
+  },
+)
 
 function usageErrorOf({ code, message: text }: CommanderError, name: string): CommandError {
   // A command that only has subcommands has printed its help.

@@ -32,8 +32,22 @@ const serverOptions: ServerOptions = {
 /** How long a client may accept nothing of what is ready for it; longer than `headersTimeout`. */
 const maxStalledMs = 30_000
 
+/** The beginnings of the paths that this server has. */
+const ownPath =
+  /^\/(?:$|\?|(?:v1|console|docs|health|log|sign-in|\.well-known|openapi\.json)(?:[/?]|$))/
+
+/** The path of a request without that of the public URL, which some proxies pass on. */
+function basePathRemover(publicUrl: string): (path?: string) => string {
+  const base = new URL(publicUrl).pathname.replace(/\/$/, '')
+  return (path = '') => {
+    const rest = base !== '' && path.startsWith(base) ? path.slice(base.length) : path
+    return ownPath.test(rest) ? rest : path
+  }
+}
+
 export function createServer(options: HttpOptions): FastifyInstance {
   const connections = createConnections()
+  const withoutBasePath = basePathRemover(options.publicUrl)
   /** Puts checks of the protocol and the response cache in front of Fastify's routes. */
   const serverFactory: FastifyServerFactory = (routes) => {
     const route = (request: IncomingMessage, response: ServerResponse) => {
@@ -41,6 +55,7 @@ export function createServer(options: HttpOptions): FastifyInstance {
       routes(request, response)
     }
     const serve = (request: IncomingMessage, response: ServerResponse) => {
+      request.url = withoutBasePath(request.url)
       const fault = protocolFault(request)
       if (fault !== undefined) {
         connections.track(request, response)

@@ -168,6 +168,20 @@ function readFile(named: ReturnType<Source>): ReturnType<Source> {
   return { text: readNamedFile(path, source), source: `${path} (${source})` }
 }
 
+/** Why a text is no API key, by the first test that it passes. */
+const reasons: readonly [matches: (text: string) => boolean, reason: string][] = [
+  [(text) => text === '', 'is empty'],
+  [(text) => text.includes('\0'), 'is in UTF-16: save it as UTF-8'],
+  [
+    (text) => /pubring_[0-9A-Za-z]{49}/.test(text),
+    'has other text around it, such as quotes or the name of a variable: remove that',
+  ],
+  [
+    (text) => /[^\x21-\x7e]/.test(text),
+    'contains white space or a character that is not ASCII, such as a curly quote',
+  ],
+]
+
 /**
  * The API key in the text, without the white space and byte order mark that editors and `echo` add.
  * Throws if it is malformed, with a message that does not quote it.
@@ -175,12 +189,7 @@ function readFile(named: ReturnType<Source>): ReturnType<Source> {
 export function parseApiKey(text: string, source: string): string {
   const trimmed = text.trim()
   if (isApiKeySecret(trimmed)) return trimmed
-  const reason =
-    trimmed === ''
-      ? 'is empty'
-      : /[^\x21-\x7e]/.test(trimmed)
-        ? 'contains white space or a character that is not ASCII, such as a curly quote'
-        : 'may be incomplete'
+  const reason = reasons.find(([matches]) => matches(trimmed))?.[1] ?? 'may be incomplete'
   throw new CommandError('unauthorized', `${source} does not hold an API key: it ${reason}.`, {
     code: 'invalid_api_key_text',
     hints: ['An API key is pubring_ followed by 49 letters and digits. Nothing was sent.'],

@@ -1,9 +1,9 @@
 import { environmentOnly, named, setting } from './setting.ts'
-import { httpUrl, seconds, text } from './values.ts'
+import { seconds, serverUrl, text } from './values.ts'
 
 /** Every setting of the commands that call a server, with its name, default, range and help. */
 export const clientSettings = named({
-  url: setting(httpUrl, 'Address of the server.', 'http://127.0.0.1:8080'),
+  url: setting(serverUrl, 'Address of the server.', 'http://127.0.0.1:8080'),
   apiKey: environmentOnly(text, 'API key (environment only: command lines are public).'),
   apiKeyFile: setting(text, 'File with the API key.'),
   tokenFile: environmentOnly(

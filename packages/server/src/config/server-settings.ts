@@ -214,7 +214,10 @@ type Optional =
   | 'outboundCaFile'
   | 'outboundProxy'
 
-/** Throws a SettingError for a `PUBRING_*` variable that neither the server nor the client has. */
+/**
+ * Throws a SettingError for a `PUBRING_*` variable that neither the server nor the client has, and for
+ * one that Kubernetes or Docker changed.
+ */
 export function rejectUnknownVariables(env: Environment): void {
   const link = Object.entries(env).find(
     ([name, value = '']) =>
@@ -224,6 +227,16 @@ export function rejectUnknownVariables(env: Environment): void {
   if (link !== undefined) {
     throw new SettingError(
       `${link[0]} is a link that Kubernetes sets for a Service called pubring. Set enableServiceLinks: false in the specification of the pod.`,
+    )
+  }
+  const quoted = Object.entries(env).find(
+    ([name, value = '']) =>
+      /^PUBRING_(?!.*(?:SECRET|PASSWORD))/.test(name) &&
+      /^(["'`]).*\1$|^[“‘].*[”’]$/s.test(value.trim()),
+  )
+  if (quoted !== undefined) {
+    throw new SettingError(
+      `${quoted[0]} has quotes around its value, which docker --env-file keeps: remove them.`,
     )
   }
   const known: string[] = [...Object.values(settings), ...Object.values(clientSettings)].map(

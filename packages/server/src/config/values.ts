@@ -78,6 +78,16 @@ export function httpUrl(value: string): string {
   return value.trim().replace(/\/+$/, '')
 }
 
+/** The address of a server, which people copy from a page of its console. */
+export function serverUrl(value: string): string {
+  if (/\/(?:console|docs)(?:\/|$)/.test(URL.parse(value.trim())?.pathname ?? '')) {
+    throw new Error(
+      'must be the address of the server: leave out /console or /docs, and all after it',
+    )
+  }
+  return httpUrl(value)
+}
+
 /** An issuer of OpenID Connect, whose final slash counts. */
 export const issuerUrl = textThat((url) => {
   const { protocol, search, hash, username } = URL.parse(url) ?? {}
@@ -116,10 +126,26 @@ export const certificates = pemFile(
   'without certificates in PEM',
 )
 
-export const databaseUrl = textThat(
-  (url) => isPostgres(url) || (/^sqlite:.+/.test(url) && !url.startsWith('sqlite::memory:')),
-  'must be sqlite:PATH, such as sqlite:./data/pubring.db, or postgres://USER@HOST:PORT/DATABASE',
-)
+export function databaseUrl(value: string): string {
+  const url = value.trim()
+  if (isPostgres(url) || /^sqlite:(?!:memory:|\/\/[^/]).+/.test(url)) return url
+  const rule =
+    'must be sqlite:PATH, such as sqlite:./data/pubring.db, or postgres://USER@HOST:PORT/DATABASE'
+  const found = otherDatabases.find(([pattern]) => pattern.test(url))?.[1]
+  throw new Error(found === undefined ? rule : `${rule}; ${found}`)
+}
+
+/** Addresses for other programs. */
+const otherDatabases: readonly [pattern: RegExp, advice: string][] = [
+  [/^sqlite:\/\//, 'write the path directly after sqlite:'],
+  [/^jdbc:/, 'leave out jdbc:'],
+  [
+    /^[\w+]*(?:mysql|mariadb|sqlserver|mssql|mongodb|oracle|redis|libsql)/,
+    'no other database is supported',
+  ],
+  [/^(?:file:|sqlite3:|[./]|[\w-]+\.(?:db|sqlite3?)$)/, 'write sqlite: before a path'],
+  [/^postgres[\w+]*:/, 'write postgres:// without the name of a driver'],
+]
 
 export const postgresUrl = textThat(isPostgres, 'must be postgres://USER@HOST:PORT/DATABASE')
 

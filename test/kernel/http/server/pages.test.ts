@@ -51,6 +51,37 @@ test('the description of the API has a tag, and is 304 to a caller that has it',
   expect((await get('/openapi.json')).rawPayload.equals(first.rawPayload)).toBe(true)
 })
 
+test('/ leads to the console, also behind a path of a proxy', async () => {
+  const answer = await get('/')
+  expect(answer.statusCode).toBe(308)
+  const { location } = answer.headers
+  expect(new URL(String(location), `${publicUrl}/`).href).toBe(`${publicUrl}/console/`)
+})
+
+test('a proxy may keep the path of the public URL, or remove it', async () => {
+  const address = await server.listen()
+  const base = new URL(publicUrl).pathname
+  const status = async (path: string) =>
+    (await fetch(address + path, { redirect: 'manual' })).status
+  const jwks = '/v1/projects/payments/.well-known/jwks.json'
+  const paths = [
+    jwks,
+    `${jwks}?a=1`,
+    '/health/live',
+    '/openapi.json',
+    '/docs/errors',
+    '/',
+    '/console',
+  ]
+  for (const path of paths) {
+    expect([path, await status(base + path)]).toEqual([path, await status(path)])
+    expect(await status(base + path)).toBeLessThan(400)
+  }
+  for (const path of ['/x', `${base}/x`, `${base}x${jwks}`, `${base}${base}${jwks}`]) {
+    expect([path, await status(path)]).toEqual([path, 404])
+  }
+})
+
 const long = 'a'.repeat(300)
 /** Paths that no page, file or operation has, in spellings that file servers and proxies normalize. */
 const nowhere = ['/', '/console/', '/console/assets/', '/docs/', '/docs/js/', '/health/', '/v1/']

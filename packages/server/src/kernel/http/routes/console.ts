@@ -25,16 +25,18 @@ const pagePolicy = (nonce: string) =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** Serves the console below `/console/`. The URL fragment selects the page. */
+/** Serves the console below `/console/`, to which `/` leads. The URL fragment selects the page. */
 export async function addConsole(app: FastifyInstance): Promise<void> {
-  app.route({
-    method: 'GET',
-    url: '/console',
-    schema: { hide: true },
-    // A relative location works behind a proxy that adds a path prefix.
-    handler: async (_request, reply) =>
-      reply.code(308).headers({ location: 'console/', 'cache-control': 'no-cache' }).send(),
-  })
+  for (const url of ['/', '/console']) {
+    app.route({
+      method: 'GET',
+      url,
+      schema: { hide: true },
+      // A relative location works behind a proxy that adds a path prefix.
+      handler: async (_request, reply) =>
+        reply.code(308).headers({ location: 'console/', 'cache-control': 'no-cache' }).send(),
+    })
+  }
   if (existsSync(built)) await app.register(consoleFiles, { prefix: '/console' })
   else addNotBuilt(app)
 }

@@ -66,10 +66,12 @@ async function prepareWhenReachable(
   signal: AbortSignal,
   onWait: (cause: string | undefined) => void,
 ): Promise<void> {
+  let isReached = false
   while (!signal.aborted) {
     try {
       requireUsable(await database.serverInfo())
-      onWait(undefined)
+      if (!isReached) onWait(undefined)
+      isReached = true
       return await migratePostgres(database, migrations, onWait)
     } catch (error) {
       const explained = explainStartError(error)
@@ -138,7 +140,7 @@ function unusable(text: string): UnusableDatabase {
 
 /** Why an attempt has failed, if the database or the network has said so. */
 function causeOf(error: unknown): string | undefined {
-  return error instanceof Error ? describeCause(error.cause) : undefined
+  return describeCause(error instanceof Error ? (error.cause ?? error) : undefined)
 }
 
 /**
