@@ -119,6 +119,8 @@ describe('pubring project', () => {
     })
     await shell.pubring(['project', 'rename', 'billing', 'invoices'])
     expect((await shell.pubring(['project', 'show', id])).stdout).toContain('\nname\tinvoices\n')
+    const end = String(id).slice(-6)
+    expect((await shell.pubring(['project', 'show', end])).stdout).toContain('\nname\tinvoices\n')
     expect(documentOf(await shell.pubring(['project', 'delete', 'invoices', '--json']))).toEqual({
       deleted: id,
     })

@@ -1,6 +1,7 @@
 import type { Project } from '@pubring/client'
 import { commandLine, projectCommandLine } from '../connection/command-lines.ts'
-import { type Session, selectProject } from '../connection/session.ts'
+import { isShortId, pickOne } from '../connection/pick.ts'
+import { type Session, selectProject, unless } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 
@@ -67,8 +68,22 @@ export async function deleteProject(session: Session, ref: string, flags: YesFla
   session.notify(`Project ${name} (${id}) is deleted. Its ledger can still be read by id.`)
 }
 
-/** The project in the arguments, or else the one of the settings. */
-function findProject(session: Session, ref: string | undefined): Promise<Project> {
+/** The project in the arguments, by its id, name or unique end of an id, or else the one of the settings. */
+async function findProject(session: Session, ref: string | undefined): Promise<Project> {
   if (ref !== undefined) selectProject(session, ref, 'the command line')
-  return session.client.projects.get(session.project)
+  const { client, project } = session
+  const found = client.projects.get(project)
+  if (ref === undefined || !isShortId(ref)) return found
+  const named = await unless('project_not_found', found)
+  if (named !== undefined) return named
+  const all = await Array.fromAsync(client.projects.all())
+  const ending = all.filter(({ id }) => id.endsWith(ref.toLowerCase()))
+  return ending.length === 0 ? found : pickOne(ending, ref, projectKind(session))
 }
+
+const projectKind = (session: Session) => ({
+  list: commandLine(session, 'project list'),
+  noun: 'project',
+  nameOf: ({ name }: Project) => name,
+  describe: ({ name }: Project) => name,
+})

@@ -13,7 +13,7 @@ import {
   yesOption,
 } from './options.ts'
 
-const projectHelp = 'Id or name of the project'
+const projectHelp = 'Id of the project, its end if unique, or name'
 
 const loadProjects = () => import('../admin/projects.ts')
 

@@ -16,8 +16,10 @@ interface ItemKind<Item> {
   missing?: string
 }
 
-/** The end of an id, which is random, long enough not to be given by chance. */
-const shortId = /^[0-9a-f-]{0,32}[0-9a-f]{4}$/i
+/** Whether a text may be the end of an id, which is random; long enough not to be given by chance. */
+export function isShortId(ref: string): boolean {
+  return /^[0-9a-f-]{0,32}[0-9a-f]{4}$/i.test(ref)
+}
 
 const maxCandidates = 10
 
@@ -33,7 +35,7 @@ export function pickOne<Item extends { id: string }>(
   const { list, noun, idName = 'id', nameOf, describe } = kind
   const id = ref.toLowerCase()
   const named = items.filter((item) => item.id === id || nameOf(item) === ref)
-  const isShort = named.length === 0 && shortId.test(ref)
+  const isShort = named.length === 0 && isShortId(ref)
   const matches = isShort ? items.filter((item) => item.id.endsWith(id)) : named
   const [first, ...others] = matches
   if (first === undefined) {

@@ -9,6 +9,7 @@ const routes: RouteOptions[] = []
 const server = await startApp({
   beforeRoutes: async (app) => void app.addHook('onRoute', (route) => void routes.push(route)),
 })
+const address = await server.listen()
 
 const get = (url: string) => server.inject({ url })
 
@@ -59,7 +60,6 @@ test('/ leads to the console, also behind a path of a proxy', async () => {
 })
 
 test('a proxy may keep the path of the public URL, or remove it', async () => {
-  const address = await server.listen()
   const base = new URL(publicUrl).pathname
   const status = async (path: string) =>
     (await fetch(address + path, { redirect: 'manual' })).status
@@ -120,7 +120,6 @@ test('HEAD has the status of GET everywhere, also for a client that has the resp
 })
 
 test('a path that leads nowhere is 404, however it is spelled', async () => {
-  const address = await server.listen()
   for (const method of ['GET', 'HEAD']) {
     for (const path of nowhere) {
       const head = requestHead(`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close')
