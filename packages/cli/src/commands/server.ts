@@ -33,13 +33,28 @@ export function registerServe(program: Command, terminal: Terminal): void {
       'Takes the options and variables of serve, asks the server if one runs, and looks at the database; starts nothing and changes nothing. Each line says what to do. Exits with 1 if something is wrong. With --url, it looks at that server, and at the database if its address is set.',
     examples: ['pubring doctor', 'pubring doctor --url https://keys.example.com --json'],
   }).option('--url <url>', 'Look at the server at this address, instead of this machine')
-  addSettings(doctor)
+  addSettings(doctor, { isHidden: true })
   doctor.action(lazyAction(terminal, async () => (await import('../server/doctor.ts')).diagnose))
 }
 
-function addSettings(command: Command): void {
+/** The headings of the settings, by their options. */
+const settingGroups: readonly [heading: string, flags: RegExp][] = [
+  ['Address and database:', /^--(?:host|port|public-url|database|admin)/],
+  ['Keys and key sets:', /^--(?:algorithms|jwks|max|blocklist)/],
+  ['Clients and their limits:', /^--(?:trust-proxy|.*limit$)/],
+  ['Sign-in of people:', /^--(?:oidc|session)/],
+  ['The log of all ledgers:', /^--log-(?!level)/],
+  ['Operation:', /^--/],
+]
+
+function addSettings(command: Command, { isHidden = false } = {}): void {
   const all: readonly Setting<unknown>[] = Object.values(settings)
-  for (const setting of all) if (setting.flag !== undefined) command.addOption(optionOf(setting))
+  for (const setting of all) {
+    const heading = settingGroups.find(([, flags]) => flags.test(setting.flag ?? ''))?.[0]
+    if (heading === undefined) continue
+    command.addOption(optionOf(setting).helpGroup(heading).hideHelp(isHidden))
+  }
+  if (isHidden) return
   const secrets = all.filter(({ flag }) => flag === undefined)
   const width = Math.max(...secrets.map(({ env }) => env.length))
   addHelpNotes(command, (wrapped) => {
