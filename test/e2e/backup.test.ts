@@ -2,8 +2,11 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
+import { exitCodes } from '../../packages/cli/src/terminal/exit-codes.ts'
+import { createClient } from '../../packages/client/src/index.ts'
 import { openShell } from '../cli/support.ts'
 import { countLost } from '../support/faults/results.ts'
+import { rememberSecret } from '../support/secrets.ts'
 import { createServerClient, highLimits, type ServerClient } from '../support/server/client.ts'
 import { stopServer } from '../support/server/command.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
@@ -110,7 +113,8 @@ describe('pubring restore', () => {
       code: 0,
       stderr: expect.stringMatching(/is restored from .*b\.db/),
     })
-    expect(stderr).toMatch(/published again/)
+    expect(stderr).toMatch(/Changes made after the backup are undone/)
+    expect(stderr).not.toMatch(/again:/)
     const again = await spawnServer(cwd, highLimits)
     await whenReady(again)
     expect(await createServerClient(again, server.apiKey).kids()).toEqual([kept])
@@ -123,5 +127,47 @@ describe('pubring restore', () => {
       { id: late },
     ])
     old.close()
+  })
+
+  test('lists the keys and API keys that become valid again, and asks', async () => {
+    const { cwd, server, client } = await startIn('revived')
+    const api = createClient({ url: server.url, apiKey: server.apiKey })
+    const [kept, disabled, deleted] = [
+      await client.create(),
+      await client.create(),
+      await client.create(),
+    ].map(String)
+    const [stays, revoked, demoted] = await Promise.all(
+      ['stays', 'revoked', 'demoted'].map((name) => api.apiKeys.create({ name, role: 'admin' })),
+    )
+    for (const made of [stays, revoked, demoted]) rememberSecret('an API key', made?.apiKey ?? '')
+    await pubring(cwd, 'backup', join(cwd, 'b.db'))
+    for (const kid of [disabled, deleted])
+      await api.keys.update('default', kid ?? '', { active: false })
+    await api.keys.delete('default', deleted ?? '')
+    await api.apiKeys.delete(revoked?.id ?? '')
+    await api.apiKeys.update(demoted?.id ?? '', { role: 'reader' })
+    await client.create()
+    await stopServer(server)
+
+    const refused = await pubring(cwd, 'restore', join(cwd, 'b.db'))
+    expect(refused.code).toBe(exitCodes.declined.code)
+    expect(refused.stderr).toContain('makes 2 keys and 2 API keys valid again')
+    for (const id of [disabled, deleted])
+      expect(refused.stderr).toContain(`Published again: key ${id}`)
+    expect(refused.stderr).toContain(`API key ${revoked?.id} (revoked), admin of all projects`)
+    expect(refused.stderr).toContain(`API key ${demoted?.id} (demoted), admin of all projects`)
+    expect(refused.stderr).not.toContain(kept)
+    expect(refused.stderr).not.toContain(stays?.id)
+    expect(readdirSync(join(cwd, 'data')).filter((name) => /restor|replaced/.test(name))).toEqual(
+      [],
+    )
+
+    const { code, stdout } = await pubring(cwd, 'restore', join(cwd, 'b.db'), '--yes', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      keys: [{ kid: disabled }, { kid: deleted }],
+      apiKeys: [{ id: revoked?.id }, { id: demoted?.id, role: 'admin' }],
+    })
   })
 })

@@ -91,12 +91,14 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/backup.ts')).backUp))
   addCommand(program, 'restore', 'Replace the database with a backup that passes all checks', {
-    notes: 'Stop the server first. The replaced database is kept beside the new one.',
+    notes:
+      'Stop the server first. The keys and API keys that become valid again are listed, and the command asks. The replaced database is kept beside the new one.',
     examples: ['pubring restore pubring-2026-01-31.db'],
   })
     .argument('<file>', 'The backup')
     .option('--force', 'Restore even if the database is too damaged to tell whether it is in use')
     .option('--accept-broken', 'Restore a broken backup as it is, and record that in its ledgers')
+    .addOption(yesOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/backup.ts')).restore))
   addCommand(

@@ -13,6 +13,7 @@ import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
 import { migrations } from '@pubring/server/registry'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, fileError } from '../terminal/failures.ts'
 import {
@@ -24,6 +25,7 @@ import {
 } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './database.ts'
 import { acceptLedgers, findLedgerFaults } from './ledger.ts'
+import { findRevived, type Revived, revivedLines } from './revived.ts'
 
 /**
  * Copies the database to a file, with or without a running server. The file appears only once the
@@ -113,7 +115,7 @@ const pagesNotExamined =
 export async function restore(
   terminal: Terminal,
   source: string,
-  flags: DatabaseFlags & { force?: true; acceptBroken?: true },
+  flags: DatabaseFlags & YesFlag & { force?: true; acceptBroken?: true },
 ): Promise<void> {
   const { force = false, acceptBroken = false } = flags
   const file = sqliteFileOf(resolveDatabaseUrl(terminal, flags))
@@ -121,24 +123,50 @@ export async function restore(
   const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
   const replaces = existsSync(file)
   let accepted: string[]
+  let revived: Revived | undefined
   makePrivateFolder(dirname(file))
   removeStaged(staged)
   try {
     accepted = await stage(terminal, source, staged, acceptBroken)
+    if (replaces) revived = await confirmRevival(terminal, flags, { file, staged })
     replaceDatabase(file, staged, replaced, force)
   } finally {
     removeStaged(staged)
   }
-  const document = { file, source, ...(replaces ? { before: replaced } : {}) }
+  const document = { file, source, ...(replaces ? { before: replaced } : {}), ...revived }
   printResult(terminal, { ...document, ...(accepted.length > 0 && { accepted }) })
   for (const fault of accepted) notify(terminal, `Accepted: ${fault}`)
   notify(terminal, `${file} is restored from ${source}.`)
   if (replaces) notify(terminal, `The previous database is ${replaced}.`)
   notify(
     terminal,
-    `Changes made after the backup are undone:
-keys deactivated since then are published again, and API keys revoked since then are valid again. The log stops if it was signed since then: see pubring doctor.`,
+    `Changes made after the backup are undone, also those of access rules and sessions. The log stops if it was signed since then: see pubring doctor.`,
   )
+}
+
+/**
+ * Lists what becomes valid again by the restore, and asks. Undefined if that cannot be told, because the
+ * present database cannot be read.
+ */
+async function confirmRevival(
+  terminal: Terminal,
+  flags: YesFlag,
+  { file, staged }: { file: string; staged: string },
+): Promise<Revived | undefined> {
+  let revived: Revived
+  try {
+    revived = await findRevived(`sqlite:${staged}`, `sqlite:${file}`)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    notify(terminal, `What becomes valid again by the restore cannot be told: ${reason}`)
+    return undefined
+  }
+  const { keys, apiKeys } = revived
+  for (const line of revivedLines(revived)) notify(terminal, line)
+  if (keys.length + apiKeys.length === 0) return revived
+  const statement = `The restore makes ${formatCount(keys.length, 'key')} and ${formatCount(apiKeys.length, 'API key')} valid again.`
+  await confirm(terminal, flags, { statement, question: 'Restore the backup?', needsYes: true })
+  return revived
 }
 
 /**
