@@ -227,6 +227,32 @@ test('if the commit fails with an error of the disk, the ledger tells whether th
   expect(await revisionOf(projectId)).toBe(2)
 })
 
+test('if the ledger lacks the change and the next attempt is rejected, the error says that nothing was changed', async () => {
+  await database.query(`
+    create sequence attempts;
+    create function reject_second() returns trigger language plpgsql as $$ begin
+      if nextval('attempts') = 2 then raise exception using errcode = '53100'; end if;
+      return new;
+    end $$;
+    create trigger reject_second before insert on jwt_key
+      for each row execute function reject_second();
+    create function lose_first() returns trigger language plpgsql as $$ begin
+      if (select last_value from attempts) = 1 then raise exception using errcode = '58030'; end if;
+      return null;
+    end $$;
+    create constraint trigger lose_first after insert on jwt_key deferrable initially deferred
+      for each row execute function lose_first()`)
+  endLater(() =>
+    database.query('drop trigger lose_first on jwt_key; drop trigger reject_second on jwt_key'),
+  )
+  const creation = { origin: origin(), key: keyRecord(projectId), limits }
+  await expect(store.commit(keyChanges.createKey, creation)).rejects.toMatchObject({
+    code: 'storage_unavailable',
+    message: 'The disk is full. Nothing was changed.',
+  })
+  expect(await revisionOf(projectId)).toBe(1)
+})
+
 test.each(['before', 'after'] as const)(
   'if the database is away from the moment %s it receives the commit, the change is made once when it is back',
   async (when) => {

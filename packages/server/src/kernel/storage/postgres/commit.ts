@@ -87,7 +87,11 @@ async function commitWithRetries<Change extends object, Result>(
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
     const canRetry = () => performance.now() < deadline
     try {
-      if (unconfirmed !== undefined && (await wasCommitted(commit))) return unconfirmed.result
+      if (unconfirmed !== undefined) {
+        const isCommitted = await wasCommitted(commit)
+        if (isCommitted) return unconfirmed.result
+        if (isCommitted === false) unconfirmed = undefined
+      }
       const outcome = await attempt(commit)
       if (!('error' in outcome)) return outcome.result
       unconfirmed = outcome
@@ -150,15 +154,15 @@ async function attempt<Change extends object, Result>({
 
 /**
  * Whether the ledger has an event of the change. Takes the ledger's lock, and so waits for a commit in
- * progress. Changes without an event can be made twice.
+ * progress. Undefined for changes without an event, which can be made twice.
  */
 async function wasCommitted<Change extends object, Result>({
   database,
   kind,
   change,
-}: Commit<Change, Result>): Promise<boolean> {
+}: Commit<Change, Result>): Promise<boolean | undefined> {
   const [ledgerId] = kind.ledgers(change)
-  if (!hasOrigin(change) || ledgerId === undefined) return false
+  if (!hasOrigin(change) || ledgerId === undefined) return undefined
   const { requestId } = change.origin
   return database.inTransaction({}, async (db) => {
     await lockLedger(db, ledgerId)
