@@ -490,6 +490,28 @@ test('the whole ledger of exchanges for all projects is missed by that of the sy
 })
 
 describe('the service', () => {
+  test('a log that another replica restarts during a run is that of another key, and neither damaged nor diverged', async () => {
+    const { store } = stored
+    const other = createKeyFile().open()
+    let isRestarted = false
+    const witnesses = {
+      async confirm() {
+        if (isRestarted) return
+        isRestarted = true
+        await restartLog(contextOf(store), other, origin())
+      },
+      cosign: async ({ note }: { note: string }) => note,
+      results: () => [],
+    }
+    const log = createLog({ ...contextOf(store), witnesses }, key.open())
+    // Witnesses confirm the last checkpoint before the next one.
+    await log.sign()
+    await createProject(store, 'payments')
+    await expect(log.sign()).rejects.toEqual(stopped('other_key'))
+    expect(log.state()).toEqual({ fault: 'other_key' })
+    log.close()
+  })
+
   test('without a key it does not sign, and says so', async () => {
     const log = createLog(contextOf(stored.store), undefined)
     await expect(log.sign()).rejects.toEqual(stopped('no_key'))

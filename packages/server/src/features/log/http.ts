@@ -16,7 +16,7 @@ import { publishedFolder } from '../publishing/http.ts'
 import { readPublished } from '../publishing/names.ts'
 import type { LogTree as Tree } from './changes.ts'
 import { LedgerProof, LogTree } from './contract.ts'
-import { isStop, stopReason } from './faults.ts'
+import { faults, isStop, stopReason } from './faults.ts'
 import { type Log, logOf } from './log.ts'
 import { readTree } from './reads.ts'
 import { proveHead, proveLedger, readLogFile } from './tiles.ts'
@@ -250,7 +250,7 @@ function reportRuns(app: FastifyInstance, log: Log): void {
           { code: fault, ...present({ cause: describeCause(cause) }) },
           'the log has stopped: pubring doctor says what to do',
         )
-      else app.log.warn({ code: fault }, 'another server signs the log')
+      else app.log.warn({ code: fault }, `the log is not signed here: ${faults[fault]}`)
     }
   })
   reportWitnesses(app, log)

@@ -45,11 +45,21 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
   /** From where the next run compares entries with the tree. */
   let nextCompared = 0
 
-  async function compareAndSign(one: LogSigner, limits: RunLimits = {}) {
+  async function compareAndSign(
+    one: LogSigner,
+    limits: RunLimits = {},
+  ): ReturnType<typeof signCheckpoint> {
     const { reader } = context.store
-    const size = (await readTree(reader))?.size ?? 0
-    nextCompared = await compareSomeEntries(reader, size, nextCompared < size ? nextCompared : 0)
-    return signCheckpoint(context, one, limits)
+    const tree = await readTree(reader)
+    const size = tree?.size ?? 0
+    try {
+      nextCompared = await compareSomeEntries(reader, size, nextCompared < size ? nextCompared : 0)
+      return await signCheckpoint(context, one, limits)
+    } catch (error) {
+      // Another replica has restarted the log meanwhile: what was read is of two trees.
+      if ((await readTree(reader))?.id === tree?.id) throw error
+      return compareAndSign(one, limits)
+    }
   }
   function run<Result>(task: (signer: LogSigner) => Promise<Result>): Promise<Result> {
     if (signer === undefined) return Promise.reject(logError('no_key'))

@@ -291,7 +291,9 @@ async function appendMovedHeads(
     } else {
       // Another process appends: on request, what it does not is appended after that.
       if (minAgeMs > 0) return false
-      size = (await readTree(store.reader, log.id))?.size ?? size
+      const grown = await readTree(store.reader, log.id)
+      if (grown === undefined || grown.endTime !== undefined) throw logError('diverged')
+      size = grown.size
       after = ''
     }
   }
