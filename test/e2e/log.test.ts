@@ -54,6 +54,16 @@ test('a restored backup stops the log, until an admin restarts it with a new key
   expect((await pubring('restore', backup)).code).toBe(0)
 
   server = await startServer(folder, env)
+  const ready = async () => {
+    const response = await fetch(`${url}/health/ready`)
+    return [
+      response.status,
+      response.headers.get('pubring-state'),
+      Object(await response.json()).logReason,
+    ]
+  }
+  // It has signed nothing so far.
+  await expect.poll(ready).toEqual([200, 'degraded', 'diverged'])
   await pubring('project', 'create', 'another')
   const stopped = await pubring('log', 'checkpoint')
   expect(stopped).toMatchObject({ code: 7, stdout: '' })
@@ -62,6 +72,11 @@ test('a restored backup stops the log, until an admin restarts it with a new key
     log: 'stopped',
     logReason: 'diverged',
   })
+  const write = await fetch(`${url}/health/write`)
+  expect([write.status, await write.json()]).toEqual([
+    200,
+    { status: 'ok', log: 'stopped', logReason: 'diverged' },
+  ])
   const doctor = () => pubring('doctor', '--url', url)
   expect(await doctor()).toMatchObject({
     code: 1,
@@ -84,6 +99,7 @@ test('a restored backup stops the log, until an admin restarts it with a new key
   const again = await pubring('log', 'checkpoint')
   expect(await published(`${nextOrigin.replace(prefix, '')}/checkpoint`)).toBe(again.stdout)
   expect(await published(`${origin.replace(prefix, '')}/checkpoint`)).toContain('log_ended')
+  expect(await ready()).toEqual([200, 'fresh', undefined])
   expect((await doctor()).code).toBe(0)
   await stopServer(server)
   expect(server.output()).toContain('checkpoints of the log are signed again')

@@ -88,7 +88,7 @@ async function serverStep(url: string): Promise<Step> {
   const [ready, write] = await Promise.all([get('ready'), get('write')])
   const { state, reason, log, logReason } = Object(await ready.json())
   if (!ready.ok) return failedStep('server', `${url} is not ready (${reason}): see its log`)
-  const detail = `${url} serves ${state} key sets`
+  const detail = `${url} serves ${state === 'stale' ? 'stale' : 'fresh'} key sets`
   if (!write.ok) return failedStep('server', `${detail}, but changes fail: see its log`)
   if (log === 'stopped') {
     const advice = logFaults[String(logReason)]

@@ -6,7 +6,7 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { kernelChanges } from '../../kernel/kernel-changes.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { stopReason } from '../log/faults.ts'
-import { logOf } from '../log/log.ts'
+import { type Log, logOf } from '../log/log.ts'
 import { publisherOf } from '../publishing/publisher.ts'
 
 /** How long a ping of the storage, and a trial change, may take. */
@@ -17,9 +17,9 @@ const Health = Type.Object(
   {
     status: Type.Enum(['ok', 'unavailable']),
     state: Type.Optional(
-      Type.Enum(['fresh', 'stale'], {
+      Type.Enum(['fresh', 'stale', 'degraded'], {
         description:
-          '`stale`: the database is unavailable, and key sets are served from memory. Also in the header `Pubring-State`.',
+          '`stale`: the database is unavailable, and key sets are served from memory. `degraded`: they are fresh, and the log has stopped. Also in the header `Pubring-State`.',
       }),
     ),
     reason: Type.Optional(Type.Enum(['storage', 'starting', 'shutting_down', 'overloaded'])),
@@ -68,7 +68,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'getReadiness',
       summary: 'Check that key sets can be served',
       description:
-        '200 while key sets can be served: `fresh` ones, or `stale` ones from memory while the database is unavailable. 503 without any to serve, while the process is overloaded, and during shutdown.',
+        '200 while key sets can be served: `fresh` ones, or `stale` ones from memory while the database is unavailable; `degraded` while the log has stopped, as after the restore of a backup. 503 without any to serve, while the process is overloaded, and during shutdown.',
       response: { 200: Health, 503: Health },
     },
     handler: async (request, reply) => {
@@ -76,9 +76,9 @@ export function routes(app: App, kernel: Kernel): void {
       const isFresh = reason === undefined && (await isReadable(kernel))
       const canServe = reason === undefined && (isFresh || publisher.canServe())
       if (!canServe) return sendUnavailable(request, reply, reason ?? 'storage')
-      const state = isFresh ? 'fresh' : 'stale'
-      const logReason = stopReason(log.state())
-      const stopped = logReason === undefined ? {} : ({ log: 'stopped', logReason } as const)
+      const stopped = logStop(log)
+      const freshState = stopped.log === undefined ? 'fresh' : 'degraded'
+      const state = isFresh ? freshState : 'stale'
       const writes = kernel.store.isWritable() ? {} : ({ writes: 'failing' } as const)
       return reply
         .header('cache-control', 'no-store')
@@ -102,9 +102,14 @@ export function routes(app: App, kernel: Kernel): void {
       const canWrite =
         reason === undefined && (await isReadable(kernel)) && (await isWritable(kernel))
       if (!canWrite) return sendUnavailable(request, reply, reason ?? 'storage')
-      return reply.header('cache-control', 'no-store').send({ status: 'ok' })
+      return reply.header('cache-control', 'no-store').send({ status: 'ok', ...logStop(log) })
     },
   })
+}
+
+function logStop(log: Log): { log?: 'stopped'; logReason?: string } {
+  const logReason = stopReason(log.state())
+  return logReason === undefined ? {} : { log: 'stopped', logReason }
 }
 
 function sendUnavailable(request: FastifyRequest, reply: FastifyReply, reason: Reason) {

@@ -5,7 +5,13 @@ import { oneFor } from '../../kernel/shared.ts'
 import type { LogTree } from './changes.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
 import { readTree } from './reads.ts'
-import { type LogContext, type RunLimits, restartLog, signCheckpoint } from './signing.ts'
+import {
+  type LogContext,
+  type RunLimits,
+  requireContinuous,
+  restartLog,
+  signCheckpoint,
+} from './signing.ts'
 import { compareSomeEntries } from './tiles.ts'
 import { createWitnesses, type WitnessResult } from './witnesses.ts'
 
@@ -91,6 +97,10 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
   }
   schedule(intervalMs)
   return {
+    /** Learns whether this process can sign, before it does. */
+    check: (): Promise<void> =>
+      // Observers report a failure.
+      run((one) => requireContinuous(context, one)).catch(() => undefined),
     /** A checkpoint with everything that was committed before the call. */
     sign: (): Promise<LogTree> => run((one) => compareAndSign(one)),
     /** Starts a tree with a new key, where the one before cannot go on, and signs its first checkpoint. */
@@ -116,10 +126,17 @@ function causeOf(error: unknown): Pick<LogState, 'cause'> {
   return error instanceof Error && error.cause !== undefined ? { cause: error.cause } : {}
 }
 
-/** The log, which signs while the process runs. */
-export const logOf = oneFor(({ store, clock, config, fetch, logSigner, onClose }: Kernel) => {
+/** The log, which signs while the process runs. It is checked once the database can be read. */
+export const logOf = oneFor((kernel: Kernel) => {
+  const { store, clock, config, fetch, logSigner, watch, onClose } = kernel
   const witnesses = createWitnesses(config.logWitnesses, fetch)
   const log = createLog({ store, clock, config, witnesses }, logSigner)
+  let isChecked = false
+  watch.onRead(({ outcome }) => {
+    if (isChecked || outcome !== 'completed') return
+    isChecked = true
+    void log.check()
+  })
   onClose(log.close)
   return log
 })

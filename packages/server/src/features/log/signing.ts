@@ -75,6 +75,13 @@ async function readGrowing(context: LogContext, signer: LogSigner): Promise<LogT
   return startTree(context, signer, origin)
 }
 
+/** Throws `log_stopped` if this process could not sign the next checkpoint. Signs and starts nothing. */
+export async function requireContinuous(context: LogContext, signer: LogSigner): Promise<void> {
+  const found = await readTree(context.store.reader)
+  if (found !== undefined) await readContinuous(context, signer, found.id)
+  else if (signer.newest() !== undefined) throw logError('diverged')
+}
+
 /**
  * Starts a tree in place of the one that has stopped. Throws `log_stopped` if the key has signed one
  * before: two trees of one origin would be a fork.
