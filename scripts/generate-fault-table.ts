@@ -1,5 +1,5 @@
 /**
- * Writes the fault table of docs/operating.md from the results of the tests in test/faults. Rows of
+ * Writes the table of docs/faults.md from the results of the tests in test/faults. Rows of
  * tests that have not run stay as they are.
  *
  *   npm test -- test/faults && npm run test:long -- test/faults && npm run generate:faults
@@ -7,7 +7,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import type { FaultResult } from '../test/support/faults/results.ts'
 
-const page = new URL('../docs/operating.md', import.meta.url)
+const page = new URL('../docs/faults.md', import.meta.url)
 const begin =
   '<!-- faults: written by scripts/generate-fault-table.ts from the results of the tests -->\n'
 const end = '<!-- end of faults -->'
@@ -22,7 +22,7 @@ if (results.length === 0) {
 const text = readFileSync(page, 'utf8')
 const [before = '', rest = ''] = text.split(begin)
 const [earlier = '', after = ''] = rest.split(end)
-if (after === '') throw new Error('docs/operating.md has no markers for the table.')
+if (after === '') throw new Error('docs/faults.md has no markers for the table.')
 
 const nameOf = (row: string) => row.split(' | ')[0] ?? ''
 const rows = new Map(

@@ -8,6 +8,7 @@ import { clientTypes } from '../../scripts/generate-client-types.ts'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
 import { errorsPage } from '../../scripts/generate-errors.ts'
 import { ledgerPage } from '../../scripts/generate-ledger-coverage.ts'
+import { operatingPage } from '../../scripts/generate-operating.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 
@@ -21,6 +22,7 @@ test('docs/configuration.md is the generated page: npm run generate', () => {
 
 test('docs/ledger.md has the generated table: npm run generate', () => {
   expect(read('ledger.md')).toBe(ledgerPage(read('ledger.md')))
+  expect(read('operating.md')).toBe(operatingPage(read('operating.md')))
 })
 
 test('packages/client/src/types.ts is the generated file: npm run generate', () => {

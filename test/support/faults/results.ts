@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 
 const folder = new URL('../../../test-results/faults/', import.meta.url)
 
-/** A row of the fault table in docs/operating.md, which scripts/generate-fault-table.ts writes. */
+/** A row of the table in docs/faults.md, which scripts/generate-fault-table.ts writes. */
 export interface FaultResult {
   fault: string
   action: string

@@ -4,6 +4,8 @@ import { isStorageUnavailable, storageUnavailable } from '../faults.ts'
 interface Meaning {
   /** The detail of the response; absent for a fault that is not one of the database. */
   detail?: string
+  /** What an operator does about it, for docs/operating.md. */
+  advice?: string
   /** SQLSTATEs, and their classes of two characters, of appendix A of the PostgreSQL manual. */
   states: string
   /** Codes of system errors. */
@@ -20,6 +22,8 @@ const meanings = {
   /** The session is unusable, and the outcome of its last statement is unknown. */
   lost: {
     detail: 'The database cannot be reached. Try again in a few seconds.',
+    advice:
+      'bring PostgreSQL or the network to it back, or promote a standby; no restart of Pubring is needed',
     states: '08 40003 57P01 57P02 57P03 57P04 57P05',
     errno:
       'ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN ENETRESET ENOTCONN EADDRNOTAVAIL ENOTFOUND EAI_AGAIN EAI_FAIL EPROTO',
@@ -27,6 +31,7 @@ const meanings = {
   /** It responds but accepts no changes. */
   'read-only': {
     detail: 'The database is read-only at the moment. Nothing was changed.',
+    advice: 'end the maintenance, promote a standby, or mount the disk writable',
     states: '25006',
     errno: 'EROFS',
     sqlite: [8],
@@ -34,6 +39,7 @@ const meanings = {
   /** It has no space for changes. */
   full: {
     detail: 'The disk is full. Nothing was changed.',
+    advice: 'free space; changes are accepted at once',
     states: '53100',
     errno: 'ENOSPC EDQUOT EFBIG',
     sqlite: [13, 22],
@@ -41,6 +47,7 @@ const meanings = {
   /** A concurrent change got in the way; a retry succeeds or is rejected for a lasting reason. */
   conflict: {
     detail: 'Too many concurrent changes. Nothing was changed; try again.',
+    advice: 'nothing; if it lasts, look for a caller that repeats one change from many places',
     states: '23505 40 72',
     sqlite: [17],
   },
@@ -48,6 +55,8 @@ const meanings = {
   unavailable: {
     detail:
       'The database is busy or locked at the moment. Nothing was changed; try again in a few seconds.',
+    advice:
+      'end the transaction or program that holds the lock, or raise the limit that the log names: connections, open files, memory',
     states: '25P03 25P04 53 55 57',
     errno: 'EMFILE ENFILE ENOMEM EAGAIN EBUSY EINTR',
     sqlite: [5, 6, 7, 9, 15],
@@ -56,6 +65,7 @@ const meanings = {
   misconfigured: {
     detail:
       'The database could not be opened, rejects the server, or lacks a table or column of this release. Nothing was changed.',
+    advice: 'correct the path, name, user or rights; `pubring doctor` says which',
     states: '0L 0P 28 3D 3F 42501 42703 42P01',
     errno: 'EACCES EPERM ENOENT ENOTDIR ELOOP',
     sqlite: [3, 14, 23],
@@ -63,6 +73,7 @@ const meanings = {
   /** It is damaged, or its disk fails. */
   unreadable: {
     detail: 'The database could not be read or written. Nothing was changed.',
+    advice: 'look at the disk and `pubring check`; restore a backup, or promote a standby',
     states: '58 F0 XX',
     errno: 'EIO ESTALE ENXIO ENODEV EBADF',
     sqlite: [2, 10, 11, 12, 24, 26],
@@ -76,6 +87,12 @@ const meanings = {
 } satisfies Record<string, Meaning>
 
 export type StorageFault = keyof typeof meanings
+
+/** What to do about each fault of a database, for docs/operating.md. */
+export const storageFaults = Object.entries<Meaning>(meanings).flatMap(
+  ([fault, { detail, advice }]) =>
+    detail === undefined || advice === undefined ? [] : [{ fault, detail, advice }],
+)
 
 const faultOfCode = new Map(
   Object.entries<Meaning>(meanings).flatMap(([fault, { states, errno, sqlite = [] }]) =>

@@ -19,7 +19,7 @@ type Row = [kind: Kind, pattern: RegExp, does: string, advice: string]
  * The first row decides whose pattern matches the code, the routine and the message of the error. The
  * messages of a server may be in its own language; those of pgbouncer have no SQLSTATE of their own.
  */
-const rows: Row[] = [
+export const hostFailures: Row[] = [
   ['settings', /^28P01|SASL/, 'rejects this user or password', 'correct them'],
   [
     'settings',
@@ -111,7 +111,7 @@ export function hostFailure(error: unknown): HostFailure {
   if (code === '25006') return { kind: 'away', text: 'is a standby' }
   const message = outermost || describeCause(error) || 'no answer'
   const facts = `${code} ${routine} ${message}`
-  const row = rows.find(([, pattern]) => pattern.test(facts))
+  const row = hostFailures.find(([, pattern]) => pattern.test(facts))
   if (row === undefined) return { kind: 'away', text: `fails (${message})` }
   const [kind, , does, advice] = row
   return { kind, text: `${does} (${message}): ${advice}` }
