@@ -60,7 +60,8 @@ describe('metrics', () => {
 
   test('the page, the alerts and the dashboard name only existing metrics, and the page all of ours', async () => {
     const there = await names()
-    const table = page.slice(page.indexOf('| metric |'), page.indexOf('**Memory**'))
+    const list = read('docs/scraping.md')
+    const table = list.slice(list.indexOf('| metric |'), list.indexOf('**Memory**'))
     const rules = read('deploy/prometheus-rules.yaml')
     const dashboard = read('deploy/grafana-dashboard.json')
     for (const text of [table, rules, dashboard]) {
