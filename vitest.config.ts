@@ -16,7 +16,7 @@ const onBothEngines = [
   // Their figures and log lines are about the engine.
   'test/kernel/http/server/metrics.test.ts',
   // They read pages by SQL of their own.
-  'test/features/{audit/passes,events/history,search/search}.test.ts',
+  'test/features/{audit/passes,events/history,search/*}.test.ts',
 ]
 
 /** What a worker needs with its servers or browser, in bytes. */
