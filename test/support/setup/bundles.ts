@@ -9,6 +9,9 @@ const packages = ['kysely', 'kysely/migration', 'uuid']
 /** Every store on SQLite starts it, with a hundred modules. */
 const writer = new URL('packages/server/src/writer-thread.ts', root)
 
+/** Every server under test starts it, with three hundred modules besides those of packages. */
+const main = new URL('packages/cli/src/main.ts', root)
+
 const nameOf = (specifier: string) => specifier.replace('/', '-')
 const fileOf = (name: string) => new URL(`${name}.mjs`, folder)
 
@@ -16,15 +19,16 @@ const fileOf = (name: string) => new URL(`${name}.mjs`, folder)
 export const bundleOf = new Map([
   ...packages.map((name) => [name, fileOf(nameOf(name))] as const),
   [writer.href, fileOf('writer')],
+  [main.href, fileOf('main')],
 ])
 
 const modified = (url: URL) => statSync(url, { throwIfNoEntry: false })?.mtimeMs ?? 0
+const areNewer = (bundles: URL[], time: number) => bundles.every((url) => modified(url) > time)
+/** When packages were installed. */
+const installed = () => modified(new URL('node_modules/.package-lock.json', root))
 
 /** Whether the bundles were made since packages were installed. */
-export function areCurrent(): boolean {
-  const installed = modified(new URL('node_modules/.package-lock.json', root))
-  return [...bundleOf.values()].every((url) => modified(url) > installed)
-}
+export const areCurrent = () => areNewer([...bundleOf.values()], installed())
 
 /** Makes the bundles unless they are current, and again before tests run again. */
 export async function setup(project: TestProject): Promise<void> {
@@ -33,18 +37,23 @@ export async function setup(project: TestProject): Promise<void> {
 }
 
 async function makeBundles(): Promise<void> {
-  const arePackagesCurrent = areCurrent()
-  if (!arePackagesCurrent) {
+  const since = installed()
+  if (!areNewer(packages.map(nameOf).map(fileOf), since)) {
     await bundle(Object.fromEntries(packages.map((name) => [nameOf(name), name])))
   }
   const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
-  const newest = Math.max(...sources.map((file) => modified(new URL(file, root))))
-  if (!arePackagesCurrent || modified(fileOf('writer')) < newest) {
+  const newest = Math.max(since, ...sources.map((file) => modified(new URL(file, root))))
+  if (!areNewer([fileOf('writer'), fileOf('main')], newest)) {
     await bundle({ writer: fileURLToPath(writer) })
+    await bundle({ main: fileURLToPath(main) }, [/^@pubring\//])
   }
 }
 
-async function bundle(input: Record<string, string>): Promise<void> {
+/** `included`: the packages that become part of the bundle, by default all. */
+async function bundle(
+  input: Record<string, string>,
+  included: true | RegExp[] = true,
+): Promise<void> {
   const { build } = await import('vite')
   await build({
     root: fileURLToPath(root),
@@ -52,7 +61,7 @@ async function bundle(input: Record<string, string>): Promise<void> {
     logLevel: 'warn',
     publicDir: false,
     plugins: [{ name: 'addresses', transform: withAddress }],
-    ssr: { noExternal: true },
+    ssr: { noExternal: included },
     build: {
       ssr: true,
       target: 'esnext',
