@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../packages/client/src/index.ts'
 import {
   accessibilityViolations,
@@ -53,7 +53,6 @@ beforeAll(async () => {
     project: projectId,
   })
 })
-afterAll(() => console_.close())
 
 /** Every page, with its title. */
 const pages = (): Record<string, string> => ({
@@ -153,15 +152,16 @@ test('axe finds no fault on any page, and each has its title', async () => {
   expect(faults).toEqual({})
 })
 
+const opened = '[role=menu], [role=dialog], [role=listbox]'
+
 test('axe finds no fault in any menu, dialog and error', async () => {
   const page = await console_.open('/')
   const faults: Record<string, string[]> = {}
   for (const [name, route, ...steps] of open()) {
     await go(page, route)
     for (const step of steps) await step(page)
-    const opened = page.locator('[role=menu], [role=dialog], [role=listbox]')
-    await opened.filter({ visible: true }).first().waitFor()
-    const found = await accessibilityViolations(page)
+    await page.locator(opened).filter({ visible: true }).first().waitFor()
+    const found = await accessibilityViolations(page, opened)
     if (found.length > 0) faults[name] = found
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')

@@ -32,7 +32,7 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 describe('deactivating a key', () => {
   test('names the key and warns if it is the last active one', async () => {
     const kid = await registered('winter')
-    const page = await console_.open(`/projects/${project}`)
+    const page = await console_.show(`/projects/${project}`)
     await press(page, 'Deactivate winter')
     const dialog = page.getByRole('dialog', { name: 'Deactivate “winter”?' })
     await dialog.getByText('All tokens of this project will stop verifying').waitFor()
@@ -41,14 +41,13 @@ describe('deactivating a key', () => {
     await row(page, kid).getByText('off', { exact: true }).waitFor()
     expect(await console_.client.keys.get(project, kid)).toMatchObject({ active: false })
     await page.getByText('No key is active').waitFor()
-    await page.context().close()
   })
 
   test('and deleting it shows the curl command', async () => {
     const kid = await registered('spring')
     await registered('summer')
     await console_.client.keys.update(project, kid, { active: false })
-    const page = await console_.open(`/projects/${project}`)
+    const page = await console_.show(`/projects/${project}`)
     await choose(page, 'spring', 'Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete “spring”?' })
     const identity = dialog.getByRole('group', { name: 'The key' })
@@ -61,13 +60,12 @@ describe('deactivating a key', () => {
     expect(await dialog.textContent()).not.toContain(console_.apiKey)
     await dialog.getByRole('button', { name: 'Delete permanently' }).click()
     await row(page, kid).waitFor({ state: 'detached' })
-    await page.context().close()
   })
 })
 
 test('an expiry warns if no other key is active after it', async () => {
   const kid = await registered('winter')
-  const page = await console_.open(`/projects/${project}`)
+  const page = await console_.show(`/projects/${project}`)
   await choose(page, 'winter', 'Set expiry')
   const dialog = page.getByRole('dialog', { name: 'Expiry of “winter”' })
   const warning = dialog.getByText('No other key is active after that')
@@ -79,12 +77,11 @@ test('an expiry warns if no other key is active after it', async () => {
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.waitFor({ state: 'detached' })
   expect(await console_.client.keys.get(project, kid)).toHaveProperty('expireTime')
-  await page.context().close()
 })
 
 test('changes made elsewhere appear without reloading', async () => {
   const first = await registered('here')
-  const page = await console_.open(`/projects/${project}`)
+  const page = await console_.show(`/projects/${project}`)
   await row(page, first).waitFor()
   const second = await registered('there')
   await row(page, second).getByText('spreading').waitFor()
@@ -107,7 +104,6 @@ test('changes made elsewhere appear without reloading', async () => {
   await page.goto(`${console_.server.url}/console/#/projects/${project}/keys/${fourth}`)
   await page.getByText(/spreading · \d s/).waitFor()
   await page.getByText('current', { exact: true }).waitFor()
-  await page.context().close()
 })
 
 test('a label of markup and scripts is rendered as text in lists, menus, dialogs and the history', async () => {
@@ -118,7 +114,7 @@ test('a label of markup and scripts is rendered as text in lists, menus, dialogs
     'javascript:document.title=1',
   ].join(' ')
   const kid = await registered(label)
-  const page = await console_.open(`/projects/${project}`)
+  const page = await console_.show(`/projects/${project}`)
   await row(page, kid).getByText(label, { exact: true }).waitFor()
   const deactivate = () => press(page, `Deactivate ${label}`)
   const item = (name: string) => () => choose(page, label, name)
@@ -136,5 +132,4 @@ test('a label of markup and scripts is rendered as text in lists, menus, dialogs
   await page.getByText(label).first().waitFor()
   expect(await page.title()).toMatch(/Pubring/)
   expect(await page.locator('img[src=x]').count()).toBe(0)
-  await page.context().close()
 })

@@ -10,8 +10,8 @@ const console_ = await openConsole()
 const fixture = (name: string) => readFileSync(`test/fixtures/material/${name}`, 'utf8')
 const field = (page: Page) => page.getByRole('textbox', { name: 'Public key' })
 
-async function openForm(): Promise<Page> {
-  const page = await console_.open('/projects/default')
+async function openForm(show = console_.show): Promise<Page> {
+  const page = await show('/projects/default')
   await page.getByRole('button', { name: 'Register a key' }).click()
   await field(page).waitFor()
   return page
@@ -57,7 +57,6 @@ describe('a key is registered', () => {
     await page.getByText('RSA, 2048 bits').waitFor()
     const key = await register(page, 'pasted')
     expect(key).toMatchObject({ publicKeyPem, active: true })
-    await page.context().close()
   })
 
   test('from a dropped DER file, with a matching algorithm', async () => {
@@ -69,11 +68,10 @@ describe('a key is registered', () => {
     expect(key?.expireTime).toMatch(/^2099/)
     const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' })
     expect(key).toMatchObject({ algorithm: 'ES384', publicKeyPem })
-    await page.context().close()
   })
 
   test('from a chosen file, with the keyboard alone', async () => {
-    const page = await console_.open('/projects/default')
+    const page = await console_.show('/projects/default')
     await page.getByRole('button', { name: 'Register a key' }).focus()
     await page.keyboard.press('Enter')
     await page.locator('input[type=file]').setInputFiles({
@@ -88,7 +86,6 @@ describe('a key is registered', () => {
     await page.getByText('verifiers are still loading the key').waitFor()
     const keys = await console_.client.keys.list('default')
     expect(keys.find(({ label }) => label === 'typed')).toMatchObject({ algorithm: 'EdDSA' })
-    await page.context().close()
   })
 
   test.each([
@@ -101,7 +98,6 @@ describe('a key is registered', () => {
     await page.getByText(new RegExp(`This is an? ${form}`)).waitFor()
     await page.getByRole('button', { name: 'Extract public key' }).click()
     expect(await register(page, `from a ${form}`)).toMatchObject({ active: true })
-    await page.context().close()
   })
 })
 
@@ -120,7 +116,7 @@ describe('a private key is rejected before anything is sent', () => {
     ['dropped', (page: Page, pem: string) => drop(page, Buffer.from(pem), 'private.pem')],
     ['dropped as DER', (page: Page, pem: string) => drop(page, derOf(pem), 'private.der')],
   ])('%s', async (_how, enter) => {
-    const page = await openForm()
+    const page = await openForm(console_.open)
     await page.clock.install()
     const bodies = recordRequests(page)
     const pem = privatePem(ecKey())
@@ -136,7 +132,6 @@ describe('a private key is rejected before anything is sent', () => {
     expect(await page.evaluate(storages)).not.toContain(pem.slice(40, 80))
     await page.getByRole('button', { name: 'Clear the field' }).click()
     expect(await field(page).inputValue()).toBe('')
-    await page.context().close()
   })
 })
 
@@ -158,7 +153,6 @@ describe('a key that cannot be registered', () => {
     for (const { detail } of faults) await page.getByText(detail).waitFor()
     expect(`${problem} ${JSON.stringify(faults)}`).toContain(words)
     expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
-    await page.context().close()
   })
 
   test('because it exists is reported before it is sent, and the input is kept', async () => {
@@ -176,7 +170,6 @@ describe('a key that cannot be registered', () => {
     await page.getByText('Still needed: a key that is not registered yet.').waitFor()
     expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
     expect(await page.getByLabel('Label').inputValue()).toBe('second')
-    await page.context().close()
   })
 
   test('because the service is unreachable is registered later with the same input', async () => {
@@ -190,6 +183,5 @@ describe('a key that cannot be registered', () => {
     await page.context().setOffline(false)
     await page.getByRole('button', { name: 'Register key' }).click()
     await page.getByText('verifiers are still loading the key').waitFor()
-    await page.context().close()
   })
 })

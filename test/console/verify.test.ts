@@ -17,7 +17,7 @@ const tokenWith = (claims: object, header: object = { kid }) =>
   signToken(pair.privateKey, { alg: 'ES256', ...header }, { iss: issuer, sub: 'alice', ...claims })
 
 async function checked(token: string, expected: { audience?: string; issuer?: string } = {}) {
-  const page = await console_.open(`/projects/${project.id}/verify`)
+  const page = await console_.show(`/projects/${project.id}/verify`)
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.getByLabel('Expected audience').fill(expected.audience ?? '')
   await page.getByLabel('Expected issuer').fill(expected.issuer ?? '')
@@ -127,16 +127,17 @@ describe('an invalid token', () => {
 })
 
 test('a token is decoded, and the error shown, while offline', async () => {
-  const page = await console_.open(`/projects/${project.id}/verify`)
+  const page = await console_.show(`/projects/${project.id}/verify`)
   await page.getByLabel('Token', { exact: true }).fill(tokenWith({ tenant: 'acme' }))
   await page.context().setOffline(true)
   await page.getByRole('button', { name: 'Check token' }).click()
   await page.getByText('The service cannot be reached').first().waitFor()
   expect(await page.getByLabel('Claims').textContent()).toContain('"tenant": "acme"')
+  await page.context().setOffline(false)
 })
 
 test('the curl command contains neither the token nor the API key', async () => {
-  const page = await console_.open(`/projects/${project.id}/verify`)
+  const page = await console_.show(`/projects/${project.id}/verify`)
   const token = tokenWith({})
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.getByRole('button', { name: 'Show curl command' }).click()
