@@ -1,40 +1,33 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { fillRegistry } from '../../bench/fill/registry.ts'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keyFromRow } from '../../packages/server/src/features/keys/stored.ts'
 import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import type { Origin } from '../../packages/server/src/kernel/changes.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
+import { openShell } from '../cli/support.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 import { limits } from '../support/store/store.ts'
 
-const root = join(import.meta.dirname, '../..')
-const databases: TestDatabase[] = []
+const program = join(import.meta.dirname, '../../bench/fill.ts')
+const shell = openShell(() => ({}))
 
-async function blank(engine: 'sqlite' | 'postgres'): Promise<TestDatabase> {
-  const database = await createBlankDatabase(engine)
-  databases.push(database)
-  return database
-}
-afterAll(async () => {
-  for (const database of databases) await database.remove()
-})
-
-function run(program: string, ...args: string[]): Promise<{ code: number; output: string }> {
-  return new Promise((resolve) => {
-    const env = { PATH: process.env.PATH }
-    execFile(process.execPath, [join(root, program), ...args], { env }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr })
-    })
-  })
-}
-
-function fill(database: TestDatabase, keys: number, projects: number) {
+/** Runs the program. */
+async function run(database: TestDatabase, keys: number, projects: number): Promise<string> {
   const size = ['--keys', String(keys), '--projects', String(projects)]
-  return run('bench/fill.ts', ...size, '--database-url', database.url)
+  const args = [program, ...size, '--database-url', database.url]
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const env = { PATH, NODE_COMPILE_CACHE }
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env })
+  return stdout + stderr
 }
+
+const fill = (database: TestDatabase, keys: number, projects: number) =>
+  fillRegistry(database.url, { keys, projects }, () => {})
 
 const toNumber = (_: string, value: unknown) =>
   typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
@@ -52,33 +45,23 @@ async function countKeys(database: TestDatabase, what: string): Promise<number> 
 
 describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) => {
   test('has the requested number of distinct keys, evenly distributed, and intact ledgers', async () => {
-    const database = await blank(engine)
-    const { code, output } = await fill(database, 300, 30)
-    expect({ code, output }).toMatchObject({
-      code: 0,
-      output: expect.stringMatching(/300 of 300 keys/),
-    })
+    const database = await createBlankDatabase(engine)
+    expect(await run(database, 300, 30)).toMatch(/300 of 300 keys/)
     expect(await countKeys(database, '*')).toBe(300)
     expect(await countKeys(database, 'distinct material_sha256')).toBe(300)
     const sizes = await database.query('select count(*) as count from jwt_key group by project_id')
     expect(sizes.map(({ count }) => Number(count))).toEqual(Array.from({ length: 30 }, () => 10))
-    const verified = await run(
-      'packages/cli/src/main.ts',
-      'ledger',
-      'verify',
-      '--database-url',
-      database.url,
-    )
+    const verified = await shell.pubring(['ledger', 'verify', '--database-url', database.url])
     expect(verified).toMatchObject({
       code: 0,
-      output: expect.stringMatching(/31 ledgers, 360 events: all whole/),
+      stderr: expect.stringMatching(/31 ledgers, 360 events: all whole/),
     })
   })
 
   test('has the same rows as after the same changes one by one', async () => {
-    const database = await blank(engine)
+    const database = await createBlankDatabase(engine)
     await fill(database, 7, 3)
-    const other = await blank(engine)
+    const other = await createBlankDatabase(engine)
     const store = await openStore(other.url)
     for (const change of await changesIn(database)) await change(store)
     await store.close()
@@ -88,12 +71,11 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
   })
 
   test('is not filled a second time', async () => {
-    const database = await blank(engine)
+    const database = await createBlankDatabase(engine)
     await fill(database, 2, 1)
-    const again = await fill(database, 2, 1)
-    expect(again).toMatchObject({
+    await expect(run(database, 2, 1)).rejects.toMatchObject({
       code: 1,
-      output: expect.stringMatching(/There are projects in this database/),
+      stderr: expect.stringMatching(/There are projects in this database/),
     })
     expect(await countKeys(database, '*')).toBe(2)
   })

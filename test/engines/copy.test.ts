@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { openShell } from '../cli/support.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { fetchJwks } from '../support/app/keys.ts'
 import { fixture } from '../support/keys/intake.ts'
@@ -8,22 +7,13 @@ import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 
-const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+const shell = openShell(() => ({}))
 
 /** Runs `pubring copy`, which must write nothing to stdout. */
-function copy(from: string, to: string): Promise<{ code: number; stderr: string }> {
-  return new Promise((resolve) => {
-    const env = { PATH: process.env.PATH }
-    execFile(
-      process.execPath,
-      [main, 'copy', '--from', from, '--to', to],
-      { env },
-      (error, stdout, stderr) => {
-        expect(stdout).toBe('')
-        resolve({ code: error === null ? 0 : Number(error.code), stderr })
-      },
-    )
-  })
+async function copy(from: string, to: string): Promise<{ code: number; stderr: string }> {
+  const { stdout, ...ran } = await shell.pubring(['copy', '--from', from, '--to', to])
+  expect(stdout).toBe('')
+  return ran
 }
 
 /** Everything that the API shows of the registry, with times and entity tags. */
