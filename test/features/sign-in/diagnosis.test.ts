@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { startIssuer } from '../../support/network/issuer.ts'
 import { rememberSecret } from '../../support/secrets.ts'
+import { openTestStore } from '../../support/store/store.ts'
 
 const clientId = 'pubring'
 const clientSecret = rememberSecret('a secret with special characters', 'p+ss/w:rd %&é~9f2c')
@@ -18,6 +19,10 @@ interface Answer {
   body: string | object
 }
 
+const stored = await openTestStore()
+const config = {
+  oidc: { issuer: issuer.url, clientId, clientSecret, scopes: 'openid email' },
+}
 let server: TestApp
 let clock: TestClock
 let log: string[]
@@ -27,6 +32,14 @@ let claims: Record<string, unknown>
 /** Signs the claims of the ID token. */
 let sign: (claims: Record<string, unknown>) => string
 
+beforeAll(async () => {
+  const app = await startApp({ stored, config })
+  for (const conditions of [{ groups: 'platform' }, { email: 'ada@example.com' }]) {
+    const members = { for: 'people', name: 'n', conditions, role: 'reader', allProjects: true }
+    await app.send('POST', '/v1/access-rules', { body: members })
+  }
+  await app.close()
+})
 beforeEach(async () => {
   issuer.rotate()
   issuer.discovery = {
@@ -46,25 +59,14 @@ beforeEach(async () => {
     token: (token) => ({ body: { access_token: 'a', token_type: 'Bearer', id_token: token } }),
     me: () => ({ body: { sub: 'ada' } }),
   }
-  server = await start()
-})
-afterEach(() => server.close())
-
-async function start(oidc: object = {}): Promise<TestApp> {
-  const app = await startApp({
+  server = await startApp({
+    stored,
     fetch: issuer.server.fetchWith(),
     clock,
-    config: {
-      oidc: { issuer: issuer.url, clientId, clientSecret, scopes: 'openid email', ...oidc },
-    },
+    config,
     http: { logStream: { write: (line: string) => void log.push(line) } },
   })
-  for (const conditions of [{ groups: 'platform' }, { email: 'ada@example.com' }]) {
-    const members = { for: 'people', name: 'n', conditions, role: 'reader', allProjects: true }
-    await app.send('POST', '/v1/access-rules', { body: members })
-  }
-  return app
-}
+})
 
 /** Signs in; `callback` changes what the provider sends the browser with. */
 async function signIn(callback: (parameters: URLSearchParams) => void = () => {}, query = '') {
