@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startWorkloadApp, type WorkloadApp } from '../support/app/workloads.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { gitlabProject, type Platforms, startPlatforms } from '../support/network/platforms.ts'
@@ -14,11 +14,6 @@ beforeAll(async () => {
   platforms = await startPlatforms()
   url = await server.listen()
   shell = openShell(() => ({ PUBRING_URL: url, PUBRING_PROJECT: 'payments' }))
-})
-afterAll(async () => {
-  shell.remove()
-  await server.close()
-  await platforms.close()
 })
 
 const asAdmin = (args: readonly string[], input = '') =>

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { documentOf, startShell } from './support.ts'
 
-let shell: Awaited<ReturnType<typeof startShell>>
-beforeAll(async () => {
-  shell = await startShell()
-})
-afterAll(() => shell.close())
+const shell = await startShell()
 
 describe('pubring api-key', () => {
   const create = async (name: string, ...args: string[]) => {

@@ -24,10 +24,6 @@ beforeAll(async () => {
   proxy = await startTcpProxy(Number(new URL(url).port))
   await server.rule()
 })
-afterAll(async () => {
-  await proxy.close()
-  await server.close()
-})
 
 describe('in Cloudflare Workers', () => {
   let worker: Awaited<ReturnType<typeof startWorker>>

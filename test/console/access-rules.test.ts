@@ -1,21 +1,17 @@
 import { createPublicKey } from 'node:crypto'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, readableTexts, type TestConsole } from '../support/console/console.ts'
+import { expect, test } from 'vitest'
+import { openConsole, readableTexts } from '../support/console/console.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
 const issuer = 'https://issuer.example.com'
 const provider = 'https://id.example.com'
 const signer = keyFor('ES256')
-let console_: TestConsole
-beforeAll(async () => {
-  console_ = await openConsole({
-    PUBRING_OIDC_ISSUER: provider,
-    PUBRING_OIDC_CLIENT_ID: 'pubring',
-  })
+const console_ = await openConsole({
+  PUBRING_OIDC_ISSUER: provider,
+  PUBRING_OIDC_CLIENT_ID: 'pubring',
 })
-afterAll(() => console_.close())
 
 function tokenWith(claims: object): string {
   const seconds = Math.floor(Date.now() / 1_000)

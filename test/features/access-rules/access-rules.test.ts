@@ -1,19 +1,18 @@
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import {
   platformPresets,
   sharedIssuers,
 } from '../../../packages/server/src/features/access-rules/presets.ts'
 import { publicUrl } from '../../support/app/app.ts'
-import { accessRulesUrl, startWorkloadApp, type WorkloadApp } from '../../support/app/workloads.ts'
+import { accessRulesUrl, startWorkloadApp } from '../../support/app/workloads.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { jwkOf } from '../../support/network/issuer.ts'
 import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
 
 const oidc = { issuer: 'https://id.example.com', clientId: 'pubring', scopes: 'openid' }
-const server: WorkloadApp = await startWorkloadApp({ config: { oidc } })
-afterAll(() => server.close())
+const server = await startWorkloadApp({ config: { oidc } })
 
 const valid = {
   for: 'workloads',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { privatePem, rsaKey } from '../../support/keys/pem.ts'
@@ -11,7 +11,6 @@ beforeAll(async () => {
   server = await startApp()
   address = await server.listen()
 })
-afterAll(() => server.close())
 
 /** Sends exactly these lines, a byte per character, on a new socket; returns status and code. */
 async function request(...headers: string[]): Promise<[number, string?]> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { rawConnection, readProblem, requestHead } from '../../support/network/raw-connection.ts'
 
@@ -20,7 +20,6 @@ beforeAll(async () => {
   caller = await create({ role: 'admin', expireTime: own })
   bound = await create({ role: 'admin', expireTime: own, project: 'payments' })
 })
-afterAll(() => server.close())
 
 async function create(body: object): Promise<Created> {
   const answer = await server.send('POST', '/v1/api-keys', { body: { name: 'n', ...body } })

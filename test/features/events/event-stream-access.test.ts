@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
 import {
-  type EventStreamApp,
   endOf,
   otherOrigin,
   startEventStreamApp,
@@ -9,10 +8,7 @@ import {
 } from '../../support/app/event-streams.ts'
 import type { EventStream } from '../../support/network/event-stream.ts'
 
-let server: EventStreamApp
-beforeAll(async () => {
-  server = await startEventStreamApp()
-})
+const server = await startEventStreamApp()
 afterEach(() => server.closeStreams())
 afterAll(() => server.close())
 

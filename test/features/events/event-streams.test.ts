@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import {
-  type EventStreamApp,
   endOf,
   maxEventStreams,
   otherOrigin,
@@ -16,10 +15,7 @@ import { rawConnection, requestHead } from '../../support/network/raw-connection
 import { expectWithin } from '../../support/timing.ts'
 import { waitUntil } from '../../support/waiting.ts'
 
-let server: EventStreamApp
-beforeAll(async () => {
-  server = await startEventStreamApp()
-})
+const server = await startEventStreamApp()
 afterEach(() => server.closeStreams())
 afterAll(() => server.close())
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
@@ -17,7 +17,6 @@ beforeAll(async () => {
   const rule = ruleRecord()
   await server.context.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
 })
-afterAll(() => server.close())
 beforeEach(async () => {
   ada = await createPersonSession(server.context.store, {}, { name: 'Ada' })
   bob = await createPersonSession(server.context.store, {}, { name: 'Bob' })

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { kernelChanges } from '../../../packages/server/src/kernel/kernel-changes.ts'
 import {
@@ -43,11 +43,6 @@ beforeAll(async () => {
 })
 afterEach(() => {
   offset = 0
-})
-afterAll(async () => {
-  await replica.app.close()
-  await server.close()
-  await provider.close()
 })
 
 const cookieOf = ({ cookies }: TestBrowser) =>

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { createBrowser } from '../../support/sign-in/browser.ts'
 import {
@@ -20,7 +20,6 @@ beforeAll(async () => {
   provider = await startProvider(`${publicUrl}/sign-in/callback`)
   provider.person = { subject: 'ada', claims: { groups: ['platform'] } }
 })
-afterAll(() => provider.close())
 const start = async (failures: number) => {
   lines = []
   const { issuer } = provider

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { signInOf } from '../../../packages/server/src/features/sign-in/sign-in.ts'
 import { sessions } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
@@ -36,10 +36,6 @@ beforeAll(async () => {
     config: { oidc: oidcWith(clientSecret) },
   })
   await createRule({ groups: 'platform' })
-})
-afterAll(async () => {
-  await server.close()
-  await provider.close()
 })
 beforeEach(() => {
   provider.intercept = undefined

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { accessRuleToRow } from '../../../packages/server/src/features/access-rules/stored.ts'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
@@ -29,7 +29,6 @@ beforeAll(async () => {
   const oidc = { issuer, clientId: 'pubring', scopes: 'openid' }
   server = await startApp({ clock, config: { oidc } })
 })
-afterAll(() => server.close())
 
 const cookieName = '__Secure-pubring-session'
 const cookie = (secret: string) => ({ 'x-api-key': 'session', cookie: `${cookieName}=${secret}` })

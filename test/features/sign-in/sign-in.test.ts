@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
@@ -32,11 +32,6 @@ beforeAll(async () => {
   server = await startApp(options)
   replica = await startApp({ ...options, database: server.database })
   rule = await createRule({ groups: 'platform' }, 'admin')
-})
-afterAll(async () => {
-  await replica.app.close()
-  await server.close()
-  await provider.close()
 })
 beforeEach(() => {
   provider.intercept = undefined

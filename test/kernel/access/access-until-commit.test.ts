@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { examineKey } from '../../../packages/intake/src/examine.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
@@ -22,7 +22,6 @@ beforeAll(async () => {
   })
   address = await app.listen()
 })
-afterAll(() => app.close())
 
 function registration(): string {
   const publicKeyPem = freshPair('P-256').publicKey.export({ type: 'spki', format: 'pem' })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { type RankedRole, rankedRoles } from '../../../packages/server/src/kernel/contract.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
@@ -136,7 +136,6 @@ beforeAll(async () => {
     else await server.send('PATCH', url, { body: { active: false } })
   }
 })
-afterAll(() => server.close())
 
 interface Route {
   operation: string

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { rememberSecret } from '../../support/secrets.ts'
@@ -8,7 +8,6 @@ beforeAll(async () => {
   const http = { authFailureLimit: { limit: 10, window: 60 }, trustProxy: ['10.0.0.0/8'] }
   server = await startApp({ http })
 })
-afterAll(() => server.close())
 
 const url = '/v1/projects/payments/jwt-keys'
 const send = (secret: string, remoteAddress: string, headers: Record<string, string> = {}) =>

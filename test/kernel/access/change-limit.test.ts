@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { SessionKeyRequest } from '../../../packages/server/src/features/sign-in/contract.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
@@ -118,7 +118,6 @@ describe('of a person', () => {
     provider = await startProvider(`${publicUrl}/sign-in/callback`)
     provider.person = { subject: 'ada', claims: { groups: ['platform'] } }
   })
-  afterAll(() => provider.close())
 
   async function start(limit: number) {
     const { issuer } = provider

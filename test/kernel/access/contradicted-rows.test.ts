@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { keyToRow } from '../../../packages/server/src/features/keys/stored.ts'
 import {
   apiKeyDigest,
@@ -6,16 +6,12 @@ import {
   secretPrefix,
 } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
+import { startApp } from '../../support/app/app.ts'
 import { fetchJwks, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 
-let server: TestApp
-beforeAll(async () => {
-  server = await startApp()
-})
-afterAll(() => server.close())
+const server = await startApp()
 
 const insert = (table: string, row: Record<string, unknown>) => {
   const values = Object.values(row) as (string | number | null)[]

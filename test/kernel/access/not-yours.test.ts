@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
@@ -20,7 +20,6 @@ beforeAll(async () => {
   admin = await server.apiKey('admin', server.project.id)
   mine = await server.apiKey('writer', server.project.id)
 })
-afterAll(() => server.close())
 
 const create = (project: string, publicKeyPem = ecKey().publicKeyPem) =>
   server.send('POST', `/v1/projects/${project}/jwt-keys`, {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 
 let server: TestApp
@@ -11,7 +11,6 @@ beforeAll(async () => {
   reader = await server.apiKey('reader')
   bound = await server.apiKey('admin', server.project.id)
 })
-afterAll(() => server.close())
 
 const broken = '{"name":'
 const keysOf = (project: string) => `/v1/projects/${project}/jwt-keys`

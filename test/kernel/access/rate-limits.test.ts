@@ -1,16 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
-import { openTestStore, type TestStore } from '../../support/store/store.ts'
+import { openTestStore } from '../../support/store/store.ts'
 
-let stored: TestStore
 let server: TestApp
-beforeAll(async () => {
-  stored = await openTestStore()
-})
-afterEach(() => server.close())
-afterAll(() => stored.dispose())
+const stored = await openTestStore()
 
 const list = '/v1/projects/payments/jwt-keys'
 const jwks = '/v1/projects/payments/.well-known/jwks.json'

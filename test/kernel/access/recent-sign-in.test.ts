@@ -1,6 +1,6 @@
 import { createPublicKey, randomBytes, randomUUID } from 'node:crypto'
 import type { RouteOptions } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
@@ -23,10 +23,6 @@ beforeAll(async () => {
   })
   const rule = ruleRecord()
   await server.context.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
-})
-afterAll(async () => {
-  await server.close()
-  logKey.remove()
 })
 
 /** Signs in an admin of all projects at the time of the clock. */
