@@ -114,14 +114,14 @@ function checkType(typ: unknown, isRotation: boolean): Finding {
 
 /**
  * Whether a key of the issuer signed the token. `isDirect`: the issuer itself sent it, so that its keys
- * are fetched again if they do not verify it, and a lone key needs no kid.
+ * are fetched again if they do not verify it, and a lone key needs no kid; `shown` is for the person.
  */
 export async function checkSignature(
   token: DecodedToken,
   source: IssuerKeySource,
   keys: IssuerKeys,
   { isDirect = false } = {},
-): Promise<Finding> {
+): Promise<Finding & { shown?: string }> {
   const { kid = '', alg } = token.header
   if (typeof kid !== 'string' || (kid === '' && !isDirect)) {
     return failed('The header has no kid.')
@@ -140,8 +140,11 @@ export async function checkSignature(
       : failed(`The signature does not match the token and the issuer's key ${quote(kid)}.`)
   }
   const finding = await compare()
-  const isRepeated = finding.outcome === 'failed' && isDirect && (await keys.refresh(source))
-  return isRepeated ? compare() : finding
+  if (finding.outcome !== 'failed' || !isDirect) return finding
+  if (await keys.refresh(source)) return compare()
+  const again =
+    'Its keys were read a moment ago. If they have changed since, try again in a few seconds.'
+  return { ...finding, shown: `No key of the OpenID provider verifies its token. ${again}` }
 }
 
 /** The longest that a rotation token may be valid from now on. */
