@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type Bytes, toBase64 } from '../../../packages/client/src/log/encoding.ts'
 import {
@@ -170,6 +171,37 @@ test('a server without a key refuses to sign, and serves the log of another one'
   }
   const [own, others] = [await get('/log/checkpoint'), await other.inject('/log/checkpoint')]
   expect(others.body).toBe(own.body)
+})
+
+test('a server that starts says whether it can sign the log, before it signs', async () => {
+  const copy = createKeyFile()
+  await signNow()
+  for (const end of ['', '.checkpoints']) {
+    writeFileSync(`${copy.file}${end}`, readFileSync(`${key.file}${end}`))
+  }
+  await server.send('POST', '/v1/projects', { body: { name: 'signed-elsewhere' } })
+  await signNow()
+  const lines: string[] = []
+  const start = () =>
+    startApp({
+      database: server.database,
+      logSigner: copy.open(),
+      http: { logStream: { write: (line) => void lines.push(line) } },
+    })
+  const late = await start()
+  await expect
+    .poll(() => lines.join(''))
+    .toContain('the log is not signed here: Another server has signed later checkpoints')
+  expect((await late.inject('/health/ready')).headers['pubring-state']).toBe('fresh')
+  rmSync(`${copy.file}.checkpoints`)
+  const stopped = await start()
+  const health = async (page: string) => {
+    const { headers, body } = await stopped.inject(`/health/${page}`)
+    return { state: headers['pubring-state'], ...JSON.parse(body) }
+  }
+  const stop = { log: 'stopped', logReason: 'checkpoints_missing' }
+  await expect.poll(() => health('ready')).toMatchObject({ state: 'degraded', ...stop })
+  expect(await health('write')).toMatchObject({ status: 'ok', ...stop })
 })
 
 test('a log that is restarted with a new key has another address; the one before says where it is', async () => {
