@@ -344,6 +344,18 @@ openssl req -in csr.pem -pubkey -noout`)
     ['an object as text', '[object Object]', 'unconverted object'],
     ['a path', './keys/public.pem', 'the name of a file'],
     ['a web page', '<!DOCTYPE html><html>', 'a web page'],
+    [
+      'a key of Java as text',
+      'Sun RSA public key, 2048 bits\n  params: null',
+      'unconverted object',
+    ],
+    ['a fingerprint by ssh-keygen', `256 SHA256:${'a'.repeat(43)} a@b (ED25519)`, 'fingerprint'],
+    ['a fingerprint by openssl', `SHA1 Fingerprint=${'AB:'.repeat(19)}AB`, 'fingerprint'],
+    ['base64 of a JWK', btoa(JSON.stringify(jwkOf(publicKey))), 'base64 of JSON'],
+    ['the error of curl', 'curl: (6) Could not resolve host: a', 'error message of a command'],
+    ['the error of cat', 'cat: key.pem: No such file or directory', 'error message of a command'],
+    ['a table', 'label,publicKey\na,MFkw', 'a table (CSV)'],
+    ['a declaration', 'project: a\nkeys:\n  - label: a\n    file: a.pem\n', 'a declaration'],
   ])('%s is recognized', (_name, text, advice) => {
     const [fault] = rejected(text).faults
     expect(fault.code).toBe('pem_not_found')

@@ -29,7 +29,7 @@ const documents: readonly Hint[] = [
     "This is a ConfigMap of Kubernetes in YAML. To print a text of it: kubectl get configmap NAME -o jsonpath='{.data.KEY}'",
   ],
   [
-    /^keys:\s[\s\S]*?^[ -]+(?:label|publicKeyPem|file):/m,
+    /^keys:\s*\n[ \t]*- +(?:label|file|publicKeyPem|algorithm|active|expireTime|publishedKid):/m,
     `This is a declaration of keys. Apply it: ${commands.applyKeys}`,
   ],
 ]
@@ -43,6 +43,11 @@ const hints: readonly Hint[] = [
     /^ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*(\.|$)/,
     'This is a token: send the public key that verifies it.',
   ],
+  [/^ey[\w+/-]+=*$/, `This is base64 of JSON. Decode it: ${commands.decodeBase64}`],
+  [
+    /^(?:[a-z]+: (?:\(\d+\)|\S+: )|unable to load|fatal:)/,
+    'This is the error message of a command: correct what it says.',
+  ],
   [/^<(?:!doctype|html)/i, 'This is a web page: send the key in PEM.'],
   [/<RSAKeyValue>/, 'This is XML of .NET: export the key with ExportSubjectPublicKeyInfoPem().'],
   [
@@ -54,7 +59,7 @@ const hints: readonly Hint[] = [
     'This is a description by pkcs11-tool: repeat the command with --read-object --type pubkey.',
   ],
   [
-    /^(?:undefined|null|none|nil|\[object \w+\]|\$\{?\w+\}?|\{\{.*\}\}|<[a-z][^<>]*>)$/i,
+    /^(?:(?:undefined|null|none|nil|\[object \w+\]|\$\{?\w+\}?|\{\{.*\}\}|<[a-z][^<>]*>)$|Sun \w+ public key|&\{|\w*Key\w* \{)/i,
     'This is an unset variable or an unconverted object: check the program that sends the key.',
   ],
   [
@@ -75,7 +80,7 @@ const hints: readonly Hint[] = [
     `This is a key of age, which encrypts and cannot sign. Generate a key pair: ${commands.generateEc}`,
   ],
   [
-    /^(?:SHA256:[A-Za-z0-9+/]{43}|MD5(?::[0-9a-f]{2}){16}|[0-9a-f]{2}(?::[0-9a-f]{2}){15,63})$/i,
+    /^(?:(?:\d+ )?SHA256:[A-Za-z0-9+/]{43}|urn:.*thumbprint|(?:MD5:|\w+ Fingerprint=)?[0-9a-f]{2}(?::[0-9a-f]{2}){15,63}$)/i,
     'This is the fingerprint of a key: send the key itself.',
   ],
   [
@@ -96,7 +101,7 @@ const hints: readonly Hint[] = [
     `These are several JSON documents. Import them: ${commands.joinJsonLines}`,
   ],
   [/^[[{]/, 'This looks like damaged JSON: send the key in PEM.'],
-  [/^[\w "]+(?:[;,\t][\w "]+)+\r?\n/, 'This is a table (CSV): send one key of it in PEM.'],
+  [/^[\w "]+([;,\t])[^\n]*\n[^\n]*\1/, 'This is a table (CSV): send one key of it in PEM.'],
   [
     /-----\s?begin/i,
     'The BEGIN line is misspelled: use five dashes on each side and an upper-case label.',

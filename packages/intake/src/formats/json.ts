@@ -73,11 +73,16 @@ const documents: readonly {
     advice: `To print the first of its texts that is PEM: ${commands.printSecret}`,
   },
   { name: 'a ConfigMap of Kubernetes', has: isManifest('ConfigMap') },
+  {
+    name: 'the list of keys of a Keycloak realm',
+    has: ({ keys }) => Array.isArray(keys) && keys.some((key) => Object(key).providerId),
+    advice: 'Import its key set, which is at protocol/openid-connect/certs below the realm.',
+  },
   { name: 'a DID document', has: ({ verificationMethod }) => Array.isArray(verificationMethod) },
   { name: 'a Terraform state', has: ({ terraform_version }) => terraform_version !== undefined },
   {
     name: 'a service account of Google',
-    has: ({ type }) => type === 'service_account',
+    has: ({ client_x509_cert_url }) => client_x509_cert_url !== undefined,
     advice: `Its certificates are at its client_x509_cert_url. Import them: ${commands.importServiceAccount}`,
   },
   {
