@@ -4,6 +4,7 @@ import { readTree } from '@pubring/server/features/log/reads'
 import { logId, logOrigin, logVerifierKey } from '@pubring/server/features/log/signing'
 import { openReads } from '@pubring/server/kernel/storage/open'
 import { openLogSigner } from '../server/log-key.ts'
+import { fileError } from '../terminal/failures.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './database.ts'
 
@@ -16,8 +17,9 @@ export async function printKey(
   const config = loadConfig(terminal.env, { databaseUrl, logKeyFile, publicUrl: url })
   const signer = openLogSigner(config, { create: false })
   if (signer === undefined) {
-    throw new Error(
+    throw fileError(
       'This machine has no key for the log: set PUBRING_LOG_KEY_FILE, or start the server once if its database is SQLite.',
+      'This command reads the file of the key. A running server shows its verifier key at /log/vkey.',
     )
   }
   const { db, close } = await openReads(config.databaseUrl)
