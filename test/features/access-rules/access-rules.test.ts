@@ -403,7 +403,7 @@ describe('a rule is rejected', () => {
       'with the name of a claim and dots',
       { conditions: { 'kubernetes.io.namespace': 'a' } },
       'condition_invalid',
-      /write the JSON pointer “\/kubernetes\/io\/namespace”\. .* “\/kubernetes\.io\.namespace”\.$/,
+      /write the JSON pointer “\/kubernetes\.io\/namespace”\. .* “\/kubernetes\.io\.namespace”\.$/,
     ],
     ['with keys at plain http', { jwksUri: 'http://a.test/jwks' }, 'address_invalid'],
     ['with credentials in the address', { jwksUri: 'https://a:b@a.test' }, 'address_invalid'],
