@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { findProjectRecord } from '../../../../packages/server/src/kernel/access/stored-projects.ts'
 import { startApp, type TestApp } from '../../../support/app/app.ts'
+import { newProject, registerKey } from '../../../support/app/keys.ts'
 
 let server: TestApp
 
@@ -58,4 +59,41 @@ test('while a process starts, reads get 503 at once, and changes wait for the da
   expect(read.json()).toMatchObject({ code: 'storage_unavailable', status: 503 })
   starting.app.readiness.starting = false
   expect((await creating).statusCode).toBe(201)
+})
+
+test('an overloaded process serves the public key sets that it has in memory, and nothing else', async () => {
+  server = await startApp()
+  const { id, name } = server.project
+  const kid = await registerKey(server)
+  const files = ['jwks.json', 'jwks-full.json', 'keys.pem', `${kid}.pem`]
+  const paths = [id, name].flatMap((ref) =>
+    files.map((file) => `/v1/projects/${ref}/.well-known/${file}`),
+  )
+  const base = await server.listen()
+  const get = async (path: string) => {
+    const response = await fetch(`${base}${path}`)
+    return { status: response.status, body: await response.text() }
+  }
+  const cold = await newProject(server, 'cold')
+  const before = []
+  // The response cache keeps what is asked for twice, and has none of the first two paths.
+  for (const path of [...paths, ...paths.slice(2)]) before.push(await get(path))
+  server.app.isOverloaded = () => true
+  for (const path of [list, '/v1/projects', cold.jwks, '/v1/sign-in-options', '/openapi.json']) {
+    const headers = { 'x-api-key': server.admin }
+    const response = await fetch(`${base}${path}`, { headers })
+    expect([response.status, Object(await response.json()).code], path).toEqual([503, 'overloaded'])
+  }
+  for (const [index, path] of paths.entries()) expect(await get(path), path).toEqual(before[index])
+  expect(before.map(({ status }) => status)).toEqual(before.map(() => 200))
+  // A revocation is seen, whatever the load.
+  const patch = { active: false }
+  server.app.isOverloaded = () => false
+  await server.send('PATCH', `${list}/${kid}`, { body: patch })
+  server.app.isOverloaded = () => true
+  for (const path of paths.filter((each) => !each.includes(kid))) {
+    expect((await get(path)).status).toBe(200)
+    expect((await get(path)).body).not.toContain(kid)
+  }
+  expect((await get(paths.at(-1) ?? '')).status).toBe(404)
 })

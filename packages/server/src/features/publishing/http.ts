@@ -88,6 +88,7 @@ function keySetRoute(app: App, kernel: Kernel, route: KeySetRoute): void {
     config: {
       errors: ['project_not_found', 'storage_unavailable'],
       headers: ['Age', 'Content-Location', 'Preference-Applied', 'Pubring-Revision'],
+      isInMemory: inMemory(kernel),
     },
     schema: {
       operationId,
@@ -109,6 +110,16 @@ function keySetRoute(app: App, kernel: Kernel, route: KeySetRoute): void {
       return sendDocument(reply, published, published[keySet], json)
     },
   })
+}
+
+/** Whether the documents of the project in the path are in memory. */
+function inMemory(kernel: Kernel): (request: FastifyRequest) => boolean {
+  const [names, publisher] = [publishedNamesOf(kernel), publisherOf(kernel)]
+  return ({ params }) => {
+    const { projectIdOrName } = params as { projectIdOrName: string }
+    const id = names.known(parseProjectRef(projectIdOrName))
+    return id !== undefined && publisher.isInMemory(id)
+  }
 }
 
 /** Holds the request if it asks to wait and already has the current key set. */
@@ -167,6 +178,7 @@ function documentRoute(app: App, kernel: Kernel, route: DocumentRoute): void {
     config: {
       errors: ['project_not_found', 'storage_unavailable', ...errors],
       headers: ['Age', 'Content-Location'],
+      isInMemory: inMemory(kernel),
     },
     schema,
     handler: async (request, reply) => {

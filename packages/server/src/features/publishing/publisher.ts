@@ -138,6 +138,8 @@ export const publisherOf = oneFor(
       onUnreadable: (listener: (error: unknown) => void) => void listeners.push(listener),
       /** Whether `published` would return any project's documents without the store. */
       canServe: copies.hasUsable,
+      /** Whether `published` would return this project's documents without the store. */
+      isInMemory: (projectId: string) => copies.getUsable(projectId) !== undefined,
       /** Whether these are the heads of what `published` would return without a read, not stale. */
       headsMatch: (heads: readonly ObservedHead[]) =>
         heads.every(

@@ -96,6 +96,7 @@ export function createRevalidatedCache<Value>(options: Options<Value>) {
     if (!isSuperseded) copy.recheckAt = Math.min(time + recheckIntervalMs, limit)
     return copy.value
   }
+  const isUsable = ({ readAt }: Copy<Value>) => clock.monotonic() < readAt + staleLimitMs
   /** The copy that `get` would return without a read. */
   const getFresh = (key: string) => {
     const copy = copies.get(key)
@@ -123,11 +124,13 @@ export function createRevalidatedCache<Value>(options: Options<Value>) {
       }
     },
     getFresh,
-    /** Whether any copy would be served while the store is unavailable. */
-    hasUsable() {
-      const time = clock.monotonic()
-      return copies.values().some(({ readAt }) => time < readAt + staleLimitMs)
+    /** The copy that `get` would return while the store is unavailable. */
+    getUsable(key: string) {
+      const copy = copies.peek(key)
+      return copy && isUsable(copy) ? copy.value : undefined
     },
+    /** Whether any copy would be served while the store is unavailable. */
+    hasUsable: () => copies.values().some(isUsable),
     /** Milliseconds since the last successful read of the value began. */
     ageMs(key: string) {
       const copy = copies.peek(key)

@@ -142,8 +142,10 @@ export function addResponseCache(app: FastifyInstance, clock: Clock): void {
 
   function find(key: string, { socket }: ServerResponse): CachedResponse | undefined {
     // No socket: responses to earlier requests of the connection are still pending.
-    const isBlocked = socket === null || app.readiness.shuttingDown || app.isOverloaded()
-    return isBlocked ? undefined : entries.get(key)
+    if (socket === null || app.readiness.shuttingDown) return undefined
+    const entry = entries.get(key)
+    const isPublic = entry?.credential === undefined
+    return isPublic || !app.isOverloaded() ? entry : undefined
   }
   function respond(
     entry: CachedResponse,

@@ -41,6 +41,8 @@ declare module 'fastify' {
     changes?: (request: FastifyRequest) => number
     /** Exempt from rate limits and overload rejection: health checks. */
     unlimited?: true
+    /** Whether the response is in memory, so that it is served under overload too. */
+    isInMemory?: (request: FastifyRequest) => boolean
     /** The body is a form (`application/x-www-form-urlencoded`), and errors are those of OAuth. */
     form?: true
     /** Error codes besides those that follow from the schema. */

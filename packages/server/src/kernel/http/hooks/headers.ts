@@ -48,7 +48,7 @@ function openToAllOrigins(_request: unknown, reply: FastifyReply, done: () => vo
   reply.header('access-control-allow-origin', '*')
   reply.header(
     'access-control-expose-headers',
-    'Age, ETag, Preference-Applied, Pubring-Revision, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
+    'Age, Content-Location, ETag, Preference-Applied, Pubring-Revision, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
   )
   done()
 }

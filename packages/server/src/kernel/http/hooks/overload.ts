@@ -22,7 +22,8 @@ const unrepeatable = ['POST', 'PATCH']
 /**
  * Rejects requests with 503 while the server has no database since its start, and while the event loop
  * lags by more than `maxLagMs` (0: never), so that accepted ones are served in time. A rejected request
- * has changed nothing.
+ * has changed nothing. Public key sets in memory are served however long the lag: without them, verifiers
+ * reject good tokens, or keep accepting revoked keys.
  */
 export async function addOverload(app: FastifyInstance, maxLagMs = defaultMaxLagMs): Promise<void> {
   // Starting blocks the event loop, which the first samples would take for an overload.
@@ -54,9 +55,10 @@ export async function addOverload(app: FastifyInstance, maxLagMs = defaultMaxLag
   })
   // After the hooks of the route, so that a 503 has the CORS headers of the route.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    const { access, unlimited } = request.routeOptions.config
-    if (access === undefined && !unlimited) admit(request, done)
-    else done()
+    const { access, unlimited, isInMemory } = request.routeOptions.config
+    const isExempt = access !== undefined || unlimited || isInMemory?.(request)
+    if (isExempt) done()
+    else admit(request, done)
   })
 }
 
