@@ -42,6 +42,8 @@ test('a restored backup stops the log, until an admin restarts it with a new key
   expect(origin.startsWith(prefix), key.stderr).toBe(true)
   const first = await pubring('log', 'checkpoint')
   expect(first.stdout.startsWith(`${origin}\n2\n`), first.stderr).toBe(true)
+  const exported = join(folder, 'exported')
+  expect((await pubring('ledger', 'export', exported, '--project', 'default')).code).toBe(0)
   expect([await published('checkpoint'), await published('vkey')]).toEqual([
     first.stdout,
     key.stdout,
@@ -100,6 +102,13 @@ test('a restored backup stops the log, until an admin restarts it with a new key
   expect(await published(`${nextOrigin.replace(prefix, '')}/checkpoint`)).toBe(again.stdout)
   expect(await published(`${origin.replace(prefix, '')}/checkpoint`)).toContain('log_ended')
   expect(await ready()).toEqual([200, 'fresh', undefined])
+  const verified = await pubring(
+    ...['ledger', 'verify', '--file', `${exported}.jsonl`, '--proof', `${exported}.tlog-proof`],
+    ...['--log-key', key.stdout, '--log', `${url}/log`],
+  )
+  expect(verified).toMatchObject({ code: 1, stdout: expect.stringMatching(/^BROKEN .* ended at /) })
+  expect(verified.stdout).toContain('Z, after 4 entries, and')
+  expect(verified.stdout).toContain(`It goes on at http://${nextOrigin}: `)
   expect((await doctor()).code).toBe(0)
   await stopServer(server)
   expect(server.output()).toContain('checkpoints of the log are signed again')

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../packages/client/src/log/encoding.ts'
 import {
@@ -8,6 +10,7 @@ import {
   type LogEntry,
   parseEntry,
 } from '../../../packages/client/src/log/leaf.ts'
+import { leafHash } from '../../../packages/client/src/log/tree.ts'
 
 const entry: LogEntry = {
   ledger: 'a'.repeat(64),
@@ -47,4 +50,15 @@ test('entries of one ledger have nothing in common for those who lack its blindi
   })
   expect(ids).toEqual(expected)
   expect(new Set(ids).size).toBe(2)
+})
+
+test('the entry that docs/ledger.md shows is made as it says', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/ledger.md'), 'utf8')
+  const shown = (name: string) => new RegExp(`^${name} +(.*)$`, 'm').exec(page)?.[1] ?? ''
+  const bytes = utf8(shown('entry'))
+  const parsed = parseEntry(bytes)
+  const key = await entryKey(new Uint8Array(32).fill(7), parsed.revision)
+  expect(await blindedLedgerId(key, shown('ledgerId'))).toBe(parsed.ledger)
+  expect(String(parsed.revision)).toBe(shown('revision'))
+  expect(Buffer.from(await leafHash(bytes)).toString('hex')).toBe(shown('leaf hash'))
 })

@@ -62,7 +62,9 @@ export async function readLogFile(log: string, path: string): Promise<Uint8Array
 /** A log that cannot show its files proves as little as one whose files contradict each other. */
 async function stoppedLog(response: Response): Promise<LogError | undefined> {
   const { code, detail }: Record<string, unknown> = Object(await response.json().catch(() => ({})))
-  return code === 'log_stopped' ? new LogError('disproved', String(detail)) : undefined
+  return code === 'log_stopped' || code === 'log_ended'
+    ? new LogError('disproved', String(detail))
+    : undefined
 }
 
 function redirected(response: Response, url: URL): CommandError {

@@ -18,7 +18,7 @@ import type { LogTree as Tree } from './changes.ts'
 import { LedgerProof, LogTree } from './contract.ts'
 import { faults, isStop, stopReason } from './faults.ts'
 import { type Log, logOf } from './log.ts'
-import { readTree } from './reads.ts'
+import { readStarts, readTree } from './reads.ts'
 import { proveHead, proveLedger, readLogFile } from './tiles.ts'
 
 /** Checkpoints change every minute at most; C2SP tlog-tiles asks for a few seconds. */
@@ -123,7 +123,9 @@ function publicFiles(app: App, { store: { reader }, config }: Kernel): void {
     if (tree?.endTime === undefined) return tree
     const { endTime: ended, nextOrigin = '' } = tree
     const next = `${new URL(config.publicUrl).protocol}//${nextOrigin}`
-    const detail = `This log was restarted with another key. It goes on at ${next}: ask the operator why, and for its verifier key.`
+    const start = (await readStarts(reader)).find(({ origin }) => origin === nextOrigin)
+    const size = start?.previousSize === undefined ? '' : `, after ${start.previousSize} entries,`
+    const detail = `This log ended at ${ended}${size} and was restarted with another key. It goes on at ${next}: ask the operator why, and for its verifier key.`
     throw new PubringError('log_ended', detail, { ended, next })
   }
   fileRoute(app, '/log/checkpoint', {

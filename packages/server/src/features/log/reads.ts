@@ -13,10 +13,17 @@ export async function readTree(db: Db, id?: string): Promise<LogTree | undefined
   return row && treeFromRow(row)
 }
 
+/** The start of a tree, by its event. */
+interface TreeStart {
+  time: string
+  origin: string
+  verifierKey: string
+  /** The entries of the last checkpoint that was signed of the tree before. */
+  previousSize?: number
+}
+
 /** The trees that events have started, in order. */
-export async function readStarts(
-  db: Db,
-): Promise<{ time: string; origin: string; verifierKey: string }[]> {
+export async function readStarts(db: Db): Promise<TreeStart[]> {
   const rows = await db
     .selectFrom('event')
     .select(['time', 'changes'])
@@ -26,8 +33,9 @@ export async function readStarts(
     .orderBy('revision')
     .execute()
   return rows.map(({ time, changes }) => {
-    const { origin, verifierKey }: EventChanges = parseStored(changes ?? '{}', {})
-    return { time, origin: String(origin?.to), verifierKey: String(verifierKey?.to) }
+    const { origin, verifierKey, size }: EventChanges = parseStored(changes ?? '{}', {})
+    const start = { time, origin: String(origin?.to), verifierKey: String(verifierKey?.to) }
+    return size === undefined ? start : { ...start, previousSize: Number(size.from) }
   })
 }
 
