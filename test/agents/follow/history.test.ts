@@ -20,7 +20,7 @@ const { folder } = temporaryFolder()
 const soon = { interval: 20 }
 
 /** What the server publishes. */
-let published: { kids: string[]; head: string; age: number; proof: string | undefined }
+let published: { kids: string[]; head: string; age: number | undefined; proof: string | undefined }
 /** The jwks.json of a replica that is behind, or of a cache. */
 let behind: { kids: string[]; head: string; age?: number } | undefined
 /** Whether the cache responds with its copy to `Cache-Control: no-cache` too. */
@@ -32,22 +32,23 @@ let server: HttpServer
 beforeEach(async () => {
   project = randomUUID()
   out = join(folder, project, 'keys.json')
-  published = { kids: ['first'], head: '4.44444444', age: 0, proof: undefined }
+  published = { kids: ['first'], head: '4.44444444', age: undefined, proof: undefined }
   behind = undefined
   isStubborn = false
   requests = 0
   server = await startHttpServer(({ url = '', headers }, response) => {
     const { proof } = published
-    const isPassed = headers['cache-control'] === 'no-cache' && behind?.age && !isStubborn
+    const isPassed =
+      headers['cache-control'] === 'no-cache' && behind?.age !== undefined && !isStubborn
     const isCopy = url.endsWith('/jwks.json') && !isPassed
-    const { kids, head, age = 0 } = (isCopy && behind) || published
+    const { kids, head, age } = (isCopy && behind) || published
     if (url.endsWith('/ledger-proof')) return response.writeHead(proof ? 200 : 404).end(proof)
     if (url.endsWith('/openid-configuration')) return response.end('{"issuer": "https://k"}')
     requests += 1
     context.clock.advance(2_001)
     const etag = `"${kids.join()}"`
     response.setHeader('pubring-revision', head).setHeader('etag', etag)
-    if (age > 0) response.setHeader('age', age)
+    if (age !== undefined) response.setHeader('age', age)
     if (headers['if-none-match'] === etag) return response.writeHead(304).end()
     return response.end(JSON.stringify({ keys: kids.map((kid) => jwkOf(kid)) }))
   })
@@ -138,10 +139,10 @@ test('a jwks.json that is behind jwks-full.json is not taken for the same revisi
   expect(follower.log()).not.toContain('Project')
 })
 
-test('the copy of jwks.json in a cache is passed over', async () => {
+test.each([0, 5])('the copy of jwks.json in a cache, %i s old, is passed over', async (age) => {
   const follower = await follow()
   await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
-  behind = { kids: ['first'], head: '4.44444444', age: 5 }
+  behind = { kids: ['first'], head: '4.44444444', age }
   Object.assign(published, { kids: ['second'], head: '5.55555555' })
   await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
   expect(await (await follower.get('/metrics')).text()).toMatch(/refused_total\{.*\} 0$/m)
@@ -174,17 +175,51 @@ test('the message says that two documents differ, if not which one is the earlie
   await expect(followOnce(await optionsOf(), context)).rejects.toThrow(words)
 })
 
-test('a copy of an earlier revision in a cache is neither used nor reported', async () => {
+test.each([0, 5])(
+  'a copy of an earlier revision in a cache, %i s old, is neither used, reported nor counted',
+  async (age) => {
+    const follower = await follow()
+    await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+    Object.assign(published, { kids: ['old'], head: '3.33333333', age })
+    await further(2)
+    follower.clock.advance(2_001)
+    expect(await follower.readiness()).toBe('ok\n')
+    expect(kidsIn(out)).toEqual(['first'])
+    Object.assign(published, { kids: ['second'], head: '5.55555555', age: undefined })
+    await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
+    expect(follower.log()).not.toContain('Project')
+    expect(await (await follower.get('/metrics')).text()).toMatch(/refused_total\{.*\} 0$/m)
+  },
+)
+
+test('one refusal before errors of a cache does not say that the server was set back', async () => {
   const follower = await follow()
+  const metrics = async () => (await follower.get('/metrics')).text()
   await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
-  Object.assign(published, { kids: ['old'], head: '3.33333333', age: 5 })
-  await further(2)
+  Object.assign(published, { kids: ['old'], head: '3.33333333' })
+  await expect.poll(metrics, soon).toMatch(/refused_total\{.*\} [1-9]/m)
+  behind = { kids: ['first'], head: '4.44444444', age: 5 }
+  isStubborn = true
+  Object.assign(published, { kids: ['second'], head: '5.55555555' })
+  await further(4)
   follower.clock.advance(2_001)
+  await expect.poll(follower.log, soon).toContain('A cache has jwks.json of 4.44444444')
   expect(await follower.readiness()).toBe('ok\n')
-  expect(kidsIn(out)).toEqual(['first'])
-  Object.assign(published, { kids: ['second'], head: '5.55555555', age: 0 })
-  await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
-  expect(follower.log()).not.toContain('Project')
+})
+
+test('once a history is accepted, the copy of jwks.json of the lost one is not kept', async () => {
+  Object.assign(published, { kids: ['revoked since'], head: '5.55555555' })
+  await followOnce(await optionsOf(), context)
+  behind = { kids: ['lost'], head: '5.55555555', age: 5 }
+  isStubborn = true
+  Object.assign(published, { kids: ['restored'], head: '3.33333333' })
+  const options = await optionsOf({ acceptHistory: ['3.33333333'] })
+  const words = 'A cache has jwks.json of 5.55555555, and jwks-full.json is of 3.33333333.'
+  await expect(followOnce(options, context)).rejects.toThrow(words)
+  expect(kidsIn(out)).toEqual(['revoked since'])
+  isStubborn = false
+  await followOnce(options, context)
+  expect(kidsIn(out)).toEqual(['restored'])
 })
 
 test('with --log-key a key set that is older than the log is refused', async () => {

@@ -74,10 +74,15 @@ export async function readDocuments(
   return { project, projectId, etag, head: head ?? known?.head, ...documents }
 }
 
-/** Throws if jwks.json does not belong to the head of jwks-full.json. */
-function checkHead(head: Head | undefined, { head: other, age = 0 }: KeySetResponse): void {
-  if (head === undefined || other === undefined || !goesBack(head, other)) return
-  throw differs(formatHead(head), formatHead(other), age > 0)
+/**
+ * Throws if jwks.json does not belong to the head of jwks-full.json. Only the server has a later one: that of
+ * a copy is of a history that was lost.
+ */
+function checkHead(head: Head | undefined, { head: other, age }: KeySetResponse): void {
+  if (head === undefined || other === undefined) return
+  const isCopy = age !== undefined
+  const isOther = goesBack(head, other) || (isCopy && goesBack(other, head))
+  if (isOther) throw differs(formatHead(head), formatHead(other), isCopy)
 }
 
 function differs(full: string, common: string, isCopy: boolean): KeySetError {

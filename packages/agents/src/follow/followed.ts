@@ -19,6 +19,8 @@ export interface Followed {
   nameProblem?: string | undefined
   /** Since when the server offers what is refused, by the monotonic clock. */
   refusedSince?: number | undefined
+  /** Whether it was still refused after the time by which a replica may be behind another one. */
+  isRefused: boolean
   /** How often it was refused. */
   refusals: number
 }
@@ -37,16 +39,9 @@ export function newFollowed(project: string): Followed {
     isLost: false,
     isStale: false,
     hasChanged: false,
+    isRefused: false,
     refusals: 0,
   }
-}
-
-/** A replica may be a second behind another one: only what lasts longer is a problem. */
-const maxReplicaLagMs = 2_000
-
-/** Whether the server goes on offering a key set of another history than the one that is kept. */
-export function isRefused({ refusedSince }: Followed, clock: Clock): boolean {
-  return refusedSince !== undefined && clock.monotonic() - refusedSince > maxReplicaLagMs
 }
 
 /** The time `ageMs` ago. */
@@ -68,12 +63,12 @@ export function shownOf(
 }
 
 /** Why the key sets should not be relied on; undefined while all is well. */
-export function problemOf(followed: readonly Followed[], clock: Clock): string | undefined {
+export function problemOf(followed: readonly Followed[]): string | undefined {
   const problems: [string, (one: Followed) => boolean][] = [
     ['not received yet', ({ keys }) => keys === undefined],
     ['no contact for too long', ({ isStale }) => isStale],
     ['the name has been lost', ({ nameProblem }) => nameProblem !== undefined],
-    ['the server has been set back', (one) => isRefused(one, clock)],
+    ['the server has been set back', ({ isRefused }) => isRefused],
   ]
   const found = problems.flatMap(([problem, has]) => {
     const projects = followed.filter(has).map(({ project }) => project)

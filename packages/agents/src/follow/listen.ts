@@ -65,7 +65,7 @@ function replyTo(
   const [path = ''] = target.split('?')
   if (path === '/health/live') return { status: 200, text: 'ok\n' }
   if (path === '/health/ready') {
-    const problem = problemOf(followed, clock)
+    const problem = problemOf(followed)
     return { status: problem === undefined ? 200 : 503, text: `${problem ?? 'ok'}\n` }
   }
   if (path === '/metrics') return { status: 200, text: metricsText(followed, clock) }

@@ -33,7 +33,7 @@ export function metricsText(followed: readonly Followed[], clock: Clock): string
   ]
   const ready = `# HELP pubring_follow_ready Whether all key sets can be relied on: 0 or 1.
 # TYPE pubring_follow_ready gauge
-pubring_follow_ready ${Number(problemOf(followed, clock) === undefined)}
+pubring_follow_ready ${Number(problemOf(followed) === undefined)}
 `
   return metrics.reduce((text, { name, help, type, read }) => {
     const lines = followed.flatMap((one) => {

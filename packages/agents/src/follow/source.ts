@@ -9,13 +9,16 @@ import { createSemaphore } from '@pubring/server/async/semaphore'
 import type { Clock } from '@pubring/server/kernel/context'
 import { documentUrl, type FoundKeySet, findKeySet, graceMs, readDocuments } from './documents.ts'
 import { FollowError } from './error.ts'
-import { type Followed, instantBefore, isRefused } from './followed.ts'
+import { type Followed, instantBefore } from './followed.ts'
 
 /**
  * Projects that are loaded at once: at the start, and when the server is back. The others wait, so
  * that a follower of thousands does not flood it.
  */
 const maxLoading = 20
+
+/** A replica may be a second behind another one: only what lasts longer is a problem. */
+const maxReplicaLagMs = 2_000
 
 /** Pause before a refused project is asked for again, if the command is to end after one response. */
 const refusedPauseMs = 250
@@ -128,13 +131,13 @@ function createReader(one: Followed, options: ReaderOptions) {
   }
   /** Whether it is news of the same history. Throws if it is of another one, or older than the log. */
   async function isNews({ response, projectId }: FoundKeySet, signal: AbortSignal) {
-    const { head, age = 0 } = response
+    const { head, age } = response
     const known = one.keys?.head
     if (head !== undefined && known !== undefined && goesBack(known, head)) {
       const position = formatHead(head)
       const isAccepted = acceptedHistory.includes(position)
       // Caches may have an earlier copy.
-      if (!isAccepted && age > 0) return false
+      if (!isAccepted && age !== undefined) return false
       if (!isAccepted) throw historyChanged(known, head, adviceFor(position))
     }
     const address = documentUrl(url, projectId, 'jwks-full.json')
@@ -155,6 +158,7 @@ function createReader(one: Followed, options: ReaderOptions) {
     const changed = !isDeepStrictEqual(keys, one.keys)
     if (changed) one.keys = keys
     one.refusedSince = undefined
+    one.isRefused = false
     one.confirmedAt = instantBefore(clock, ageMs)
     one.isLost = ageMs > 0
     return { response, changed }
@@ -183,11 +187,13 @@ function isRefusal(error: unknown): boolean {
   return error instanceof KeySetError && refusalCodes.includes(error.code)
 }
 
-/** Returns whether the project has been refused for longer than a replica may be behind. */
+/** Returns whether the project is refused for longer than a replica may be behind. */
 function countRefusal(one: Followed, clock: Clock): boolean {
+  const time = clock.monotonic()
   one.refusals += 1
-  one.refusedSince ??= clock.monotonic()
-  return isRefused(one, clock)
+  one.refusedSince ??= time
+  one.isRefused = time - one.refusedSince > maxReplicaLagMs
+  return one.isRefused
 }
 
 /** The requests for one project. One closure, because all of it depends on the last request. */
