@@ -19,7 +19,9 @@ const readManifest = (folder: string) =>
 rmSync(target, { recursive: true, force: true })
 run('tsc', '--project', 'tsconfig.build.json')
 linkPackages()
-const copied = globSync(['packages/*/src/**/*.{bin,LICENSE}', 'docs/openapi.json'], { cwd: root })
+const copied = globSync(['packages/*/src/**/*.{bin,txt,LICENSE}', 'docs/openapi.json'], {
+  cwd: root,
+})
 for (const file of [...copied, 'console/dist']) {
   cpSync(join(root, file), join(target, file), { recursive: true })
 }

@@ -11,7 +11,7 @@
  * big-endian bytes of n (RSA) or x (EC), or the raw bytes (Ed25519, ML-DSA).
  *
  * The format of the list is that of `blocklist.dat` of badkeys: sorted records of 15 bytes of SHA-256
- * and a list number, here 0. Lists of thousands to millions of keys belong in the operator's file.
+ * and a number, here that of the document in `published-documents.txt`. Lists of thousands to millions of keys belong in the operator's file.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { deriveExposedKey } from '../packages/intake/src/exposed/derive.ts'
@@ -27,11 +27,19 @@ export function readPublishedKeys(): PublishedKeys {
   return JSON.parse(readFileSync(source, 'utf8'))
 }
 
-/** The records of all published keys. */
+/** The records of all published keys, each with the number of its document. */
 export function publishedRecords(): Buffer {
-  const hashes = Object.values(readPublishedKeys()).flat()
-  const records = hashes.map((hash) => `${hash.slice(0, 30)}00`)
+  const records = Object.values(readPublishedKeys()).flatMap((hashes, document) =>
+    hashes.map((hash) => `${hash.slice(0, 30)}${document.toString(16).padStart(2, '0')}`),
+  )
   return Buffer.from(records.toSorted().join(''), 'hex')
+}
+
+/** The names of the documents, in the order of their numbers. */
+export function publishedDocuments(): string {
+  return Object.keys(readPublishedKeys())
+    .map((name) => `${name}\n`)
+    .join('')
 }
 
 /** The SHA-256 of the material of every key pair in a file, in the order of the file. */
@@ -111,4 +119,5 @@ if (import.meta.main) {
     process.stdout.write(`${document}: ${count} of ${new Set(found).size} are new\n`)
   }
   writeFileSync(target, publishedRecords())
+  writeFileSync(new URL('published-documents.txt', target), publishedDocuments())
 }

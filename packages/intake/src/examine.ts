@@ -1,5 +1,5 @@
 import { type Algorithm, jwsAlgorithmOf } from './algorithms.ts'
-import type { Blocklist } from './blocklists/blocklist.ts'
+import { type Blocklist, publishedIn } from './blocklists/blocklist.ts'
 import { commands } from './commands.ts'
 import { crossCheck } from './cross-check.ts'
 import { minimalBytes, toBigInt } from './encoding/bytes.ts'
@@ -204,9 +204,11 @@ function describe(key: ParsedKey): KeyDescription {
 /** Block lists hash Edwards keys without leading zero bytes, so both hashes are checked. */
 function checkBlocklist({ material }: ParsedKey, blocklist: Blocklist): Fault[] {
   const forms = material[0] === 0 ? [material, minimalBytes(toBigInt(material))] : [material]
-  if (!forms.some((bytes) => blocklist.has(sha256Hex(bytes)))) return []
-  const detail =
-    'The private key of this public key was published or exposed, so anyone can sign with it. Generate a new key pair; do not use keys from documentation or examples.'
+  const hashes = forms.map(sha256Hex)
+  if (!hashes.some((hash) => blocklist.has(hash))) return []
+  const [document] = hashes.flatMap((hash) => publishedIn(hash) ?? [])
+  const found = document === undefined ? 'was published or exposed' : `is published: ${document}`
+  const detail = `The private key of this public key ${found}. Anyone can sign with it. Generate a new key pair; do not use keys from documentation or examples.`
   return [{ code: 'key_known_compromised', detail }]
 }
 

@@ -2,16 +2,15 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createBlocklist } from '../../../packages/intake/src/blocklists/blocklist.ts'
-import { publishedRecords } from '../../../scripts/generate-blocklist.ts'
+import { publishedDocuments, publishedRecords } from '../../../scripts/generate-blocklist.ts'
 import { expectWithin } from '../../support/timing.ts'
 
 const sha256 = (material: Uint8Array | string) =>
   createHash('sha256').update(material).digest('hex')
 const fromBase64url = (text: string) => Buffer.from(text, 'base64url')
 
-const publishedKeys = readFileSync(
-  new URL('../../../packages/intake/src/blocklists/published-keys.bin', import.meta.url),
-)
+const list = new URL('../../../packages/intake/src/blocklists/published-keys.bin', import.meta.url)
+const publishedKeys = readFileSync(list)
 const publishedHashes = (publishedKeys.toString('hex').match(/.{32}/g) ?? []).map((record) =>
   record.slice(0, 30),
 )
@@ -56,6 +55,9 @@ describe('built-in block list', () => {
 
   it('is up to date (node scripts/generate-blocklist.ts)', () => {
     expect(publishedKeys).toEqual(publishedRecords())
+    expect(readFileSync(new URL('published-documents.txt', list), 'utf8')).toBe(
+      publishedDocuments(),
+    )
     expect(publishedHashes.length).toBeGreaterThan(35)
   })
 

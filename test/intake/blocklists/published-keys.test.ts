@@ -106,6 +106,23 @@ describe('the list', () => {
     for (const hash of hashes) expect(hash).toMatch(/^[0-9a-f]{64}$/)
   })
 
+  test('names the document, as the quick-start keys of oidc-provider', async () => {
+    const path = '../../../node_modules/oidc-provider/lib/consts/dev_keystore.js'
+    const keystore: { default: { keys: object[] } } = await import(path)
+    const { keys } = keystore.default
+    const pem = createPublicKey({ key: Object(keys[0]), format: 'jwk' })
+    const text = pem.export({ format: 'pem', type: 'spki' }).toString()
+    expect(JSON.stringify(examineKey(text, undefined, createBlocklist()))).toContain(
+      'is published: oidc-provider, its quick-start keys and examples. Anyone can sign with it.',
+    )
+    const [ours = ''] = publishedKeysIn(Buffer.from(pkcs1))
+    const own = { has: (hash: string) => hash === ours }
+    const exposed = createPublicKey(pairs.rsa).export({ format: 'pem', type: 'spki' }).toString()
+    expect(JSON.stringify(examineKey(exposed, undefined, own))).toContain(
+      'published or exposed. Any',
+    )
+  })
+
   test('no key of a fixture that must be accepted is on it', () => {
     const blocklist = createBlocklist()
     for (const name of ['ec-p256', 'ec-p384', 'ec-p521', 'ed25519', 'ml-dsa-65', 'rsa2048']) {

@@ -1,13 +1,18 @@
 import { readFileSync } from 'node:fs'
-import { containsHash } from './records.ts'
+import { findRecord } from './records.ts'
 
 /** Bytes of SHA-256 in a record (badkeys calls this hash BKHASH120). */
 const hashLength = 15
-/** The hash and one byte that identifies the list. */
+/** The hash and one byte that identifies the list, and in the built-in one the document. */
 const recordLength = 16
 
 /** Keys whose private keys are in standards and popular software (`scripts/generate-blocklist.ts`). */
 const publishedKeys = readFileSync(new URL('./published-keys.bin', import.meta.url))
+
+/** The documents that print the private keys, by the last byte of their records. */
+const documents = readFileSync(new URL('./published-documents.txt', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
 
 /** Keys whose private keys are public. */
 export interface Blocklist {
@@ -33,13 +38,23 @@ export function createBlocklist(operatorRecords: Uint8Array = new Uint8Array()):
 export function searchRecords(operatorRecords: Uint8Array): Blocklist {
   return {
     has: (materialSha256) => {
-      if (!/^[0-9a-f]{64}$/i.test(materialSha256)) throw new RangeError('not a SHA-256 in hex')
-      const hash = Buffer.from(materialSha256.slice(0, 2 * hashLength), 'hex')
-      return [publishedKeys, operatorRecords].some((records) =>
-        containsHash(records, recordLength, hash),
+      const hash = hashOf(materialSha256)
+      return [publishedKeys, operatorRecords].some(
+        (records) => findRecord(records, recordLength, hash) !== undefined,
       )
     },
   }
+}
+
+/** The document or program that publishes the private key, if the built-in list has it. */
+export function publishedIn(materialSha256: string): string | undefined {
+  const record = findRecord(publishedKeys, recordLength, hashOf(materialSha256))
+  return record && documents[record[hashLength] ?? -1]
+}
+
+function hashOf(materialSha256: string): Uint8Array {
+  if (!/^[0-9a-f]{64}$/i.test(materialSha256)) throw new RangeError('not a SHA-256 in hex')
+  return Buffer.from(materialSha256.slice(0, 2 * hashLength), 'hex')
 }
 
 /** Reads only the first bytes of most records: 30 ms for 60 MB. */

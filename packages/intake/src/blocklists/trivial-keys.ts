@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { containsHash } from './records.ts'
+import { findRecord } from './records.ts'
 
 /** Bytes of SHA-256 in a record; a false positive has a probability of about 2^-50. */
 const recordLength = 8
@@ -13,5 +13,5 @@ const records = readFileSync(new URL('./trivial-keys.bin', import.meta.url))
  */
 export function isTrivialKey(materialSha256: string): boolean {
   const hash = Buffer.from(materialSha256.slice(0, 2 * recordLength), 'hex')
-  return containsHash(records, recordLength, hash)
+  return findRecord(records, recordLength, hash) !== undefined
 }
