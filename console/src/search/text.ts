@@ -16,7 +16,7 @@ const tokenPattern = /(?<![A-Za-z0-9_/+-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]
 
 /** A kid as log lines have it: `kid=orders-2026`, `"kid": "orders-2026"`, `key_id=orders-2026`. */
 const kidPattern =
-  /\b(?:kid\b["']?\s*[:= ]|key(?:[_-]?id)?\b["']?\s*[:=])\s*["']?([A-Za-z0-9._~:/+=@-]+)/i
+  /\b(?:kid\b["']?\s*[:= ]|key(?:[_-]?id)?\b["']?\s*[:=])\s*["']?([A-Za-z0-9._~:/+=@#-]+)/i
 
 /**
  * Finds the query: of a token, which is never sent, the kid in its header; of a log line the kid that

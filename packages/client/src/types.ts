@@ -115,7 +115,7 @@ export interface JwtKeyWithDetails extends JwtKey {
     spkiSha256: string
     /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
     convergedTime: string
-    /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+    /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ # -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
     publishedKid?: string
     /** Id of the key that vouched for it. */
     introducedBy?: string
@@ -133,7 +133,7 @@ export type JwtKeyCreate = {
   /** Default: `true`. */
   active?: boolean
   expireTime?: string
-  /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+  /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ # -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
   publishedKid?: string
   /** Only with an API key that was exchanged for a rotation token, and required then: another rotation token, signed with the private key of the new key and with its thumbprint in `cnf.jkt`. */
   proof?: string
@@ -872,7 +872,7 @@ export type KeyImportItem = {
   active?: boolean
   /** Must be in the future. With `createTime`, it must only be after `createTime`, because a restored key may have expired. */
   expireTime?: string
-  /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+  /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ # -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
   publishedKid?: string
   /** Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key. */
   kid?: string

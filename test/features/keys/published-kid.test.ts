@@ -35,32 +35,32 @@ const faultsOf = (response: { json(): { errors?: { pointer: string; code: string
 describe('a key with a publishedKid', () => {
   test('has it in the key set, in its details and in the ledger, and keeps its id elsewhere', async () => {
     const { keys, name, create, fresh, published, remove } = await project()
-    const created = await create(fresh('arn:aws:kms/eu-1:key~7+a=_@b.c'))
+    const created = await create(fresh('did:web:kms/eu-1:key~7+a=_@b.c#k-1'))
     const { kid } = created.json()
     expect(created.body).toBe(JSON.stringify({ kid }))
     expect(kid).toMatch(/^[0-9a-f-]{36}$/)
     const other = await registerKey(server, {}, keys)
-    expect(await published()).toEqual(['arn:aws:kms/eu-1:key~7+a=_@b.c', other])
+    expect(await published()).toEqual(['did:web:kms/eu-1:key~7+a=_@b.c#k-1', other])
     const [listed] = (await server.send('GET', keys)).json()
     expect(Object.keys(listed)).toHaveLength(8)
     expect(listed.id).toBe(kid)
     const read = (await server.send('GET', `${keys}/${kid}`)).json()
-    expect(read.details.publishedKid).toBe('arn:aws:kms/eu-1:key~7+a=_@b.c')
+    expect(read.details.publishedKid).toBe('did:web:kms/eu-1:key~7+a=_@b.c#k-1')
     await remove(kid)
     const events = (await server.send('GET', `/v1/projects/${name}/events`)).json()
     const changes = events.flatMap((event: { changes: Record<string, unknown> }) =>
       'publishedKid' in event.changes ? [event.changes.publishedKid] : [],
     )
     expect(changes).toEqual([
-      { to: 'arn:aws:kms/eu-1:key~7+a=_@b.c' },
-      { from: 'arn:aws:kms/eu-1:key~7+a=_@b.c' },
+      { to: 'did:web:kms/eu-1:key~7+a=_@b.c#k-1' },
+      { from: 'did:web:kms/eu-1:key~7+a=_@b.c#k-1' },
     ])
   })
 
   test('is read, changed and deleted by either', async () => {
     const { keys, create, fresh } = await project()
-    const { kid } = (await create(fresh('a/b c'.replace(' ', '+')))).json()
-    const url = `${keys}/${encodeURIComponent('a/b+c')}`
+    const { kid } = (await create(fresh('a/b+c#d'))).json()
+    const url = `${keys}/${encodeURIComponent('a/b+c#d')}`
     expect((await server.send('GET', url)).body).toBe(
       (await server.send('GET', `${keys}/${kid}`)).body,
     )

@@ -100,10 +100,26 @@ describe('projects with and without a key set', () => {
     },
   )
 
+  test('the discovery document is at the address of RFC 8414 too, and below the issuer', async () => {
+    const { id, name } = server.project
+    const { body, headers } = await get(discoveryUrl)
+    for (const pattern of [
+      '/.well-known/oauth-authorization-server/base/v1/projects/ID',
+      '/v1/projects/ID/.well-known/oauth-authorization-server',
+    ]) {
+      const found = await get(pattern.replace('ID', id))
+      expect([found.statusCode, found.body, found.headers.etag]).toEqual([200, body, headers.etag])
+      expect(found.headers['access-control-allow-origin']).toBe('*')
+      expect((await get(pattern.replace('ID', name))).json().code).toBe('route_not_found')
+    }
+    // RFC 8414 section 3.3: the issuer is the one into which the path was inserted.
+    expect(JSON.parse(body).issuer).toBe(`https://keys.example.com/base/v1/projects/${id}`)
+  })
+
   test('other well-known URLs are 404', async () => {
     for (const url of [
       `/.well-known/openid-configuration/v1/projects/${server.project.id}`,
-      `/v1/projects/${server.project.id}/.well-known/oauth-authorization-server`,
+      `/.well-known/oauth-authorization-server/v1/projects/${server.project.id}`,
     ]) {
       expect((await get(url)).json().code).toBe('route_not_found')
     }

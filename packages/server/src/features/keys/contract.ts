@@ -59,7 +59,7 @@ export const JwtKey = component('JwtKey', 'A registered JWT public key.', keyMem
 export type JwtKey = Static<typeof JwtKey>
 
 const PublishedKid = optionalText(
-  'The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted.',
+  'The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ # -`. It cannot be changed, and never names another key of the project, even after this one is deleted.',
   'orders-2026-05',
 )
 

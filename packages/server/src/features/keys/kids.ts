@@ -20,7 +20,7 @@ export function findByKid<Key extends KidNames>(
   return keys.find((key) => key.id === id || key.publishedKid === kid)
 }
 
-const publishable = /^[A-Za-z0-9._~:/+=@-]{1,255}$/
+const publishable = /^[A-Za-z0-9._~:/+=@#-]{1,255}$/
 
 export function isPublishableKid(text: string): boolean {
   return publishable.test(text) && text !== placeholderKid
@@ -30,7 +30,7 @@ export function isPublishableKid(text: string): boolean {
 export function parsePublishedKid(text: string): string {
   const invalid = (detail: string) => invalidField('/publishedKid', 'kid_invalid', detail)
   if (!publishable.test(text)) {
-    throw invalid('publishedKid must have 1 to 255 characters of A-Z a-z 0-9 . _ ~ : / + = @ -')
+    throw invalid('publishedKid must have 1 to 255 characters of A-Z a-z 0-9 . _ ~ : / + = @ # -')
   }
   if (text === placeholderKid) {
     throw invalid(`${placeholderKid} stands for an empty key set. Choose another publishedKid.`)

@@ -73,7 +73,18 @@ const keySetRoutes: readonly KeySetRoute[] = [
 /** Public routes for verifiers: no API key, query, cookie or redirect. */
 export function routes(app: App, kernel: Kernel): void {
   for (const route of keySetRoutes) keySetRoute(app, kernel, route)
-  for (const route of documentRoutes) documentRoute(app, kernel, route)
+  const { pathname } = new URL(kernel.config.publicUrl)
+  const paths = [
+    `${publishedFolder}/openid-configuration`,
+    // RFC 8414 section 3.1, and the form below the issuer, which some clients try.
+    `/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}/v1/projects/:projectIdOrName`,
+    `${publishedFolder}/oauth-authorization-server`,
+  ]
+  for (const [index, url] of paths.entries()) {
+    const schema = index === 0 ? discoveryRoute.schema : { hide: true }
+    documentRoute(app, kernel, { ...discoveryRoute, url, schema })
+  }
+  for (const route of pemRoutes) documentRoute(app, kernel, route)
   publisherOf(kernel).onUnreadable((error) => {
     const message = 'a project cannot be read, and its key set is served from memory'
     const line = { level: 'error', code: 'project_unreadable', message } as const
@@ -201,26 +212,26 @@ const pemResponse = {
   200: { description: 'PEM (RFC 7468).', content: { [pem]: { schema: Type.String() } } },
 }
 
-/** The discovery document, and the keys for verifiers that read no JWKS, such as HAProxy and njs. */
-const documentRoutes: readonly DocumentRoute[] = [
-  {
-    url: `${publishedFolder}/openid-configuration`,
-    schema: {
-      operationId: 'getDiscovery',
-      summary: 'The discovery document of a project',
-      description:
-        'OpenID Connect Discovery 1.0. Available by project id only: an issuer must equal the URL where it was found, and names change.',
-      response: { 200: Discovery },
-    },
-    errors: ['route_not_found'],
-    mediaType: json,
-    byIdOnly: () =>
-      new PubringError(
-        'route_not_found',
-        'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
-      ),
-    documentOf: (published) => published.discovery,
+const discoveryRoute: Omit<DocumentRoute, 'url'> = {
+  schema: {
+    operationId: 'getDiscovery',
+    summary: 'The discovery document of a project',
+    description:
+      'OpenID Connect Discovery 1.0. Available by project id only: an issuer must equal the URL where it was found, and names change. The same document is at the address of RFC 8414, `/.well-known/oauth-authorization-server` followed by the path of the issuer.',
+    response: { 200: Discovery },
   },
+  errors: ['route_not_found'],
+  mediaType: json,
+  byIdOnly: () =>
+    new PubringError(
+      'route_not_found',
+      'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
+    ),
+  documentOf: (published) => published.discovery,
+}
+
+/** The keys for verifiers that read no JWKS, such as HAProxy and njs. */
+const pemRoutes: readonly DocumentRoute[] = [
   {
     url: `${publishedFolder}/keys.pem`,
     schema: {
