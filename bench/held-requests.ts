@@ -9,7 +9,6 @@
  *   npm run bench:held [-- count [postgres]]
  */
 
-import { connect } from 'node:net'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { keyChanges } from '../packages/server/src/features/keys/changes.ts'
@@ -19,6 +18,13 @@ import { newId } from '../packages/server/src/kernel/values/ids.ts'
 import { isoTime } from '../packages/server/src/kernel/values/times.ts'
 import { openStore } from '../packages/server/src/registry.ts'
 import { fillRegistry } from './fill/registry.ts'
+import {
+  type Client,
+  clientsAtOnce,
+  holding,
+  openClient,
+  type Response,
+} from './load/held-client.ts'
 import { cpuMicros, residentMib } from './load/usage.ts'
 import type { Figure } from './report/figures.ts'
 import { machine } from './report/machine.ts'
@@ -33,8 +39,6 @@ const count = Number(process.argv[2] ?? 10_000)
 const seconds = 12
 /** Until the garbage of what was before is collected. */
 const settleMs = 25_000
-/** Below the usual length of the queue of connections that a server has not accepted yet, 511. */
-const clientsAtOnce = 200
 /** Projects in which nothing is held. */
 const otherProjects = 100
 const changesPerSecond = 1_000
@@ -61,51 +65,11 @@ interface Idle {
   shareAmidChanges: number
 }
 
-interface Client {
-  /**
-   * Sends a request once the last one is answered. Resolves with the response, or with undefined if
-   * the connection ends without one.
-   */
-  get(path: string, headers?: string[]): Promise<Response | undefined>
-  disconnect(): void
-}
-
-interface Response {
-  etag: string
-  time: number
-}
-
-/** Loopback addresses in turn, because each may have only a share of the held requests. */
-let clients = 0
-function openClient(): Client {
-  const localAddress = `127.0.1.${clients++ % 200}`
-  const socket = connect({ port, host: '127.0.0.1', localAddress })
-  let respond: (response: Response | undefined) => void = () => {}
-  socket.on('error', () => socket.destroy())
-  socket.on('close', () => respond(undefined))
-  socket.on('data', (chunk) => {
-    const [, etag = ''] = /^etag: (.*)\r$/im.exec(chunk.toString('latin1')) ?? []
-    respond({ etag, time: performance.now() })
-  })
-  return {
-    get(path, headers = []) {
-      const { promise, resolve } = Promise.withResolvers<Response | undefined>()
-      respond = resolve
-      socket.write([`GET ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n'))
-      return promise
-    },
-    disconnect: () => socket.destroy(),
-  }
-}
-
 interface Held {
   client: Client
   etag: string
   answered: Promise<Response | undefined>
 }
-
-/** Headers of a request that waits for a change of the entity tag. */
-const holding = (etag: string) => [`If-None-Match: ${etag}`, 'Prefer: wait=60']
 
 /**
  * Connects a client for each of the projects, which gets its key set. Few at once: the system resets
@@ -115,7 +79,7 @@ async function connectAll(indexes: number[]): Promise<{ client: Client; etag: st
   const connected: { client: Client; etag: string }[] = []
   for (let from = 0; from < indexes.length; from += clientsAtOnce) {
     const some = indexes.slice(from, from + clientsAtOnce).map(async (index) => {
-      const client = openClient()
+      const client = openClient(port)
       const response = await client.get(jwksPath(index))
       if (response === undefined) throw new Error('a connection was reset')
       return { client, etag: response.etag }

@@ -1,0 +1,77 @@
+/**
+ * Verifiers with a connection each, or clients that hold requests. The parent sends a token and whether it
+ * waits for it to be accepted or refused, and receives when each verifier did so.
+ */
+import process from 'node:process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { jwtVerify } from 'jose'
+import { projectKeySet } from '../../packages/client/src/verify.ts'
+import { clientsAtOnce, holding, openClient } from '../load/held-client.ts'
+
+/** What the process does, as JSON in its argument. */
+export type Duty =
+  /** The addresses of the issuer, one for each verifier. */
+  { issuers: string[] } | { held: number; port: number; path: string }
+
+export interface Order {
+  token: string
+  isAccepted: boolean
+}
+
+/** A change of a key set that was missed is seen after this time. */
+const recheckMs = 1_000
+
+/** Milliseconds by a clock that all processes of the machine share. */
+export const sharedTime = () => Number(process.hrtime.bigint()) / 1e6
+
+function createVerifier(issuer: string) {
+  let changed = Promise.withResolvers<void>()
+  const keys = projectKeySet(issuer, {
+    onChange() {
+      changed.resolve()
+      changed = Promise.withResolvers()
+    },
+  })
+  return async ({ token, isAccepted }: Order): Promise<number> => {
+    for (;;) {
+      const news = changed.promise
+      const outcome = await jwtVerify(token, keys).then(
+        () => true,
+        () => false,
+      )
+      if (outcome === isAccepted) return sharedTime()
+      await Promise.race([news, delay(recheckMs)])
+    }
+  }
+}
+
+function verify(issuers: readonly string[]): void {
+  const verifiers = issuers.map(createVerifier)
+  process.on('message', async (order: Order) => {
+    process.send?.(await Promise.all(verifiers.map((until) => until(order))))
+  })
+}
+
+async function hold({ held, port, path }: { held: number; port: number; path: string }) {
+  async function holdAgain(client: ReturnType<typeof openClient>, first: string): Promise<void> {
+    let etag: string | undefined = first
+    while (etag !== undefined) etag = (await client.get(path, holding(etag)))?.etag
+  }
+  for (let open = 0; open < held; open += clientsAtOnce) {
+    const some = Array.from({ length: Math.min(clientsAtOnce, held - open) }, async () => {
+      const client = openClient(port)
+      const response = await client.get(path)
+      if (response === undefined) throw new Error('a connection was reset')
+      void holdAgain(client, response.etag)
+    })
+    await Promise.all(some)
+  }
+}
+
+if (import.meta.main) {
+  const duty: Duty = JSON.parse(process.argv[2] ?? '')
+  if ('issuers' in duty) verify(duty.issuers)
+  else await hold(duty)
+  process.once('disconnect', () => process.exit())
+  process.send?.('ready')
+}
