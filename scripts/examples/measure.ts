@@ -24,6 +24,8 @@ export type Result = { measured: Measurements } | { failure: string }
 
 export interface MeasureOptions {
   watch: Watch
+  /** Those that are run. */
+  scenarioNames: readonly string[]
   logs: string
   report(message: string): void
 }
@@ -40,7 +42,7 @@ export async function measure(
   const servers = { lasting: await startRegistry(), stopped: await startRegistry() }
   const runs = await Promise.all(
     variants.flatMap((variant) =>
-      Object.keys(scenarios).map((name) => prepareRun(variant, name, servers)),
+      options.scenarioNames.map((name) => prepareRun(variant, name, servers)),
     ),
   )
   const followers = await startFollowers(runs)

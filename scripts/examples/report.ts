@@ -10,17 +10,17 @@ const page = join(import.meta.dirname, '../../docs/verifiers.md')
 const results = join(import.meta.dirname, '../../examples/verifiers/results.json')
 
 /** What an example did, without or with a follower, or which commands the machine lacks. */
-export type Row = { folder: string; isFollowed: boolean } & (
-  | { missing: string[] }
-  | {
-      versions: string[]
-      /** Day of the measurement, UTC. */
-      date: string
-      result: Result
-      /** Seconds for which it was watched. */
-      watched: number
-    }
-)
+export type Row = VariantName & ({ missing: string[] } | Measured)
+export type MeasuredRow = VariantName & Measured
+
+interface Measured {
+  versions: string[]
+  /** Day of the measurement, UTC. */
+  date: string
+  result: Result
+  /** Seconds for which it was watched. */
+  watched: number
+}
 
 /** Whether it took nothing that it had to refuse, and refused nothing that it had to take. */
 export function isGood(row: Row): boolean {
@@ -29,7 +29,10 @@ export function isGood(row: Row): boolean {
   return row.result.measured.bad.taken.length === 0 && row.result.measured.broken.length === 0
 }
 
-type VariantName = Pick<Row, 'folder' | 'isFollowed'>
+interface VariantName {
+  folder: string
+  isFollowed: boolean
+}
 
 /** Whether both are about the same example in the same way. */
 export function isSame(a: VariantName, b: VariantName): boolean {

@@ -58,6 +58,8 @@ export function badTokens(signer: Signer, kid: string, issuer: string): Record<s
       claims,
     ),
     'HS256 with the public key as the secret': `${confused}.${createHmac('sha256', signer.publicKeyPem).update(confused).digest('base64url')}`,
+    'no exp': signed(signer, header, { ...claims, exp: undefined }),
+    'no kid': signed(signer, { ...header, kid: undefined }, claims),
     'alg none': `${encode({ ...header, alg: 'none' })}.${encode(claims)}.`,
   }
 }

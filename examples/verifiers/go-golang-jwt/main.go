@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log"
 	"net/http"
 	"os"
@@ -33,9 +34,16 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	// Without a kid, the library tries all keys.
+	keyOf := func(token *jwt.Token) (any, error) {
+		if _, isThere := token.Header["kid"]; !isThere {
+			return nil, errors.New("the token names no kid")
+		}
+		return keys.Keyfunc(token)
+	}
 	service := func(response http.ResponseWriter, request *http.Request) {
 		token, err := jwt.Parse(strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer "),
-			keys.KeyfuncCtx(request.Context()),
+			keyOf,
 			jwt.WithValidMethods([]string{"RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"}),
 			jwt.WithIssuer(issuer),
 			jwt.WithAudience(audience),

@@ -4,7 +4,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"log"
 	"net/http"
 	"os"
@@ -26,13 +28,26 @@ func (followed) VerifySignature(ctx context.Context, token string) ([]byte, erro
 	return oidc.NewRemoteKeySet(ctx, jwksURL).VerifySignature(ctx, token)
 }
 
+// Refuses tokens without a kid, for which the library tries all keys.
+type strict struct{ oidc.KeySet }
+
+func (keys strict) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	encoded, _, _ := strings.Cut(token, ".")
+	decoded, _ := base64.RawURLEncoding.DecodeString(encoded)
+	var header struct{ Kid string }
+	if json.Unmarshal(decoded, &header) != nil || header.Kid == "" {
+		return nil, errors.New("the token names no kid")
+	}
+	return keys.KeySet.VerifySignature(ctx, token)
+}
+
 func main() {
 	// Create one per process: it caches the keys until a token matches none of them.
 	var keys oidc.KeySet = oidc.NewRemoteKeySet(context.Background(), jwksURL)
 	if os.Getenv("CACHE_SECONDS") != "" {
 		keys = followed{}
 	}
-	verifier := oidc.NewVerifier(issuer, keys, &oidc.Config{
+	verifier := oidc.NewVerifier(issuer, strict{keys}, &oidc.Config{
 		ClientID:             audience,
 		SupportedSigningAlgs: []string{"RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"},
 	})

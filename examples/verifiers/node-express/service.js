@@ -9,9 +9,11 @@ const { ISSUER = '', AUDIENCE = '', PORT, JWKS_URL, CACHE_SECONDS } = process.en
 const cacheMaxAge = 1_000 * Number(CACHE_SECONDS)
 const followed = { issuer: ISSUER, jwksUri: JWKS_URL, cacheMaxAge, cooldownDuration: cacheMaxAge }
 const options = CACHE_SECONDS === undefined ? { issuerBaseURL: ISSUER } : followed
+// Without a kid, the library takes the only key that fits.
+const validators = { kid: (_claim, _claims, { kid }) => kid !== undefined }
 
 const app = express()
-app.use(auth({ ...options, audience: AUDIENCE }))
+app.use(auth({ ...options, audience: AUDIENCE, validators }))
 app.get('/', (request, response) => response.json(request.auth.payload))
 app.use((error, _request, response, _next) => {
   response.status(error.status ?? 500).json({ refused: error.message })

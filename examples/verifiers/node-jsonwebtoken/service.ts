@@ -13,12 +13,17 @@ const keys = new JwksClient({ jwksUri: JWKS_URL, ...options })
 createServer(async (request, response) => {
   const token = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
   try {
-    const key = await keys.getSigningKey(jwt.decode(token, { complete: true })?.header.kid)
+    const kid = jwt.decode(token, { complete: true })?.header.kid
+    // Without a kid, the library takes the only key of a set.
+    if (kid === undefined) throw new Error('the token names no kid')
+    const key = await keys.getSigningKey(kid)
     const claims = jwt.verify(token, key.getPublicKey(), {
       issuer: ISSUER,
       audience: AUDIENCE,
       algorithms: ['RS256', 'PS256', 'ES256', 'ES384', 'ES512'],
     })
+    // The library compares exp only if it is there.
+    if (typeof claims === 'string' || claims.exp === undefined) throw new Error('there is no exp')
     response.end(`${JSON.stringify(claims)}\n`)
   } catch (error) {
     response.writeHead(401).end(`refused: ${error instanceof Error ? error.message : error}\n`)

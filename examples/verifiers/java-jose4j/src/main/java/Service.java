@@ -4,6 +4,8 @@ import org.jose4j.jwa.AlgorithmConstraints.ConstraintType;
 import org.jose4j.jwk.HttpsJwks;
 import org.jose4j.jwt.consumer.JwtConsumerBuilder;
 import org.jose4j.keys.resolvers.HttpsJwksVerificationKeyResolver;
+import org.jose4j.keys.resolvers.VerificationKeyResolver;
+import org.jose4j.lang.UnresolvableKeyException;
 
 /**
  * ISSUER=… AUDIENCE=… PORT=… java Service: responds with the claims of a valid token, and with 401
@@ -16,11 +18,19 @@ public class Service {
     String jwksUrl = env.getOrDefault("JWKS_URL", issuer + "/.well-known/jwks.json");
 
     // Create one per process: it obeys max-age, a minute. A follower says a second.
-    var keys = new HttpsJwks(jwksUrl);
+    var keys = new HttpsJwksVerificationKeyResolver(new HttpsJwks(jwksUrl));
+    // Without a kid, the library takes a key that fits.
+    VerificationKeyResolver resolver =
+        (token, nesting) -> {
+          if (token.getKeyIdHeaderValue() == null) {
+            throw new UnresolvableKeyException("the token names no kid");
+          }
+          return keys.resolveKey(token, nesting);
+        };
     String[] algorithms = {"RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"};
     var consumer =
         new JwtConsumerBuilder()
-            .setVerificationKeyResolver(new HttpsJwksVerificationKeyResolver(keys))
+            .setVerificationKeyResolver(resolver)
             .setJwsAlgorithmConstraints(ConstraintType.PERMIT, algorithms)
             .setExpectedIssuer(issuer)
             .setExpectedAudience(env.get("AUDIENCE"))

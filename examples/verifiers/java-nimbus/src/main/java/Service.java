@@ -1,4 +1,6 @@
 import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.KeySourceException;
 import com.nimbusds.jose.jwk.source.JWKSourceBuilder;
 import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
@@ -8,6 +10,8 @@ import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import com.sun.net.httpserver.HttpServer;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.security.Key;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -29,8 +33,15 @@ public class Service {
     var processor = new DefaultJWTProcessor<SecurityContext>();
     var algorithms = Set.of("RS256", "PS256", "ES256", "ES384", "ES512");
     processor.setJWSKeySelector(
-        new JWSVerificationKeySelector<>(
-            Set.copyOf(algorithms.stream().map(JWSAlgorithm::parse).toList()), keys.build()));
+        new JWSVerificationKeySelector<SecurityContext>(
+            Set.copyOf(algorithms.stream().map(JWSAlgorithm::parse).toList()), keys.build()) {
+          /** Without a kid, the library tries all keys. */
+          @Override
+          public List<Key> selectJWSKeys(JWSHeader header, SecurityContext context)
+              throws KeySourceException {
+            return header.getKeyID() == null ? List.of() : super.selectJWSKeys(header, context);
+          }
+        });
     processor.setJWTClaimsSetVerifier(
         new DefaultJWTClaimsVerifier<>(
             env.get("AUDIENCE"),

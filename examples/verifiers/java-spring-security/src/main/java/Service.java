@@ -6,7 +6,11 @@ import java.net.URI;
 import java.util.List;
 import java.util.Set;
 import org.springframework.security.oauth2.core.DelegatingOAuth2TokenValidator;
+import org.springframework.security.oauth2.core.OAuth2Error;
+import org.springframework.security.oauth2.core.OAuth2TokenValidator;
+import org.springframework.security.oauth2.core.OAuth2TokenValidatorResult;
 import org.springframework.security.oauth2.jose.jws.SignatureAlgorithm;
+import org.springframework.security.oauth2.jwt.Jwt;
 import org.springframework.security.oauth2.jwt.JwtClaimValidator;
 import org.springframework.security.oauth2.jwt.JwtValidators;
 import org.springframework.security.oauth2.jwt.NimbusJwtDecoder;
@@ -33,8 +37,15 @@ public class Service {
       // Caches the key set for 5 minutes. In Spring Boot, make it a bean.
       decoder = NimbusJwtDecoder.withJwkSetUri(jwksUrl).jwsAlgorithms(all -> all.addAll(algorithms)).build();
     }
+    // Without a kid, the library tries all keys.
+    OAuth2TokenValidator<Jwt> namesKey =
+        token ->
+            token.getHeaders().containsKey("kid")
+                ? OAuth2TokenValidatorResult.success()
+                : OAuth2TokenValidatorResult.failure(new OAuth2Error("invalid_token"));
     decoder.setJwtValidator(
         new DelegatingOAuth2TokenValidator<>(
+            namesKey,
             JwtValidators.createDefaultWithIssuer(issuer),
             new JwtClaimValidator<List<String>>(
                 "aud", aud -> aud != null && aud.contains(env.get("AUDIENCE"))),
