@@ -9,7 +9,7 @@ import { freePort } from '../support/server/process.ts'
 import { waitFor } from '../support/waiting.ts'
 import { startShell } from './support.ts'
 
-const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+const main = join(import.meta.dirname, '../../bin/pubring.js')
 let shell: Awaited<ReturnType<typeof startShell>>
 let kid: string
 /** Runs commands where a shell expands it. */

@@ -116,7 +116,7 @@ ok       keys         0 active, 0 inactive or expired
   })
 
   test('tells that there are too few open files', async () => {
-    const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+    const main = join(import.meta.dirname, '../../bin/pubring.js')
     const command = 'ulimit -n 500; exec "$@" doctor --json'
     const { stdout } = await promisify(execFile)(
       'sh',

@@ -8,7 +8,7 @@ import { startTlsProxy } from '../support/network/tls-proxy.ts'
 import { waitUntil } from '../support/waiting.ts'
 import { type Ran, startShell } from './support.ts'
 
-const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+const main = join(import.meta.dirname, '../../bin/pubring.js')
 
 const shell = await startShell()
 const proxy = await startTlsProxy()

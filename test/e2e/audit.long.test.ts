@@ -15,7 +15,7 @@ import { waitUntil } from '../support/waiting.ts'
 
 // Signals end a process of its own, whose low priority leaves it nearly nothing of a busy machine.
 
-const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+const main = join(import.meta.dirname, '../../bin/pubring.js')
 const { folder } = temporaryFolder()
 const file = join(folder, 'pubring.db')
 const store = await openStore(`sqlite:${file}`)

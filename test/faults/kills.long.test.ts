@@ -15,7 +15,7 @@ const { folder } = temporaryFolder()
 
 const rounds = 20
 const creates = 1_000
-const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+const main = join(import.meta.dirname, '../../bin/pubring.js')
 
 test('kill -9 during 1,000 concurrent creates, 20 times: no acknowledged key is lost, and every chain is intact', async () => {
   chownToUnprivileged(folder)

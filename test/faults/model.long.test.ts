@@ -55,7 +55,7 @@ test('the history of two servers under kills is linearizable, and key sets are a
     server.signal('SIGTERM')
     expect(await server.ended, server.output().slice(-2_000)).toBe(0)
   }
-  const main = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+  const main = join(import.meta.dirname, '../../bin/pubring.js')
   expect(execFileSync(process.execPath, [main, 'check'], { cwd: folder }).toString()).toMatch(
     /whole/,
   )

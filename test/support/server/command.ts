@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import type { ServerProcess } from './process.ts'
 
-const main = join(import.meta.dirname, '../../../packages/cli/src/main.ts')
+const main = join(import.meta.dirname, '../../../bin/pubring.js')
 
 export interface CommandResult {
   code: number
