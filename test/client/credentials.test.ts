@@ -178,7 +178,7 @@ test('an unreachable service is an error like any other', async () => {
 
 test('access rules are created, listed, read, changed, checked and deleted', async () => {
   const { accessRules } = admin
-  const made = await accessRules.create({
+  const { notes, ...made } = await accessRules.create({
     for: 'workloads',
     name: 'orders',
     issuer: server.issuer.url,
@@ -186,6 +186,7 @@ test('access rules are created, listed, read, changed, checked and deleted', asy
     role: 'reader',
     project,
   })
+  expect(notes).toEqual(['The issuer has 1 key for signatures.'])
   expect(await accessRules.get(made.id)).toEqual(made)
   expect(await accessRules.list()).toContainEqual(made)
   const changed = await accessRules.update(made.id, { conditions: { env: null, ref: 'main' } })
