@@ -122,6 +122,28 @@ test('the same kid at two issuers names two keys', async () => {
   expect(point(two)).toBe(otherKey.export({ format: 'jwk' }).x)
 })
 
+test('all keys of an issuer are examined for one caller, those of another issuer for another', async () => {
+  const callers: string[] = []
+  keys = createIssuerKeys({
+    ...context(),
+    intakeFor(caller) {
+      const intake = app.context.intakeFor(caller)
+      const examine: typeof intake.examine = (...key) => {
+        callers.push(caller.callerId)
+        return intake.examine(...key)
+      }
+      return { ...intake, examine }
+    },
+  })
+  const jwks = { keys: ['a', 'b', 'c'].map((kid) => jwkOf(ecKey().privateKey, { kid })) }
+  for (const name of [issuer.url, 'https://other.test']) {
+    await find('a', 'ES256', { issuer: name, keySource: 'jwks', jwks })
+  }
+  const [one, , , other] = callers
+  expect(callers).toEqual([one, one, one, other, other, other])
+  expect(other).not.toBe(one)
+})
+
 describe('a discovery document', () => {
   test.each([
     ['of another issuer', { issuer: 'https://evil.test' }],
