@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { freshPem } from '../support/keys/fresh-keys.ts'
 import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { documentOf, startShell } from './support.ts'
@@ -187,6 +188,23 @@ test('without a terminal, deactivating the last active key requires --yes', asyn
   const done = await shell.pubring(['key', 'deactivate', stdout.trim(), '--yes', ...there])
   expect(done.code).toBe(0)
   expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toBe('')
+})
+
+test('so does deactivating the last active key in jwks.json beside an ML-DSA key', async () => {
+  await shell.pubring(['project', 'create', 'post-quantum'])
+  const there = ['--project', 'post-quantum']
+  for (const [label, pem] of [
+    ['common', ecKey().publicKeyPem],
+    ['ml-dsa', freshPem('ML-DSA-44')],
+  ] as const) {
+    await shell.pubring(['key', 'add', shell.file('key.pem', pem), '--label', label, ...there])
+  }
+  const refused = await shell.pubring(['key', 'deactivate', 'common', ...there])
+  expect(refused).toMatchObject({ code: 10, stdout: '' })
+  expect(refused.stderr).toMatch(
+    /the last active key in jwks.json of project post-quantum[\s\S]*--yes/,
+  )
+  expect((await shell.pubring(['key', 'deactivate', 'ml-dsa', ...there])).code).toBe(0)
 })
 
 describe('on a terminal', () => {

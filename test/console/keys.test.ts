@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { accessibilityViolations, openConsole } from '../support/console/console.ts'
+import { freshPem } from '../support/keys/fresh-keys.ts'
 import { ecKey } from '../support/keys/pem.ts'
 
 let project: string
@@ -41,6 +42,18 @@ describe('deactivating a key', () => {
     await row(page, kid).getByText('off', { exact: true }).waitFor()
     expect(await console_.client.keys.get(project, kid)).toMatchObject({ active: false })
     await page.getByText('No key is active').waitFor()
+  })
+
+  test('warns if an ML-DSA key alone remains, which is not in jwks.json', async () => {
+    const kid = await registered('winter')
+    const members = { algorithm: 'ML-DSA-44', publicKeyPem: freshPem('ML-DSA-44') } as const
+    await console_.client.keys.create(project, { name: 'later', ...members })
+    const page = await console_.open(`/projects/${project}/keys/${kid}`)
+    const warning = 'This is the last active key in jwks.json.'
+    await page.getByText(warning).waitFor()
+    await press(page, 'Deactivate')
+    await page.getByRole('dialog').getByText(warning).waitFor()
+    await page.context().close()
   })
 
   test('and deleting it shows the curl command', async () => {

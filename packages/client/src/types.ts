@@ -154,7 +154,7 @@ export type JwtKeyUpdate = {
 export interface JwtKeyUpdated extends JwtKeyWithDetails {
   /** What the change entails; absent if nothing. */
   warnings?: {
-    /** `last_active_key`: the change leaves the project without an active key. `vouched_keys_active`: the change ends the key, now or at its expiry, and keys that it vouched for, directly or through others, are active beyond that. */
+    /** `last_active_key`: the change leaves the project, or its `jwks.json`, without an active key. `vouched_keys_active`: the change ends the key, now or at its expiry, and keys that it vouched for, directly or through others, are active beyond that. */
     code: 'last_active_key' | 'vouched_keys_active'
     /** What happens and what to do. */
     detail: string

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { startApp } from '../../support/app/app.ts'
 import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { publicPemOf } from '../../support/keys/key-pairs.ts'
 
 const server = await startApp()
 
@@ -50,4 +51,28 @@ test('another active key makes the change harmless, unless it expires first', as
   expect(await patch(project, first, { active: false })).toMatchObject({
     warnings: [{ code: 'last_active_key', detail: expect.stringContaining(inAnHour) }],
   })
+})
+
+test('an ML-DSA key, which is not in jwks.json, does not', async () => {
+  const project = await newProject(server, 'ml-dsa')
+  const kid = await registerKey(server, {}, project.keys)
+  const publicKeyPem = publicPemOf('ML-DSA-44')
+  const mlDsa = await registerKey(server, { algorithm: 'ML-DSA-44', publicKeyPem }, project.keys)
+  const warned = (detail: string) => ({
+    warnings: [{ code: 'last_active_key', detail: expect.stringContaining(detail) }],
+  })
+  const ending = await patch(project, kid, { expireTime: inADay })
+  expect(ending).toMatchObject(warned(`No key in jwks.json is active from ${inADay} on`))
+  const ended = await patch(project, kid, { active: false })
+  expect(ended).toMatchObject(warned('the last active key in jwks.json: '))
+  expect(await patch(project, mlDsa, { active: false })).toMatchObject(warned('no token of the'))
+  await patch(project, kid, { active: true })
+  const activated = await patch(project, mlDsa, { active: true, expireTime: inADay })
+  expect(activated).not.toHaveProperty('warnings')
+  expect(await patch(project, kid, { expireTime: inAnHour })).toMatchObject(
+    warned(`No key in jwks.json is active from ${inAnHour} on`),
+  )
+  expect(await patch(project, mlDsa, { expireTime: inAnHour })).toMatchObject(
+    warned(`No key of the project is active from ${inAnHour} on`),
+  )
 })

@@ -5,6 +5,7 @@ import { accessRuleChanges } from '../../../packages/server/src/features/access-
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
 import { convergenceMs } from '../../support/app/rotations.ts'
+import { freshPem } from '../../support/keys/fresh-keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 import { createPersonSession, issuer, ruleRecord } from '../../support/store/sessions.ts'
@@ -108,6 +109,9 @@ async function rotation(between: () => unknown = () => undefined): Promise<strin
   return `${url}/${(await made(url, body)).id}`
 }
 
+/** Members of a key that `jwks.json` does not have. */
+const mlDsaKey = () => ({ algorithm: 'ML-DSA-44', publicKeyPem: freshPem('ML-DSA-44') })
+
 const newKey = () => ({ name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem })
 
 interface Case {
@@ -181,6 +185,10 @@ const operations: Record<string, Case[]> = {
       patch(async () => inactive((await keys(1))[1]), { active: true }),
     ),
     free('deactivating one of two keys', async () => [(await keys(2))[1], { active: false }]),
+    free('deactivating an ML-DSA key beside another one', async () => {
+      const [one] = await keys(1)
+      return [`${one.keys}/${await registerKey(server, mlDsaKey(), one.keys)}`, { active: false }]
+    }),
     free('an end of one of two keys', async () => [
       (await keys(2))[1],
       { expireTime: later(hour) },
@@ -193,6 +201,11 @@ const operations: Record<string, Case[]> = {
     asks('deactivating the last key', async () => [(await keys(1))[1], { active: false }]),
     asks('an end of the last key', async () => [(await keys(1))[1], { expireTime: later(hour) }]),
     ...lastKeyEnds.flatMap(([what, body]) => [
+      asks(`${what} of the last key but an ML-DSA key`, async () => {
+        const [one, url] = await keys(1)
+        await registerKey(server, mlDsaKey(), one.keys)
+        return [url, body()]
+      }),
       asks(`${what} of the last key but those registered since`, async (signIn) => {
         const [one, url] = await keys(1)
         await signIn()

@@ -5,6 +5,7 @@ import { Section } from '../../components/section.tsx'
 import { exactTime, useNow } from '../../components/times.tsx'
 import { useApi } from '../../session/api.ts'
 import { readKeySetMaxAge } from '../../session/client.ts'
+import { emptiedBy, LastActiveWarning } from '../project/last-active.tsx'
 
 /** Every replica serves a change within this time, in seconds. */
 const propagationSeconds = 1
@@ -26,10 +27,9 @@ export function Impact({ jwtKey, activeKeys }: ImpactProps) {
 
 function IfDeactivated({ jwtKey, activeKeys }: ImpactProps) {
   const maxAge = useMaxAge(jwtKey.projectId)
-  const others = activeKeys?.filter(({ id }) => id !== jwtKey.id)
   return (
     <List size="sm" spacing="xs">
-      {others !== undefined && <List.Item>{remaining(others.length)}</List.Item>}
+      {activeKeys !== undefined && <List.Item>{remaining(jwtKey, activeKeys)}</List.Item>}
       <List.Item>
         <b>Verifiers that follow the key set live</b> reject its tokens within a second.
       </List.Item>
@@ -57,19 +57,15 @@ function IfDeactivated({ jwtKey, activeKeys }: ImpactProps) {
   )
 }
 
-function remaining(others: number) {
-  if (others > 0) {
-    return (
-      <>
-        <b>{others === 1 ? '1 other key stays' : `${others.toLocaleString()} other keys stay`}</b>{' '}
-        active, and tokens signed with {others === 1 ? 'it' : 'them'} verify as before.
-      </>
-    )
-  }
+function remaining(jwtKey: JwtKey, activeKeys: JwtKey[]) {
+  const emptied = emptiedBy([jwtKey], activeKeys)
+  if (emptied !== undefined) return <LastActiveWarning emptied={emptied} />
+  const others = activeKeys.filter(({ id }) => id !== jwtKey.id).length
   return (
-    <Text className="warning" fw={600} inherit>
-      It is the last active key: all tokens of this project will stop verifying.
-    </Text>
+    <>
+      <b>{others === 1 ? '1 other key stays' : `${others.toLocaleString()} other keys stay`}</b>{' '}
+      active, and tokens signed with {others === 1 ? 'it' : 'them'} verify as before.
+    </>
   )
 }
 

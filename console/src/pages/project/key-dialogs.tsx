@@ -7,12 +7,7 @@ import { LabelField } from '../../forms/label-field.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
 import type { KeyAction } from './key-actions.ts'
-import {
-  isLastActive,
-  isLastToExpire,
-  LastActiveWarning,
-  LastExpiryWarning,
-} from './last-active.tsx'
+import { emptiedBy, LastActiveWarning, LastExpiryWarning } from './last-active.tsx'
 
 type DialogProps = { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }
 
@@ -42,6 +37,7 @@ function ActivateKey({ jwtKey, onClose }: DialogProps) {
 
 function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
   const change = useKeyChanges(jwtKey).update({ active: false })
+  const emptied = emptiedBy([jwtKey], keys)
   return (
     <ActionDialog
       title={`Deactivate ${quoted(jwtKey.label)}?`}
@@ -51,8 +47,8 @@ function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
       {...change}
     >
       <KeyIdentity jwtKey={jwtKey} />
-      {isLastActive(jwtKey, keys) ? (
-        <LastActiveWarning />
+      {emptied !== undefined ? (
+        <LastActiveWarning emptied={emptied} />
       ) : (
         'The key leaves the key set within a second. Verifiers that follow the key set live reject its tokens immediately, others when their cache expires (usually after 5 to 10 minutes). You can activate it again.'
       )}
@@ -106,6 +102,7 @@ function ExpireKey({ jwtKey, keys, onClose }: DialogProps) {
   const [{ expiry }, change] = useDraft(draft, { expiry: toExpiryInput(jwtKey.expireTime) })
   const expireTime = fromExpiryInput(expiry)
   const update = useKeyChanges(jwtKey).update({ expireTime: expireTime ?? null })
+  const emptied = expireTime && emptiedBy([jwtKey], keys, expireTime)
   return (
     <ActionDialog
       title={`Expiry of ${quoted(jwtKey.label)}`}
@@ -120,7 +117,7 @@ function ExpireKey({ jwtKey, keys, onClose }: DialogProps) {
         onValue={(text) => change({ expiry: text })}
         autoFocus
       />
-      {isLastToExpire(jwtKey, keys, expireTime) && <LastExpiryWarning />}
+      {emptied && <LastExpiryWarning emptied={emptied} />}
     </ActionDialog>
   )
 }

@@ -1,38 +1,52 @@
 import { Text } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
 
-/** Whether the key is the only active one of its project. */
-export function isLastActive(key: JwtKey, keys: JwtKey[]): boolean {
-  return key.active && keys.filter(({ active }) => active).length === 1
+/** The key sets that have no key left: `jwks.json` alone, or `jwks-full.json` too. */
+type Emptied = 'jwks.json' | 'both'
+
+/** What is left empty once these keys end, at once or at a time before which they do not end yet. */
+export function emptiedBy(
+  ending: readonly JwtKey[],
+  keys: readonly JwtKey[],
+  end = '',
+): Emptied | undefined {
+  const lasts = ({ active, expireTime }: JwtKey) =>
+    active && (expireTime === undefined || expireTime > end)
+  const lost = ending.filter(lasts)
+  const left = keys.filter((key) => lasts(key) && !ending.some(({ id }) => id === key.id))
+  if (lost.length > 0 && left.length === 0) return 'both'
+  return lost.some(isInCommonJwks) && !left.some(isInCommonJwks) ? 'jwks.json' : undefined
 }
 
-/** Whether this expiry leaves no active key, earlier than the key's present one does. */
-export function isLastToExpire(key: JwtKey, keys: JwtKey[], expireTime: string | undefined) {
-  if (!key.active || expireTime === undefined) return false
-  const outlives = (other: JwtKey) =>
-    other.expireTime === undefined || other.expireTime > expireTime
-  return (
-    !keys.some((other) => other.active && other.id !== key.id && outlives(other)) && outlives(key)
-  )
+/** Only `jwks-full.json` has ML-DSA keys. */
+function isInCommonJwks({ algorithm }: JwtKey): boolean {
+  return !algorithm.startsWith('ML-DSA')
 }
+
+type WarningProps = { emptied: Emptied; count?: number }
 
 /** Warns about the expiry of the last active key. */
-export function LastExpiryWarning() {
+export function LastExpiryWarning({ emptied }: WarningProps) {
   return (
     <Text className="warning" fw={600} inherit>
-      No other key is active after that: all tokens of this project stop verifying then, unless you
-      register another key before.
+      {emptied === 'both'
+        ? 'No other key is active after that: all tokens of this project stop verifying then, unless you register another key before.'
+        : 'No other key in jwks.json is active after that: verifiers that read it reject all tokens of this project then, unless you register another RSA, EC or OKP key before.'}
     </Text>
   )
 }
 
 /** Warns about deactivating the last active keys. */
-export function LastActiveWarning({ count = 1 }: { count?: number }) {
+export function LastActiveWarning({ emptied, count = 1 }: WarningProps) {
+  const place = emptied === 'both' ? '' : ' in jwks.json'
   return (
     <Text className="warning" fw={600} inherit>
-      {count === 1 ? 'This is the last active key.' : 'These are the last active keys.'} All tokens
-      of this project will stop verifying, within a second for verifiers that follow the key set
-      live.
+      {count === 1
+        ? `This is the last active key${place}.`
+        : `These are the last active keys${place}.`}{' '}
+      {emptied === 'both'
+        ? 'All tokens of this project will stop verifying, within a second for verifiers that follow the key set live.'
+        : 'Verifiers that read it will reject all tokens of this project: ML-DSA keys are in jwks-full.json alone.'}
     </Text>
   )
 }

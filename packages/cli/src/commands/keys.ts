@@ -52,7 +52,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
 const refHelp = 'Kid, its end if unique, or unique label'
 
 const lastActiveNote =
-  'If this leaves the project without an active key, now or once the others expire, confirm it or pass --yes.'
+  'If this leaves the project, or its jwks.json, without an active key, now or once the others expire, confirm it or pass --yes.'
 
 const loadShow = () => import('../keys/show.ts')
 const loadChanges = () => import('../keys/changes.ts')

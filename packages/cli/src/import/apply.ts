@@ -262,8 +262,8 @@ function statesAfter(plan: Plan, existing: readonly JwtKey[]): KeyState[] {
   const removed = new Set(plan.delete.map(({ id }) => id))
   const kept = existing.filter(({ id }) => !removed.has(id))
   const patches = new Map(plan.change.map(({ key, patch }) => [key.id, patch]))
-  const added = plan.add.map(({ item: { active = true, expireTime } }) => {
-    return { active, ...present({ expireTime }) }
+  const added = plan.add.map(({ item: { algorithm, active = true, expireTime } }) => {
+    return { algorithm, active, ...present({ expireTime }) }
   })
   return [...withPatches(kept, patches), ...added]
 }

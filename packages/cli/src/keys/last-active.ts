@@ -4,12 +4,12 @@ import { isoTime } from '@pubring/server/kernel/values/times'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 
-/** The members that decide whether, and until when, a key is active. */
-export type KeyState = { active: boolean; expireTime?: string }
+/** The members that decide whether, and until when, a key is active, and in which key sets. */
+export type KeyState = Pick<JwtKey, 'algorithm' | 'active' | 'expireTime'>
 
 /**
  * Every command calls this before it changes keys: asks for a confirmation, or demands `--yes`, if the
- * change leaves the project without an active key, at once or once the last one has expired.
+ * change leaves the project or its `jwks.json` without an active key, at once or once the last one has expired.
  */
 export async function confirmLastActive(
   session: Session,
@@ -21,11 +21,16 @@ export async function confirmLastActive(
   const activeOf = (keys: readonly KeyState[]) => keys.filter(({ active }) => active)
   const end = activeKeysEnd(activeOf(before), activeOf(after), now)
   if (end === undefined) return
+  const { time, isOfCommonJwks } = end
+  const [place, effect] = isOfCommonJwks
+    ? ['in jwks.json', 'verifiers that read it accept no token']
+    : ['', 'no token verifies']
+  const key = `last active key ${place} of project ${project}`.replace('  ', ' ')
   await confirm(terminal, flags, {
     statement:
-      end === now
-        ? `This removes the last active key of project ${project}: no token verifies then.`
-        : `The last active key of project ${project} then expires at ${end}: no token verifies after that.`,
+      time === now
+        ? `This removes the ${key}: ${effect} then.`
+        : `The ${key} then expires at ${time}: ${effect} after that.`,
     question: 'Continue?',
     needsYes: true,
   })
@@ -38,6 +43,7 @@ export function withPatches(
 ): KeyState[] {
   return keys.map((key) => {
     const { active = key.active, expireTime = key.expireTime } = patches.get(key.id) ?? {}
-    return typeof expireTime === 'string' ? { active, expireTime } : { active }
+    const { algorithm } = key
+    return { algorithm, active, ...(typeof expireTime === 'string' && { expireTime }) }
   })
 }

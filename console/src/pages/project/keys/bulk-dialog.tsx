@@ -7,7 +7,7 @@ import { RelativeTime } from '../../../components/times.tsx'
 import { UserText } from '../../../components/user-text.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
 import type { KeyRow } from '../../../keys/roles.ts'
-import { LastActiveWarning } from '../last-active.tsx'
+import { emptiedBy, LastActiveWarning } from '../last-active.tsx'
 import { applicableTo, type BulkAction } from './bulk-actions.tsx'
 import { type Outcome, requestOf, useBulkRun } from './bulk-run.ts'
 
@@ -104,13 +104,11 @@ function Explanation(props: {
 }) {
   const { action, targets, selected, keys } = props
   const others = selected.length - targets.length
-  const isLast =
-    action === 'deactivate' &&
-    keys.every((key) => !key.active || targets.some(({ id }) => id === key.id))
+  const emptied = action === 'deactivate' ? emptiedBy(targets, keys) : undefined
   return (
     <>
-      {isLast ? (
-        <LastActiveWarning count={targets.length} />
+      {emptied !== undefined ? (
+        <LastActiveWarning emptied={emptied} count={targets.length} />
       ) : (
         <Text>{texts[action].explanation}</Text>
       )}

@@ -110,7 +110,7 @@ export type JwtKeyWithDetails = Static<typeof JwtKeyWithDetails>
 export const KeyWarning = Type.Object({
   code: Type.Enum(['last_active_key', 'vouched_keys_active'], {
     description:
-      '`last_active_key`: the change leaves the project without an active key. `vouched_keys_active`: the change ends the key, now or at its expiry, and keys that it vouched for, directly or through others, are active beyond that.',
+      '`last_active_key`: the change leaves the project, or its `jwks.json`, without an active key. `vouched_keys_active`: the change ends the key, now or at its expiry, and keys that it vouched for, directly or through others, are active beyond that.',
     examples: ['last_active_key'],
   }),
   detail: text('What happens and what to do.'),

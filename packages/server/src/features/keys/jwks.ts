@@ -69,8 +69,8 @@ function keySetText(keys: readonly KeyRecord[]): string {
  * Whether a key belongs in `jwks.json`. One ML-DSA key (AKP, RFC 9964) in a set makes common
  * verifiers reject the whole set, and with it every token of the project.
  */
-export function isInCommonJwks({ jwk }: Pick<KeyRecord, 'jwk'>): boolean {
-  return jwk.kty !== 'AKP'
+export function isInCommonJwks({ algorithm }: { algorithm: string }): boolean {
+  return !algorithm.startsWith('ML-DSA')
 }
 
 /** The members that decide the size of a key's JWKS entry; `jwkText` is the stored JSON of its JWK. */
@@ -127,7 +127,7 @@ export function discoveryText(
   allowed: readonly JwsAlgorithm[],
 ): string {
   const published = keys.filter(isInCommonJwks).map((key) => key.jwsAlgorithm)
-  const common = allowed.filter((algorithm) => !algorithm.startsWith('ML-DSA'))
+  const common = allowed.filter((algorithm) => isInCommonJwks({ algorithm }))
   return JSON.stringify({
     issuer,
     jwks_uri: `${issuer}/.well-known/jwks.json`,

@@ -3,7 +3,7 @@ import type { EventChanges } from '../../kernel/ledger/chain.ts'
 import { isActive, latest, patchExpireTime } from '../../kernel/values/times.ts'
 import type { KeyLimits } from './changes.ts'
 import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
-import { jwksBytes, withJwkText } from './jwks.ts'
+import { isInCommonJwks, jwksBytes, withJwkText } from './jwks.ts'
 import { requireJwksCapacity, submittedBefore } from './registration/admission.ts'
 import { activeVouched, vouchedDetail } from './roles.ts'
 import type { KeyRecord } from './stored.ts'
@@ -51,13 +51,36 @@ function lastExpiry(active: readonly { expireTime?: string }[], now: string): st
   return last
 }
 
+interface ActiveKey {
+  algorithm: string
+  expireTime?: string
+}
+
+/** When a change leaves a project without an active key: at the time of the change, or the last expiry. */
+interface ActiveKeysEnd {
+  time: string
+  /** Whether `jwks-full.json` still has ML-DSA keys then. */
+  isOfCommonJwks: boolean
+}
+
 /**
- * The time from which a change of the active keys leaves a project without one: `now`, or the last
- * expiry. Undefined if the change does not bring that time forward.
+ * The time from which a change of the active keys leaves `jwks.json` or the project without one.
+ * Undefined if the change does not bring that time forward.
  */
 export function activeKeysEnd(
-  before: readonly { expireTime?: string }[],
-  after: readonly { expireTime?: string }[],
+  before: readonly ActiveKey[],
+  after: readonly ActiveKey[],
+  now: string,
+): ActiveKeysEnd | undefined {
+  const all = earlierEnd(before, after, now)
+  const common = earlierEnd(before.filter(isInCommonJwks), after.filter(isInCommonJwks), now)
+  const time = common ?? all
+  return time === undefined ? undefined : { time, isOfCommonJwks: time !== all }
+}
+
+function earlierEnd(
+  before: readonly ActiveKey[],
+  after: readonly ActiveKey[],
   now: string,
 ): string | undefined {
   const end = lastExpiry(after, now)
@@ -71,7 +94,7 @@ export function patchedKeysEnd(
   keys: readonly KeyRecord[],
   patched: KeyRecord,
   now: string,
-): string | undefined {
+): ActiveKeysEnd | undefined {
   const after = keys.map((key) => (key.id === patched.id ? patched : key))
   const activeOf = (all: readonly KeyRecord[]) => all.filter((key) => isActive(key, now))
   return activeKeysEnd(activeOf(keys), activeOf(after), now)
@@ -86,18 +109,27 @@ export function patchWarnings(
   const warnings: KeyWarning[] = []
   const lastEnd = patchedKeysEnd(keys, patched, now)
   if (lastEnd !== undefined) {
-    const detail =
-      lastEnd === now
-        ? 'This was the last active key: no token of the project verifies until another key is active.'
-        : `No key of the project is active from ${lastEnd} on: no token verifies then, unless another key is registered or activated.`
-    warnings.push({ code: 'last_active_key', detail })
+    warnings.push({ code: 'last_active_key', detail: lastActiveDetail(lastEnd, now) })
   }
-  const end = patchedKeysEnd([before], patched, now)
+  const end = patchedKeysEnd([before], patched, now)?.time
   const vouched = end === undefined ? [] : activeVouched(keys, patched.id, end)
   if (vouched.length > 0) {
     warnings.push({ code: 'vouched_keys_active', detail: vouchedDetail(vouched) })
   }
   return warnings
+}
+
+function lastActiveDetail({ time, isOfCommonJwks }: ActiveKeysEnd, now: string): string {
+  if (isOfCommonJwks) {
+    const subject =
+      time === now
+        ? 'This was the last active key in jwks.json'
+        : `No key in jwks.json is active from ${time} on`
+    return `${subject}: verifiers that read it accept no token until another RSA, EC or OKP key is active. ML-DSA keys are in jwks-full.json alone.`
+  }
+  return time === now
+    ? 'This was the last active key: no token of the project verifies until another key is active.'
+    : `No key of the project is active from ${time} on: no token verifies then, unless another key is registered or activated.`
 }
 
 /** The changes in the event of a deletion. */

@@ -251,7 +251,7 @@ function publishesKeyAfter(states: Map<string, Members>, event: LedgerEvent): bo
     const state = applyEffect(states.get(effect.id) ?? {}, effect)
     states.set(effect.id, state)
     const { algorithm, active, expireTime } = state
-    if (String(algorithm).startsWith('ML-DSA')) return false
+    if (!isInCommonJwks({ algorithm: String(algorithm) })) return false
     const expiry = expireTime === undefined ? {} : { expireTime: String(expireTime) }
     return isActive({ enabled: active === true, ...expiry }, event.time)
   })
