@@ -76,28 +76,28 @@ async function storedLabels(): Promise<string[]> {
   return rows.map(({ changes }) => JSON.parse(String(changes)).label?.to)
 }
 
-test.each(['haproxy', 'nginx'] as const)(
-  'ten rolling restarts behind %s fail no write',
-  async (name) => {
-    const balancer = await startBalancer(name, [serving[0].url, serving[1].url])
-    const before = (await storedLabels()).length
-    const began = performance.now()
-    const stop = startWrites(balancer.url)
-    await delay(1_000)
-    for (let turn = 0; turn < restarts; turn += 1) await restart(turn % 2 === 0 ? 0 : 1)
-    const written = await stop()
-    const seconds = Math.round((performance.now() - began) / 1_000)
-    const failed = written.filter(({ status }) => status !== 200)
-    expect(failed, balancer.errors()).toEqual([])
-    const labels = written.map(({ label }) => label)
-    const stored = (await storedLabels()).slice(before)
-    expect(stored.toSorted()).toEqual(labels.toSorted())
-    recordFault({
-      fault: `Rolling restarts behind ${name}`,
-      action: `SIGTERM and a new start of two replicas in turn, ${restarts} times in ${seconds} s, with up to ${writesPerSecond} changes a second through the configuration in deploy/`,
-      observed: 'every change 200, and made once',
-      acknowledged: labels.length,
-      lost: countLost(labels, stored),
-    })
-  },
-)
+test.each([
+  ['HAProxy', 'haproxy'],
+  ['nginx', 'nginx'],
+] as const)('ten rolling restarts behind %s fail no write', async (title, name) => {
+  const balancer = await startBalancer(name, [serving[0].url, serving[1].url])
+  const before = (await storedLabels()).length
+  const began = performance.now()
+  const stop = startWrites(balancer.url)
+  await delay(1_000)
+  for (let turn = 0; turn < restarts; turn += 1) await restart(turn % 2 === 0 ? 0 : 1)
+  const written = await stop()
+  const seconds = Math.round((performance.now() - began) / 1_000)
+  const failed = written.filter(({ status }) => status !== 200)
+  expect(failed, balancer.errors()).toEqual([])
+  const labels = written.map(({ label }) => label)
+  const stored = (await storedLabels()).slice(before)
+  expect(stored.toSorted()).toEqual(labels.toSorted())
+  recordFault({
+    fault: `Rolling restarts behind ${title} (PostgreSQL)`,
+    action: `SIGTERM and a new start of two replicas in turn, ${restarts} times in ${seconds} s, with up to ${writesPerSecond} changes a second through the configuration in deploy/`,
+    observed: 'every change 200, and made once',
+    acknowledged: labels.length,
+    lost: countLost(labels, stored),
+  })
+})
