@@ -277,7 +277,7 @@ export const errorTable = {
     status: 409,
     title: 'This server cannot extend the log',
     advice:
-      'Only the operator can help: the detail says why, and what to do. [What each reason means](operating.md#the-log).',
+      'Only the operator can help: the detail says why, and what to do. [What each reason means](operating.md#what-to-do-when).',
   },
   headers_too_large: {
     status: 431,
