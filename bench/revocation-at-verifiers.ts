@@ -35,7 +35,7 @@ const maxStaleMs = 30_000
 
 const progress = (text: string) => process.stderr.write(`${text}\n`)
 
-/** Delays all data; while it is cut, it drops them silently. */
+/** Delays all data, and drops them silently while it is cut. */
 async function startProxy(port: number) {
   const sockets = new Set<Socket>()
   let isCut = false

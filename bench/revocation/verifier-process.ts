@@ -1,6 +1,7 @@
 /**
  * Verifiers with a connection each, or clients that hold requests. The parent sends a token and whether it
- * waits for it to be accepted or refused, and receives when each verifier did so.
+ * waits for it to be accepted or refused, and receives when each verifier began the check that did so: while
+ * one loads the key set, it accepts nothing.
  */
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,10 +9,8 @@ import { jwtVerify } from 'jose'
 import { projectKeySet } from '../../packages/client/src/verify.ts'
 import { clientsAtOnce, holding, openClient } from '../load/held-client.ts'
 
-/** What the process does, as JSON in its argument. */
-export type Duty =
-  /** The addresses of the issuer, one for each verifier. */
-  { issuers: string[] } | { held: number; port: number; path: string }
+/** What the process does, as JSON in its argument. Each verifier has an address of the issuer. */
+export type Duty = { issuers: string[] } | { held: number; port: number; path: string }
 
 export interface Order {
   token: string
@@ -34,12 +33,12 @@ function createVerifier(issuer: string) {
   })
   return async ({ token, isAccepted }: Order): Promise<number> => {
     for (;;) {
-      const news = changed.promise
+      const [news, time] = [changed.promise, sharedTime()]
       const outcome = await jwtVerify(token, keys).then(
         () => true,
         () => false,
       )
-      if (outcome === isAccepted) return sharedTime()
+      if (outcome === isAccepted) return time
       await Promise.race([news, delay(recheckMs)])
     }
   }
