@@ -9,7 +9,8 @@ export type KeyState = Pick<JwtKey, 'algorithm' | 'active' | 'expireTime'>
 
 /**
  * Every command calls this before it changes keys: asks for a confirmation, or demands `--yes`, if the
- * change leaves the project or its `jwks.json` without an active key, at once or once the last one has expired.
+ * change leaves the project or its `jwks.json` without an active key, at once or once the last one has
+ * expired.
  */
 export async function confirmLastActive(
   session: Session,
@@ -23,9 +24,9 @@ export async function confirmLastActive(
   if (end === undefined) return
   const { time, isOfCommonJwks } = end
   const [place, effect] = isOfCommonJwks
-    ? ['in jwks.json', 'verifiers that read it accept no token']
+    ? [' in jwks.json', 'verifiers that read it accept no token']
     : ['', 'no token verifies']
-  const key = `last active key ${place} of project ${project}`.replace('  ', ' ')
+  const key = `last active key${place} of project ${project}`
   await confirm(terminal, flags, {
     statement:
       time === now

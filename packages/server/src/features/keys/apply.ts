@@ -61,9 +61,9 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
 
 /**
  * Writes the key if it differs. Returns the events, with those of the rotations that end with it, and
- * the warnings about the change. To leave a project or its `jwks.json` without an active key, a session must
- * have a recent sign-in. Other keys that were activated since the sign-in do not count: a thief could have registered
- * them. The key itself does: a colleague may have activated it.
+ * the warnings about the change. To leave a project or its `jwks.json` without an active key, a session
+ * must have a recent sign-in. Other keys that were activated since the sign-in do not count: a thief
+ * could have registered them. The key itself does: a colleague may have activated it.
  */
 export async function patchEvents(
   tx: Transaction,
