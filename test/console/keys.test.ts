@@ -48,12 +48,11 @@ describe('deactivating a key', () => {
     const kid = await registered('winter')
     const members = { algorithm: 'ML-DSA-44', publicKeyPem: freshPem('ML-DSA-44') } as const
     await console_.client.keys.create(project, { name: 'later', ...members })
-    const page = await console_.open(`/projects/${project}/keys/${kid}`)
+    const page = await console_.show(`/projects/${project}/keys/${kid}`)
     const warning = 'This is the last active key in jwks.json.'
     await page.getByText(warning).waitFor()
     await press(page, 'Deactivate')
     await page.getByRole('dialog').getByText(warning).waitFor()
-    await page.context().close()
   })
 
   test('and deleting it shows the curl command', async () => {
