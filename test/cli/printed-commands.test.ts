@@ -336,12 +336,17 @@ test('a server is started at the address that was tried, on this machine only', 
   expect(far.stderr).not.toContain('pubring serve')
 })
 
-test('the address of the console leads to that of its server', async () => {
-  const ran = await pubring('key', 'list', '--project', 'there', '--url', `${shell.url}/console`)
-  const [, address = ''] = /If you trust the target, use (\S+) as the URL\./.exec(ran.stderr) ?? []
-  const again = await pubring('key', 'list', '--project', 'there', '--url', address)
-  expect(again.stdout).toMatch(/\tonly\t/)
-})
+test.each(['/console', '/console/#/projects', '/docs'])(
+  'the address of a page, %s, leads to that of its server',
+  async (page) => {
+    const address = `${shell.url}${page}`
+    const list = (to: string) => pubring('key', 'list', '--project', 'there', '--url', to)
+    const { stderr } = await list(address)
+    const [, ...left] = /leave out (\/\w+) or (\/\w+), and all after it/.exec(stderr) ?? []
+    const end = left.map((each) => address.indexOf(each)).find((at) => at >= 0)
+    expect((await list(address.slice(0, end))).stdout).toMatch(/\tonly\t/)
+  },
+)
 
 const here = 'test/cli/printed-commands.test.ts'
 
@@ -352,6 +357,7 @@ const testedIn: Readonly<Record<string, string>> = {
   'api-key create': 'test/e2e/api-key-create.test.ts',
   'api-key list': here,
   'api-key update': 'test/cli/access.test.ts',
+  apply: 'test/cli/apply.test.ts',
   audit: 'test/e2e/audit.test.ts',
   check: 'test/cli/broken-databases.test.ts',
   complete: 'test/cli/completion.test.ts',

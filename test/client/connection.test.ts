@@ -107,6 +107,7 @@ describe('a redirect', () => {
   test.each([
     ['another host', (to: string) => `${to}*`, (to: string) => `${to}/v1`],
     ['another path', () => '/moved*', (_: string, from: string) => `${from}/moved/v1`],
+    ['the console', (to: string) => `${to}/near/console/#/projects`, (to: string) => `${to}/near`],
     ['another page', (to: string) => `${to}/login`, (to: string) => `${to}/login`],
   ])('to %s is not followed, so the API key is not sent there', async (_, to, advised) => {
     seen = []
