@@ -22,6 +22,9 @@ test('docs/configuration.md is the generated page: npm run generate', () => {
 
 test('docs/ledger.md has the generated table: npm run generate', () => {
   expect(read('ledger.md')).toBe(ledgerPage(read('ledger.md')))
+})
+
+test('docs/operating.md has the generated tables: npm run generate', () => {
   expect(read('operating.md')).toBe(operatingPage(read('operating.md')))
 })
 
