@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
-import { startBalancer } from '../support/network/balancer.ts'
+import { type Balancer, startBalancer } from '../support/network/balancer.ts'
+import { readJson } from '../support/server/process.ts'
 import { createReplicas, type Replica, registerKey } from '../support/server/replicas.ts'
 import { createDatabase } from '../support/store/database.ts'
+import { waitUntil } from '../support/waiting.ts'
 
 const restarts = 10
 const writesPerSecond = 100
@@ -58,14 +60,19 @@ function startWrites(url: string): () => Promise<Written[]> {
   }
 }
 
-/** Stops one replica and starts it again in its place, as a supervisor does. */
-async function restart(place: 0 | 1): Promise<void> {
+/** Stops one replica and starts it again in its place, as a supervisor does, until the balancer uses it. */
+async function restart(place: 0 | 1, balancer: Balancer): Promise<void> {
   const { url, signal, ended } = serving[place]
   signal('SIGTERM')
   expect(await ended).toBe(0)
   serving[place] = await replicas.add({ PUBRING_PORT: new URL(url).port })
-  // Until the balancer has noticed.
-  await delay(1_000)
+  await waitUntil(async () => (await answeredBy(balancer)) === url)
+}
+
+/** The address of the replica that answers through the balancer: the type of each error begins with it. */
+async function answeredBy(balancer: Balancer): Promise<string> {
+  const { type } = await readJson<{ type: string }>(await fetch(`${balancer.url}/v1/self`))
+  return new URL(type).origin
 }
 
 /** The labels in the events of changes, the oldest first. */
@@ -85,7 +92,7 @@ test.each([
   const began = performance.now()
   const stop = startWrites(balancer.url)
   await delay(1_000)
-  for (let turn = 0; turn < restarts; turn += 1) await restart(turn % 2 === 0 ? 0 : 1)
+  for (let turn = 0; turn < restarts; turn += 1) await restart(turn % 2 === 0 ? 0 : 1, balancer)
   const written = await stop()
   const seconds = Math.round((performance.now() - began) / 1_000)
   const failed = written.filter(({ status }) => status !== 200)
