@@ -121,7 +121,7 @@ async function requireReleasedName(
     .where('type', 'in', ['project.renamed', 'project.deleted'])
     .where('time', '>', isoTime(Date.parse(origin.time) - nameHoldMs))
     .where('project_id', '=', systemLedgerId)
-    .where('changes', 'like', `%"from":"${name}"%`)
+    .where('changes', 'like', `%"name":{"from":"${name}"%`)
     .execute()
   const last = given.toSorted((one, other) => one.revision - other.revision).at(-1)
   if (last === undefined || last.subject_id === projectId) return

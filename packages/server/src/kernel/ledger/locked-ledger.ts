@@ -80,7 +80,8 @@ export async function lockLedger(db: Db, ledgerId: string): Promise<LedgerLock |
 
 /**
  * Locks the ledger for a request and checks its authorization again under the lock. Throws
- * `project_not_found` if there is no such ledger. That of a deleted project remains.
+ * `project_not_found` if there is no such ledger. The ledger of a deleted project remains, so the caller
+ * reads the project after this.
  */
 export async function lockProjectLedger(
   tx: Transaction,
