@@ -109,12 +109,16 @@ const nowhere = ['/', '/console/', '/console/assets/', '/docs/', '/docs/js/', '/
 
 test('HEAD has the status of GET everywhere, also for a client that has the response', async () => {
   const readable = routes.filter(({ method }) => [method].flat().includes('GET'))
+  const tagged = readable.filter(({ config }) => config?.etag)
+  expect(tagged.filter(({ method }) => !method.includes('HEAD')).map(({ url }) => url)).toEqual([])
   const paths = readable.map(({ url }) => url.replace(':projectIdOrName', 'payments'))
   for (const url of new Set(paths.filter((path) => !/[:*]/.test(path)))) {
     for (const headers of [{}, { 'if-none-match': '*' }]) {
       const shown = await server.send('GET', url, { headers })
       const head = await server.send('HEAD', url, { headers })
       expect([url, head.statusCode, head.body]).toEqual([url, shown.statusCode, ''])
+      const length = shown.statusCode === 304 ? undefined : shown.headers['content-length']
+      expect([url, head.headers['content-length']]).toEqual([url, length])
     }
   }
 })

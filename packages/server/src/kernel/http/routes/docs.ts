@@ -37,7 +37,7 @@ export function descriptionRoute(
     return { body, etag: entityTag(body) }
   }
   app.route({
-    method: 'GET',
+    method: ['GET', 'HEAD'],
     url: '/openapi.json',
     config: { etag: true },
     schema: { hide: true },
@@ -116,7 +116,7 @@ function referenceRoutes(app: FastifyInstance): void {
   })
   for (const name of ['page', 'script'] as const) {
     app.route({
-      method: 'GET',
+      method: ['GET', 'HEAD'],
       url: paths[name],
       config: { etag: true },
       schema: { hide: true },
