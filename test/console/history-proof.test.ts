@@ -10,6 +10,7 @@ import { accessibilityViolations, openConsole } from '../support/console/console
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 import { createSigner } from '../support/log/signers.ts'
 import { rememberSecret } from '../support/secrets.ts'
+import { waitLimitMs } from '../support/waiting.ts'
 
 const issuer = 'https://issuer.example.com'
 const shell = openShell(() => ({}))
@@ -169,7 +170,9 @@ test('the ledger of the system is verified and exported page by page, until the 
   await exportFrom(page, 'system')
   expect(await verifyExport('system', verifierKey)).toMatchObject({ code: 0 })
 
-  const database = new DatabaseSync(join(server.folder, 'data/pubring.db'))
+  const database = new DatabaseSync(join(server.folder, 'data/pubring.db'), {
+    timeout: waitLimitMs,
+  })
   database.exec('delete from log_tile')
   database.close()
   await page.reload()

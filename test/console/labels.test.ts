@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { openConsole } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
+import { waitLimitMs } from '../support/waiting.ts'
 
 const long = 'payments service signing key of the european region, spring!'
 const longest = `${'internationalization-of-'.repeat(10)}payments 2026`.slice(0, 255)
@@ -82,7 +83,7 @@ test('characters that reorder text are shown, and rejected while they are typed'
   await page.getByRole('button', { name: 'Cancel' }).click()
   // The service accepts no such label; a database that was written by other means may have one.
   const [file = ''] = globSync(join(console_.server.folder, 'data/*.db'))
-  const database = new DatabaseSync(file)
+  const database = new DatabaseSync(file, { timeout: waitLimitMs })
   database.prepare('UPDATE jwt_key SET label = ? WHERE label = ?').run(name, long)
   database.close()
   await console_.client.projects.rename(projectId, 'renamed')

@@ -14,6 +14,7 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/server/process.ts'
+import { waitLimitMs } from '../support/waiting.ts'
 
 const { folder } = temporaryFolder()
 const running: ServerProcess[] = []
@@ -96,7 +97,9 @@ async function exercise(server: ServerProcess & { apiKey: string }): Promise<str
 
 /** Corrupts a row, so that reading it fails with an internal error. */
 async function breakDatabase(server: ServerProcess & { apiKey: string }): Promise<string> {
-  const database = new DatabaseSync(join(server.folder, 'data/pubring.db'))
+  const database = new DatabaseSync(join(server.folder, 'data/pubring.db'), {
+    timeout: waitLimitMs,
+  })
   database.exec("update event set changes = '{' where type = 'key.created'")
   database.close()
   const response = await fetch(`${server.url}/v1/projects/default/events?limit=200`, {

@@ -7,7 +7,7 @@ import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, freshPem, highLimits, problemCode } from '../support/server/client.ts'
 import { stopServer } from '../support/server/command.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
-import { waitUntil } from '../support/waiting.ts'
+import { waitLimitMs, waitUntil } from '../support/waiting.ts'
 
 const { folder } = temporaryFolder()
 const file = join(folder, 'data/pubring.db')
@@ -126,7 +126,7 @@ const faults: [string, string, () => MaybePromise<() => MaybePromise<void>>][] =
     'A table dropped',
     'ALTER TABLE jwt_key RENAME TO gone by another process; then back',
     () => {
-      const other = new DatabaseSync(file)
+      const other = new DatabaseSync(file, { timeout: waitLimitMs })
       other.exec('ALTER TABLE jwt_key RENAME TO gone')
       return () => {
         other.exec('ALTER TABLE gone RENAME TO jwt_key')
@@ -164,7 +164,7 @@ test('a failing ledger write leaves neither the change nor a revision', async ()
   const revision = async () =>
     JSON.parse((await client.send('GET', '/v1/projects/default'))?.text ?? '').revision
   const before = { revision: await revision(), kids: await client.kids() }
-  const other = new DatabaseSync(file)
+  const other = new DatabaseSync(file, { timeout: waitLimitMs })
   other.exec(
     "CREATE TRIGGER refuse BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'no ledger today'); END",
   )

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { emptyRoot } from '../../../packages/client/src/log/tree.ts'
 import { endLater } from '../ending.ts'
 import { freePort } from '../server/process.ts'
-import { waitUntil } from '../waiting.ts'
+import { waitLimitMs, waitUntil } from '../waiting.ts'
 
 const run = promisify(execFile)
 const sources = join(import.meta.dirname, '../go')
@@ -63,7 +63,7 @@ export async function startLitewitness(folder: string) {
     /** As `witnessctl add-log` and `add-key` do. */
     addLog(logKey: string): void {
       const origin = logKey.replace(/\+.*/, '')
-      const db = new DatabaseSync(database)
+      const db = new DatabaseSync(database, { timeout: waitLimitMs })
       const root = Buffer.from(emptyRoot).toString('base64')
       db.prepare('insert into log (origin, tree_size, tree_hash) values (?, 0, ?)').run(
         origin,
