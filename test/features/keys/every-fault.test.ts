@@ -185,7 +185,7 @@ describe('a patch', () => {
       { label: '\u0007', expireTime: past, active: 'no', foo: 1 },
       ['/foo unknown_field', '/active wrong_type', '/label text_invalid', '/expireTime time_past'],
     ],
-    [{ expireTime: past, name: 'x' }, ['/name unknown_field', '/expireTime time_past']],
+    [{ expireTime: past, title: 'x' }, ['/title unknown_field', '/expireTime time_past']],
   ])('%j', async (patch, errors) => {
     expect(await rejection(url, patch, 'PATCH')).toMatchObject({ code: 'invalid_request', errors })
   })

@@ -92,10 +92,12 @@ test('no reusable response of any route depends on a header outside the cache ke
   }
   const project = '/v1/projects/:projectIdOrName'
   expect([...found].sort()).toEqual([
+    `/.well-known/oauth-authorization-server/base${project}`,
     `${project}/.well-known/:kid.pem`,
     `${project}/.well-known/jwks-full.json`,
     `${project}/.well-known/jwks.json`,
     `${project}/.well-known/keys.pem`,
+    `${project}/.well-known/oauth-authorization-server`,
     `${project}/.well-known/openid-configuration`,
     `${project}/jwt-keys`,
     `${project}/jwt-keys/:kid`,

@@ -95,23 +95,21 @@ describe('methods and routes', () => {
     ['/health/live', 'GET, HEAD'],
     ['/openapi.json', 'GET, HEAD'],
     ['/docs/', 'GET, HEAD'],
+    ['/', 'GET, HEAD'],
   ])('%s allows %s', async (url, allow) => {
     const answer = await server.inject({ method: 'PUT', url, payload: '{' })
     expect(answer.statusCode).toBe(405)
     expect(answer.headers.allow).toBe(allow)
   })
 
-  test.each([
-    '/v1/nope',
-    '/v2/projects',
-    '/',
-    '/v1/projects/payments/jwt-keys/a/b',
-    '/V1/projects',
-  ])('%s is 404, with no API key asked for and no body looked at', async (url) => {
-    const headers = { 'content-type': 'application/json' }
-    const answer = await server.inject({ method: 'POST', url, headers, payload: '{"a":' })
-    expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found' })
-  })
+  test.each(['/v1/nope', '/v2/projects', '/v1/projects/payments/jwt-keys/a/b', '/V1/projects'])(
+    '%s is 404, with no API key asked for and no body looked at',
+    async (url) => {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await server.inject({ method: 'POST', url, headers, payload: '{"a":' })
+      expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found' })
+    },
+  )
 
   test.each(['/health/live', '/health/ready', '/openapi.json', '/docs/', keys, '/v1/projects'])(
     'HEAD %s has the status and the headers of GET, and no body',
