@@ -62,3 +62,18 @@ describe.each([
 test('the file of the other program is as it was', () => {
   expect(readFileSync(foreign).equals(bytes)).toBe(true)
 })
+
+test('a restore over the database of a newer release asks, as nobody can tell what becomes valid again', async () => {
+  const file = shell.file('newer.db', whole)
+  const newer = new DatabaseSync(file)
+  newer.exec("insert into kysely_migration values ('9999-notes', '2030-01-01')")
+  newer.close()
+  const before = readFileSync(file)
+  const restore = ['restore', backup, '--database-url', `sqlite:${file}`]
+  const refused = await shell.pubring(restore)
+  expect(refused.code).toBe(10)
+  expect(refused.stderr).toMatch(/newer Pubring[\s\S]*valid again .*cannot be told[\s\S]*--yes/)
+  expect(readFileSync(file).equals(before)).toBe(true)
+  expect((await shell.pubring([...restore, '--yes'])).code).toBe(0)
+  expect((await shell.pubring(['check', file])).code).toBe(0)
+})

@@ -74,11 +74,11 @@ describe('pubring restore', () => {
     writeFileSync(file, Buffer.alloc(9_000, 0x55))
     chownToUnprivileged(file)
     const owner = statSync(file).uid
-    expect(await pubring(where, 'restore', 'b.db')).toMatchObject({
+    expect(await pubring(where, 'restore', '--yes', 'b.db')).toMatchObject({
       code: 70,
       stderr: expect.stringMatching(/--force/),
     })
-    expect((await pubring(where, 'restore', '--force', 'b.db')).code).toBe(0)
+    expect((await pubring(where, 'restore', '--yes', '--force', 'b.db')).code).toBe(0)
     expect((await pubring(where, 'check')).code).toBe(0)
     expect(statSync(file).uid, 'what root restores is of the same owner').toBe(owner)
     const elsewhere = join(where, 'new/place/pubring.db')

@@ -145,29 +145,33 @@ export async function restore(
 }
 
 /**
- * Lists what becomes valid again by the restore, and asks. Undefined if that cannot be told, because the
- * present database cannot be read.
+ * Lists what becomes valid again by the restore, and asks. If that cannot be told, because the present
+ * database cannot be read, it asks as well, and returns undefined.
  */
 async function confirmRevival(
   terminal: Terminal,
   flags: YesFlag,
   { file, staged }: { file: string; staged: string },
 ): Promise<Revived | undefined> {
+  const confirmation = { question: 'Restore the backup?', needsYes: true }
   let revived: Revived
   try {
     revived = await findRevived(`sqlite:${staged}`, `sqlite:${file}`)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    notify(terminal, `What becomes valid again by the restore cannot be told: ${reason}`)
+    notify(terminal, `The present database cannot be compared with the backup: ${reason}`)
+    await confirm(terminal, flags, { ...confirmation, statement: unknownRevival })
     return undefined
   }
   const { keys, apiKeys } = revived
   for (const line of revivedLines(revived)) notify(terminal, line)
   if (keys.length + apiKeys.length === 0) return revived
   const statement = `The restore makes ${formatCount(keys.length, 'key')} and ${formatCount(apiKeys.length, 'API key')} valid again.`
-  await confirm(terminal, flags, { statement, question: 'Restore the backup?', needsYes: true })
+  await confirm(terminal, flags, { ...confirmation, statement })
   return revived
 }
+
+const unknownRevival = 'What becomes valid again by the restore cannot be told.'
 
 /**
  * Copies the backup beside the database, checks it and migrates it to the current schema. Returns the
