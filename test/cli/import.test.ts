@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { fixture } from '../support/keys/intake.ts'
 import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
+import { expectWithin } from '../support/timing.ts'
 import { documentOf, type Ran, startShell } from './support.ts'
 
 let project: string
@@ -111,6 +112,14 @@ describe('all or none', () => {
     })
     expect(await keys()).toEqual([])
   })
+})
+
+test('a JSON document is searched for a key set, but not each character of its texts', async () => {
+  const file = shell.file('long.json', JSON.stringify({ text: 'x'.repeat(8_000_000) }))
+  const begin = performance.now()
+  const ran = await shell.pubring(['import', file])
+  expectWithin(3_000, performance.now() - begin)
+  expect(ran).toMatchObject({ code: 66, stderr: expect.stringContaining('holds no keys that can') })
 })
 
 test('an interrupted import says how many keys are registered, and the next one goes on', async () => {

@@ -231,8 +231,12 @@ describe('everything else is refused by all, with the same words', () => {
     }
   })
 
-  test('a private key', async () => {
-    for (const [reader, { spki, said }] of Object.entries(await readings(privatePem(ecKey())))) {
+  const secret = (data: object) => JSON.stringify({ apiVersion: 'v1', kind: 'Secret', data })
+  test.each([
+    ['a private key', privatePem(ecKey())],
+    ['a Secret with both keys', secret({ a: btoa(privatePem(ecKey())), b: btoa(pem) })],
+  ])('%s', async (_name, text) => {
+    for (const [reader, { spki, said }] of Object.entries(await readings(text))) {
       expect(spki, reader).toBeUndefined()
       expect(said, reader).toMatch(/private key.*(?:not sent|[Nn]othing was sent)/)
     }

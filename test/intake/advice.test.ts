@@ -200,6 +200,13 @@ describe('JSON', () => {
     expectKey(JSON.stringify(document), intended, 'jwk_submitted')
   })
 
+  test('the command for a Secret prints no private key of it', () => {
+    const texts = { key: privatePem, pair: `${pemText}${privatePem}`, pub: pemText }
+    const data = Object.entries(texts).map(([name, text]) => [name, btoa(String(text))])
+    const secret = { apiVersion: 'v1', kind: 'Secret', data: Object.fromEntries(data) }
+    expect(run(commands.printSecret, JSON.stringify(secret)).trim()).toBe(String(pemText).trim())
+  })
+
   test('a raw Ed25519 key', () => {
     const key = generateKeyPairSync('ed25519').publicKey
     const raw = Buffer.from(String(jwkOf(key).x), 'base64url')

@@ -28,7 +28,7 @@ export const commands = {
   convertX5c: `jq -r 'first(.. | .x5c? // empty)[0]' key.json | base64 -d | openssl x509 -inform DER -pubkey -noout`,
   printNestedPem: `jq -r 'first(.. | strings | select(test("^\\\\s*-----BEGIN")))' key.json`,
   printVaultKey: `jq -r '.data.keys | to_entries | max_by(.key | tonumber).value.public_key' key.json`,
-  printSecret: `jq -r 'first(.data[] | @base64d | select(startswith("-----BEGIN")))' key.json`,
+  printSecret: `jq -r 'first(.data[] | @base64d | select(startswith("-----BEGIN") and (contains("PRIVATE") | not)))' key.json`,
   /** An SPKI header before the 32 bytes of an Ed25519 key, which `read` writes. */
   convertEd25519: (read: string) =>
     `(echo MCowBQYDK2VwAyEA | base64 -d; ${read}) | openssl pkey -pubin -inform DER -pubout`,

@@ -93,8 +93,12 @@ function readJson(text: string, name: string): Source {
   if (isExport(document)) return readExport(document, name)
   const entries = readJsonEntries(document, name)
   if (entries !== undefined) return withoutProjects(entries)
-  const described = text.length > maxTextLength ? undefined : detectWrongKind(text)?.detail
-  throw unknownContent(name, described)
+  const label = stem(name)
+  const entry = readEntry({ place: name, label, text, safeLabel: label }, () => {
+    const described = text.length > maxTextLength ? undefined : detectWrongKind(text)?.detail
+    throw unknownContent(name, described)
+  })
+  return withoutProjects([entry])
 }
 
 /** The keys of a document, or of the first key set in it; undefined if it has none of a known form. */
@@ -114,12 +118,13 @@ function readJsonEntries(document: object, name: string): SourceEntry[] | undefi
 /** Wrappers around a key set: `{"data": {"jwks": {"keys": […]}}}`. */
 const maxWrappers = 3
 
-function keySetIn(document: object, depth = 0): unknown[] | undefined {
+function keySetIn(document: unknown, depth = 0): unknown[] | undefined {
+  if (!(document instanceof Object)) return undefined
   const { keys } = Object(document)
   if (Array.isArray(keys) && (depth === 0 || keys.some(isJwk))) return keys
   if (depth === maxWrappers || Array.isArray(document)) return undefined
   for (const inner of Object.values(document)) {
-    const found = keySetIn(Object(inner), depth + 1)
+    const found = keySetIn(inner, depth + 1)
     if (found !== undefined) return found
   }
   return undefined
