@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../packages/server/src/features/access-rules/changes.ts'
 import { readAccessRules } from '../../packages/server/src/features/access-rules/reads.ts'
@@ -15,7 +16,7 @@ import { sessions } from '../../packages/server/src/features/sign-in/stored.ts'
 import { exchangeChanges } from '../../packages/server/src/features/token-exchange/changes.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
 import { findProjectRecord } from '../../packages/server/src/kernel/access/stored-projects.ts'
-import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
+import { exchangeLedgerId, systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { endLater } from '../support/ending.ts'
@@ -208,6 +209,48 @@ test('if the connection breaks in the middle of a change, the change is made onc
     revision: 2,
     head: expect.any(String),
     keys: [key],
+  })
+})
+
+describe('if the connection breaks while the server commits a change that opens a ledger', () => {
+  /** Lets the first transaction with an event wait in its commit, until the change is tried again. */
+  async function commitDuringRetry(change: () => Promise<unknown>): Promise<void> {
+    await database.query(`
+      create sequence commits;
+      create function hold_first() returns trigger language plpgsql as $$ begin
+        if nextval('commits') = 1 then perform pg_advisory_xact_lock(1); end if;
+        return null;
+      end $$;
+      create constraint trigger hold_first after insert on event deferrable initially deferred
+        for each row execute function hold_first()`)
+    endLater(() => database.query('drop function hold_first cascade; drop sequence commits'))
+    const holder = new pg.Client(database.url)
+    await holder.connect()
+    endLater(() => holder.end())
+    await holder.query('select pg_advisory_lock(1)')
+    proxy.cutAt(commit, 'after')
+    const changing = change()
+    changing.catch(() => undefined)
+    const waiting = "select pid from pg_stat_activity where wait_event = 'transactionid'"
+    await expect.poll(() => database.query(waiting)).toHaveLength(1)
+    await holder.query('select pg_advisory_unlock(1)')
+    await changing
+  }
+
+  test('a project is created once, and not rejected for its own name', async () => {
+    const name = `n-${newId().slice(-12)}`
+    await commitDuringRetry(() => createProject(store, name))
+    expect(await findProjectRecord(store.reader, { name })).toMatchObject({ revision: 1 })
+  })
+
+  test('a token is exchanged once', async () => {
+    const rule = accessRuleRecord()
+    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+    const apiKey = exchangedKeyRecord(rule)
+    const exchange = { origin: origin(), apiKey, rule, matched: [], once: tokenUse() }
+    await commitDuringRetry(() => store.commit(exchangeChanges.exchangeToken, exchange))
+    // The use of the token, and the API key.
+    expect(await revisionOf(exchangeLedgerId)).toBe(2)
   })
 })
 

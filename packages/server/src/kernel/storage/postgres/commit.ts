@@ -154,7 +154,8 @@ async function attempt<Change extends object, Result>({
 
 /**
  * Whether the ledger has an event of the change. Takes the ledger's lock, and so waits for a commit in
- * progress. Undefined for changes without an event, which can be made twice.
+ * progress. Undefined for changes without an event, which can be made twice, and while there is no such
+ * ledger: a commit in progress may create it, and another attempt waits for that commit.
  */
 async function wasCommitted<Change extends object, Result>({
   database,
@@ -165,7 +166,7 @@ async function wasCommitted<Change extends object, Result>({
   if (!hasOrigin(change) || ledgerId === undefined) return undefined
   const { requestId } = change.origin
   return database.inTransaction({}, async (db) => {
-    await lockLedger(db, ledgerId)
+    if ((await lockLedger(db, ledgerId)) === undefined) return undefined
     const events = db
       .selectFrom('event')
       .select('revision')
