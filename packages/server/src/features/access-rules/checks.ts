@@ -14,7 +14,7 @@ import {
   skipped,
   warned,
 } from '../../tokens/findings.ts'
-import { compareClaims } from './conditions.ts'
+import { explainUnmet } from './conditions.ts'
 import type { AccessRule, AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
 import { describeKeys, type IssuerKeys } from './issuer-keys.ts'
 import { findAccessRule } from './operations.ts'
@@ -122,6 +122,6 @@ function checkProvider({ issuer }: PeopleRule, claims: DecodedToken['claims'], p
 }
 
 function checkConditions({ conditions }: PeopleRule, claims: DecodedToken['claims']) {
-  const { unmet } = compareClaims(conditions, claims)
+  const unmet = explainUnmet(conditions, claims)
   return unmet.length > 0 ? failed(unmet.join(' ')) : passed('All conditions are met.')
 }

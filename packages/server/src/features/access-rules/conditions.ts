@@ -11,14 +11,6 @@ const maxConditions = 32
 /** Elements of a list that are named. */
 const maxElements = 5
 
-/** The result of comparing claims with conditions; all conditions must be met. */
-interface ConditionReport {
-  /** Each claim that meets its condition and its value; of a list, the element that does. */
-  matched: [claim: string, value: ClaimValue][]
-  /** One sentence for each condition that is not met. */
-  unmet: string[]
-}
-
 /** Applies a merge patch (RFC 7396): null removes a condition. */
 export function mergeConditions(
   before: Conditions,
@@ -33,24 +25,47 @@ export function mergeConditions(
 /**
  * Compares verified claims with conditions. Nothing is converted: the number 7 is not the text "7".
  * One element of a list must meet the condition. A condition on `email` also requires
- * `email_verified`, because providers let people enter the addresses of others.
+ * `email_verified`, because providers let people enter the addresses of others. Returns each claim with
+ * the value that meets its condition; undefined unless all conditions are met.
  */
-export function compareClaims(conditions: Conditions, claims: Claims): ConditionReport {
-  const report: ConditionReport = { matched: [], unmet: [] }
+export function matchClaims(
+  conditions: Conditions,
+  claims: Claims,
+): [claim: string, value: ClaimValue][] | undefined {
+  if (lacksVerifiedEmail(conditions, claims)) return undefined
+  const matched: [string, ClaimValue][] = []
   for (const [name, expected] of Object.entries(conditions)) {
-    const value = claimAt(claims, name)
-    const found = [value].flat().find((one) => meets(one, expected))
-    if (found === undefined) report.unmet.push(describeUnmet(name, expected, claims))
-    else report.matched.push([name, found as ClaimValue])
+    const value = valueThatMeets(claims, name, expected)
+    if (value === undefined) return undefined
+    matched.push([name, value])
   }
+  return matched
+}
+
+/** One sentence for each condition that is not met. Searches all claims, for a hint. */
+export function explainUnmet(conditions: Conditions, claims: Claims): string[] {
+  const unmet = Object.entries(conditions)
+    .filter(([name, expected]) => valueThatMeets(claims, name, expected) === undefined)
+    .map(([name, expected]) => describeUnmet(name, expected, claims))
+  if (!lacksVerifiedEmail(conditions, claims)) return unmet
   const { email_verified: verified } = claims
+  const found = verified === undefined ? 'is missing' : `is ${describe(verified)}, not true`
+  return [...unmet, `email_verified ${found}, so the email may belong to another person.`]
+}
+
+function valueThatMeets(
+  claims: Claims,
+  name: string,
+  expected: ClaimValue,
+): ClaimValue | undefined {
+  const found = [claimAt(claims, name)].flat().find((one) => meets(one, expected))
+  return found as ClaimValue | undefined
+}
+
+function lacksVerifiedEmail(conditions: Conditions, { email_verified: verified }: Claims): boolean {
   // Some providers send booleans as texts.
-  const isVerified = verified === true || verified === 'true'
-  if (Object.keys(conditions).some((name) => pathOf(name)[0] === 'email') && !isVerified) {
-    const found = verified === undefined ? 'is missing' : `is ${describe(verified)}, not true`
-    report.unmet.push(`email_verified ${found}, so the email may belong to another person.`)
-  }
-  return report
+  if (verified === true || verified === 'true') return false
+  return Object.keys(conditions).some((name) => pathOf(name)[0] === 'email')
 }
 
 function meets(value: unknown, expected: ClaimValue): boolean {

@@ -2,7 +2,7 @@ import { invalidField } from '../../errors.ts'
 import { grantOf } from '../../kernel/access/callers.ts'
 import type { Grant } from '../../kernel/access/grants.ts'
 import type { CoreConfig } from '../../kernel/context.ts'
-import { claimAt, compareClaims, pathOf, prefixOf, requireConditions } from './conditions.ts'
+import { claimAt, matchClaims, pathOf, prefixOf, requireConditions } from './conditions.ts'
 import type { ClaimValue, Conditions } from './contract.ts'
 import { isApplied, type PeopleRule } from './stored.ts'
 
@@ -57,7 +57,7 @@ interface Claimant {
 /** The rules that apply to a person with these claims. */
 function rulesFor(person: Claimant, rules: readonly PeopleRule[]): PeopleRule[] {
   return activeRules(person, rules).filter(
-    ({ conditions }) => compareClaims(conditions, person.claims).unmet.length === 0,
+    ({ conditions }) => matchClaims(conditions, person.claims) !== undefined,
   )
 }
 

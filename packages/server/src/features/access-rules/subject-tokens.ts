@@ -15,7 +15,7 @@ import {
   skipped,
 } from '../../tokens/findings.ts'
 import { isSignedBy } from '../../tokens/signatures.ts'
-import { compareClaims } from './conditions.ts'
+import { explainUnmet, matchClaims } from './conditions.ts'
 import type { AccessRuleCheckStep, ClaimValue } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import type { AccessRuleRecord, IssuerKeySource, WorkloadRule } from './stored.ts'
@@ -52,6 +52,8 @@ interface Environment {
    */
   timeOfUse?(digest: string): Promise<string | undefined>
   nowMs: number
+  /** Nobody reads why a token is refused, so unmet conditions are not explained. */
+  isUnexplained?: true
 }
 
 /**
@@ -63,7 +65,7 @@ export async function examineSubjectToken(
   rule: WorkloadRule,
   environment: Environment,
 ): Promise<SubjectReport> {
-  const { verify, nowMs } = environment
+  const { verify, nowMs, isUnexplained = false } = environment
   const { claims } = token
   const isRotation = rule.keySource === 'project'
   const grant: Partial<Grant> = {}
@@ -79,7 +81,7 @@ export async function examineSubjectToken(
     isRotation
       ? ['cnf', () => checkConfirmation(token, grant)]
       : ['sub', () => checkSubject(claims, grant)],
-    ['conditions', () => checkConditions(claims, rule, grant)],
+    ['conditions', () => checkConditions(claims, rule, grant, isUnexplained)],
     ['jti', () => checkTokenId(claims, rule, environment, grant)],
   ])
   if (report.failed !== undefined) return report
@@ -205,9 +207,12 @@ function checkConditions(
   claims: DecodedToken['claims'],
   { conditions }: WorkloadRule,
   grant: Partial<Grant>,
+  isUnexplained: boolean,
 ): Finding {
-  const { matched, unmet } = compareClaims(conditions, claims)
-  if (unmet.length > 0) return failed(unmet.join(' '))
+  const matched = matchClaims(conditions, claims)
+  if (matched === undefined) {
+    return failed(isUnexplained ? '' : explainUnmet(conditions, claims).join(' '))
+  }
   const unsafe = matched.find(([, value]) => typeof value === 'string' && !isRecordable(value))
   if (unsafe !== undefined) return failed(`${quote(unsafe[0])} holds what cannot be recorded.`)
   grant.matched = matched

@@ -81,7 +81,11 @@ export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
       }
       const accepted: AcceptedToken[] = []
       for (const rule of candidates) {
-        const { grant } = await examineSubjectToken(token, rule, { verify, nowMs: clock.now() })
+        const { grant } = await examineSubjectToken(token, rule, {
+          verify,
+          nowMs: clock.now(),
+          isUnexplained: true,
+        })
         if (grant !== undefined) accepted.push({ rule, grant })
       }
       const [only, ...others] = accepted
