@@ -33,27 +33,35 @@ export function storedClaims({ subject, claims }: Identity): Record<string, unkn
   return stored
 }
 
-/**
- * Why claims may be missing, or not count, for a person to whom no rule gives a role. `missing`: those
- * that rules compare.
- */
-export function claimNotes({ claims }: Identity, missing: readonly string[]): string[] {
-  const { _claim_names: named, hasgroups, email, email_verified: verified } = claims
-  const left = isObject(named) ? Object.keys(named) : hasgroups ? ['groups'] : []
-  const notes = left.map(
+/** Why claims may be missing, or not count, for a person to whom no rule gives a role. */
+export function claimNotes({ claims }: Identity): string[] {
+  const { email, email_verified: verified } = claims
+  const notes = leftOut(claims).map(
     (name) =>
       `The OpenID provider left out the claim ${quote(name)}, because the person has too many values for a token: have it send only those that matter here (at Entra: the groups assigned to the application, or app roles).`,
   )
-  const unsent = missing.filter((name) => name !== 'email_verified' && !left.includes(name))
-  if (unsent.length > 0) {
-    const names = unsent.slice(0, maxNamed).map((name) => quote(name, 120))
-    notes.push(
-      `Access rules here compare claims that are missing (${names.join(', ')}): have the OpenID provider send them, perhaps by another scope in PUBRING_OIDC_SCOPES.`,
-    )
-  }
   if (email === undefined || verified === true || verified === 'true') return notes
   const state = verified === undefined ? 'is missing' : `is ${quote(JSON.stringify(verified))}`
   return [...notes, `The email does not count: email_verified ${state}, and must be true.`]
+}
+
+/**
+ * Names the claims that access rules compare and the person lacks. Only for the log: the person may be a
+ * stranger, who must not learn what to claim.
+ */
+export function missingClaimNotes({ claims }: Identity, missing: readonly string[]): string[] {
+  const left = leftOut(claims)
+  const unsent = missing.filter((name) => name !== 'email_verified' && !left.includes(name))
+  if (unsent.length === 0) return []
+  const names = unsent.slice(0, maxNamed).map((name) => quote(name, 120))
+  return [
+    `Access rules here compare claims that are missing (${names.join(', ')}): have the OpenID provider send them, perhaps by another scope in PUBRING_OIDC_SCOPES.`,
+  ]
+}
+
+/** The claims that the provider left out of the token because they are too long. */
+function leftOut({ _claim_names: named, hasgroups }: Identity['claims']): string[] {
+  return isObject(named) ? Object.keys(named) : hasgroups ? ['groups'] : []
 }
 
 export function toPerson({ issuer, subject, claims }: Identity, time: string): PersonRecord {

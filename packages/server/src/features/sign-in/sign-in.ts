@@ -12,7 +12,7 @@ import { AnswerError, OutboundError } from '../../outbound/outbound.ts'
 import { grantsOf, missingClaims } from '../access-rules/people.ts'
 import { readPeopleRules } from '../access-rules/reads.ts'
 import { signInChanges } from './changes.ts'
-import { claimNotes, failure, storedClaims, toPerson } from './claims.ts'
+import { claimNotes, failure, missingClaimNotes, storedClaims, toPerson } from './claims.ts'
 import { SignInRefusal } from './provider/refusal.ts'
 import type { SignInChecks } from './provider/steps.ts'
 import { findSessionByDigest, readSessions } from './reads.ts'
@@ -43,8 +43,8 @@ interface Callback {
 /** With sentences about what the provider left out, or what else may be wrong. */
 type SignInResult = { notes: string[] } & (
   | (NewSession & { returnPath: string })
-  /** No rule gives the person a role; these are their claims. */
-  | { refusedClaims: Record<string, unknown> }
+  /** No rule gives the person a role; these are their claims, and notes that they must not see. */
+  | { refusedClaims: Record<string, unknown>; loggedNotes: string[] }
 )
 
 export type SignIn = NonNullable<Awaited<ReturnType<typeof signInOf>>>
@@ -104,7 +104,11 @@ export const signInOf = oneFor(async (context: Kernel) => {
       const rules = await readPeopleRules(store.reader, { isLocked: false })
       if (grantsOf({ issuer, claims }, rules).length === 0) {
         const missing = missingClaims({ issuer, claims }, rules)
-        return { refusedClaims: claims, notes: [...notes, ...claimNotes(identity, missing)] }
+        return {
+          refusedClaims: claims,
+          notes: [...notes, ...claimNotes(identity)],
+          loggedNotes: missingClaimNotes(identity, missing),
+        }
       }
       const person = toPerson(identity, isoTime(clock.now()))
       const { sid, auth_time: authTime } = identity.signed

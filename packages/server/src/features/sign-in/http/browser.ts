@@ -76,10 +76,11 @@ export function signInPages(app: App, { config }: Kernel, signIn: SignIn): void 
         attempt.clear(reply)
         const { notes } = result
         if ('refusedClaims' in result) {
-          const { refusedClaims } = result
+          const { refusedClaims, loggedNotes } = result
           const claims = Object.entries(refusedClaims)
           const facts = claims.map(([name, value]) => [name, JSON.stringify(value)] as const)
-          request.log.warn({ claims: Object.keys(refusedClaims), notes }, noRule.title)
+          const logged = { claims: Object.keys(refusedClaims), notes: [...notes, ...loggedNotes] }
+          request.log.warn(logged, noRule.title)
           const text = [...notes, noRule.text].join(' ')
           return sendPage(reply.code(403), { publicUrl, title: noRule.title, text, facts })
         }
