@@ -124,7 +124,9 @@ describe('import --all', () => {
       code: 3,
       stdout: expect.stringContaining('\trsa_modulus_too_small: '),
     })
-    const ran = await fresh.pubring(['import', file, '--all'])
+    const held = await fresh.pubring(['import', file, '--all'])
+    expect(held).toMatchObject({ code: 7, stderr: expect.stringContaining('--release-name') })
+    const ran = await fresh.pubring(['import', file, '--all', '--release-name'])
     expect(ran.code, ran.stderr).toBe(0)
     const ids = (projects: { id: string; name: string }[]) =>
       projects.map(({ id, name }) => `${name} ${id}`).sort()
