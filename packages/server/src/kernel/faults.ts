@@ -104,7 +104,7 @@ function isIntakeCode(code: string): code is IntakeCode {
 }
 
 /** Whether the database was unavailable, and the request itself may be fine. */
-export function isStorageUnavailable(error: unknown): boolean {
+export function isStorageUnavailable(error: unknown): error is PubringError {
   return error instanceof PubringError && error.code === 'storage_unavailable'
 }
 

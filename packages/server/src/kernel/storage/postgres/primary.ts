@@ -246,7 +246,10 @@ function isNewer(one: Timeline | undefined, other: Timeline | undefined): boolea
   return one.cluster === other.cluster && one.number > other.number
 }
 
-function noServer(cause: unknown): PubringError {
+/** The cause while no attempt to reach the hosts has ended: none has said yet why it cannot be used. */
+export const noAnswer = new Error('no answer')
+
+function noServer(cause: unknown = noAnswer): PubringError {
   const error = toStorageError(cause)
   if (error instanceof PubringError) return error
   return unavailable('The database cannot be reached. Try again in a few seconds.', cause)

@@ -12,6 +12,7 @@ import { unavailable } from './errors.ts'
 import { type HostFailure, hostFailure, NoUsableHost } from './host-failures.ts'
 import { migratePostgres, readCurrentSchema } from './migrate.ts'
 import type { ServerInfo } from './pool.ts'
+import { noAnswer } from './primary.ts'
 
 /** How long a command waits for the database, which may be starting or failing over. */
 const startTimeoutMs = 10_000
@@ -76,7 +77,7 @@ async function prepareWhenReachable(
     } catch (error) {
       const explained = explainStartError(error)
       if (explained !== error || !isStorageUnavailable(error)) throw explained
-      onWait(causeOf(error))
+      onWait(error.cause === noAnswer ? undefined : causeOf(error))
     }
     await delay(retryPauseMs)
   }
