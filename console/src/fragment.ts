@@ -7,10 +7,14 @@ function splitRoute(route: string): { path: string; query: string } {
   return { path, query }
 }
 
+/** The path in the address now, which the page that is shown may not have followed yet. */
+export function currentPath(): string {
+  return splitRoute(location.hash.replace(/^#/, '')).path
+}
+
 /** Goes to a route, or with `?…` to another query of the same page. */
 function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
-  const { path } = splitRoute(location.hash.replace(/^#/, ''))
-  const route = to.startsWith('?') ? `${path}${to === '?' ? '' : to}` : to
+  const route = to.startsWith('?') ? `${currentPath()}${to === '?' ? '' : to}` : to
   history[replace ? 'replaceState' : 'pushState'](null, '', `#${route}`)
   dispatchEvent(new HashChangeEvent('hashchange'))
 }
