@@ -2,13 +2,21 @@ import { readFileSync } from 'node:fs'
 import type { RouteOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
-import { keyToRow } from '../../../packages/server/src/features/keys/stored.ts'
+import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
+import { apiKeys, apiKeyToRow } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { keys, keyToRow } from '../../../packages/server/src/features/keys/stored.ts'
 import {
   apiKeyDigest,
   newApiKeySecret,
 } from '../../../packages/server/src/kernel/access/secrets.ts'
 import type { Role } from '../../../packages/server/src/kernel/contract.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import {
+  eventHash,
+  type NewEvent,
+  systemLedgerId,
+} from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { eventToRow } from '../../../packages/server/src/kernel/ledger/stored.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { publicUrl, startApp } from '../../support/app/app.ts'
@@ -31,7 +39,8 @@ const server = await startApp({
   beforeRoutes: async (app) => void app.addHook('onRoute', (route) => void routes.push(route)),
 })
 const { store } = server.context
-await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: ruleRecord() })
+const rule = ruleRecord()
+await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
 const own = `/v1/projects/${server.project.name}`
 const other = `/v1/projects/${(await createProject(store, 'other')).name}`
 const { execute, query } = server.database
@@ -101,6 +110,27 @@ async function insert(table: string, row: Record<string, unknown>): Promise<void
   await execute(`insert into ${table} (${Object.keys(row)}) values (${marks})`, ...values)
 }
 
+/** Appends the event to the ledger, as a program would. */
+async function insertEvent(ledgerId: string, event: NewEvent): Promise<void> {
+  const [head = {}] = await query('select * from ledger where project_id = ?', ledgerId)
+  const revision = Number(head.revision) + 1
+  const content = { ledgerId, revision, ...origin(), ...event }
+  const hash = eventHash(String(head.hash), content)
+  await insert('event', { ...eventToRow({ ...content, hash }) })
+  const update = 'update ledger set revision = ?, hash = ? where project_id = ?'
+  await execute(update, revision, hash, ledgerId)
+}
+
+/** Inserts an API key of an admin. */
+async function insertApiKey() {
+  const secret = rememberSecret('an API key', newApiKeySecret())
+  const members = { name: 'n', role: 'admin' } as const
+  const record = apiKeyRecord(secret, new Date(clock.now()).toISOString(), members)
+  await insert('api_key', { ...apiKeyToRow(record) })
+  const mine: Caller = { 'x-api-key': secret }
+  return { id: record.id, mine, created: apiKeys.eventOf('created', record) }
+}
+
 const attackers = [
   'stolen session',
   'stolen API key',
@@ -158,7 +188,11 @@ const attempts: Record<string, Cells> = {
       await insert('jwt_key', keyToRow(key))
       expect(await published()).not.toContain(key.id)
       expect(await found()).toContain(key.id)
-      await execute('delete from jwt_key where id = ?', key.id)
+      await insertEvent(server.project.id, keys.eventOf('created', key))
+      // The key set is read again after half a second.
+      clock.advance(1_000)
+      expect(await published()).toContain(key.id)
+      expect(await found()).not.toContain(key.id)
     },
     async stranger() {
       const before = await published()
@@ -177,6 +211,9 @@ const attempts: Record<string, Cells> = {
       expect(await ask(thief, 'PATCH', `/v1/projects/${project.id}`, { name: 'n' })).toBe(asks)
       expect(await ask(thief, 'PATCH', `/v1/api-keys/${first.id}`, { active: false })).toBe(200)
       expect(await ask(thief, 'DELETE', `/v1/api-keys/${second.id}`)).toBe(asks)
+      expect(await ask(thief, 'DELETE', `/v1/projects/${project.id}`)).toBe(asks)
+      expect(await ask(thief, 'PATCH', `/v1/access-rules/${rule.id}`, { active: false })).toBe(asks)
+      expect(await ask(thief, 'DELETE', `/v1/access-rules/${rule.id}`)).toBe(asks)
     },
     async 'stolen API key'() {
       const [writer, registrar] = [await apiKey('writer'), await apiKey('registrar')]
@@ -219,14 +256,12 @@ const attempts: Record<string, Cells> = {
       expect(await ask(admin, 'POST', '/v1/api-keys', { ...body, expireTime: soon })).toBe(201)
     },
     async 'writer of the database'() {
-      const mine = rememberSecret('an API key', newApiKeySecret())
-      const [row = {}] = await query("select * from api_key where role = 'admin' limit 1")
-      const id = newId()
-      await insert('api_key', { ...row, id, digest: apiKeyDigest(mine) })
-      const refused = await ask({ 'x-api-key': mine }, 'GET', '/v1/self')
-      expect(refused).toBe('401 invalid_api_key')
+      const { id, mine, created } = await insertApiKey()
+      expect(await ask(mine, 'GET', '/v1/self')).toBe('401 invalid_api_key')
       expect(await found()).toContain(id)
-      await execute('delete from api_key where id = ?', id)
+      await insertEvent(systemLedgerId, created)
+      expect(await ask(mine, 'GET', '/v1/self')).toBe(200)
+      expect(await found()).not.toContain(id)
     },
     async stranger() {
       const form = `grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token_type=urn:ietf:params:oauth:token-type:jwt&subject_token=e30.e30.x&access_rule=${newId()}`
@@ -290,11 +325,11 @@ const attempts: Record<string, Cells> = {
       }
     },
     async 'writer of the database'() {
-      const before = (await lastEvent('')).revision
-      // As the programs write it: the row and its event.
-      expect(await ask(await apiKey('admin'), 'GET', '/v1/self')).toBe(200)
-      const { type, revision } = await lastEvent('')
-      expect([type, revision]).toEqual(['api_key.created', before + 1])
+      const { id, mine, created } = await insertApiKey()
+      await insertEvent(systemLedgerId, created)
+      expect(await ask(mine, 'GET', '/v1/self')).toBe(200)
+      const { type, subject } = await lastEvent('')
+      expect([type, subject.id]).toEqual(['api_key.created', id])
     },
   },
   'keep others out': {
