@@ -90,12 +90,14 @@ function versionsOf({ version, libraries }: Example, folder: string): string[] {
   return [...found, `${version.split(' ')[0]?.replace(/.*\//, '')} ${tool}`]
 }
 
-/** The row of the last run with the bad tokens of this one; undefined if one of the two failed. */
-function withTimesOfLastRun(row: MeasuredRow): Row | undefined {
-  const last = readRows().find((one) => isSame(one, row))
-  if (last === undefined || 'missing' in last || 'failure' in last.result) return undefined
-  if ('failure' in row.result) return undefined
-  const { bad } = row.result.measured
+/** The row of the last run with the bad tokens of this one, or why there is none. */
+function withTimesOfLastRun({ result, ...name }: MeasuredRow): Row | string {
+  if ('failure' in result) return result.failure
+  const last = readRows().find((one) => isSame(one, name))
+  if (last === undefined || 'missing' in last || 'failure' in last.result) {
+    return 'no earlier run has its times: run it without --bad-tokens'
+  }
+  const { bad } = result.measured
   return { ...last, result: { measured: { ...last.result.measured, bad } } }
 }
 
@@ -136,8 +138,12 @@ for (const isFollowed of [true, false]) {
   const watch = { intervalMs: isFollowed ? 50 : 1_000, limitMs }
   const group = variants.filter((variant) => variant.isFollowed === isFollowed)
   if (group.length === 0) continue
-  process.stderr.write(`Watching ${group.length} verifiers, each for up to ${watched} s\n`)
   const report = (message: string) => void process.stderr.write(`${message}\n`)
+  report(
+    isShort
+      ? `Trying bad tokens on ${group.length} verifiers`
+      : `Watching ${group.length} verifiers, each for up to ${watched} s`,
+  )
   const logs = join(buildFolder, 'logs')
   const results = await measure(group, { watch, scenarioNames, logs, report })
   for (const [{ example }, result] of results) {
@@ -146,8 +152,11 @@ for (const isFollowed of [true, false]) {
     const date = new Date().toISOString().slice(0, 10)
     const row = { folder, isFollowed, versions, date, result, watched }
     const stored = isShort ? withTimesOfLastRun(row) : row
-    if (stored === undefined) process.exitCode = 1
-    else rows.push(stored)
+    if (typeof stored !== 'string') rows.push(stored)
+    else {
+      report(`${folder}, ${isFollowed ? 'followed' : 'plain'}: nothing is stored: ${stored}`)
+      process.exitCode = 1
+    }
   }
 }
 const all = storeRows(rows)
