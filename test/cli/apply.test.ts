@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { fixture } from '../support/keys/intake.ts'
 import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
@@ -80,6 +81,19 @@ describe('pubring apply', () => {
     await apply(declare({ ...spring, expireTime: null }, summer))
     expect(await keys()).toMatchObject([{ label: 'spring' }, { label: 'summer' }])
     expect((await keys())[0]).not.toHaveProperty('expireTime')
+  })
+
+  test.each([
+    ['null, before the exp of its JWK', null, undefined],
+    ['a time, before the exp of its JWK', '2098-01-01T00:00:00.000Z', '2098-01-01T00:00:00.000Z'],
+    ['nothing, as the exp of its JWK', undefined, '2099-01-01T00:00:00.000Z'],
+  ])('registers a key with an expireTime of %s', async (_name, expireTime, registered) => {
+    const exp = Date.parse('2099-01-01') / 1000
+    const jwk = { ...createPublicKey(spring.publicKeyPem).export({ format: 'jwk' }), exp }
+    const file = declare({ label: 'spring', publicKeyPem: JSON.stringify(jwk), expireTime })
+    expect((await apply(file)).code).toBe(0)
+    expect((await keys())[0]?.expireTime).toBe(registered)
+    expect(await apply(file, '--dry-run')).toMatchObject({ code: 0, stdout: '' })
   })
 
   test('does not undo what the file leaves out, such as a revocation', async () => {

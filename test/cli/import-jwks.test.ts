@@ -208,9 +208,9 @@ describe('a mixed set', () => {
     expect(Object(documentOf(ran)).items.map(({ note = '' }) => note)).toEqual([
       '',
       '',
-      'It is registered inactive: its exp has passed.',
-      'It is registered inactive: its nbf is not reached.',
-      'It is registered inactive: it is revoked.',
+      'A JWK whose exp has passed is registered inactive.',
+      'A JWK whose nbf is not reached is registered inactive.',
+      'A JWK that is revoked is registered inactive.',
     ])
     const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
     const expireTime = new Date((now + 3_600) * 1000).toISOString()

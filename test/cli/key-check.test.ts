@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openShell } from './support.ts'
@@ -24,6 +25,14 @@ test('reads a key from standard input and prints JSON', async () => {
     key: { kty: 'RSA', bits: 2048 },
     publicKeyPem: readFileSync(`${material}/rsa2048.pem`, 'utf8'),
   })
+})
+
+test('says how a JWK would be registered, and registers nothing', async () => {
+  const pem = readFileSync(`${material}/rsa2048.pem`, 'utf8')
+  const jwk = { ...createPublicKey(pem).export({ format: 'jwk' }), exp: 1_600_000_000 }
+  const { code, stderr } = await check(['-'], JSON.stringify(jwk))
+  expect(code).toBe(0)
+  expect(stderr).toContain('converted to PEM. A JWK whose exp has passed is registered inactive.')
 })
 
 test('rejects a weak key with its code and exit code 1', async () => {

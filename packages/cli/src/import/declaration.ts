@@ -78,11 +78,10 @@ async function readKey(
   const entry = readEntry({ place, label: label.trim(), text }, () => {
     const content = convert(bytes, place)
     if ('rejection' in content) return content
-    const end = expireTime ?? undefined
-    return {
-      ...content,
-      key: { ...content.key, ...present({ algorithm, active, publishedKid, expireTime: end }) },
-    }
+    const { expireTime: exp, ...key } = content.key
+    const end = expireTime === undefined ? exp : (expireTime ?? undefined)
+    const declared = present({ algorithm, active, publishedKid, expireTime: end })
+    return { ...content, key: { ...key, ...declared } }
   })
   return { entry, declared: { active, expireTime } }
 }

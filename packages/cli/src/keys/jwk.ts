@@ -73,15 +73,15 @@ function validityOf({
   nbf,
   revoked,
 }: Jwk): Pick<PublicKeyFile, 'active' | 'expireTime' | 'note'> {
-  const inactive = (reason: string) => ({
+  const inactive = (which: string) => ({
     active: false as const,
-    note: `It is registered inactive: ${reason}.`,
+    note: `A JWK ${which} is registered inactive.`,
   })
   const nowSeconds = Date.now() / 1000
   if (revoked !== undefined && revoked !== null && revoked !== false)
-    return inactive('it is revoked')
-  if (nbf !== undefined && Number(nbf) > nowSeconds) return inactive('its nbf is not reached')
+    return inactive('that is revoked')
+  if (nbf !== undefined && Number(nbf) > nowSeconds) return inactive('whose nbf is not reached')
   if (exp === undefined) return {}
-  if (Number(exp) <= nowSeconds) return inactive('its exp has passed')
+  if (Number(exp) <= nowSeconds) return inactive('whose exp has passed')
   return { expireTime: new Date(Number(exp) * 1000).toISOString() }
 }
