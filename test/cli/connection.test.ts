@@ -80,6 +80,14 @@ test('a private key in an argument is not sent', async () => {
   expect((await shell.pubring(['key', 'add', file, '--label', 'k'])).code).toBe(0)
 })
 
+test('a token in an argument is named as one, whatever its claims are called', async () => {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const token = `${part({ alg: 'ES256' })}.${part({ p: 'orders' })}.c2lnbmF0dXJl`
+  const ran = await shell.pubring(['token', 'check', token])
+  expect(ran).toMatchObject({ code: 64, stdout: '' })
+  expect(ran.stderr).toContain('A token is a secret, and others can read a command line.')
+})
+
 describe('the server address', () => {
   test.each(['/console', '/console/', '/console/#/projects/payments', '/docs/'])(
     'may not end in “%s”, which is said',

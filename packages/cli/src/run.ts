@@ -3,6 +3,7 @@ import { CommanderError } from 'commander'
 import { createProgram, globalOptionsLast } from './program.ts'
 import { CommandError, reportFailure, usageError } from './terminal/failures.ts'
 import type { Terminal } from './terminal/terminal.ts'
+import { isToken } from './terminal/text.ts'
 
 /** Runs `pubring` with the arguments and reports errors on stderr. Returns the exit code. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -16,7 +17,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   }
   const { name, args } = globalOptionsLast(program, argv)
   try {
-    if (argv.some((arg) => findSecret(arg) !== undefined)) throw privateKeyArgument
+    if (argv.some(isPrivateKey)) throw privateKeyArgument
     await program.parseAsync([...args], { from: 'user' })
     return terminal.exitCode
   } catch (error) {
@@ -25,6 +26,11 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     if (error.exitCode === 0) return 0
     return reportFailure(usageErrorOf(error, name), terminal)
   }
+}
+
+/** Whether an argument is a private key. The claims of a token may have the names of its members. */
+function isPrivateKey(argument: string): boolean {
+  return !isToken(argument) && findSecret(argument) !== undefined
 }
 
 const privateKeyArgument = new CommandError(

@@ -1,5 +1,10 @@
 import truncatedWidth from 'fast-string-truncated-width'
 
+/** Whether a text is a token in the compact form of a JWS or JWE. */
+export function isToken(text: string): boolean {
+  return /^ey[\w-]+\.[\w-]+\.[\w.-]*$/.test(text)
+}
+
 /** Columns of a terminal. */
 export function textWidth(text: string): number {
   return truncatedWidth(text).width

@@ -6,6 +6,7 @@ import { fileError, usageError } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'
 import { formatSteps } from '../terminal/table.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import { isToken } from '../terminal/text.ts'
 
 /** Explains step by step why a token verifies or does not; exit code 1 if it does not. */
 export async function checkToken(
@@ -21,7 +22,7 @@ export async function checkToken(
 
 /** The token in the file. It may have white space around it, or be copied as the value of a header. */
 export async function readToken(file: string, terminal: Terminal): Promise<string> {
-  if (/^ey[\w-]+\.[\w-]+\./.test(file)) {
+  if (isToken(file)) {
     throw usageError(
       'A token is a secret, and others can read a command line.',
       'Pass it on standard input: … < token.txt',
