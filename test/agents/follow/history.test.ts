@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { followOnce } from '../../../packages/agents/src/follow/follow.ts'
 import type { FollowFlags } from '../../../packages/cli/src/follow/options.ts'
+import { mayBeEarlier } from '../../../packages/client/src/key-set/head.ts'
 import { entryKey } from '../../../packages/client/src/log/leaf.ts'
 import {
   formatLedgerProof,
@@ -175,20 +176,47 @@ test('the message says that two documents differ, if not which one is the earlie
   await expect(followOnce(await optionsOf(), context)).rejects.toThrow(words)
 })
 
-test.each([0, 5])(
-  'a copy of an earlier revision in a cache, %i s old, is neither used, reported nor counted',
-  async (age) => {
+test.each([
+  [60, 0],
+  [500, 450_000],
+])(
+  'a copy of an earlier revision, %i s old and %i ms after the last contact, is neither used, reported nor counted',
+  async (age, ms) => {
     const follower = await follow()
     await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
     Object.assign(published, { kids: ['old'], head: '3.33333333', age })
     await further(2)
-    follower.clock.advance(2_001)
+    follower.clock.advance(ms)
+    await further(2)
     expect(await follower.readiness()).toBe('ok\n')
     expect(kidsIn(out)).toEqual(['first'])
     Object.assign(published, { kids: ['second'], head: '5.55555555', age: undefined })
     await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
     expect(follower.log()).not.toContain('Project')
     expect(await (await follower.get('/metrics')).text()).toMatch(/refused_total\{.*\} 0$/m)
+  },
+)
+
+test('only a response without Age, or as recent as a replica can be behind, is the present one', () => {
+  expect(mayBeEarlier(undefined, 0)).toBe(false)
+  expect(mayBeEarlier(0, 2_000)).toBe(true)
+  expect(mayBeEarlier(0, 2_001)).toBe(false)
+  expect(mayBeEarlier(5, 7_000)).toBe(true)
+  expect(mayBeEarlier(5, 7_001)).toBe(false)
+})
+
+test.each([0, 5])(
+  'an earlier revision that a cache has only since the last contact, %i s old, is refused',
+  async (age) => {
+    const follower = await follow()
+    await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+    Object.assign(published, { kids: ['revoked'], head: '3.33333333', age })
+    follower.clock.advance(age * 1_000 + 2_001)
+    await further(2)
+    follower.clock.advance(2_001)
+    await expect.poll(follower.log, soon).toContain('--accept-history 3.33333333')
+    expect(await follower.readiness()).toBe(`the server has been set back: ${project}\n`)
+    expect(kidsIn(out)).toEqual(['first'])
   },
 )
 

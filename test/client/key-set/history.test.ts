@@ -75,6 +75,13 @@ test('a copy of an earlier revision in a cache is neither used nor an error', as
   expect(states.slice(1).filter(({ kids }) => kids[0] === 'first')).toEqual([])
 })
 
+test('an earlier revision that a cache has only since the last contact is refused', async () => {
+  const { keys, waitForState } = await open()
+  Object.assign(published, { kids: ['revoked'], head: '3.33333333', age: 1 })
+  await waitForState(({ error }) => error?.code === 'key_set_history_changed')
+  expect(keys.state().kids).toEqual(['first'])
+})
+
 test('a project that is named is asked for by its id, once a response has told it', async () => {
   const { keys } = openKeySet(`${server.url}/keys/v1/projects/named`, { maxStale: 3_000 })
   await keys.ready()

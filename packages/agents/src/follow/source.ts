@@ -2,23 +2,26 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { KeySetError, type KeySetErrorCode } from '@pubring/client/internal/key-set/errors'
 import { follow } from '@pubring/client/internal/key-set/follow'
-import { formatHead, goesBack, historyChanged } from '@pubring/client/internal/key-set/head'
+import {
+  formatHead,
+  goesBack,
+  historyChanged,
+  maxReplicaLagMs,
+  mayBeEarlier,
+} from '@pubring/client/internal/key-set/head'
 import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import { createProvenRevisions } from '@pubring/client/internal/key-set/proven'
 import { createSemaphore } from '@pubring/server/async/semaphore'
 import type { Clock } from '@pubring/server/kernel/context'
 import { documentUrl, type FoundKeySet, findKeySet, graceMs, readDocuments } from './documents.ts'
 import { FollowError } from './error.ts'
-import { type Followed, instantBefore } from './followed.ts'
+import { ageMsOf, type Followed, instantBefore } from './followed.ts'
 
 /**
  * Projects that are loaded at once: at the start, and when the server is back. The others wait, so
  * that a follower of thousands does not flood it.
  */
 const maxLoading = 20
-
-/** A replica may be a second behind another one: only what lasts longer is a problem. */
-const maxReplicaLagMs = 2_000
 
 /** Pause before a refused project is asked for again, if the command is to end after one response. */
 const refusedPauseMs = 250
@@ -136,8 +139,7 @@ function createReader(one: Followed, options: ReaderOptions) {
     if (head !== undefined && known !== undefined && goesBack(known, head)) {
       const position = formatHead(head)
       const isAccepted = acceptedHistory.includes(position)
-      // Caches may have an earlier copy.
-      if (!isAccepted && age !== undefined) return false
+      if (!isAccepted && mayBeEarlier(age, ageMsOf(one, clock))) return false
       if (!isAccepted) throw historyChanged(known, head, adviceFor(position))
     }
     const address = documentUrl(url, projectId, 'jwks-full.json')

@@ -1,7 +1,7 @@
 import { isSameKeySet, type KeySetContents, parseKeySet } from './contents.ts'
 import { type KeySetResponse, notAKeySet } from './fetch.ts'
-import { goesBack, type Head, historyChanged } from './head.ts'
-import { addMs, elapsedMs, type Timestamp } from './timestamp.ts'
+import { goesBack, type Head, historyChanged, mayBeEarlier } from './head.ts'
+import { addMs, elapsedMs, now, type Timestamp } from './timestamp.ts'
 
 /** The state of the cache when a request was sent. */
 type SentWith = { etag: string | undefined; version: number; waitSeconds: number }
@@ -29,10 +29,16 @@ export type KeySetCache = {
 export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache {
   let contents: KeySetContents | undefined
   let confirmedAt: Timestamp | undefined
+  /** When the server last had the contents: unlike `confirmedAt`, not moved by copies of earlier ones. */
+  let seenAt = now()
   let version = 0
 
   function markFresh(asOf: Timestamp): void {
     if (confirmedAt === undefined || elapsedMs(asOf) < elapsedMs(confirmedAt)) confirmedAt = asOf
+  }
+  function keep(received: KeySetContents, age: number): void {
+    contents = received
+    seenAt = addMs(now(), -age * 1_000)
   }
   return {
     contents: () => contents,
@@ -45,14 +51,16 @@ export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache 
       const { head, age = 0 } = response
       if (contents?.head !== undefined && head !== undefined && goesBack(contents.head, head)) {
         if (sentWith.version !== version) return
-        if (age === 0) throw historyChanged(contents.head, head, advice)
+        if (!mayBeEarlier(response.age, elapsedMs(seenAt))) {
+          throw historyChanged(contents.head, head, advice)
+        }
         markFresh(asOf)
         return
       }
       if (response.body === undefined) {
         // "Not modified" confirms only the key set that the request was about.
         if (sentWith.etag === undefined || sentWith.etag !== contents?.etag) return
-        contents = { ...contents, head: head ?? contents.head }
+        keep({ ...contents, head: head ?? contents.head }, age)
         markFresh(asOf)
         return
       }
@@ -64,7 +72,7 @@ export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache 
       if (received === undefined) throw notAKeySet(url)
       if (sentWith.waitSeconds === 0 && sentWith.version !== version) return
       if (contents === undefined || !isSameKeySet(received, contents)) version += 1
-      contents = received
+      keep(received, age)
       markFresh(asOf)
     },
   }

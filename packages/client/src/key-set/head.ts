@@ -28,6 +28,17 @@ export function goesBack(known: Head | undefined, head: Head | undefined): boole
   return !hashes.includes(undefined) && hashes[0] !== hashes[1]
 }
 
+/** How long a replica that is behind another one may take to catch up, and `Age` rounds off. */
+export const maxReplicaLagMs = 2_000
+
+/**
+ * Whether a response may be from before the known head was confirmed, as by a cache. One without `Age` is
+ * the server's own, and so is one that is recent enough: caches add `Age: 0` to responses that they pass on.
+ */
+export function mayBeEarlier(age: number | undefined, sinceConfirmedMs: number): boolean {
+  return age !== undefined && age * 1_000 >= sinceConfirmedMs - maxReplicaLagMs
+}
+
 /** `advice` says what to do. */
 export function historyChanged(known: Head, head: Head, advice: string): KeySetError {
   const [before, now] = [formatHead(known), formatHead(head)]
