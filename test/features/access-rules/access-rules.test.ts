@@ -4,7 +4,7 @@ import {
   platformPresets,
   sharedIssuers,
 } from '../../../packages/server/src/features/access-rules/presets.ts'
-import { publicUrl } from '../../support/app/app.ts'
+import { publicUrl, startApp } from '../../support/app/app.ts'
 import { accessRulesUrl, startWorkloadApp } from '../../support/app/workloads.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { jwkOf } from '../../support/network/issuer.ts'
@@ -134,6 +134,28 @@ describe('a rule that is written says what is found where the keys of its issuer
     expect(await patch({ name: 'n' })).toBeUndefined()
     expect(await patch({ active: false })).toBeUndefined()
     expect(await patch({ active: true })).toEqual(notes)
+    expect(await patch({ active: true })).toBeUndefined()
+  })
+
+  test('that they were not found in time, if the issuer is slow', async () => {
+    issuer.pages.set('/slow', () => undefined)
+    const created = await create({ issuer: issuer.url, jwksUri: `${issuer.url}/slow` })
+    expect(created.json().notes).toEqual([
+      'No key of the issuer verifies a token now: They were not read within 3 seconds.',
+    ])
+  })
+
+  test('nothing, if the search for them fails, which is logged', async () => {
+    const log: string[] = []
+    const fetch = () => Promise.reject(new TypeError('a fault of the search'))
+    const broken = await startApp({
+      fetch,
+      http: { logStream: { write: (line: string) => void log.push(line) } },
+    })
+    const body = { ...valid, allProjects: true, project: undefined }
+    const created = await broken.send('POST', accessRulesUrl, { body })
+    expect([created.statusCode, created.json().notes]).toEqual([201, undefined])
+    expect(log.join('')).toContain('a fault of the search')
   })
 
   test('nothing, if its keys are those of the project', async () => {

@@ -1,4 +1,6 @@
+import { withTimeout } from '../../async/semaphore.ts'
 import { invalidField, PubringError } from '../../errors.ts'
+import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
 import { readTimeOfUse } from '../../kernel/ledger/token-uses.ts'
 import { OutboundError } from '../../outbound/outbound.ts'
@@ -41,15 +43,34 @@ export async function checkAccessRule(
   return { ...(await checkClaims(context, rule, token.claims, token)), header }
 }
 
-/** Adds to a rule that was written what is found where the keys of its issuer are, which takes a request. */
-export async function noteKeys(context: Context, rule: AccessRule): Promise<AccessRule> {
-  const { keySource, active } = rule
-  if (keySource === undefined || keySource === 'project' || !active) return rule
-  const { detail } = await describeKeys(context, { ...rule, keySource }).catch((error) => {
-    if (!(error instanceof OutboundError || error instanceof PubringError)) throw error
-    return failed(`No key of the issuer verifies a token now: ${error.message}`)
-  })
-  return { ...rule, notes: [detail] }
+/** The longest that the response to a change waits for the keys of the issuer. */
+const noteTimeoutMs = 3_000
+
+/**
+ * Adds to a rule that this request has changed what is found where the keys of its issuer are. The change
+ * is committed, so a fault of the search is reported to `onFault`, and the rule has no note.
+ */
+export async function noteKeys(
+  context: RequestContext,
+  rule: AccessRule,
+  onFault: (error: unknown) => void,
+): Promise<AccessRule> {
+  const { keySource, active, updateTime } = rule
+  const isChanged = updateTime === context.origin.time
+  if (keySource === undefined || keySource === 'project' || !active || !isChanged) return rule
+  const search = describeKeys(context, { ...rule, keySource })
+  const late = () =>
+    new OutboundError(`They were not read within ${noteTimeoutMs / 1_000} seconds.`)
+  try {
+    const { detail } = await withTimeout(search, noteTimeoutMs, late)
+    return { ...rule, notes: [detail] }
+  } catch (error) {
+    if (error instanceof OutboundError || error instanceof PubringError) {
+      return { ...rule, notes: [`No key of the issuer verifies a token now: ${error.message}`] }
+    }
+    onFault(error)
+    return rule
+  }
 }
 
 /** Throws `invalid_request` unless there is a token or, for people, their claims. */
