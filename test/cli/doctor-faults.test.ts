@@ -455,6 +455,7 @@ test.each(situations)('%s', async (_situation, env, step, outcome, sentence, dur
 
 test('nothing is wrong with a whole database, private keys and a provider that answers', async () => {
   answers = wholeProvider
+  provider.requests.length = 0
   const ran = await shell.pubring(['doctor', '--json'], {
     env: {
       ...allowed,
@@ -466,5 +467,7 @@ test('nothing is wrong with a whole database, private keys and a provider that a
   })
   const { steps } = documentOf(ran) as { steps: Record<string, string>[] }
   expect(steps.filter(({ outcome }) => outcome === 'failed' || outcome === 'warned')).toEqual([])
+  const pages = provider.requests.filter((path) => path.startsWith('localhost/authorize?'))
+  expect(pages).toHaveLength(1)
   expect(ran.code).toBe(0)
 })

@@ -138,6 +138,12 @@ describe('a fault of the provider is named in the log, and to the person where t
       /“invalid_grant”.*The code was used before/,
     ],
     [
+      'a code that is refused with the status of a wrong client',
+      () => token({ status: 401, body: { error: 'invalid_grant' } }),
+      /refused the sign-in: “invalid_grant”\.$/,
+      /“invalid_grant”.*The code was used before/,
+    ],
+    [
       'a status without a reason',
       () => token({ status: 404, body: 'no' }),
       hidden('token'),

@@ -68,7 +68,8 @@ async function stoppedLog(response: Response): Promise<LogError | undefined> {
 }
 
 function redirected(response: Response, url: URL): CommandError {
-  const target = URL.parse(response.headers.get('location') ?? '', url)
+  const location = response.headers.get('location')
+  const target = location === null ? null : URL.parse(location, url)
   return new CommandError('refused', `${url.host} redirects to another address.`, {
     code: 'redirected',
     hints: target === null ? [] : [`If you trust that address, use ${target.href}`],

@@ -99,7 +99,8 @@ export async function checkAuthorization(provider: KnownProvider): Promise<SignI
         `${url.origin}${url.pathname} responded with the status ${status} to ${asked(provider)}. Register this client there with this redirect address, and enable it. A browser shows what it says.`,
       )
     }
-    const next = URL.parse(headers.get('location') ?? '', url)
+    const location = headers.get('location')
+    const next = location === null ? null : URL.parse(location, url)
     const error = next?.searchParams.get('error')
     if (next && error) return refusedBy(provider, error, next.searchParams.get('error_description'))
     if (next?.origin !== first.origin) break
@@ -246,8 +247,9 @@ async function requestTokens(
       typeof description === 'string' && clientSecret
         ? description.replaceAll(clientSecret, '…')
         : description
-    // RFC 6749 section 5.2 has the status for this error alone; Keycloak says unauthorized_client.
-    const code = status === 401 ? 'invalid_client' : error
+    // RFC 6749 section 5.2 has the status for this error alone. Keycloak says unauthorized_client, and some
+    // providers send a refused code with it.
+    const code = status === 401 && error !== 'invalid_grant' ? 'invalid_client' : error
     refusal = { ...refusedBy(provider, error, said, { subject, method, code }), code }
     if (code !== 'invalid_client') return refusal
   }
