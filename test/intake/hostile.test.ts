@@ -58,6 +58,7 @@ const patterns = [
   '0x',
   '1234: ',
   '00 ',
+  'Key',
 ]
 
 describe('the cost of a text is bounded', () => {
@@ -73,6 +74,12 @@ describe('the cost of a text is bounded', () => {
     const text = pattern.repeat(Math.ceil(2 ** 20 / pattern.length))
     expectWithin(10, cost(text))
     expect(codeOf(text)).toBe('key_too_large')
+  })
+
+  test('one JSON document and many empty lines', () => {
+    const text = `{}}${'\n'.repeat(LIMIT - 10)}x`
+    expect(codeOf(text)).toBe('pem_not_found')
+    expectWithin(40, cost(text))
   })
 
   test('nested base64 up to the limit', () => {

@@ -3,13 +3,9 @@ import { describeBareKey } from '../formats/bare.ts'
 
 /** Explains why a text has no PEM block, and how to fix it if the text is recognized. */
 export function describeMissingPem(text: string): string {
-  const advice = describeText(text) ?? describeBareKey(text)
+  const hint = describeDocument(text) ?? hints.find(([pattern]) => pattern.test(text))?.[1]
+  const advice = hint ?? describeBareKey(text)
   return `No PEM block was found. ${advice ?? `A public key begins with -----BEGIN PUBLIC KEY----- and ends with -----END PUBLIC KEY-----. To print it: ${commands.exportPublic}`}`
-}
-
-/** What a text is that holds no key itself, and what to do; undefined for any other. */
-function describeText(text: string): string | undefined {
-  return describeDocument(text) ?? hints.find(([pattern]) => pattern.test(text))?.[1]
 }
 
 /** What a YAML document is that may hold keys, and what to do; undefined for any other text. */
@@ -59,7 +55,7 @@ const hints: readonly Hint[] = [
     'This is a description by pkcs11-tool: repeat the command with --read-object --type pubkey.',
   ],
   [
-    /^(?:(?:undefined|null|none|nil|\[object \w+\]|\$\{?\w+\}?|\{\{.*\}\}|<[a-z][^<>]*>)$|Sun \w+ public key|&\{|\w*Key\w* \{)/i,
+    /^(?:(?:undefined|null|none|nil|\[object \w+\]|\$\{?\w+\}?|\{\{.*\}\}|<[a-z][^<>]*>)$|Sun \w+ public key|&\{|(?=\w*Key)\w+ \{)/i,
     'This is an unset variable or an unconverted object: check the program that sends the key.',
   ],
   [
@@ -97,7 +93,7 @@ const hints: readonly Hint[] = [
   ],
   [/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'This is an id: send the key itself.'],
   [
-    /^[{[].*[}\]]\s*\n\s*\{/,
+    /^[{[].*[}\]][ \t\r]*\n\s*\{/,
     `These are several JSON documents. Import them: ${commands.joinJsonLines}`,
   ],
   [/^[[{]/, 'This looks like damaged JSON: send the key in PEM.'],
