@@ -35,6 +35,22 @@ const published = async () =>
   (await shell.test.inject(`/v1/projects/${project}/.well-known/jwks-full.json`)).json().keys
 
 describe('a mixed set', () => {
+  test('an entry of any type or depth is refused, and none stops the others', async () => {
+    const deep = `${'['.repeat(8_000)}{"0": 1}${']'.repeat(8_000)}`
+    const odd = '{"toString": 1, "valueOf": 1}'
+    const good = JSON.stringify(jwk('P-256', { kid: 'good', exp: 253_402_300_799, key_ops: null }))
+    const text = `{"keys": [${deep}, {"kty": "EC", "a": ${deep}}, {"kty": ${odd}}, {"kid": ${odd}}, ${good}]}`
+    expect(verdicts(await into(shell.file('set.json', text), '--skip-refused'))).toEqual([
+      'set 1 refused unsupported_key',
+      'set 2 refused unsupported_key',
+      'set 3 refused unsupported_key',
+      'set 4 refused unsupported_key',
+      'good created',
+    ])
+    const { stderr } = await into(shell.file('odd.json', `{"a": ${odd}, "b": ${deep}}`))
+    expect(stderr).toContain('holds no keys that can be imported')
+  })
+
   test('each entry has its own verdict', async () => {
     const twin = jwk('P-256', { kid: 'twin' })
     const file = setFile(

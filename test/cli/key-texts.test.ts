@@ -182,7 +182,12 @@ describe('everything else is refused by all, with the same words', () => {
     ['exp as a date', JSON.stringify({ ...ec, exp: '2030-01-01' }), /exp and nbf must be numbers/],
     ['exp as digits', JSON.stringify({ ...ec, exp: '1893456000' }), /exp and nbf must be numbers/],
     ['nbf in milliseconds', JSON.stringify({ ...ec, nbf: 17e11 }), /1970, not milliseconds/],
-    ['exp as a duration', JSON.stringify({ ...ec, exp: 86400 }), /exp and nbf must be numbers/],
+    [
+      'exp as a duration',
+      JSON.stringify({ ...ec, exp: 86400 }),
+      /exp and nbf must be times after 1979/,
+    ],
+    ['exp at the start of 1970', JSON.stringify({ ...ec, exp: 0 }), /must be times after 1979/],
     ['a PGP key', fixture('keys/wrongtype/pgp-public.asc'), /PGP key/],
     ['parameters', pem.replaceAll('PUBLIC KEY', 'DH PARAMETERS'), /holds no public key/],
     ['PKCS#7 in base64', base64Of(fixture('formats/n30-pkcs7.pem')), /base64 of a PKCS#7 bundle/],

@@ -1,7 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { codeOf, fixture, none, pem, rejected, spki } from '../support/keys/intake.ts'
+import { examineCheaply, identifyKey } from '../../packages/intake/src/examine.ts'
+import { jwkFault } from '../../packages/intake/src/formats/jwk.ts'
+import {
+  codeOf,
+  emptyBlocklist,
+  fixture,
+  none,
+  pem,
+  rejected,
+  spki,
+} from '../support/keys/intake.ts'
 
 const blob = `AAAAB3NzaC1yc2EAAAADAQABAAABAQ${'C'.repeat(300)}`
 
@@ -60,6 +70,68 @@ describe('JSON', () => {
   ])('%s', (text) => {
     expect(codeOf(text)).toBe('jwk_submitted')
   })
+
+  const hostile = '{"toString": 1, "valueOf": 1}'
+  const nested = (inner: string) => `${'['.repeat(7900)}${inner}${']'.repeat(7900)}`
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey
+  const members = ['kty', 'crv', 'alg', 'use', 'key_ops', 'exp', 'nbf', 'x', 'y', 'n', 'e', 'x5c']
+  const documents = ['a', 'key', 'keys', 'data', 'error', 'errors', 'pem', 'apiVersion', 'jwks_uri']
+  test.each([
+    ['an object without a text', hostile],
+    ['nested lists', nested('')],
+    ['nested lists around an object', nested('{"0": 1}')],
+    ['null', 'null'],
+    ['an empty list', '[]'],
+    ['a number', '7'],
+  ])('every member may be %s', (_name, value) => {
+    const texts = documents.map((name) => `{"${name}": ${value}}`)
+    texts.push(value, `[${value}]`, `{"keys": [${value}]}`, `{"key": {"kid": ${value}}}`)
+    texts.push(`{"data": {"keys": {"1": {"public_key": ${value}}}}}`)
+    for (const name of members) {
+      for (const key of [{}, ec, rsa.export({ format: 'jwk' })]) {
+        const rest = JSON.stringify({ ...key, [name]: undefined }).slice(1)
+        const text = `{"${name}": ${value}${rest === '}' ? '' : ','}${rest}`
+        texts.push(text, `{"a": ${text}}`)
+      }
+    }
+    for (const text of texts) {
+      expect(codeOf(text)).toMatch(/^(?:jwk_submitted|pem_not_found)$/)
+      expect(examineCheaply(text, undefined, emptyBlocklist)?.ok).not.toBe(true)
+      expect(identifyKey(text)).toBeUndefined()
+    }
+  })
+
+  test.each([
+    { success: true, errors: [], result: jwk },
+    { success: true, error: null, errors: {}, result: jwk },
+    { errors: ['Use another version.'], result: jwk },
+  ])('a response that has a key is no error message: %j', (response) => {
+    const [{ detail }] = rejected(JSON.stringify(response)).faults
+    expect(detail).toContain('This is a JSON document that contains a JWK.')
+  })
+  test.each([{ errors: [], result: {} }, { error: '' }, { error: {} }])(
+    'a response without an error is no error message: %j',
+    (response) => {
+      expect(rejected(JSON.stringify(response)).faults[0].detail).toContain('a JSON document.')
+    },
+  )
+  test.each([{ error: 'a' }, { error: 404 }, { error: { code: 1 } }, { error: '', errors: ['a'] }])(
+    'an error message is named: %j',
+    (response) => {
+      expect(rejected(JSON.stringify(response)).faults[0].detail).toContain('an error message.')
+    },
+  )
+
+  test('members that say never, or nothing, are no fault of a JWK', () => {
+    const never = 253_402_300_799
+    for (const more of [{ exp: never }, { nbf: never }, { exp: never + 0.5 }, { key_ops: null }]) {
+      expect(jwkFault({ ...jwk, ...more })).toBeUndefined()
+    }
+    expect(jwkFault({ ...jwk, exp: never + 1 })?.detail).toContain('1970, not milliseconds')
+    expect(jwkFault({ ...jwk, exp: 0 })?.detail).toContain('must be times after 1979')
+  })
+
   test('damaged JSON is reported as missing PEM', () => {
     expect(codeOf(JSON.stringify(jwk).slice(0, -1))).toBe('pem_not_found')
   })

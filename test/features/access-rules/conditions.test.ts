@@ -39,6 +39,7 @@ describe('a condition', () => {
     ['a list in a list', { groups: 'a' }, { groups: [['a']] }, false],
     ['a pattern and a list', { groups: 'team-*' }, { groups: ['x', 'team-a'] }, true],
     ['an object', { a: '[object Object]' }, { a: {} }, false],
+    ['an object without a text', { a: 'b' }, { a: { toString: 1, valueOf: 1 } }, false],
     ['all of several', { a: '1', b: '2' }, { a: '1', b: '3' }, false],
     ['a nested claim', { '/a.b/c/d': 'x' }, { 'a.b': { c: { d: 'x' } } }, true],
     ['a nested name with a slash', { '/a~1b/c~0d': 'x' }, { 'a/b': { 'c~d': 'x' } }, true],

@@ -221,7 +221,12 @@ describe('a JWKS', () => {
     ['a symmetric alg', () => jwkOf(rsaKey().privateKey, { alg: 'HS256' }), /must be one of RS256/],
     ['missing numbers', () => ({ kty: 'EC', crv: 'P-256', x: 'AA' }), /not a public key/],
   ])('leaves %s out, beside a good key', async (_name, jwk, message) => {
-    issuer.jwks.keys.unshift({ ...jwk(), kid: 'bad' }, Object(null), { kid: 7 })
+    issuer.jwks.keys.unshift(
+      { ...jwk(), kid: 'bad' },
+      Object(null),
+      { kid: 7 },
+      { kid: { toString: 1 } },
+    )
     expect(await find()).toEqual(found)
     expect(await find('bad')).toEqual(fault(message))
     expect(await find('bad', 'HS256')).toEqual(fault(message))
@@ -255,6 +260,15 @@ describe('a JWKS', () => {
     const text = `{"keys":[{"kid":"a","x":${'['.repeat(depth)}${']'.repeat(depth)}}]}`
     issuer.pages.set('/jwks', (_request, response) => response.end(text))
     expect(await find('a')).toEqual(fault(/./))
+  })
+
+  test('with a key that is nested too deep leaves it out', async () => {
+    const deep = `${'['.repeat(8_000)}{"0": 1}${']'.repeat(8_000)}`
+    const good = JSON.stringify(issuer.jwks.keys)
+    const text = `{"keys": [{"kid": "a", "x": ${deep}}, ${good.slice(1)}}`
+    issuer.pages.set('/jwks', (_request, response) => response.end(text))
+    expect(await find()).toEqual(found)
+    expect(await find('a')).toEqual(fault(/has no key with this kid/))
   })
 
   test('of every algorithm is used with it alone', async () => {

@@ -1,5 +1,6 @@
 import type { Jwk } from '@pubring/intake/jwk'
 import { placeholderKid } from '@pubring/server/kernel/contract'
+import { isNestedWithin, isObject } from '@pubring/server/runtime/json'
 import { readJwk } from '../keys/jwk.ts'
 import {
   type EntryContent,
@@ -10,6 +11,9 @@ import {
   type SourceEntry,
   stem,
 } from './entry.ts'
+
+/** Levels of objects and lists in a JWK; `JSON.stringify` throws for thousands. */
+const maxLevels = 8
 
 /**
  * The keys of a JWKS (RFC 7517). An entry for encryption, a symmetric key, an unknown type and a
@@ -23,10 +27,11 @@ export function readJwks(keys: readonly unknown[], name: string): SourceEntry[] 
     .map((value, index) => {
       const place = `${name}, entry ${index + 1}`
       const fallback = `${stem(name)} ${index + 1}`
-      const jwk: Jwk = typeof value === 'object' && value !== null ? { ...value } : {}
+      const entry = isNestedWithin(value, maxLevels) ? value : {}
+      const jwk: Jwk = isObject(entry) ? entry : {}
       const label = typeof jwk.kid === 'string' && jwk.kid.trim() !== '' ? jwk.kid : fallback
       const isTwin = kids.has(label)
-      const text = jwk.kty === 'oct' ? '' : JSON.stringify(value)
+      const text = jwk.kty === 'oct' ? '' : JSON.stringify(entry)
       return readEntry({ place, label, text, safeLabel: fallback }, () => {
         kids.add(label)
         const content = readKey(jwk)

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeDocument, detectWrongKind, isJwk } from '@pubring/intake'
 import { normalizeText } from '@pubring/intake/encoding'
+import { textOf } from '@pubring/intake/jwk'
 import { parseJson } from '@pubring/server/runtime/json'
 import { isLoopback } from '../connection/connection.ts'
 import { fetchRemote } from '../connection/remote.ts'
@@ -110,7 +111,7 @@ function readJsonEntries(document: object, name: string): SourceEntry[] | undefi
   const keys = keySetIn(document)
   if (keys !== undefined) return readJwks(keys, name)
   const members = Object.entries(document)
-  const hasPem = ([, text]: [string, unknown]) => String(text).includes('-----BEGIN ')
+  const hasPem = ([, text]: [string, unknown]) => textOf(text).includes('-----BEGIN ')
   if (members.length > 0 && members.every(hasPem)) return readPemMap(members, name)
   return undefined
 }
@@ -134,7 +135,7 @@ function keySetIn(document: unknown, depth = 0): unknown[] | undefined {
 function readPemMap(members: [kid: string, pem: unknown][], name: string): SourceEntry[] {
   return members.map(([kid, pem], index) => {
     const place = `${name}, entry ${index + 1}`
-    const text = String(pem)
+    const text = textOf(pem)
     const safeLabel = `${stem(name)} ${index + 1}`
     return readEntry({ place, label: kid, text: `${kid}\n${text}`, safeLabel }, () => {
       const content = convert(Buffer.from(text), place)

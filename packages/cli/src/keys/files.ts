@@ -67,7 +67,7 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
       return { publicKeyPem, converted, ...present({ comment }) }
     }
     case 'jwk_submitted': {
-      const value: object = Object(JSON.parse(text.replace(/^\uFEFF/, '')))
+      const value: object = Object(JSON.parse(text.trim()))
       const jwk = onlyKey(value, name)
       if (jwk === undefined) throw refused(found)
       const key = readJwk(jwk)

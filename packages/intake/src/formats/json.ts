@@ -1,33 +1,18 @@
 import { commands } from '../commands.ts'
-import type { Jwk } from '../kinds/public-jwk.ts'
+import { type Jwk, textOf } from '../kinds/public-jwk.ts'
+import { parseJson } from '../secrets/markers.ts'
 import { describeEmbeddedKey } from './bare.ts'
 import { isJwk, jwkFault } from './jwk.ts'
 
-/** Says what to do with JSON in place of PEM; undefined if the text is none. */
-export function describeJson(body: string): string | undefined {
-  const { value, isNested } = findObject(body) ?? {}
-  if (value === undefined) return undefined
-  if (isNested) return `${nameOf(value)} in a JSON string. Decode the string first.`
-  return describeValue(value)
-}
-
-/** The JSON object or array in a text, even if it is encoded as a JSON string once or twice more. */
-function findObject(body: string): { value: object; isNested: boolean } | undefined {
-  let text = body
-  for (let depth = 0; depth < 3 && /^["{[]/.test(text); depth += 1) {
-    const value = parseJson(text)
-    if (typeof value === 'object' && value !== null) return { value, isNested: depth > 0 }
-    text = typeof value === 'string' ? value.trim() : ''
+/** Says what to do with JSON, also in one or two JSON strings, in place of PEM; undefined for other texts. */
+export function describeJson(body: string, nesting = 0): string | undefined {
+  const value = parseJson(body)
+  if (typeof value === 'string' && nesting < 2) {
+    return describeJson(value.trim(), nesting + 1)
   }
-  return undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  if (typeof value !== 'object' || value === null) return undefined
+  if (nesting > 0) return `${nameOf(value)} in a JSON string. Decode the string first.`
+  return describeValue(value, body)
 }
 
 /** Documents that programs write, each with the member by which it is known. */
@@ -59,13 +44,14 @@ const documents: readonly {
   },
   {
     name: 'a key of the transit engine of Vault, with its versions',
-    has: ({ data }) => Object.values(Object(Object(data).keys)).some(hasPublicKey),
+    has: ({ data }) =>
+      Object.values(Object(Object(data).keys)).some((version) => Object(version).public_key),
     advice: `To print the newest: ${commands.printVaultKey}`,
   },
   { name: 'a key of Google Cloud KMS', has: ({ pem, algorithm }) => Boolean(pem && algorithm) },
   {
     name: 'a key of Azure Key Vault',
-    has: ({ key }) => /\.vault\.azure\./.test(String(Object(key).kid)),
+    has: ({ key }) => /\.vault\.azure\./.test(textOf(Object(key).kid)),
   },
   {
     name: 'a Secret of Kubernetes',
@@ -85,16 +71,11 @@ const documents: readonly {
     has: ({ client_x509_cert_url }) => client_x509_cert_url !== undefined,
     advice: `Its certificates are at its client_x509_cert_url. Import them: ${commands.importServiceAccount}`,
   },
-  {
-    name: 'an error message',
-    has: ({ error, errors }) => Boolean(error ?? errors),
-    advice: 'The request for the key failed: correct that.',
-  },
 ]
 
-function hasPublicKey(version: unknown): boolean {
-  return typeof Object(version).public_key === 'string'
-}
+/** Whether a member says anything: APIs send empty lists of errors with what was asked for. */
+const isFilled = (member: unknown) =>
+  typeof member === 'object' ? Object.keys(member ?? {}).length > 0 : Boolean(member)
 
 function isManifest(name: string) {
   return ({ apiVersion, kind }: Jwk) => apiVersion !== undefined && kind === name
@@ -105,7 +86,7 @@ function nameOf(value: object): string {
   return isJwk(value) ? 'This is a JWK' : 'This is a JSON document'
 }
 
-function describeValue(value: object): string {
+function describeValue(value: object, text: string): string {
   const members: Jwk = { ...value }
   const document = documents.find(({ has }) => has(members))
   const name = document === undefined ? nameOf(value) : `This is ${document.name}`
@@ -116,12 +97,12 @@ function describeValue(value: object): string {
     return fault?.detail ?? `${name}.${adviseMembers(members)} Convert it: ${commands.convertJwk}`
   }
   const texts = Object.values(members).filter((member) => typeof member === 'string')
-  const certificates = texts.filter((text) => /-----BEGIN CERTIFICATE-----/.test(text))
+  const certificates = texts.filter((each) => /-----BEGIN CERTIFICATE-----/.test(each))
   if (certificates.length > 0 && certificates.length === texts.length) {
     return `${name} with ${certificates.length} certificates. Send the public key of one, or all (${commands.importKeys('certs.json')}). To convert the first: ${commands.convertFirstCertificate}`
   }
   const inner = [...valuesIn(value)]
-  if (inner.some((text) => /^\s*-----BEGIN /.test(String(text)))) {
+  if (inner.some((each) => /^\s*-----BEGIN /.test(textOf(each)))) {
     return `${name} that contains PEM. Send only that text, in publicKeyPem. To print the first: ${commands.printNestedPem}`
   }
   const nested = inner.find(isJwk)
@@ -132,8 +113,11 @@ function describeValue(value: object): string {
       `${name} that contains a JWK.${adviseMembers(nested)} Convert the first: ${commands.convertNestedJwk}`
     )
   }
-  const embedded = describeEmbeddedKey(JSON.stringify(value), 'key.json')
+  const embedded = describeEmbeddedKey(text, 'key.json')
   if (embedded !== undefined) return `${name}. ${embedded}`
+  if (isFilled(members.error) || isFilled(members.errors)) {
+    return 'This is an error message. The request for the key failed: correct that.'
+  }
   return `${name}. Send the public key in PEM. To print it: ${commands.exportPublic}`
 }
 

@@ -1,9 +1,9 @@
 import { algorithmNames, jwsAlgorithmNames } from '../algorithms.ts'
 import { commands } from '../commands.ts'
-import { fixedBytes, toBigInt } from '../encoding/bytes.ts'
+import { base64urlToBigInt, fixedBytes } from '../encoding/bytes.ts'
 import { requiredMembers } from '../encoding/jwk.ts'
 import { decodePoint, type JoseCurve, joseCurves } from '../kinds/curves.ts'
-import { isSignatureUse, type Jwk } from '../kinds/public-jwk.ts'
+import { isSignatureUse, type Jwk, textOf } from '../kinds/public-jwk.ts'
 
 /** Why a JWK cannot be registered. */
 export interface JwkFault {
@@ -38,12 +38,10 @@ const membersOfType = new Map<unknown, string[]>(Object.entries(requiredMembers)
 
 type Problem = [code: JwkFault['code'], problem: string]
 
-/** Other names of the types, in lower case; Azure Key Vault adds -HSM for keys in hardware. */
+/** Other names of the types, in lower case. */
 const typeNames = new Map([
   ['rsa', 'RSA'],
-  ['rsa-hsm', 'RSA'],
   ['ec', 'EC'],
-  ['ec-hsm', 'EC'],
   ['ecdsa', 'EC'],
   ['okp', 'OKP'],
   ['eddsa', 'OKP'],
@@ -61,8 +59,8 @@ function typeFault(kty: unknown, name: string): JwkFault {
     const detail = `${mismatch}: a symmetric key (oct) is a secret, and cannot verify tokens of others.`
     return { code: 'symmetric_key', detail }
   }
-  const right = typeNames.get(String(kty).toLowerCase())
-  const isHardware = /-hsm$/i.test(String(kty))
+  const right = typeNames.get(textOf(kty).toLowerCase())
+  const isHardware = /-hsm$/i.test(textOf(kty))
   const advice = isHardware
     ? `, as Azure Key Vault names keys in hardware. Convert it: ${commands.convertHsmJwk}`
     : right === undefined
@@ -74,31 +72,36 @@ function typeFault(kty: unknown, name: string): JwkFault {
 const exportAgain = `Export the key again: ${commands.exportPublic}`
 
 /** What the key is for, and when. */
-function purposeProblem({ use, key_ops: operations, alg, exp, nbf }: Jwk): Problem | undefined {
+function purposeProblem({ use, key_ops, alg, exp, nbf }: Jwk): Problem | undefined {
   if (!isSignatureUse(use)) {
     return ['not_for_signatures', 'that does not verify tokens: its use is not “sig”.']
   }
-  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
+  if (key_ops != null && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {
     return ['not_for_signatures', 'that does not verify tokens: its key_ops have no “verify”.']
   }
   if (alg !== undefined && !algorithmNames.some((name) => name === alg)) {
-    const right = jwsAlgorithmNames.find((known) => known.toLowerCase() === `${alg}`.toLowerCase())
+    const right = jwsAlgorithmNames.find(
+      (known) => known.toLowerCase() === textOf(alg).toLowerCase(),
+    )
     const advice = right === undefined ? '' : ` Write ${right}.`
     const problem = `whose alg must be one of ${jwsAlgorithmNames.join(', ')}, or absent.${advice}`
     return ['unsupported_algorithm', problem]
   }
-  const times = [exp, nbf].filter((time) => time !== undefined)
-  if (times.every((time) => typeof time === 'number' && time >= oldest && time < distant)) {
-    return undefined
-  }
-  const isLarge = times.some((time) => typeof time === 'number' && time >= distant)
-  const unit = isLarge ? ', not milliseconds' : ''
-  return ['invalid_jwk', `whose exp and nbf must be numbers: seconds since 1970${unit}.`]
+  const problem = timeProblem(exp) ?? timeProblem(nbf)
+  if (problem === undefined) return undefined
+  return ['invalid_jwk', `whose exp and nbf must be ${problem}.`]
 }
 
-/** Lower numbers are durations, of up to ten years, and higher ones are in milliseconds. */
+function timeProblem(time: unknown): string | undefined {
+  if (time === undefined) return undefined
+  if (typeof time !== 'number') return 'numbers: seconds since 1970'
+  if (time < oldest) return 'times after 1979, in seconds since 1970'
+  return time < distant ? undefined : 'in seconds since 1970, not milliseconds'
+}
+
+/** Lower numbers are durations, of up to ten years; from the year 10000 on they are in milliseconds. */
 const oldest = 315_360_000
-const distant = 1e11
+const distant = 253_402_300_800
 
 function certificateProblem({ n, x, x5c, x5u }: Jwk): Problem | undefined {
   if (n !== undefined || x !== undefined) return undefined
@@ -123,7 +126,7 @@ function memberProblem(jwk: Jwk, required: readonly string[]): Problem | undefin
 
 function textProblem(member: string, value: unknown): string | undefined {
   if (value === undefined) return 'is missing'
-  const isExponent = member === 'e' && /^(?:0x)?\d+$/.test(String(value))
+  const isExponent = member === 'e' && /^(?:0x)?\d+$/.test(textOf(value))
   const advice = isExponent ? ': 65537 is AQAB' : ''
   const notBase64url = `is not a text in base64url${advice}`
   if (typeof value !== 'string') return notBase64url
@@ -148,7 +151,7 @@ function curveProblem({ kty, crv }: Jwk): string | undefined {
   const names: readonly unknown[] =
     kty === 'EC' ? joseCurves.map(({ name }) => name) : ['Ed25519', ...agreementCurves]
   if (names.includes(crv)) return undefined
-  const right = curveNames.get(String(crv).toLowerCase().replaceAll(/[-_]/g, ''))
+  const right = curveNames.get(textOf(crv).toLowerCase().replaceAll(/[-_]/g, ''))
   if (right === undefined) return 'is not P-256, P-384, P-521 or Ed25519, which tokens use'
   if (right === crv) return `is ${right}, which needs the kty ${kty === 'EC' ? 'OKP' : 'EC'}`
   return `is not written like ${right}`
@@ -157,11 +160,9 @@ function curveProblem({ kty, crv }: Jwk): string | undefined {
 /** Curves whose keys the checks of numbers name. */
 const agreementCurves = ['X25519', 'X448']
 
-const bytesOf = (member: unknown) => Buffer.from(String(member), 'base64url')
-
 function lengthProblem({ kty, crv, x }: Jwk): string | undefined {
   if (kty !== 'OKP' || crv !== 'Ed25519') return undefined
-  const { length } = bytesOf(x)
+  const { length } = Buffer.from(textOf(x), 'base64url')
   return length === 32 ? undefined : `whose member x has ${length} bytes instead of 32`
 }
 
@@ -176,7 +177,7 @@ function pointProblem({ crv, x, y }: Jwk): string | undefined {
 
 /** Whether two coordinates, with any number of leading zeros, are a point on the curve. */
 function isPoint(curve: JoseCurve, ...coordinates: [x: unknown, y: unknown]): boolean {
-  const numbers = coordinates.map((text) => toBigInt(bytesOf(text)))
+  const numbers = coordinates.map((text) => base64urlToBigInt(textOf(text)))
   if (numbers.some((number) => number >> BigInt(8 * curve.size) !== 0n)) return false
   const bytes = numbers.map((number) => fixedBytes(number, curve.size))
   return decodePoint(curve, Buffer.concat([Uint8Array.of(4), ...bytes])) !== undefined

@@ -2,6 +2,11 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 
 export type Jwk = Record<string, unknown>
 
+/** The text of a member whose type is not known; empty unless it is a string or a number. */
+export function textOf(member: unknown): string {
+  return typeof member === 'string' || typeof member === 'number' ? String(member) : ''
+}
+
 /** Whether a key with this `use` verifies tokens; `jwt-svid` is the one of SPIFFE. */
 export function isSignatureUse(use: unknown): boolean {
   return use === undefined || use === 'sig' || use === 'jwt-svid'

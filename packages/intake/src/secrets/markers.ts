@@ -47,15 +47,16 @@ interface JsonContent {
 export function readJson(text: string): JsonContent | undefined {
   const trimmed = text.replace(/^\uFEFF/, '').trim()
   if (!/[{["]/.test(trimmed)) return undefined
-  const json =
-    parse(trimmed) ?? parse(trimmed.slice(trimmed.indexOf('{'), trimmed.lastIndexOf('}') + 1))
-  return json && collect(json.value)
+  const value =
+    parseJson(trimmed) ??
+    parseJson(trimmed.slice(trimmed.indexOf('{'), trimmed.lastIndexOf('}') + 1))
+  return value === undefined ? undefined : collect(value)
 }
 
-function parse(text: string): { value: unknown } | undefined {
-  if (!/^[{["]/.test(text)) return undefined
+/** The value of a JSON text; undefined if it is not JSON. */
+export function parseJson(text: string): unknown {
   try {
-    return { value: JSON.parse(text) }
+    return JSON.parse(text)
   } catch {
     return undefined
   }

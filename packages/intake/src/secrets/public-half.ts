@@ -1,3 +1,5 @@
+import { parseJson } from './markers.ts'
+
 /**
  * The command that prints the public half of the private key `text`, which is in a file;
  * `quotedFile` is its name as one word of a shell. Undefined if no common tool reads this form.
@@ -14,11 +16,7 @@ export function publicHalfCommand(text: string, quotedFile: string): string | un
 
 /** Where the JWK is in the JSON: the only one of a set, or the document itself. */
 function jwkPath(text: string): string | undefined {
-  if (!/^\s*\{/.test(text)) return undefined
-  try {
-    const { kty, keys } = JSON.parse(text)
-    return typeof kty === 'string' ? '' : keys.length === 1 ? '.keys[0]' : undefined
-  } catch {
-    return undefined
-  }
+  const { kty, keys } = Object(parseJson(text))
+  if (typeof kty === 'string') return ''
+  return Array.isArray(keys) && keys.length === 1 ? '.keys[0]' : undefined
 }

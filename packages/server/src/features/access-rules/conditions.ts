@@ -112,8 +112,8 @@ function describeUnmet(name: string, expected: ClaimValue, claims: Claims): stri
     const found = value.length === 0 ? ': it is empty' : `: it has ${elements.join(', ')}${others}`
     return `No element of ${claim} is ${describe(expected)}${found}.`
   }
-  const hint =
-    String(value) === String(expected) ? ' Write the condition with the type of the claim.' : ''
+  const isSameText = !isObject(value) && String(value) === String(expected)
+  const hint = isSameText ? ' Write the condition with the type of the claim.' : ''
   return `${claim} is ${describe(value)}, not ${describe(expected)}.${hint}`
 }
 

@@ -1,6 +1,6 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import type { ExposedKey } from '@pubring/intake'
-import { isSignatureUse, type Jwk, publicKeyOf } from '@pubring/intake/jwk'
+import { isSignatureUse, type Jwk, publicKeyOf, textOf } from '@pubring/intake/jwk'
 import { LRUCache } from 'lru-cache'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
@@ -10,7 +10,7 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { isActive, isoTime } from '../../kernel/values/times.ts'
 import { AnswerError, fetchJson, OutboundError } from '../../outbound/outbound.ts'
-import { isObject } from '../../runtime/json.ts'
+import { isNestedWithin, isObject } from '../../runtime/json.ts'
 import { formatCount } from '../../runtime/text.ts'
 import { type Finding, failed, passed, quote } from '../../tokens/findings.ts'
 import { keySetOf } from '../keys/key-sets.ts'
@@ -32,6 +32,9 @@ const refreshPauseMs = 5 * second
 /** Key sets in memory, and keys in one of them: far more than issuers have. */
 const maxKeySets = 1_000
 const maxKeys = 100
+
+/** Levels of objects and lists in a JWK; `JSON.stringify` throws for thousands. */
+const maxLevels = 8
 
 /** Kids that are named, and how much of each. */
 const maxNamed = 5
@@ -280,10 +283,10 @@ async function examineAll(
   const keys: KeySet['keys'] = new Map()
   const leftOut: KeySet['leftOut'] = []
   for (const jwk of listed.slice(0, maxKeys)) {
-    if (!isObject(jwk)) continue
+    if (!isObject(jwk) || !isNestedWithin(jwk, maxLevels)) continue
     const text = JSON.stringify(jwk)
     const result = before.get(text) ?? (await examine(intake, jwk))
-    if (typeof result === 'string') leftOut.push({ kid: String(jwk.kid ?? ''), reason: result })
+    if (typeof result === 'string') leftOut.push({ kid: textOf(jwk.kid), reason: result })
     else keys.set(text, result)
   }
   return { keys, leftOut }
