@@ -194,7 +194,6 @@ describe('everything else is refused by all, with the same words', () => {
     ['a key store', `0\ufffd\x0a\x02\x01\x030\ufffd`, /key store \(PKCS#12\).* openssl pkcs12/],
     ['a key store of Java', `${'\ufffd'.repeat(4)}\0\0\0\x02`, /\(JKS\).* keytool/],
     ['a discovery document', JSON.stringify({ jwks_uri: 'https://a' }), /discovery document/],
-    ['a ConfigMap', manifest('ConfigMap', pem), /ConfigMap of Kubernetes.* kubectl get configmap/],
     ['a Secret', manifest('Secret', btoa(pem)), /Secret of Kubernetes.* kubectl get secret/],
     ['a Secret in JSON', JSON.stringify({ apiVersion: 'v1', kind: 'Secret' }), /This is a Secret/],
     [
@@ -233,6 +232,26 @@ describe('everything else is refused by all, with the same words', () => {
     for (const [reader, { spki, said }] of Object.entries(await readings(text))) {
       expect(spki, reader).toBeUndefined()
       expect(said.replaceAll(/\s+/g, ' '), reader).toMatch(words)
+    }
+  })
+
+  test('a ConfigMap, except by an import, which takes all keys of a text', async () => {
+    const text = manifest('ConfigMap', pem)
+    const words = /ConfigMap of Kubernetes.* kubectl get configmap/
+    expect((await check(text)).faults[0].detail).toMatch(words)
+    for (const [reader, { spki, said }] of Object.entries(await readings(text))) {
+      expect(spki, reader).toBe(reader === 'import' ? pem : undefined)
+      const labelled = /^1 created \S+ text /
+      const expected = reader === 'import' ? labelled : words
+      expect(said.replaceAll(/\s+/g, ' '), reader).toMatch(expected)
+    }
+  })
+
+  test('a declaration with PEM, whose keys may be inactive', async () => {
+    const text = `keys:\n- label: a\n  active: false\n  publicKeyPem: |\n${pem.replaceAll(/^/gm, '    ')}`
+    for (const [reader, { spki, said }] of Object.entries(await readings(text))) {
+      expect(spki, reader).toBeUndefined()
+      expect(said.replaceAll(/\s+/g, ' '), reader).toMatch(/declaration.* pubring apply/)
     }
   })
 

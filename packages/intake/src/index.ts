@@ -1,5 +1,5 @@
 export { type Blocklist, createBlocklist, searchRecords } from './blocklists/blocklist.ts'
-export { describeDocument } from './encoding/hints.ts'
+export { describeDocument, isDeclaration } from './encoding/hints.ts'
 export { describeKeyStore } from './encoding/text.ts'
 export { examineCheaply, examineKey, identifyKey } from './examine.ts'
 export { indirectContent } from './formats/content.ts'

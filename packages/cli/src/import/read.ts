@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { describeDocument, detectWrongKind, isJwk } from '@pubring/intake'
+import { describeDocument, detectWrongKind, isDeclaration, isJwk } from '@pubring/intake'
 import { normalizeText } from '@pubring/intake/encoding'
 import { textOf } from '@pubring/intake/jwk'
 import { parseJson } from '@pubring/server/runtime/json'
@@ -69,10 +69,11 @@ export function readContent(bytes: Buffer, name: string): Source {
   const isBinary = isDer(bytes)
   if (!isBinary) {
     if (/^\s*[{[]/.test(text)) return readJson(text, name)
+    // The state that a declaration gives to its keys must not be lost.
+    const entries = isDeclaration(text) ? [] : readPemBlocks(text, name)
+    if (entries.length > 0) return withoutProjects(entries)
     const document = describeDocument(text)
     if (document !== undefined) throw unknownContent(name, document)
-    const entries = readPemBlocks(text, name)
-    if (entries.length > 0) return withoutProjects(entries)
   }
   const label = stem(name)
   const searched = isBinary ? bytes.toString('base64') : text

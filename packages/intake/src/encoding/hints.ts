@@ -13,7 +13,17 @@ export function describeDocument(text: string): string | undefined {
   return documents.find(([pattern]) => pattern.test(text))?.[1]
 }
 
+/** Whether a text is a declaration in YAML, whose keys have a state beside their PEM. */
+export function isDeclaration(text: string): boolean {
+  return declaration[0].test(text)
+}
+
 type Hint = readonly [pattern: RegExp, advice: string]
+
+const declaration: Hint = [
+  /^keys:\s*\n[ \t]*- +(?:label|file|publicKeyPem|algorithm|active|expireTime|publishedKid):/m,
+  `This is a declaration of keys. Apply it: ${commands.applyKeys}`,
+]
 
 const documents: readonly Hint[] = [
   [
@@ -24,10 +34,7 @@ const documents: readonly Hint[] = [
     /^kind:[ "']*ConfigMap\b/m,
     "This is a ConfigMap of Kubernetes in YAML. To print a text of it: kubectl get configmap NAME -o jsonpath='{.data.KEY}'",
   ],
-  [
-    /^keys:\s*\n[ \t]*- +(?:label|file|publicKeyPem|algorithm|active|expireTime|publishedKid):/m,
-    `This is a declaration of keys. Apply it: ${commands.applyKeys}`,
-  ],
+  declaration,
 ]
 
 const hints: readonly Hint[] = [
