@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type Bytes, toBase64 } from '../../../packages/client/src/log/encoding.ts'
 import {
   parseLedgerProof,
@@ -182,10 +182,10 @@ test('a server that starts says whether it can sign the log, before it signs', a
   await server.send('POST', '/v1/projects', { body: { name: 'signed-elsewhere' } })
   await signNow()
   const lines: string[] = []
-  const start = () =>
+  const start = (logSigner = copy.open()) =>
     startApp({
       database: server.database,
-      logSigner: copy.open(),
+      logSigner,
       http: { logStream: { write: (line) => void lines.push(line) } },
     })
   const late = await start()
@@ -194,11 +194,19 @@ test('a server that starts says whether it can sign the log, before it signs', a
     .toContain('the log is not signed here: Another server has signed later checkpoints')
   expect((await late.inject('/health/ready')).headers['pubring-state']).toBe('fresh')
   rmSync(`${copy.file}.checkpoints`)
-  const stopped = await start()
+  const signer = copy.open()
+  const lastSigned = vi.fn(signer.lastSigned).mockImplementation(() => {
+    throw new Error('the disk does not answer')
+  })
+  const stopped = await start({ ...signer, lastSigned })
   const health = async (page: string) => {
     const { headers, body } = await stopped.inject(`/health/${page}`)
     return { state: headers['pubring-state'], ...JSON.parse(body) }
   }
+  // An error is no stop, and the check is repeated.
+  const failed = { state: 'fresh', log: 'stopped', logReason: 'log_failed' }
+  await expect.poll(() => health('ready')).toMatchObject(failed)
+  lastSigned.mockImplementation(signer.lastSigned)
   const stop = { log: 'stopped', logReason: 'checkpoints_missing' }
   await expect.poll(() => health('ready')).toMatchObject({ state: 'degraded', ...stop })
   expect(await health('write')).toMatchObject({ status: 'ok', ...stop })

@@ -5,7 +5,7 @@ import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { kernelChanges } from '../../kernel/kernel-changes.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
-import { stopReason } from '../log/faults.ts'
+import { isStop, stopReason } from '../log/faults.ts'
 import { type Log, logOf } from '../log/log.ts'
 import { publisherOf } from '../publishing/publisher.ts'
 
@@ -31,7 +31,7 @@ const Health = Type.Object(
     log: Type.Optional(
       Type.Enum(['stopped'], {
         description:
-          'Present if the last attempt of this process to sign a checkpoint of the log failed. Everything else works.',
+          'Present if the last attempt of this process to sign a checkpoint of the log failed. Everything else works. The reason `log_failed` is an error such as of the storage, after which the log goes on by itself; with any other, `state` is `degraded`.',
       }),
     ),
     logReason: Type.Optional(
@@ -76,14 +76,13 @@ export function routes(app: App, kernel: Kernel): void {
       const isFresh = reason === undefined && (await isReadable(kernel))
       const canServe = reason === undefined && (isFresh || publisher.canServe())
       if (!canServe) return sendUnavailable(request, reply, reason ?? 'storage')
-      const stopped = logStop(log)
-      const freshState = stopped.log === undefined ? 'fresh' : 'degraded'
+      const freshState = isStop(log.state().fault) ? 'degraded' : 'fresh'
       const state = isFresh ? freshState : 'stale'
       const writes = kernel.store.isWritable() ? {} : ({ writes: 'failing' } as const)
       return reply
         .header('cache-control', 'no-store')
         .header('pubring-state', state)
-        .send({ status: 'ok', state, ...writes, ...stopped })
+        .send({ status: 'ok', state, ...writes, ...logStop(log) })
     },
   })
   app.route({

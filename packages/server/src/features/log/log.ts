@@ -43,6 +43,7 @@ export const maxHeadsPerRun = 20_000
  * one another: one that is requested begins after those before it.
  */
 export function createLog(context: LogContext, signer: LogSigner | undefined) {
+  const { reader } = context.store
   const observers: ((state: LogState) => void)[] = []
   let state: LogState = {}
   let work: Promise<unknown> = Promise.resolve()
@@ -51,21 +52,24 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
   /** From where the next run compares entries with the tree. */
   let nextCompared = 0
 
-  async function compareAndSign(
-    one: LogSigner,
-    limits: RunLimits = {},
-  ): ReturnType<typeof signCheckpoint> {
-    const { reader } = context.store
+  /** Repeats a task during which another replica has restarted the log: what was read is of two trees. */
+  async function onOneTree<Result>(
+    task: (tree: LogTree | undefined) => Promise<Result>,
+  ): Promise<Result> {
     const tree = await readTree(reader)
-    const size = tree?.size ?? 0
     try {
-      nextCompared = await compareSomeEntries(reader, size, nextCompared < size ? nextCompared : 0)
-      return await signCheckpoint(context, one, limits)
+      return await task(tree)
     } catch (error) {
-      // Another replica has restarted the log meanwhile: what was read is of two trees.
       if ((await readTree(reader))?.id === tree?.id) throw error
-      return compareAndSign(one, limits)
+      return onOneTree(task)
     }
+  }
+  function compareAndSign(one: LogSigner, limits: RunLimits = {}) {
+    return onOneTree(async (tree) => {
+      const size = tree?.size ?? 0
+      nextCompared = await compareSomeEntries(reader, size, nextCompared < size ? nextCompared : 0)
+      return signCheckpoint(context, one, limits)
+    })
   }
   function run<Result>(task: (signer: LogSigner) => Promise<Result>): Promise<Result> {
     if (signer === undefined) return Promise.reject(logError('no_key'))
@@ -97,10 +101,13 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
   }
   schedule(intervalMs)
   return {
-    /** Learns whether this process can sign, before it does. */
-    check: (): Promise<void> =>
+    /** Learns whether this process can sign, before it does. Returns false if an error prevents that. */
+    check: (): Promise<boolean> =>
       // Observers report a failure.
-      run((one) => requireContinuous(context, one)).catch(() => undefined),
+      run((one) => onOneTree(() => requireContinuous(context, one))).then(
+        () => true,
+        (error: unknown) => faultIn(error) !== undefined,
+      ),
     /** A checkpoint with everything that was committed before the call. */
     sign: (): Promise<LogTree> => run((one) => compareAndSign(one)),
     /** Starts a tree with a new key, where the one before cannot go on, and signs its first checkpoint. */
@@ -131,11 +138,11 @@ export const logOf = oneFor((kernel: Kernel) => {
   const { store, clock, config, fetch, logSigner, watch, onClose } = kernel
   const witnesses = createWitnesses(config.logWitnesses, fetch)
   const log = createLog({ store, clock, config, witnesses }, logSigner)
-  let isChecked = false
-  watch.onRead(({ outcome }) => {
-    if (isChecked || outcome !== 'completed') return
-    isChecked = true
-    void log.check()
+  let mustCheck = true
+  watch.onRead(async ({ outcome }) => {
+    if (!mustCheck || outcome !== 'completed') return
+    mustCheck = false
+    mustCheck = !(await log.check())
   })
   onClose(log.close)
   return log
