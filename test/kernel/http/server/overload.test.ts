@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { findProjectRecord } from '../../../../packages/server/src/kernel/access/stored-projects.ts'
 import { startApp, type TestApp } from '../../../support/app/app.ts'
 import { newProject, registerKey } from '../../../support/app/keys.ts'
+import { expectWithin } from '../../../support/timing.ts'
 
 let server: TestApp
 
@@ -59,6 +60,19 @@ test('while a process starts, reads get 503 at once, and changes wait for the da
   expect(read.json()).toMatchObject({ code: 'storage_unavailable', status: 503 })
   starting.app.readiness.starting = false
   expect((await creating).statusCode).toBe(201)
+})
+
+test('while a process starts, only so many changes wait for the database, and none once it stops', async () => {
+  const starting = await startApp()
+  await starting.app.ready()
+  starting.app.readiness.starting = true
+  const create = () => starting.send('POST', '/v1/projects', { body: {} })
+  const waiting = Array.from({ length: 1_000 }, create)
+  const began = performance.now()
+  expect((await create()).json()).toMatchObject({ code: 'storage_unavailable', status: 503 })
+  starting.app.readiness.shuttingDown = true
+  for (const { statusCode } of await Promise.all(waiting)) expect(statusCode).toBe(503)
+  expectWithin(5_000, performance.now() - began)
 })
 
 test('an overloaded process serves the public key sets that it has in memory, and nothing else', async () => {

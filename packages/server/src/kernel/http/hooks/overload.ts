@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
@@ -15,6 +16,9 @@ const defaultMaxLagMs = 500
 const maxStartMs = 10_000
 
 const startPollMs = 20
+
+/** How many changes wait. */
+const maxWaiting = 1_000
 
 /** What a proxy sends to no other replica after a 503. */
 const unrepeatable = ['POST', 'PATCH']
@@ -42,12 +46,26 @@ export async function addOverload(app: FastifyInstance, maxLagMs = defaultMaxLag
     // The hooks below decide.
     pressureHandler: async () => undefined,
   })
+  const mayStart = () =>
+    app.readiness.starting &&
+    !app.readiness.shuttingDown &&
+    performance.now() - readyTime < maxStartMs
+  let start: Promise<void> | undefined
+  let waiting = 0
+  async function waitForStart(): Promise<void> {
+    while (mayStart()) await delay(startPollMs)
+    start = undefined
+    waiting = 0
+  }
   const admit = (request: FastifyRequest, done: (error?: Error) => void): void => {
-    const mayWait =
-      unrepeatable.includes(request.method) && performance.now() - readyTime < maxStartMs
+    const mayWait = unrepeatable.includes(request.method) && mayStart() && waiting < maxWaiting
     if (!app.readiness.starting) done(app.isOverloaded() ? overloaded() : undefined)
-    else if (mayWait) setTimeout(admit, startPollMs, request, done)
-    else done(storageUnavailable(starting))
+    else if (!mayWait) done(storageUnavailable(starting))
+    else {
+      waiting += 1
+      start ??= waitForStart()
+      void start.then(() => admit(request, done))
+    }
   }
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.routeOptions.config.access === undefined) done()
