@@ -102,15 +102,18 @@ export function createServer(options: HttpOptions): FastifyInstance {
  * listening ends at that moment. Node closes idle connections when the server closes.
  */
 function addShutdown(app: FastifyInstance): void {
-  app.decorate('readiness', { starting: false, shuttingDown: false })
+  const readiness = { starting: false, shuttingDown: false }
+  app.decorate('readiness', readiness)
   let isClosing = false
+  app.decorate('endsConnections', () => {
+    return isClosing || (readiness.shuttingDown && !app.server.listening)
+  })
   app.addHook('preClose', async () => {
-    app.readiness.shuttingDown = true
+    readiness.shuttingDown = true
     isClosing = true
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
-    const hasStopped = app.readiness.shuttingDown && !app.server.listening
-    if (isClosing || hasStopped) reply.header('connection', 'close')
+    if (app.endsConnections()) reply.header('connection', 'close')
     done(null, payload)
   })
 }

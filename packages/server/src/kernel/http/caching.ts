@@ -142,7 +142,7 @@ export function addResponseCache(app: FastifyInstance, clock: Clock): void {
 
   function find(key: string, { socket }: ServerResponse): CachedResponse | undefined {
     // No socket: responses to earlier requests of the connection are still pending.
-    if (socket === null || app.readiness.shuttingDown) return undefined
+    if (socket === null || app.endsConnections()) return undefined
     const entry = entries.get(key)
     const isPublic = entry?.credential === undefined
     return isPublic || !app.isOverloaded() ? entry : undefined
@@ -187,7 +187,7 @@ export function addResponseCache(app: FastifyInstance, clock: Clock): void {
       }
       valid.then((isStillValid) => {
         if (!isStillValid && entries.peek(key) === entry) entries.delete(key)
-        // Check again: the process may have begun to shut down while the heads were read.
+        // Check again: the server may have stopped listening while the heads were read.
         if (!isStillValid || find(key, response) !== entry) return callRoute()
         respond(entry, request, response, arrival)
       }, callRoute)

@@ -56,6 +56,8 @@ declare module 'fastify' {
     authenticator: Authenticator
     connections: Connections
     countedLog: CountedLog
+    /** Whether each response closes its connection: the server has stopped listening, or closes. */
+    endsConnections(): boolean
     /** A limit of failures per client address; undefined if they are not limited. */
     failureLimit(limit: Pick<Limit, 'name' | 'reason'>): SpendFailure | undefined
     /** Whether the event loop lags; never while the server starts. */
