@@ -10,7 +10,7 @@ const cacheMaxAge = 1_000 * Number(CACHE_SECONDS)
 const followed = { issuer: ISSUER, jwksUri: JWKS_URL, cacheMaxAge, cooldownDuration: cacheMaxAge }
 const options = CACHE_SECONDS === undefined ? { issuerBaseURL: ISSUER } : followed
 // Without a kid, the library takes the only key that fits.
-const validators = { kid: (_claim, _claims, { kid }) => kid !== undefined }
+const validators = { kid: (_claim, _claims, { kid }) => typeof kid === 'string' }
 
 const app = express()
 app.use(auth({ ...options, audience: AUDIENCE, validators }))

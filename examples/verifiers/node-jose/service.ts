@@ -11,7 +11,7 @@ const options = cacheMaxAge === undefined ? {} : { cacheMaxAge, cooldownDuration
 const keys = createRemoteJWKSet(new URL(JWKS_URL), options)
 // Without a kid, the library takes the only key that fits.
 const keyOf: JWTVerifyGetKey = (header, token) => {
-  if (header.kid === undefined) throw new Error('the token names no kid')
+  if (typeof header.kid !== 'string') throw new Error('the token names no kid')
   return keys(header, token)
 }
 

@@ -15,7 +15,7 @@ createServer(async (request, response) => {
   try {
     const kid = jwt.decode(token, { complete: true })?.header.kid
     // Without a kid, the library takes the only key of a set.
-    if (kid === undefined) throw new Error('the token names no kid')
+    if (typeof kid !== 'string') throw new Error('the token names no kid')
     const key = await keys.getSigningKey(kid)
     const claims = jwt.verify(token, key.getPublicKey(), {
       issuer: ISSUER,

@@ -40,7 +40,7 @@ public class Service {
     // Without a kid, the library tries all keys.
     OAuth2TokenValidator<Jwt> namesKey =
         token ->
-            token.getHeaders().containsKey("kid")
+            token.getHeaders().get("kid") != null
                 ? OAuth2TokenValidatorResult.success()
                 : OAuth2TokenValidatorResult.failure(new OAuth2Error("invalid_token"));
     decoder.setJwtValidator(
