@@ -2,6 +2,7 @@ import { createPublicKey, randomBytes, randomUUID } from 'node:crypto'
 import type { RouteOptions } from 'fastify'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
+import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
 import { convergenceMs } from '../../support/app/rotations.ts'
@@ -517,3 +518,24 @@ test('a person whose row was altered ends the sessions of no one else without a 
   const answer = await server.send('DELETE', url, { headers: asPage(thief) })
   expect(answer.json()).toMatchObject({ code: 'recent_sign_in_required' })
 })
+
+test.each(['isOwnId', 'release'] as const)(
+  'a creation with %s decides it by the session under the lock',
+  async (member) => {
+    const { session } = await signIn()
+    time += 901_000
+    const authorization = {
+      credential: { type: 'session', id: session.id },
+      access: { role: 'admin', auditor: false },
+    } as const
+    const id = randomUUID()
+    const committed = server.context.store.commit(projectChanges.createProject, {
+      origin: { ...origin(new Date(time).toISOString()), authorization },
+      id,
+      name: `n-${id}`,
+      [member]: true,
+    })
+    await expect(committed).rejects.toMatchObject({ code: 'recent_sign_in_required' })
+    expect((await server.send('GET', `/v1/projects/${id}`)).statusCode).toBe(404)
+  },
+)

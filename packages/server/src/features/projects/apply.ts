@@ -1,4 +1,5 @@
 import { PubringError } from '../../errors.ts'
+import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import { projects } from '../../kernel/access/stored-projects.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
@@ -22,12 +23,16 @@ import {
   projectDeleted,
 } from './changes.ts'
 
+/**
+ * To take a name that another project gave up, or an id from elsewhere, a session must have a recent
+ * sign-in: verifiers that still use it would accept the keys of a thief, and an id is never free again.
+ */
 export async function createProject(
   tx: Transaction,
   creation: ProjectCreation,
 ): Promise<Outcome<ProjectRecord>> {
   const { db } = tx
-  const { id, name, origin } = creation
+  const { id, name, origin, isOwnId, release } = creation
   const { time } = origin
   if (await exists(db.selectFrom('ledger').select('hash').where('project_id', '=', id))) {
     throw idTaken()
@@ -44,7 +49,8 @@ export async function createProject(
   await requireReleasedName(db, id, creation)
   const ledger = await openLedger(db, id, origin)
   const project = { id, name, createTime: time, updateTime: time }
-  await appendToBoth(tx, ledger, projects.eventOf('created', project))
+  const system = await appendToBoth(tx, ledger, projects.eventOf('created', project))
+  if (isOwnId || release) requireRecentSignIn(system)
   return { result: { ...project, revision: ledger.revision }, changed: true }
 }
 
@@ -145,11 +151,16 @@ async function lockProject(
   return { ledger, project: { ...project, revision: ledger.revision - 1 } }
 }
 
-/** Appends the event to the project's ledger and to the system's. */
-async function appendToBoth(tx: Transaction, ledger: LockedLedger, event: NewEvent): Promise<void> {
-  const { origin } = ledger
+/** Appends the event to the project's ledger and to the system's, which it returns. */
+async function appendToBoth(
+  tx: Transaction,
+  ledger: LockedLedger,
+  event: NewEvent,
+): Promise<LockedLedger> {
   await appendEvents(ledger, [event])
-  await appendEvents(await lockSystemLedger(tx, origin), [event])
+  const system = await lockSystemLedger(tx, ledger.origin)
+  await appendEvents(system, [event])
+  return system
 }
 
 /** The error for an id whose ledger exists: the new project would continue it. */

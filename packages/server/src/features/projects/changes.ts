@@ -7,6 +7,8 @@ export interface ProjectCreation {
   origin: Origin
   id: string
   name: string
+  /** The caller chose the id, which the project had elsewhere. */
+  isOwnId?: true
   /** The name may be one that another project gave up within the last 24 hours. */
   release?: true
 }

@@ -1,5 +1,4 @@
 import { invalidField } from '../../errors.ts'
-import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import { projectsWith, readerAccess } from '../../kernel/access/grants.ts'
 import type { Principal, RequestContext } from '../../kernel/access/principal.ts'
 import { foldName } from '../../kernel/access/projects.ts'
@@ -27,10 +26,7 @@ function parseProjectName(text: string): string {
   throw invalidField('/name', 'name_invalid', detail)
 }
 
-/**
- * To take a name that another project gave up, or an id from elsewhere, a session must have a recent
- * sign-in: verifiers that still use it would accept the keys of a thief, and an id is never free again.
- */
+/** A project with an id of its own, or with `ownId`, which it had elsewhere. */
 export async function createProject(
   context: RequestContext,
   { name: text, id: ownId }: { name: string; id?: string },
@@ -41,9 +37,12 @@ export async function createProject(
   if (!isKid(id))
     throw invalidField('/id', 'id_invalid', 'id must be a lower-case UUID (RFC 9562).')
   const name = parseProjectName(text)
-  const { store, origin, principal } = context
-  if (ownId !== undefined || taking.release) requireRecentSignIn({ caller: principal, origin })
-  return store.commit(projectChanges.createProject, { origin, id, name, ...taking })
+  const { store, origin } = context
+  const creation = { origin, id, name, ...taking }
+  return store.commit(
+    projectChanges.createProject,
+    ownId === undefined ? creation : { ...creation, isOwnId: true },
+  )
 }
 
 /** Throws `project_not_found` if it was deleted after the access check. */
