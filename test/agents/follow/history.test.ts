@@ -26,6 +26,10 @@ let published: { kids: string[]; head: string; age: number | undefined; proof: s
 let behind: { kids: string[]; head: string; age?: number } | undefined
 /** Whether the cache responds with its copy to `Cache-Control: no-cache` too. */
 let isStubborn: boolean
+/** Whether the server is away. */
+let isAway: boolean
+/** Changes before one request for jwks-full.json each. */
+let upcoming: (() => void)[]
 let project: string
 let out: string
 let requests: number
@@ -36,8 +40,11 @@ beforeEach(async () => {
   published = { kids: ['first'], head: '4.44444444', age: undefined, proof: undefined }
   behind = undefined
   isStubborn = false
+  isAway = false
+  upcoming = []
   requests = 0
   server = await startHttpServer(({ url = '', headers }, response) => {
+    if (url.endsWith('/jwks-full.json')) upcoming.shift()?.()
     const { proof } = published
     const isPassed =
       headers['cache-control'] === 'no-cache' && behind?.age !== undefined && !isStubborn
@@ -46,6 +53,7 @@ beforeEach(async () => {
     if (url.endsWith('/ledger-proof')) return response.writeHead(proof ? 200 : 404).end(proof)
     if (url.endsWith('/openid-configuration')) return response.end('{"issuer": "https://k"}')
     requests += 1
+    if (isAway) return response.writeHead(502).end()
     context.clock.advance(2_001)
     const etag = `"${kids.join()}"`
     response.setHeader('pubring-revision', head).setHeader('etag', etag)
@@ -233,6 +241,51 @@ test('one refusal before errors of a cache does not say that the server was set 
   follower.clock.advance(2_001)
   await expect.poll(follower.log, soon).toContain('A cache has jwks.json of 4.44444444')
   expect(await follower.readiness()).toBe('ok\n')
+})
+
+test('refusals that an unreachable server separates do not say that it was set back', async () => {
+  const follower = await follow()
+  await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+  upcoming = [
+    () => Object.assign(published, { kids: ['old'], head: '3.33333333' }),
+    () => {
+      isAway = true
+      follower.clock.advance(60_000)
+    },
+    () => {
+      isAway = false
+    },
+    () => Object.assign(published, { kids: ['second'], head: '5.55555555' }),
+  ]
+  await expect.poll(() => kidsIn(out), soon).toEqual(['second'])
+  expect(follower.log()).toContain('502')
+  expect(follower.log()).not.toContain('--accept-history')
+})
+
+test('a server that was set back is not shown as such while it is away', async () => {
+  const follower = await follow()
+  await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+  Object.assign(published, { kids: ['old'], head: '3.33333333' })
+  await further(1)
+  follower.clock.advance(2_001)
+  await expect.poll(follower.readiness, soon).toContain('set back')
+  isAway = true
+  await expect.poll(follower.readiness, soon).toBe('ok\n')
+})
+
+test('a copy of jwks.json that cannot be passed over for a moment is not reported', async () => {
+  const follower = await follow()
+  await expect.poll(() => kidsIn(out), soon).toEqual(['first'])
+  upcoming = [
+    () => {
+      behind = { kids: ['third'], head: '6.66666666', age: 5 }
+      isStubborn = true
+      Object.assign(published, { kids: ['second'], head: '5.55555555' })
+    },
+    () => Object.assign(published, { kids: ['third'], head: '6.66666666' }),
+  ]
+  await expect.poll(() => kidsIn(out), soon).toEqual(['third'])
+  expect(follower.log()).not.toContain('Project')
 })
 
 test('once a history is accepted, the copy of jwks.json of the lost one is not kept', async () => {

@@ -74,9 +74,12 @@ export async function readDocuments(
   return { project, projectId, etag, head: head ?? known?.head, ...documents }
 }
 
+/** A cache may have this copy of jwks.json beside a jwks-full.json of a replica that is behind. */
+export class CopyError extends KeySetError {}
+
 /**
- * Throws if jwks.json does not belong to the head of jwks-full.json. Only the server has a later one: that of
- * a copy is of a history that was lost.
+ * Throws if jwks.json does not belong to the head of jwks-full.json. A later one is taken from the server
+ * alone: a copy may be of a history that was lost.
  */
 function checkHead(head: Head | undefined, { head: other, age }: KeySetResponse): void {
   if (head === undefined || other === undefined) return
@@ -87,7 +90,7 @@ function checkHead(head: Head | undefined, { head: other, age }: KeySetResponse)
 
 function differs(full: string, common: string, isCopy: boolean): KeySetError {
   return isCopy
-    ? new KeySetError(
+    ? new CopyError(
         'key_set_unavailable',
         `A cache has jwks.json of ${common}, and jwks-full.json is of ${full}. The change is taken over when the copy expires, or at once if the cache passes on requests with Cache-Control: no-cache.`,
       )

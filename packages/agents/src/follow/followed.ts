@@ -17,8 +17,8 @@ export interface Followed {
   hasChanged: boolean
   /** Why its name does not lead to it; it is followed by its id then. */
   nameProblem?: string | undefined
-  /** Since when the server offers what is refused, by the monotonic clock. */
-  refusedSince?: number | undefined
+  /** The failures that a replica may explain, one after another, since a monotonic time. */
+  lag?: { isRefused: boolean; since: number } | undefined
   /** Whether it was still refused after the time by which a replica may be behind another one. */
   isRefused: boolean
   /** How often it was refused. */

@@ -13,7 +13,14 @@ import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import { createProvenRevisions } from '@pubring/client/internal/key-set/proven'
 import { createSemaphore } from '@pubring/server/async/semaphore'
 import type { Clock } from '@pubring/server/kernel/context'
-import { documentUrl, type FoundKeySet, findKeySet, graceMs, readDocuments } from './documents.ts'
+import {
+  CopyError,
+  documentUrl,
+  type FoundKeySet,
+  findKeySet,
+  graceMs,
+  readDocuments,
+} from './documents.ts'
 import { FollowError } from './error.ts'
 import { ageMsOf, type Followed, instantBefore } from './followed.ts'
 
@@ -96,7 +103,7 @@ async function readUnlessRefused(one: Followed, options: ReaderOptions, signal: 
     try {
       return await read(0, signal)
     } catch (error) {
-      if (!isRefusal(error) || countRefusal(one, options.clock)) throw error
+      if (countFailure(one, error, options.clock)) throw error
     }
     await delay(refusedPauseMs, undefined, { signal }).catch(() => {})
   }
@@ -151,6 +158,7 @@ function createReader(one: Followed, options: ReaderOptions) {
     const found = await find(waitSeconds, signal)
     const { response } = found
     if (!(await isNews(found, signal))) {
+      endLag(one)
       one.isLost = true
       return { response, changed: false }
     }
@@ -159,8 +167,7 @@ function createReader(one: Followed, options: ReaderOptions) {
     const ageMs = (response.age ?? 0) * 1_000
     const changed = !isDeepStrictEqual(keys, one.keys)
     if (changed) one.keys = keys
-    one.refusedSince = undefined
-    one.isRefused = false
+    endLag(one)
     one.confirmedAt = instantBefore(clock, ageMs)
     one.isLost = ageMs > 0
     return { response, changed }
@@ -189,13 +196,25 @@ function isRefusal(error: unknown): boolean {
   return error instanceof KeySetError && refusalCodes.includes(error.code)
 }
 
-/** Returns whether the project is refused for longer than a replica may be behind. */
-function countRefusal(one: Followed, clock: Clock): boolean {
+/**
+ * Returns whether the failure is to be reported: one that a replica may explain only if such failures
+ * alone follow one another for longer than a replica may be behind.
+ */
+function countFailure(one: Followed, error: unknown, clock: Clock): boolean {
+  const isRefused = isRefusal(error)
+  if (isRefused) one.refusals += 1
+  if (one.lag?.isRefused !== isRefused) endLag(one)
+  if (!isRefused && !(error instanceof CopyError)) return true
   const time = clock.monotonic()
-  one.refusals += 1
-  one.refusedSince ??= time
-  one.isRefused = time - one.refusedSince > maxReplicaLagMs
-  return one.isRefused
+  one.lag ??= { isRefused, since: time }
+  const hasLasted = time - one.lag.since > maxReplicaLagMs
+  one.isRefused = isRefused && hasLasted
+  return hasLasted
+}
+
+function endLag(one: Followed): void {
+  one.lag = undefined
+  one.isRefused = false
 }
 
 /** The requests for one project. One closure, because all of it depends on the last request. */
@@ -247,7 +266,7 @@ function createSource(
     // A proxy has given up on the held request, not on the server.
     if (error.status === 504 && isConfirmed) return
     isConfirmed = false
-    if (isRefusal(error) && !countRefusal(one, options.clock)) return
+    if (!countFailure(one, error, options.clock)) return
     one.isLost = true
     options.report(problemOf(one.project, error))
   }
