@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../packages/server/src/config/server-settings.ts'
+import { serverUrl } from '../../packages/server/src/config/values.ts'
 
 const config = (name: string, value: string) => loadConfig({ [`PUBRING_${name}`]: value })
 
@@ -137,6 +138,18 @@ test.each([
 ])('PUBRING_DATABASE_URL=%s is refused with what to write', (url, advice) => {
   expect(() => loadConfig({ PUBRING_DATABASE_URL: url })).toThrow(advice)
 })
+
+test.each(['/docs/pubring', '/console/keys', '/a/docs/b'])(
+  'the address of a server may have the path %s',
+  (path) => {
+    expect(serverUrl(`https://intranet.example${path}/`)).toBe(`https://intranet.example${path}`)
+    for (const page of ['/console', '/console/#/projects', '/docs/', '/docs/errors#not_found']) {
+      expect(() => serverUrl(`https://intranet.example${path}${page}`)).toThrow(
+        'leave out /console',
+      )
+    }
+  },
+)
 
 test('an absolute path may stand behind sqlite:///', () => {
   const { databaseUrl } = loadConfig({ PUBRING_DATABASE_URL: 'sqlite:///data/pubring.db' })

@@ -80,7 +80,7 @@ export function httpUrl(value: string): string {
 
 /** The address of a server, which people copy from a page of its console. */
 export function serverUrl(value: string): string {
-  if (/\/(?:console|docs)(?:\/|$)/.test(URL.parse(value.trim())?.pathname ?? '')) {
+  if (/\/(?:console|docs(?:\/errors)?)\/*$/.test(URL.parse(value.trim())?.pathname ?? '')) {
     throw new Error(
       'must be the address of the server: leave out /console or /docs, and all after it',
     )
