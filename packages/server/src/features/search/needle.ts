@@ -7,6 +7,7 @@ import { rejection } from '../../kernel/faults.ts'
 import { containsPrivateKey } from '../../kernel/values/labels.ts'
 import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
+import { isPublishableKid } from '../keys/kids.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 
 /** A text to search for, in the forms in which it is compared. */
@@ -62,7 +63,7 @@ function kidAdvice(query: string): string {
   const [header = ''] = /\bey[\w-]+(?=\.)/.exec(query) ?? []
   const members = parseJson(decodeUtf8(Buffer.from(header, 'base64url')) ?? '')
   const kid = isObject(members) ? members.kid : undefined
-  return typeof kid === 'string' && /^[\w.~:/+=@-]{1,255}$/.test(kid)
+  return typeof kid === 'string' && isPublishableKid(kid)
     ? `Search for its kid instead: ${kid}`
     : 'Search for the kid in its header, or check it: POST …/token-checks.'
 }
