@@ -34,7 +34,7 @@ export const publishedNamesOf = oneFor(({ store, clock, onCommit }: Kernel) => {
       if (id === undefined) throw notPublished()
       return id
     },
-    /** The id that `resolve` would return without the store. */
+    /** The id that `resolve` would return while the store is unavailable. */
     known: (ref: ProjectRef) => ('id' in ref ? ref.id : ids.getUsable(ref.name)),
     /** Whether `resolve` would return the same id without a read. */
     isCurrent: (ref: ProjectRef, projectId: string) =>

@@ -136,9 +136,9 @@ export const publisherOf = oneFor(
       },
       /** Calls the listener when a project cannot be read although the store can, as from a damaged page. */
       onUnreadable: (listener: (error: unknown) => void) => void listeners.push(listener),
-      /** Whether `published` would return any project's documents without the store. */
+      /** Whether `published` would return any project's documents while the store is unavailable. */
       canServe: copies.hasUsable,
-      /** Whether `published` would return this project's documents without the store. */
+      /** Whether `published` would return this project's documents while the store is unavailable. */
       isInMemory: (projectId: string) => copies.getUsable(projectId) !== undefined,
       /** Whether these are the heads of what `published` would return without a read, not stale. */
       headsMatch: (heads: readonly ObservedHead[]) =>

@@ -50,9 +50,9 @@ interface Copy extends Pick<CopyOptions, 'listener' | 'tables' | 'subjects' | 'v
 
 /**
  * Copies everything from one database to another: ids, times, ledgers with their hashes, digests of
- * API keys. The target must be empty or hold the same. Reads one
- * snapshot of the source and writes everything in one transaction, then compares the rows and verifies
- * the ledgers. Rejects with one line for a person.
+ * API keys. The target must be empty or hold the same. Reads one snapshot of the source and writes
+ * everything in one transaction, then compares the rows and verifies the ledgers. Rejects with one line
+ * for a person.
  */
 export async function copyRegistry(
   fromUrl: string,

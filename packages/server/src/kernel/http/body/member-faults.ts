@@ -41,12 +41,12 @@ const formats: Record<string, string> = {
   uuid: 'a UUID',
 }
 
-const patterns: Record<string, string> = Object.fromEntries(
-  [positionPattern, eventPattern].map((pattern) => [
-    pattern,
-    'a revision, or REVISION.HASH8 with the first 8 characters of the hash of that event',
-  ]),
-)
+const orWithHash = 'or REVISION.HASH8 with the first 8 characters of the hash of that event'
+
+const patterns: Record<string, string> = {
+  [positionPattern]: `a revision, ${orWithHash}`,
+  [eventPattern]: `a revision from 1, ${orWithHash}`,
+}
 
 /** The JSON type of the value, with its article. */
 export function typeName(value: unknown): string {
