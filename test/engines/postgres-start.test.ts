@@ -1,5 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { toReadError } from '../../packages/server/src/kernel/storage/errors.ts'
+import { parsePostgresAddress } from '../../packages/server/src/kernel/storage/postgres/address.ts'
+import { openDatabase } from '../../packages/server/src/kernel/storage/postgres/database.ts'
+import { prepareInBackground } from '../../packages/server/src/kernel/storage/postgres/startup.ts'
 import { openServerStore } from '../../packages/server/src/registry.ts'
 import { endLater } from '../support/ending.ts'
 import { recordFault } from '../support/faults/results.ts'
@@ -101,6 +105,33 @@ test('a server whose database is read-only says so in its log', async () => {
   expect(logged?.msg).toMatch(/the database is not ready/)
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
+})
+
+test('a server that has lost its database while it started gives that as its cause until it is reached again', async () => {
+  const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const isTriedAgain = Promise.withResolvers<void>()
+  const causes: unknown[] = []
+  const reads = [
+    () => Promise.reject(toReadError(lost)),
+    () => {
+      isTriedAgain.resolve()
+      return new Promise<never>(() => {})
+    },
+  ]
+  const raw = openDatabase(parsePostgresAddress(postgres.url('postgres')), 'primary')
+  const cause = () =>
+    database.read({ sql: 'select 1', parameters: [] }).catch((error: Error) => error.cause)
+  const serverInfo = async () => {
+    const info = await raw.serverInfo()
+    causes.push(await cause())
+    return info
+  }
+  const read = () => reads.shift()?.() ?? expect.fail('a third attempt')
+  const { database } = prepareInBackground({ ...raw, serverInfo, read }, {})
+  endLater(() => database.close())
+  await isTriedAgain.promise
+  expect(causes).toEqual([undefined, expect.stringContaining('ECONNRESET')])
+  expect(await cause()).toBeUndefined()
 })
 
 test('a server that starts during an outage waits for the database, without migrating or writing', async () => {

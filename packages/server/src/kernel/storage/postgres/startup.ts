@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { describeCause } from '../../../errors.ts'
 import { present } from '../../../runtime/present.ts'
 import { isStorageUnavailable } from '../../faults.ts'
-import { sqlState } from '../errors.ts'
+import { classify, sqlState } from '../errors.ts'
 import type { Migrations } from '../migrations/building.ts'
 import { requireSchema } from '../migrations/index.ts'
 import { nameOf, type PostgresAddress, type PostgresHost, parsePostgresAddress } from './address.ts'
@@ -58,7 +58,7 @@ export async function waitUntilUsable(
 /**
  * Brings the schema up to date as soon as the database can be reached, however long that takes.
  * Rejects with the reason if waiting does not help. Never settles after the signal. `onWait` gets the
- * cause of each failed attempt and what a migration waits for, and undefined once the database is
+ * cause of each failed attempt and what a migration waits for, and undefined each time the database is
  * reached.
  */
 async function prepareWhenReachable(
@@ -77,6 +77,8 @@ async function prepareWhenReachable(
     } catch (error) {
       const explained = explainStartError(error)
       if (explained !== error || !isStorageUnavailable(error)) throw explained
+      const isAway = error.cause instanceof NoUsableHost || classify(error.cause) === 'lost'
+      if (isAway) isReached = false
       onWait(error.cause === noAnswer ? undefined : causeOf(error))
     }
     await delay(retryPauseMs)
