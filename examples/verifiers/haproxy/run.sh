@@ -2,7 +2,6 @@
 # ISSUER=… AUDIENCE=… PORT=… FOLLOWER_PORT=… ./run.sh
 #
 # Runs HAProxy, and beside it the follower, which writes the keys and reloads HAProxy when they change.
-# HAProxy misses a signal that comes while it reloads: so the next one waits a second.
 # Each ends with the other.
 set -eu
 export PROJECT="${ISSUER##*/}" PUBRING_URL="${ISSUER%/v1/projects/*}"
@@ -13,7 +12,7 @@ envsubst '$PROJECT' < haproxy.cfg > "$run/haproxy.cfg"
 pubring jwks follow "$PROJECT" --format haproxy --out "$run/keys.cfg" --once
 haproxy -W -f "$run/keys.cfg" -f "$run/haproxy.cfg" &
 gateway=$!
-pubring jwks follow "$PROJECT" --format haproxy --out "$run/keys.cfg" --exec "kill -USR2 $gateway && sleep 1" \
+pubring jwks follow "$PROJECT" --format haproxy --out "$run/keys.cfg" --exec "kill -USR2 $gateway" \
   --listen "127.0.0.1:$FOLLOWER_PORT" &
 follower=$!
 . ../until-one-ends.sh

@@ -164,6 +164,18 @@ test('--exec runs at the start and after each change, one at a time, until it su
   await expect.poll(lines, soon).toBe(2)
 })
 
+test('--exec runs a second after the last run at the earliest: HAProxy misses a signal while it reloads', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const log = join(folder, `${project.name}.times`)
+  await follow([project.name], { out, exec: `date +%s%3N >> ${log}` })
+  const times = () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [])
+  await expect.poll(() => times().length, soon).toBe(1)
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => times().length, soon).toBe(2)
+  const [first, second] = times()
+  expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(1_000)
+})
+
 test('an --exec that hangs is killed with its children, and keys are written meanwhile', async () => {
   const { project, kid, out } = await projectWithKey()
   const pids = join(folder, `${project.name}.pids`)

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** A command that runs longer is killed, and counts as failed. */
 export const hookTimeoutMs = 60_000
 
+/** Between two runs: a gateway may miss a reload that is requested during another, as HAProxy does. */
 const firstPauseMs = 1_000
 const maxPauseMs = 60_000
 
@@ -18,8 +19,8 @@ interface HookOptions {
 }
 
 /**
- * A function that runs `--exec` for changed projects, after the run that is going on. A failed run is
- * repeated until one succeeds.
+ * A function that runs `--exec` for changed projects, a second after the last run at the earliest. A failed
+ * run is repeated until one succeeds.
  */
 export function createHook(options: HookOptions): (projects: readonly string[]) => void {
   const pending = new Set<string>()
@@ -33,12 +34,12 @@ export function createHook(options: HookOptions): (projects: readonly string[]) 
       const problem = await runCommand(options, projects)
       if (problem === undefined) {
         pauseMs = firstPauseMs
-        continue
+      } else {
+        for (const project of projects) pending.add(project)
+        options.onProblem(`--exec ${problem}; trying again in ${pauseMs / 1_000} s.`)
       }
-      for (const project of projects) pending.add(project)
-      options.onProblem(`--exec ${problem}; trying again in ${pauseMs / 1_000} s.`)
       await delay(pauseMs, undefined, { signal: options.signal }).catch(() => undefined)
-      pauseMs = Math.min(2 * pauseMs, maxPauseMs)
+      if (problem !== undefined) pauseMs = Math.min(2 * pauseMs, maxPauseMs)
     }
     isRunning = false
   }

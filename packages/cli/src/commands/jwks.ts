@@ -13,7 +13,7 @@ export function registerJwks(program: Command, terminal: Terminal): void {
       'Runs beside a verifier until SIGTERM: writes the keys again within a second of each change, and then runs --exec with JWKS_PROJECTS and JWKS_OUT in its environment. While the server is away the last keys stay, for --stale-after; then --on-stale decides. SIGHUP fetches and writes everything again. Beside the keys it keeps its state and a heartbeat.',
     examples: [
       'pubring jwks follow ID --out /run/keys/payments.json',
-      "pubring jwks follow ID --format haproxy --out /etc/haproxy/keys.cfg --exec 'systemctl reload haproxy && sleep 1'",
+      "pubring jwks follow ID --format haproxy --out /etc/haproxy/keys.cfg --exec 'systemctl reload haproxy'",
       'pubring jwks follow ID OTHER_ID --listen 127.0.0.1:8081',
     ],
   })

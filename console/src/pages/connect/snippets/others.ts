@@ -54,11 +54,10 @@ frontend api from pubring-${project}
     # Replace with your backend:
     http-request return status 200
 END
-# The follower writes the keys, and HAProxy reloads them when they change. It misses a signal
-# that comes while it reloads: so the next one waits a second.
+# The follower writes the keys, and HAProxy reloads them when they change.
 npx pubring jwks follow ${project} --format haproxy --out keys.cfg --once
 haproxy -W -p haproxy.pid -f keys.cfg -f haproxy.cfg &
-exec npx pubring jwks follow ${project} --format haproxy --out keys.cfg --exec 'kill -USR2 $(cat haproxy.pid) && sleep 1'
+exec npx pubring jwks follow ${project} --format haproxy --out keys.cfg --exec 'kill -USR2 $(cat haproxy.pid)'
 `
     },
     trust: 'about a second',
