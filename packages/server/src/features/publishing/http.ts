@@ -44,7 +44,7 @@ const JwksHeaders = Type.Object({
 })
 
 interface KeySetRoute {
-  file: string
+  url: string
   keySet: KeySetName
   operationId: string
   summary: string
@@ -53,7 +53,7 @@ interface KeySetRoute {
 
 const keySetRoutes: readonly KeySetRoute[] = [
   {
-    file: 'jwks.json',
+    url: `${publishedFolder}/jwks.json`,
     keySet: 'jwks',
     operationId: 'getJwks',
     summary: 'The key set of a project',
@@ -61,7 +61,7 @@ const keySetRoutes: readonly KeySetRoute[] = [
       'the active RSA, EC and OKP keys (RFC 7517), which every verifier can read. ML-DSA keys are in jwks-full.json',
   },
   {
-    file: 'jwks-full.json',
+    url: `${publishedFolder}/jwks-full.json`,
     keySet: 'fullJwks',
     operationId: 'getFullJwks',
     summary: 'The key set of a project with its ML-DSA keys',
@@ -70,17 +70,21 @@ const keySetRoutes: readonly KeySetRoute[] = [
   },
 ]
 
-/** Public routes for verifiers: no API key, query, cookie or redirect. */
-export function routes(app: App, kernel: Kernel): void {
-  for (const route of keySetRoutes) keySetRoute(app, kernel, route)
-  const { pathname } = new URL(kernel.config.publicUrl)
-  const paths = [
+/** Where the discovery document is; only the first address is described. */
+function discoveryUrls({ config }: Kernel): string[] {
+  const { pathname } = new URL(config.publicUrl)
+  return [
     `${publishedFolder}/openid-configuration`,
     // RFC 8414 section 3.1, and the form below the issuer, which some clients try.
     `/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}/v1/projects/:projectIdOrName`,
     `${publishedFolder}/oauth-authorization-server`,
   ]
-  for (const [index, url] of paths.entries()) {
+}
+
+/** Public routes for verifiers: no API key, query, cookie or redirect. */
+export function routes(app: App, kernel: Kernel): void {
+  for (const route of keySetRoutes) keySetRoute(app, kernel, route)
+  for (const [index, url] of discoveryUrls(kernel).entries()) {
     const schema = index === 0 ? discoveryRoute.schema : { hide: true }
     documentRoute(app, kernel, { ...discoveryRoute, url, schema })
   }
@@ -93,9 +97,9 @@ export function routes(app: App, kernel: Kernel): void {
 }
 
 function keySetRoute(app: App, kernel: Kernel, route: KeySetRoute): void {
-  const { file, keySet, operationId, summary, content } = route
+  const { url, keySet, operationId, summary, content } = route
   publicRoute<{ projectIdOrName: string }>(app, {
-    url: `${publishedFolder}/${file}`,
+    url,
     config: {
       errors: ['project_not_found', 'storage_unavailable'],
       headers: ['Age', 'Content-Location', 'Preference-Applied', 'Pubring-Revision'],
@@ -325,7 +329,7 @@ export function metrics(kernel: Kernel, { gauge, counter, histogram, onRequest }
   })
   const served = counter({
     name: 'pubring_published_total',
-    help: 'Requests for key sets and discovery documents that were served, or failed with 5xx, by status.',
+    help: 'Requests for published documents that were served, or failed with 5xx, by status.',
     labelNames: ['status'],
   })
   const ages = histogram({
@@ -337,8 +341,12 @@ export function metrics(kernel: Kernel, { gauge, counter, histogram, onRequest }
     name: 'pubring_published_stale_total',
     help: 'Documents older than a second served while the database was unavailable.',
   })
+  const urls = new Set<string | undefined>([
+    ...discoveryUrls(kernel),
+    ...[...keySetRoutes, ...pemRoutes].map(({ url }) => url),
+  ])
   onRequest(({ dataAgeMs, status, route }) => {
-    if (status >= 500 && route?.includes('/.well-known/')) served.inc({ status })
+    if (status >= 500 && urls.has(route)) served.inc({ status })
     if (dataAgeMs === undefined || status >= 400) return
     served.inc({ status })
     ages.observe(dataAgeMs / 1_000)
