@@ -27,11 +27,12 @@ const maxAttempts = 5
 export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerVerdict> {
   const names = new Map<string, string | undefined>()
   const unseen = new Set<string>()
-  const noteProject = ({ type, subject, changes }: EventContent) => {
+  const noteProject = (event: EventContent) => {
+    const { type, subject } = event
     if (type === 'ledger.opened') unseen.add(subject.id)
     if (!type.startsWith('project.')) return
     if (!names.has(subject.id)) unseen.add(subject.id)
-    names.set(subject.id, type === 'project.deleted' ? undefined : String(changes?.name?.to))
+    names.set(subject.id, nameAfter(names.get(subject.id), event))
   }
   const system = await verifyLedger(reads, systemLedgerId, noteProject)
   yield system
@@ -41,8 +42,8 @@ export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerV
   async function verifyProject(id: string): Promise<LedgerVerdict> {
     for (let attempt = 1; ; attempt += 1) {
       let name: string | undefined
-      const verdict = await verifyLedger(reads, id, ({ type, changes }) => {
-        if (type.startsWith('project.')) name = changes?.name?.to?.toString()
+      const verdict = await verifyLedger(reads, id, (event) => {
+        name = nameAfter(name, event)
       })
       if (!isWhole(verdict) || !isWhole(system) || names.get(id) === name) return verdict
       if (attempt === maxAttempts) return withNames(verdict, names.get(id), name)
@@ -73,6 +74,12 @@ export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerV
   const headless = await reads.headlessLedgerIds()
   yield* verifyEach([...new Set([...headless, ...unseen])], verifyProject)
   yield* await reads.verifyTables()
+}
+
+/** The name of a project after an event, by what it was before; undefined if there is no project. */
+function nameAfter(name: string | undefined, { type, changes }: EventContent) {
+  if (type === 'project.deleted') return undefined
+  return type.startsWith('project.') ? (changes?.name?.to?.toString() ?? name) : name
 }
 
 function withNames(
