@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { exceededBound } from '../../../../packages/intake/src/encoding/json-text.ts'
-import { maxBody } from '../../../../packages/server/src/kernel/http/body/bodies.ts'
+import { bodyTypes, maxBody } from '../../../../packages/server/src/kernel/http/body/bodies.ts'
 import { newId } from '../../../../packages/server/src/kernel/values/ids.ts'
 import { startApp } from '../../../support/app/app.ts'
 import { ecKey } from '../../../support/keys/pem.ts'
@@ -36,6 +36,10 @@ describe('media types', () => {
     const answer = await post(JSON.stringify(good()), { 'content-type': type })
     expect(answer.statusCode).toBe(415)
     expect(answer.json().detail).toContain('application/json')
+  })
+
+  test('the body of any method must be JSON', () => {
+    expect(bodyTypes('PUT', {})).toEqual(['application/json'])
   })
 
   test('no Content-Type at all is 415', async () => {

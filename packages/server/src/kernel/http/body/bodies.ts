@@ -122,14 +122,10 @@ const parameter = /\s*;\s*(?:([^\s;=]+)=("[^"]*"|[^\s;"]*))?/y
 /** A longer header is rejected unparsed. */
 const maxLength = 1_000
 
-const accepted: Readonly<Record<string, readonly string[]>> = {
-  POST: ['application/json'],
-  PATCH: ['application/json', 'application/merge-patch+json'],
-}
-
-/** The media types of the bodies of an operation; undefined if any may be sent, and is ignored. */
-export function bodyTypes(method: string, { form }: FastifyContextConfig) {
-  return form ? ['application/x-www-form-urlencoded'] : accepted[method]
+/** The media types that the body of an operation may have. */
+export function bodyTypes(method: string, { form }: FastifyContextConfig): string[] {
+  if (form) return ['application/x-www-form-urlencoded']
+  return ['application/json', ...(method === 'PATCH' ? ['application/merge-patch+json'] : [])]
 }
 
 const withoutCharset: Record<string, string> = {
@@ -140,8 +136,8 @@ const withoutCharset: Record<string, string> = {
 export function addMediaTypes(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { config, schema } = request.routeOptions
+    if (schema?.body === undefined) return done()
     const expected = bodyTypes(request.method, config)
-    if (schema?.body === undefined || expected === undefined) return done()
     if (!isAcceptable(request, expected)) throw unsupportedMediaType(expected.join(' or '))
     done()
   })
