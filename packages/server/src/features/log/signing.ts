@@ -62,10 +62,10 @@ export function logVerifierKey(
 }
 
 /**
- * The tree that grows. Starts it if nothing was ever signed. Throws `log_stopped` if something was,
- * which the database has lost.
+ * The tree that grows, which is started if nothing was ever signed. Throws `log_stopped` if something
+ * was, which the database has lost.
  */
-async function readGrowing(context: LogContext, signer: LogSigner): Promise<LogTree> {
+async function readOrStartTree(context: LogContext, signer: LogSigner): Promise<LogTree> {
   const signed = signer.newest()
   const found = await readTree(context.store.reader)
   if (found !== undefined) return found
@@ -188,7 +188,7 @@ export async function signCheckpoint(
   signer: LogSigner,
   limits: RunLimits = {},
 ): Promise<LogTree & { isPartial: boolean }> {
-  const { id } = await readGrowing(context, signer)
+  const { id } = await readOrStartTree(context, signer)
   const { log, signed } = await readContinuous(context, signer, id)
   if (signed !== undefined) {
     await context.witnesses?.confirm(submissionOf(context, signer, log, signed))
