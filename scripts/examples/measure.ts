@@ -24,7 +24,7 @@ export type Result = { measured: Measurements } | { failure: string }
 
 export interface MeasureOptions {
   watch: Watch
-  /** Those that are run. */
+  /** The scenarios to run, by their names in `scenarios`. */
   scenarioNames: readonly string[]
   logs: string
   report(message: string): void
@@ -93,7 +93,7 @@ async function prepareRun(
   return { variant, scenario, server, project, keys }
 }
 
-/** One for each server. */
+/** Starts a follower for each server. */
 async function startFollowers(runs: readonly Run[]): Promise<Map<Registry, Follower>> {
   const followers = new Map<Registry, Follower>()
   const followed = runs.filter(({ variant }) => {

@@ -20,7 +20,7 @@ export interface Watch {
 
 /** What was measured of a verifier. */
 export interface Measurements {
-  /** Of `algorithms`, those whose tokens were accepted. */
+  /** The members of `algorithms` whose tokens were accepted. */
   algorithms: string[]
   bad: { asked: string[]; taken: string[] }
   /** From deactivating one of several keys until it was refused. */

@@ -21,7 +21,7 @@ export type LedgerSource = {
   client: Client
   project: Project | undefined
   signal: AbortSignal
-  /** Called now and then with the number of events read so far. */
+  /** Receives the number of events read so far, every `progressStep` events and at the end. */
   onProgress(events: number): void
 }
 

@@ -4,7 +4,7 @@ import type { JwtKey } from '@pubring/client'
 /** The key sets that have no key left: `jwks.json` alone, or `jwks-full.json` too. */
 type Emptied = 'jwks.json' | 'both'
 
-/** What is left empty once these keys end, at once or at a time before which they do not end yet. */
+/** The key sets that become empty when the keys in `ending` end, now or at the time `end`. */
 export function emptiedBy(
   ending: readonly JwtKey[],
   keys: readonly JwtKey[],
