@@ -3,13 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openShell } from '../cli/support.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import {
-  type ServerProcess,
-  spawnServer,
-  startServer,
-  temporaryFolder,
-  whenReady,
-} from '../support/server/process.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 let server: ServerProcess
@@ -50,8 +44,7 @@ describe('pubring api-key create --admin', () => {
     await server.ended
     const { stdout } = await pubring('api-key', 'create', '--admin')
     const secret = rememberSecret('an API key', stdout.trim())
-    server = await spawnServer(folder)
-    await whenReady(server)
+    server = await startServer(folder)
     const created = await self(secret)
     expect(created).toMatchObject({ status: 200, name: 'created at the database', role: 'admin' })
     const events = await fetch(`${server.url}/v1/events`, { headers: { 'X-Api-Key': secret } })

@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { chownToUnprivileged, createServerClient, highLimits } from '../support/server/client.ts'
 import { pubring, stopServer } from '../support/server/command.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
@@ -59,8 +59,7 @@ describe('pubring restore', () => {
       expect(left.filter((file) => /restoring|replaced/.test(file))).toEqual([])
     }
     expect((await pubring(where, 'check', 'altered.db')).code).toBe(1)
-    const again = await spawnServer(where, highLimits)
-    await whenReady(again)
+    const again = await startServer(where, highLimits)
     expect(await createServerClient(again, server.apiKey).kids()).toEqual([kid])
     await stopServer(again)
   })
@@ -85,8 +84,7 @@ describe('pubring restore', () => {
     const url = `sqlite:${elsewhere}`
     expect((await pubring(where, 'restore', 'b.db', '--database-url', url)).code).toBe(0)
     expect(existsSync(elsewhere)).toBe(true)
-    const again = await spawnServer(where, { ...highLimits, PUBRING_DATABASE_URL: url })
-    await whenReady(again)
+    const again = await startServer(where, { ...highLimits, PUBRING_DATABASE_URL: url })
     expect(await createServerClient(again, server.apiKey).kids()).toEqual([kid])
     await stopServer(again)
   })

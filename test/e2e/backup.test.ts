@@ -9,7 +9,7 @@ import { countLost } from '../support/faults/results.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { createServerClient, highLimits, type ServerClient } from '../support/server/client.ts'
 import { stopServer } from '../support/server/command.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
@@ -115,8 +115,7 @@ describe('pubring restore', () => {
     })
     expect(stderr).toMatch(/Changes made after the backup are undone/)
     expect(stderr).not.toMatch(/again:/)
-    const again = await spawnServer(cwd, highLimits)
-    await whenReady(again)
+    const again = await startServer(cwd, highLimits)
     expect(await createServerClient(again, server.apiKey).kids()).toEqual([kept])
     await stopServer(again)
     const aside = readdirSync(join(cwd, 'data')).filter((name) => name.includes('replaced'))

@@ -3,7 +3,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import { spawnServer, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
@@ -40,8 +40,7 @@ test('the second start prints no secret and keeps the keys', async () => {
   const first = await started('again')
   first.signal('SIGTERM')
   expect(await first.ended).toBe(0)
-  const second = await spawnServer(first.folder)
-  await whenReady(second)
+  const second = await startServer(first.folder)
   expect(second.output()).not.toContain('pubring_')
   const response = await fetch(`${second.url}/v1/projects/default/jwt-keys`, {
     headers: { 'X-Api-Key': first.apiKey },

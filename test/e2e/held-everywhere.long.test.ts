@@ -4,17 +4,14 @@ import { ecKey } from '../support/keys/pem.ts'
 import {
   readJson,
   type ServerProcess,
-  spawnServer,
   startServer,
   temporaryFolder,
-  whenReady,
 } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
 const server = await startServer(folder)
-const other = await spawnServer(folder, { PUBRING_PUBLIC_URL: server.url })
-await whenReady(other)
+const other = await startServer(folder, { PUBRING_PUBLIC_URL: server.url })
 
 afterAll(async () => {
   for (const each of [server, other]) {

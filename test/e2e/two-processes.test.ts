@@ -2,28 +2,16 @@ import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
-import {
-  type ServerProcess,
-  spawnServer,
-  startServer,
-  temporaryFolder,
-  whenReady,
-} from '../support/server/process.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 import { expectWithin } from '../support/timing.ts'
 
 /** Two processes on one database file, as behind a load balancer. */
 const { folder } = temporaryFolder()
 const env = { PUBRING_PUBLIC_URL: 'https://keys.example.com' }
 const started = await startServer(folder, env)
-const second = await startReady()
+const second = await startServer(folder, env)
 const admin = started.apiKey
 let first: ServerProcess = started
-
-async function startReady(): Promise<ServerProcess> {
-  const server = await spawnServer(folder, env)
-  await whenReady(server)
-  return server
-}
 
 async function call(
   server: ServerProcess,
@@ -203,7 +191,7 @@ describe('an API key without its rights is rejected with the next request', () =
     const published = await documents(first)
     first.signal('SIGTERM')
     expect(await first.ended, first.output()).toBe(0)
-    first = await startReady()
+    first = await startServer(folder, env)
     expect(await documents(first)).toEqual(published)
     const connection = connect(first)
     const all = [...revoked.values()].flat()

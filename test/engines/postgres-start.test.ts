@@ -11,6 +11,7 @@ import { createPostgres } from '../support/postgres/server.ts'
 import {
   type ServerProcess,
   spawnServer,
+  startServer,
   temporaryFolder,
   whenReady,
 } from '../support/server/process.ts'
@@ -193,16 +194,14 @@ test('tables of other applications in other schemas are ignored', async () => {
   await database.query('create schema other')
   await database.query('create table other.kysely_migration (name text)')
   await database.query("insert into other.kysely_migration values ('0001-theirs')")
-  const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
-  await whenReady(server)
+  const server = await startServer(folder, { PUBRING_DATABASE_URL: database.url })
   expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([])
 })
 
 describe('while the server runs', () => {
   test('a missing table or database makes it unready within 10 s, without details', async () => {
     const database = await createDatabase('postgres')
-    const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
-    await whenReady(server)
+    const server = await startServer(folder, { PUBRING_DATABASE_URL: database.url })
     const health = async (kind: string) => {
       const response = await fetch(`${server.url}/health/${kind}`)
       return `${response.status} ${await response.text()}`

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createServerClient, highLimits } from '../support/server/client.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
@@ -22,8 +22,7 @@ test('kill -9 during creates loses no acknowledged key', async () => {
     await server.ended
     isGone = true
     await Promise.all(writers)
-    server = { ...(await spawnServer(folder, highLimits)), apiKey }
-    await whenReady(server)
+    server = await startServer(folder, highLimits)
   }
   const kids = await createServerClient(server, apiKey).kids()
   expect(acknowledged.length).toBeGreaterThan(20)

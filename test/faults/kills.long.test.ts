@@ -9,7 +9,7 @@ import {
   highLimits,
   unprivilegedUid,
 } from '../support/server/client.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
@@ -37,8 +37,7 @@ test('kill -9 during 1,000 concurrent creates, 20 times: no acknowledged key is 
     const kids = await Promise.all(creating)
     acknowledged.push(kids.filter((kid) => kid !== undefined))
     const start = performance.now()
-    server = { ...(await spawnServer(folder, highLimits, launch)), apiKey }
-    await whenReady(server)
+    server = await startServer(folder, highLimits, launch)
     starts.push(performance.now() - start)
     const found = await createServerClient(server, apiKey).kids(project)
     expect(countLost(acknowledged.at(-1) ?? [], found)).toBe(0)

@@ -10,13 +10,7 @@ import {
   requestHead,
 } from '../support/network/raw-connection.ts'
 import { createServerClient, highLimits } from '../support/server/client.ts'
-import {
-  type ServerProcess,
-  spawnServer,
-  startServer,
-  temporaryFolder,
-  whenReady,
-} from '../support/server/process.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 import { expectWithin } from '../support/timing.ts'
 
 const { folder } = temporaryFolder()
@@ -107,8 +101,7 @@ test('SIGTERM with creates in flight, idle connections and busy clients complete
   // Only a new connection at the moment when listening ends can be refused.
   expect(outcome.broken).toBeLessThanOrEqual(clients.length)
 
-  const again = await spawnServer(where, highLimits)
-  await whenReady(again)
+  const again = await startServer(where, highLimits)
   const kids = await createServerClient(again, server.apiKey).kids()
   expect(kids.toSorted()).toEqual(acknowledged.toSorted())
   again.signal('SIGKILL')

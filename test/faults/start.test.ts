@@ -17,7 +17,7 @@ import {
   highLimits,
   unprivilegedUid,
 } from '../support/server/client.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import { spawnServer, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
@@ -112,8 +112,7 @@ test('a database whose log is gone stops the start, until the log is back', asyn
   renameSync(log, join(where, 'saved'))
   expect(await startError(where)).toMatch(/latest changes .* are missing.*-wal, which is gone/)
   renameSync(join(where, 'saved'), log)
-  const server = await spawnServer(where, highLimits, launch)
-  await whenReady(server)
+  const server = await startServer(where, highLimits, launch)
   const kids = await createServerClient(server, first.apiKey).kids()
   expect(kids).toEqual([kid])
   server.signal('SIGKILL')

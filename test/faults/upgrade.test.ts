@@ -91,15 +91,13 @@ test('two releases run side by side; the older one restarts on the newer schema,
 
   const old = await startServer(folder, env)
   const created = [await createServerClient(old, old.apiKey).create()]
-  const next = await spawnServer(folder, env, { program })
-  await whenReady(next)
+  const next = await startServer(folder, env, { program })
   expect(await database.query('select note from jwt_key')).toEqual([{ note: null }])
   created.push(await createServerClient(old, old.apiKey).create())
   created.push(await createServerClient(next, old.apiKey).create())
   await stopServer(old)
 
-  const restarted = await spawnServer(folder, env)
-  await whenReady(restarted)
+  const restarted = await startServer(folder, env)
   const client = createServerClient(restarted, old.apiKey)
   created.push(await client.create())
   expect(await createServerClient(next, old.apiKey).kids()).toEqual(created)

@@ -166,7 +166,7 @@ export async function whenReady(server: ServerProcess): Promise<void> {
   throw new Error(`the server ended before it was ready:\n${server.output()}`)
 }
 
-/** Starts a server and waits until it is ready; adds the admin API key that it printed. */
+/** Starts a server and waits until it is ready; adds the admin API key that a first start prints. */
 export async function startServer(
   folder: string,
   env: Record<string, string> = {},
