@@ -254,16 +254,21 @@ describe('if the connection breaks while the server commits a change that opens 
   })
 })
 
-test('if the commit fails with an error of the disk, the ledger tells whether the change was made', async () => {
+/** Lets a commit of a new key fail with an error of the disk if the condition is true. */
+async function failCommitsIf(condition: string): Promise<void> {
   await database.query(`
-    create sequence failures;
-    create function fail_once() returns trigger language plpgsql as $$ begin
-      if nextval('failures') = 1 then raise exception using errcode = '58030'; end if;
+    create function fail_commit() returns trigger language plpgsql as $$ begin
+      if ${condition} then raise exception using errcode = '58030'; end if;
       return null;
     end $$;
-    create constraint trigger fail_once after insert on jwt_key deferrable initially deferred
-      for each row execute function fail_once()`)
-  endLater(() => database.query('drop trigger fail_once on jwt_key'))
+    create constraint trigger fail_commit after insert on jwt_key deferrable initially deferred
+      for each row execute function fail_commit()`)
+  endLater(() => database.query('drop function fail_commit cascade'))
+}
+
+test('if the commit fails with an error of the disk, the ledger tells whether the change was made', async () => {
+  await database.query('create sequence failures')
+  await failCommitsIf("nextval('failures') = 1")
   const key = keyRecord(projectId)
   const made = await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
   expect(made).toEqual(key)
@@ -278,16 +283,9 @@ test('if the ledger lacks the change and the next attempt is rejected, the error
       return new;
     end $$;
     create trigger reject_second before insert on jwt_key
-      for each row execute function reject_second();
-    create function lose_first() returns trigger language plpgsql as $$ begin
-      if (select last_value from attempts) = 1 then raise exception using errcode = '58030'; end if;
-      return null;
-    end $$;
-    create constraint trigger lose_first after insert on jwt_key deferrable initially deferred
-      for each row execute function lose_first()`)
-  endLater(() =>
-    database.query('drop trigger lose_first on jwt_key; drop trigger reject_second on jwt_key'),
-  )
+      for each row execute function reject_second()`)
+  endLater(() => database.query('drop trigger reject_second on jwt_key'))
+  await failCommitsIf('(select last_value from attempts) = 1')
   const creation = { origin: origin(), key: keyRecord(projectId), limits }
   await expect(store.commit(keyChanges.createKey, creation)).rejects.toMatchObject({
     code: 'storage_unavailable',
