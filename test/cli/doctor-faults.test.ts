@@ -88,254 +88,211 @@ const logKey = file('log.key', String(signing))
 type Situation = [
   situation: string,
   env: Record<string, string>,
-  step: string,
-  outcome: 'failed' | 'warned' | 'passed' | 'skipped',
-  sentence: RegExp,
+  expected: { step: string; outcome: string; detail: unknown },
   during?: () => void,
 ]
 
-/** What is broken, the step that finds it, and the sentence that says what to do. */
+const stepWith = (outcome: string) => (step: string, sentence: RegExp) => ({
+  step,
+  outcome,
+  detail: expect.stringMatching(sentence),
+})
+const failed = stepWith('failed')
+const warned = stepWith('warned')
+const passed = stepWith('passed')
+
+/** Faults, each with the step that finds it and the sentence that says what to do. */
 const situations: Situation[] = [
   [
     'a setting is no number',
     { PUBRING_PORT: 'many' },
-    'settings',
-    'failed',
-    /^PUBRING_PORT must be a whole number from 1 to 65535/,
+    failed('settings', /^PUBRING_PORT must be a whole number from 1 to 65535/),
   ],
   [
     'a variable is misspelt',
     { PUBRING_PUBLICURL: 'https://keys.example.com' },
-    'settings',
-    'failed',
-    /^PUBRING_PUBLICURL is not a known variable; did you mean PUBRING_PUBLIC_URL/,
+    failed(
+      'settings',
+      /^PUBRING_PUBLICURL is not a known variable; did you mean PUBRING_PUBLIC_URL/,
+    ),
   ],
   [
     'the file of the admin API key is missing',
     { PUBRING_ADMIN_API_KEY_FILE: '/none' },
-    'settings',
-    'failed',
-    /^PUBRING_ADMIN_API_KEY_FILE .*does not exist/,
+    failed('settings', /^PUBRING_ADMIN_API_KEY_FILE .*does not exist/),
   ],
   [
     'the file of the database password is missing',
     { PUBRING_DATABASE_PASSWORD_FILE: '/none' },
-    'settings',
-    'failed',
-    /^PUBRING_DATABASE_PASSWORD_FILE .*does not exist/,
+    failed('settings', /^PUBRING_DATABASE_PASSWORD_FILE .*does not exist/),
   ],
   [
     'the file of the authorities is missing',
     { PUBRING_OUTBOUND_CA_FILE: '/none' },
-    'settings',
-    'failed',
-    /^PUBRING_OUTBOUND_CA_FILE .*does not exist/,
+    failed('settings', /^PUBRING_OUTBOUND_CA_FILE .*does not exist/),
   ],
   [
     'a provider without a client id',
     { PUBRING_OIDC_ISSUER: 'https://accounts.example.com' },
-    'settings',
-    'failed',
-    /^PUBRING_OIDC_ISSUER and PUBRING_OIDC_CLIENT_ID need each other/,
+    failed('settings', /^PUBRING_OIDC_ISSUER and PUBRING_OIDC_CLIENT_ID need each other/),
   ],
   [
     'the block list is missing',
     { PUBRING_BLOCKLIST: '/none' },
-    'blocklist',
-    'failed',
-    /^PUBRING_BLOCKLIST names a file that does not exist/,
+    failed('blocklist', /^PUBRING_BLOCKLIST names a file that does not exist/),
   ],
   [
     'the block list is damaged',
     { PUBRING_BLOCKLIST: file('list', 'some text') },
-    'blocklist',
-    'failed',
-    /^The block list has 9 bytes, which is not a multiple of 16/,
+    failed('blocklist', /^The block list has 9 bytes, which is not a multiple of 16/),
   ],
   [
     'the folder cannot be written',
     { PUBRING_DATABASE_URL: 'sqlite:/dev/null/p/pubring.db' },
-    'folder',
-    'failed',
-    /^this user cannot write to \/dev\/null: change its owner or PUBRING_DATABASE_URL/,
+    failed(
+      'folder',
+      /^this user cannot write to \/dev\/null: change its owner or PUBRING_DATABASE_URL/,
+    ),
   ],
   [
     'the path is that of a folder',
     { PUBRING_DATABASE_URL: `sqlite:${folder}` },
-    'folder',
-    'failed',
-    /is not a database, but a folder/,
+    failed('folder', /is not a database, but a folder/),
   ],
   [
     'the database is gone, and its log is there',
     { PUBRING_DATABASE_URL: `sqlite:${file('gone.db-wal', 'x').replace(/-wal$/, '')}` },
-    'folder',
-    'failed',
-    /gone\.db is gone, but .*-wal is there\. Bring the database back or restore a backup/,
+    failed(
+      'folder',
+      /gone\.db is gone, but .*-wal is there\. Bring the database back or restore a backup/,
+    ),
   ],
   [
     'the file is no database',
     broken('text', (path) => writeFileSync(path, 'no database at all, only text'.repeat(100))),
-    'database',
-    'failed',
-    /not a database/,
+    failed('database', /not a database/),
   ],
   [
     'a page is damaged',
     broken('page', (path) => overwrite(path, 4_096 * 3, 'x'.repeat(2_000))),
-    'database',
-    'failed',
-    /is damaged: .*Restore a backup/,
+    failed('database', /is damaged: .*Restore a backup/),
   ],
   [
     'the file was cut off',
     broken('cut', (path) => truncateSync(path, 4_096 * 9)),
-    'database',
-    'failed',
-    /is incomplete: it has 36864 of \d+ bytes/,
+    failed('database', /is incomplete: it has 36864 of \d+ bytes/),
   ],
   [
     'the latest changes are missing with their log',
     broken('lost', (path) => writeFileSync(`${path}-generation`, '4000000\n')),
-    'database',
-    'failed',
-    /^The latest changes of the database .* are missing: they were in .*-wal/,
+    failed('database', /^The latest changes of the database .* are missing: they were in .*-wal/),
   ],
   [
     'the key of the log is missing',
     { PUBRING_LOG_KEY_FILE: '/none' },
-    'log key',
-    'failed',
-    /^PUBRING_LOG_KEY_FILE names a file that does not exist/,
+    failed('log key', /^PUBRING_LOG_KEY_FILE names a file that does not exist/),
   ],
   [
     'the file of the key of the log has no key',
     { PUBRING_LOG_KEY_FILE: file('text.key', 'text') },
-    'log key',
-    'failed',
-    /without an Ed25519 private key in PEM: make one with openssl genpkey/,
+    failed('log key', /without an Ed25519 private key in PEM: make one with openssl genpkey/),
   ],
   [
     'the folder of the signed checkpoints of the log cannot be written',
     { PUBRING_LOG_KEY_FILE: logKey, PUBRING_LOG_STATE: '/none/checkpoints' },
-    'log key',
-    'failed',
-    /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/,
+    failed('log key', /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/),
   ],
   [
     'the same folder, before the first start has made a key',
     { PUBRING_LOG_STATE: '/none/checkpoints' },
-    'log key',
-    'failed',
-    /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/,
+    failed('log key', /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/),
   ],
   [
     'other users can read a secret',
     { PUBRING_OIDC_CLIENT_SECRET_FILE: readable, ...oidc },
-    'secrets',
-    'warned',
-    /^other users can read .*readable\.key: chmod 600 .*readable\.key$/,
+    warned('secrets', /^other users can read .*readable\.key: chmod 600 .*readable\.key$/),
   ],
   [
     'other users can read the key of TLS',
     { PUBRING_DATABASE_URL: `postgres://p@127.0.0.1:${unused}/p?sslkey=${readable}` },
-    'secrets',
-    'warned',
-    /^other users can read .*readable\.key/,
+    warned('secrets', /^other users can read .*readable\.key/),
   ],
   [
     'the port is in use',
     { PUBRING_PORT: takenPort },
-    'port',
-    'failed',
-    /is in use: stop the process that listens there, or set PUBRING_PORT/,
+    failed('port', /is in use: stop the process that listens there, or set PUBRING_PORT/),
   ],
   [
     'the port of the metrics is in use',
     { PUBRING_METRICS_PORT: takenPort },
-    'port',
-    'failed',
-    /is in use: stop the process that listens there, or set PUBRING_METRICS_PORT/,
+    failed('port', /is in use: stop the process that listens there, or set PUBRING_METRICS_PORT/),
   ],
   [
     'both ports are the same',
     { PUBRING_PORT: unused, PUBRING_METRICS_PORT: unused },
-    'port',
-    'failed',
-    /^PUBRING_PORT and PUBRING_METRICS_PORT are both \d+: change one/,
+    failed('port', /^PUBRING_PORT and PUBRING_METRICS_PORT are both \d+: change one/),
   ],
   [
     'the address is that of another machine',
     { PUBRING_HOST: '192.0.2.1' },
-    'port',
-    'failed',
-    /^PUBRING_HOST: 192\.0\.2\.1 is not an address of this machine/,
+    failed('port', /^PUBRING_HOST: 192\.0\.2\.1 is not an address of this machine/),
   ],
   [
     'verifiers cannot reach the public address',
     {},
-    'public URL',
-    'warned',
-    /^other machines cannot reach http:.*: set PUBRING_PUBLIC_URL/,
+    warned('public URL', /^other machines cannot reach http:.*: set PUBRING_PUBLIC_URL/),
   ],
   [
     'the public address is not https',
     { PUBRING_PUBLIC_URL: 'http://keys.example.com' },
-    'public URL',
-    'warned',
-    /is not https: key sets could be replaced on their way/,
+    warned('public URL', /is not https: key sets could be replaced on their way/),
   ],
   [
     'the provider is in the private network, and not allowed',
     oidc,
-    'OpenID provider',
-    'failed',
-    /localhost.*PUBRING_OUTBOUND_ALLOW/,
+    failed('OpenID provider', /localhost.*PUBRING_OUTBOUND_ALLOW/),
   ],
   [
     'the provider is not running',
     { ...allowed, PUBRING_OIDC_ISSUER: `https://localhost:${unused}` },
-    'OpenID provider',
-    'failed',
-    /^localhost:\d+ could not be reached \(ECONNREFUSED\)/,
+    failed('OpenID provider', /^localhost:\d+ could not be reached \(ECONNREFUSED\)/),
   ],
   [
     'the proxy for requests to other servers is not running',
     { ...allowed, PUBRING_OUTBOUND_PROXY: `http://127.0.0.1:${unused}` },
-    'OpenID provider',
-    'failed',
-    /could not be reached \(ECONNREFUSED\)/,
+    failed('OpenID provider', /could not be reached \(ECONNREFUSED\)/),
   ],
   [
     'the provider has no discovery document',
     allowed,
-    'OpenID provider',
-    'failed',
-    /openid-configuration responded with the status 404\. Correct PUBRING_OIDC_ISSUER/,
+    failed(
+      'OpenID provider',
+      /openid-configuration responded with the status 404\. Correct PUBRING_OIDC_ISSUER/,
+    ),
     answering({ [discoveryPath]: { status: 404 } }),
   ],
   [
     'the provider calls itself by another name',
     allowed,
-    'OpenID provider',
-    'failed',
-    /names the issuer “https:\/\/other\.example”\. It must name .*Correct PUBRING_OIDC_ISSUER/,
+    failed(
+      'OpenID provider',
+      /names the issuer “https:\/\/other\.example”\. It must name .*Correct PUBRING_OIDC_ISSUER/,
+    ),
     answering({ [discoveryPath]: { issuer: 'https://other.example' } }),
   ],
   [
     'the provider has no keys',
     allowed,
-    'OpenID provider',
-    'failed',
-    /^The issuer has 0 keys for signatures\./,
+    failed('OpenID provider', /^The issuer has 0 keys for signatures\./),
     answering({ '/jwks': { keys: [] } }),
   ],
   [
     'the client secret is wrong',
     { ...allowed, PUBRING_OIDC_CLIENT_SECRET: 'wrong' },
-    'OpenID provider',
-    'failed',
-    /“invalid_client”, “secret expired”\. .*client secret.* is wrong or has expired/,
+    failed(
+      'OpenID provider',
+      /“invalid_client”, “secret expired”\. .*client secret.* is wrong or has expired/,
+    ),
     answering({
       '/token': { status: 401, error: 'invalid_client', error_description: 'secret expired' },
     }),
@@ -343,33 +300,34 @@ const situations: Situation[] = [
   [
     'the provider does not know a scope',
     { ...allowed, PUBRING_OIDC_SCOPES: 'openid groups' },
-    'OpenID provider',
-    'warned',
-    /does not list groups of PUBRING_OIDC_SCOPES; it lists openid, email/,
+    warned(
+      'OpenID provider',
+      /does not list groups of PUBRING_OIDC_SCOPES; it lists openid, email/,
+    ),
     answering({ [discoveryPath]: { ...discovery, scopes_supported: ['openid', 'email'] } }),
   ],
   [
     'the provider does not serve its keys',
     allowed,
-    'OpenID provider',
-    'failed',
-    /\/jwks responded with the status 404\.$/,
+    failed('OpenID provider', /\/jwks responded with the status 404\.$/),
     answering({ '/jwks': { status: 404 } }),
   ],
   [
     'the provider does not know the redirect address',
     { ...allowed, PUBRING_PUBLIC_URL: 'https://keys.example.com' },
-    'OpenID provider',
-    'failed',
-    /\/authorize responded with the status 400 to client_id “pubring”, redirect_uri https:\/\/keys\.example\.com\/sign-in\/callback and scope “openid profile email”\. Register/,
+    failed(
+      'OpenID provider',
+      /\/authorize responded with the status 400 to client_id “pubring”, redirect_uri https:\/\/keys\.example\.com\/sign-in\/callback and scope “openid profile email”\. Register/,
+    ),
     answering({ '/authorize': { status: 400 } }),
   ],
   [
     'the provider does not give the client a scope',
     { ...allowed, PUBRING_OIDC_SCOPES: 'openid groups' },
-    'OpenID provider',
-    'failed',
-    /“invalid_scope”, “groups is unknown”\. .*PUBRING_OIDC_SCOPES.*scope “openid groups”/,
+    failed(
+      'OpenID provider',
+      /“invalid_scope”, “groups is unknown”\. .*PUBRING_OIDC_SCOPES.*scope “openid groups”/,
+    ),
     answering({
       '/authorize': {
         status: 302,
@@ -380,9 +338,7 @@ const situations: Situation[] = [
   [
     'a later page of the provider does not know the redirect address',
     allowed,
-    'OpenID provider',
-    'failed',
-    /\/authorize\/local responded with the status 400 to client_id/,
+    failed('OpenID provider', /\/authorize\/local responded with the status 400 to client_id/),
     answering({
       '/authorize': { status: 302, headers: { location: '/authorize/local', 'set-cookie': 'a=b' } },
       '/authorize/local': { status: 400 },
@@ -391,9 +347,7 @@ const situations: Situation[] = [
   [
     'the browsers of people alone reach the page of the provider',
     allowed,
-    'OpenID provider',
-    'passed',
-    /Not tried: elsewhere\.invalid could not be reached/,
+    passed('OpenID provider', /Not tried: elsewhere\.invalid could not be reached/),
     answering({
       [discoveryPath]: {
         ...discovery,
@@ -404,9 +358,10 @@ const situations: Situation[] = [
   [
     'the clock of the provider is ahead',
     allowed,
-    'OpenID provider',
-    'warned',
-    /clock of the OpenID provider is 1[12]\d s ahead of that of this server/,
+    warned(
+      'OpenID provider',
+      /clock of the OpenID provider is 1[12]\d s ahead of that of this server/,
+    ),
     answering({
       [discoveryPath]: {
         ...discovery,
@@ -419,9 +374,10 @@ const situations: Situation[] = [
   [
     'the provider wants another way of authentication',
     { ...allowed, PUBRING_OIDC_CLIENT_SECRET: 'secret' },
-    'OpenID provider',
-    'failed',
-    /neither client_secret_basic nor client_secret_post, but private_key_jwt\. .*PUBRING_OIDC_PRIVATE_KEY_FILE/,
+    failed(
+      'OpenID provider',
+      /neither client_secret_basic nor client_secret_post, but private_key_jwt\. .*PUBRING_OIDC_PRIVATE_KEY_FILE/,
+    ),
     answering({
       [discoveryPath]: {
         ...discovery,
@@ -432,25 +388,21 @@ const situations: Situation[] = [
   [
     'the authority of the provider is not trusted',
     { ...withoutCa, PUBRING_OUTBOUND_ALLOW: 'localhost' },
-    'OpenID provider',
-    'failed',
-    /could not be reached \([A-Z_]+\)\. .*PUBRING_OUTBOUND_CA_FILE/,
+    failed('OpenID provider', /could not be reached \([A-Z_]+\)\. .*PUBRING_OUTBOUND_CA_FILE/),
   ],
 ]
 
-test.each(situations)('%s', async (_situation, env, step, outcome, sentence, during = () => {}) => {
+test.each(situations)('%s', async (_situation, env, expected, during = () => {}) => {
   during()
   const port = String(await freePort())
   const ran = await shell.pubring(['doctor', '--json'], {
     env: { PUBRING_DATABASE_URL: `sqlite:${whole}`, PUBRING_PORT: port, ...env },
   })
   const { steps } = documentOf(ran) as { steps: Record<string, string>[] }
-  const found = steps.find((one) => one.step === step)
-  expect(found?.detail).toMatch(sentence)
-  expect(found?.outcome).toBe(outcome)
+  expect(steps.find(({ step }) => step === expected.step)).toMatchObject(expected)
   const hasFailed = steps.some((one) => one.outcome === 'failed')
   expect(ran.code).toBe(hasFailed ? 1 : 0)
-  if (outcome === 'failed') expect(hasFailed).toBe(true)
+  if (expected.outcome === 'failed') expect(hasFailed).toBe(true)
 })
 
 test('nothing is wrong with a whole database, private keys and a provider that answers', async () => {
