@@ -95,9 +95,8 @@ export const { toRow: accessRuleToRow } = mapping
 export const accessRules = subject({
   name: 'access_rule',
   table: accessRuleTable,
-  scope: 'system',
   ledger: systemLedger,
-  events: ['created', 'updated', 'deleted', 'recorded', 'keys_ended'],
+  events: ['created', 'updated', 'deleted', 'keys_ended'],
   fromRow: accessRuleFromRow,
   members: (rule) => ({
     for: rule.for,

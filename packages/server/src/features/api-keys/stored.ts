@@ -95,8 +95,8 @@ const ledgerOfApiKey = sql<string>`(case when ${isManaged} then ${sql.lit(system
 export const apiKeys = subject({
   name: 'api_key',
   table: apiKeyTable,
-  scope: 'both',
   ledger: {
+    scope: 'both',
     inQuery: ledgerOfApiKey,
     of: ({ exchanged, sessionId, projectId = exchangeLedgerId }: ApiKeyRecord) =>
       exchanged === undefined && sessionId === undefined ? systemLedgerId : projectId,
@@ -106,7 +106,7 @@ export const apiKeys = subject({
     condition: sql`(api_key.rule_id is null or exists (select 1 from access_rule
       where access_rule.id = api_key.rule_id and access_rule.enabled = 1))`,
   },
-  events: ['created', 'updated', 'deleted', 'recorded'],
+  events: ['created', 'updated', 'deleted'],
   fromRow: apiKeyFromRow,
   members: ({ name, role, projectId, enabled, expireTime, exchanged }) => ({
     name,

@@ -148,9 +148,8 @@ export const {
 export const keys = subject({
   name: 'key',
   table: keyTable,
-  scope: 'project',
   ledger: projectLedger('jwt_key.project_id', ({ projectId }: KeyRecord) => projectId),
-  events: ['created', 'updated', 'deleted', 'recorded', 'weakness_found'],
+  events: ['created', 'updated', 'deleted', 'weakness_found'],
   fromRow: keyFromRow,
   members: (key) => ({
     label: key.label,

@@ -56,9 +56,8 @@ export const {
 export const rotations = subject({
   name: 'rotation',
   table: rotationTable,
-  scope: 'project',
   ledger: projectLedger('rotation.project_id', ({ projectId }: RotationRecord) => projectId),
-  events: ['started', 'updated', 'finished', 'abandoned', 'recorded'],
+  events: ['started', 'updated', 'finished', 'abandoned'],
   fromRow: rotationFromRow,
   members: (rotation) => ({
     from: rotation.fromKid,

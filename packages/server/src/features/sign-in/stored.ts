@@ -95,9 +95,8 @@ export { toRow as personToRow }
 export const people = subject({
   name: 'person',
   table: personTable,
-  scope: 'system',
   ledger: systemLedger,
-  events: ['created', 'deleted', 'recorded'],
+  events: ['created', 'deleted'],
   fromRow: personFromRow,
   members: ({ issuer, subject }) => ({ issuer, subject }),
 })
@@ -133,9 +132,8 @@ export function isSamePerson(one: Identity | undefined, other: Identity | undefi
 export const sessions = subject({
   name: 'session',
   table: sessionTable,
-  scope: 'system',
   ledger: systemLedger,
-  events: ['created', 'ended', 'recorded'],
+  events: ['created', 'ended'],
   fromRow: sessionFromRow,
   members: ({ person, apiKeyId, signInTime, approvedBy, expireTime }) => ({
     personId: person?.id,

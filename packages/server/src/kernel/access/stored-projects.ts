@@ -27,9 +27,8 @@ const { fromRow } = rowMapping<typeof projectTable, StoredProject>(projectTable,
 export const projects = subject({
   name: 'project',
   table: projectTable,
-  scope: 'project',
   ledger: projectLedger('project.id', ({ id }: StoredProject) => id),
-  events: ['created', 'renamed', 'deleted', 'recorded'],
+  events: ['created', 'renamed', 'deleted'],
   fromRow,
   members: ({ name }) => ({ name }),
   /** The system ledger records them too. */

@@ -43,6 +43,8 @@ export interface AccountedRow {
   damage?: Damage | undefined
 }
 
+type Scope = 'system' | 'project' | 'both'
+
 /** A kind of row that ledgers account for, whatever its records are. */
 export interface AnySubject {
   readonly name: string
@@ -50,7 +52,7 @@ export interface AnySubject {
   /** Each read compares its rows with the last events of their subjects. */
   readonly isComparedAtRead?: true
   /** The ledgers whose replay accounts for it. */
-  readonly scope: 'system' | 'project' | 'both'
+  readonly scope: Scope
   /** The types of its events, which begin with its name. Only tests read them. */
   readonly eventTypes: readonly string[]
   /** Rows without an event are allowed: they only forbid something. */
@@ -66,6 +68,7 @@ export interface AnySubject {
 
 /** The ledger of each row, in a query and for a record. */
 interface LedgerOf<Record> {
+  scope: Scope
   inQuery: RawBuilder<unknown>
   of(record: Record): string
   /** The subjects of the events that concern the row; absent if only the row itself. */
@@ -75,6 +78,7 @@ interface LedgerOf<Record> {
 }
 
 export const systemLedger: LedgerOf<unknown> = {
+  scope: 'system',
   inQuery: sql.lit(systemLedgerId),
   of: () => systemLedgerId,
 }
@@ -84,7 +88,7 @@ export function projectLedger<Record>(
   column: string,
   of: (record: Record) => string,
 ): LedgerOf<Record> {
-  return { inQuery: sql.ref(column), of }
+  return { scope: 'project', inQuery: sql.ref(column), of }
 }
 
 type Row<T extends Table<TableName>> = RowOf<T>
@@ -96,9 +100,8 @@ type Checked<Record> = Record & { contradicted?: true }
 interface Options<Name extends string, Verb extends string, T extends Table<TableName>, Record> {
   name: Name
   table: T
-  scope: AnySubject['scope']
   ledger: LedgerOf<NoInfer<Record>>
-  /** The types of its events, without its name. */
+  /** The types of its events, without its name and without `recorded`, which each kind has. */
   events: readonly Verb[]
   fromRow(row: Row<T>): Record
   /** The members that events record with their values. */
@@ -120,7 +123,7 @@ export function subject<
   T extends Table<TableName>,
   Record extends { id: string },
 >(options: Options<Name, Verb, T, Record>) {
-  const { name, table, scope, ledger, fromRow, members, damageOf } = options
+  const { name, table, ledger, fromRow, members, damageOf } = options
   // Several subjects are not in the order of the index. A sum keeps both engines from an index in the order
   // of revisions instead, through which they would search the ledger.
   const order = ledger.isSubject ? sql`event.revision + 0` : sql.ref('event.revision')
@@ -202,8 +205,8 @@ export function subject<
     name,
     table: table as Table,
     isComparedAtRead: true as const,
-    scope,
-    eventTypes: options.events.map((verb) => `${name}.${verb}`),
+    scope: ledger.scope,
+    eventTypes: [...options.events, 'recorded'].map((verb) => `${name}.${verb}`),
     ...(ledger !== systemLedger && {
       ledgerIds: sql`select ${ledger.inQuery} as id from ${sql.table(table.name)}`,
     }),
