@@ -26,14 +26,7 @@ import { requireProject } from '../projects/apply.ts'
 import { type ApiKeyCreation, type ApiKeyIssue, apiKeyDeleted } from './changes.ts'
 import type { ApiKeyUpdate } from './contract.ts'
 import { patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
-import {
-  type ApiKeyRecord,
-  apiKeyColumns,
-  apiKeyFromRow,
-  apiKeys,
-  apiKeyToRow,
-  isManaged,
-} from './stored.ts'
+import { type ApiKeyRecord, apiKeys, apiKeyToRow, isManaged } from './stored.ts'
 
 /**
  * Idempotent by secret: returns the API key that has it already. Deleting a project takes the same
@@ -45,14 +38,10 @@ export async function createApiKey(
 ): Promise<Outcome<ApiKeyRecord>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
-  const oldest = first ? await readOldest(db) : undefined
-  if (oldest !== undefined) return { result: oldest, changed: false }
-  const existing = await db
-    .selectFrom('api_key')
-    .select(apiKeyColumns)
-    .where('digest', '=', apiKey.digest)
-    .executeTakeFirst()
-  if (existing !== undefined) return { result: apiKeyFromRow(existing), changed: false }
+  const [existing] = await apiKeys.readUnchecked(db, (all) =>
+    first ? all.where(isManaged).orderBy('id').limit(1) : all.where('digest', '=', apiKey.digest),
+  )
+  if (existing !== undefined) return { result: existing, changed: false }
   requireLifetime(ledger.caller?.apiKey, undefined, apiKey)
   const { projectId } = apiKey
   const access: Access = projectId === undefined ? unboundAdmin : { role: 'admin', auditor: false }
@@ -167,17 +156,6 @@ export async function forgetApiKeys(
     .limit(maxForgotten)
   await db.deleteFrom('api_key').where('digest', 'in', ended).execute()
   return { result: undefined, changed: true }
-}
-
-async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {
-  const row = await db
-    .selectFrom('api_key')
-    .select(apiKeyColumns)
-    .where(isManaged)
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst()
-  return row && apiKeyFromRow(row)
 }
 
 function readManaged(db: Db): Promise<ApiKeyRecord[]> {

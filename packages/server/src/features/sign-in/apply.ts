@@ -10,7 +10,7 @@ import {
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
 import { firstUse } from '../../kernel/ledger/token-uses.ts'
-import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
 import { usedLogoutToken } from './claims.ts'
@@ -21,9 +21,7 @@ import {
   people,
   personToRow,
   type SessionRecord,
-  sessionFromRow,
   sessions,
-  sessionTable,
   sessionToRow,
 } from './stored.ts'
 
@@ -175,14 +173,10 @@ export async function endSessions(
 async function requireEndable(db: Db, ids: readonly string[], ledger: LockedLedger): Promise<void> {
   const { caller } = ledger
   if (caller === undefined) return
-  const rows = await db
-    .selectFrom('session')
-    .select(columnsOf(sessionTable))
-    .where('id', 'in', ids)
-    .execute()
-  const hasOthers = !rows.map(sessionFromRow).every((session) => isHolder(caller, session))
+  const found = await sessions.readUnchecked(db, (all) => all.where('id', 'in', ids))
+  const hasOthers = !found.every((session) => isHolder(caller, session))
   const isVisible = !hasOthers || permits(caller.grants, auditAccess)
-  if (rows.length < ids.length || !isVisible) throw notFound('session_not_found')
+  if (found.length < ids.length || !isVisible) throw notFound('session_not_found')
   if (!hasOthers) return
   // An auditor sees the sessions of others, but does not end them.
   requireAccess(caller.grants, unboundAdmin)

@@ -111,7 +111,7 @@ const mapping = rowMapping<typeof sessionTable, SessionRecord & Partial<Identity
 type SessionRow = RowOf<typeof sessionTable>
 
 /** The identity of the person is also in columns of its own, for queries. */
-export function sessionFromRow(row: SessionRow): SessionRecord {
+function sessionFromRow(row: SessionRow): SessionRecord {
   const { issuer, subject, ...session } = mapping.fromRow(row)
   const { person } = session
   return person?.issuer === issuer && person?.subject === subject
