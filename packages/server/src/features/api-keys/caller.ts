@@ -1,11 +1,10 @@
 import {
-  type Caller,
   type CredentialKind,
   findCredential,
   grantOf,
   invalidApiKey,
 } from '../../kernel/access/callers.ts'
-import { isActive } from '../../kernel/values/times.ts'
+import { earliest, isActive } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { findByKid } from '../keys/kids.ts'
 import { readKeySet } from '../keys/reads.ts'
@@ -26,7 +25,7 @@ export const apiKeyCredential: CredentialKind = {
     const { expireTime, sessionId, exchanged, projectId } = apiKey
     if (sessionId !== undefined) {
       const caller = await readCaller(look, { type: 'session', id: sessionId })
-      return { ...caller, ...earlierEnd(expireTime, caller.expireTime) }
+      return { ...caller, ...present({ expireTime: earliest(expireTime, caller.expireTime) }) }
     }
     const caller = { grants: [grantOf(apiKey)], ...present({ expireTime }), apiKey }
     if (exchanged?.successor === undefined) return caller
@@ -37,13 +36,8 @@ export const apiKeyCredential: CredentialKind = {
     if (keySet === undefined || key === undefined || !isActive(key, time)) throw invalidApiKey()
     return {
       ...caller,
-      ...earlierEnd(expireTime, key.expireTime),
+      ...present({ expireTime: earliest(expireTime, key.expireTime) }),
       voucher: { keyId: key.id, ruleId, successor, head: { ledgerId, hash: keySet.head } },
     }
   },
-}
-
-function earlierEnd(...ends: (string | undefined)[]): Pick<Caller, 'expireTime'> {
-  const [expireTime] = ends.filter((end) => end !== undefined).sort()
-  return present({ expireTime })
 }

@@ -4,7 +4,7 @@ import { entityTag } from '../../kernel/entity-tags.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { insertion } from '../../kernel/storage/statements.ts'
-import { isoTime, latest } from '../../kernel/values/times.ts'
+import { earliest, isoTime, latest } from '../../kernel/values/times.ts'
 import { hasEnded, type KeySituation, takeoverTime } from '../keys/roles.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { type RotationRecord, rotations, rotationToRow } from './stored.ts'
@@ -41,8 +41,7 @@ export function endOfOldKey(
   { expireTime }: KeyRecord,
   time: string,
 ): string {
-  const end = isoTime(Date.parse(time) + tokenLifetime * 1_000)
-  return expireTime !== undefined && expireTime < end ? expireTime : end
+  return earliest(isoTime(Date.parse(time) + tokenLifetime * 1_000), expireTime)
 }
 
 /** The tag of a rotation: covers what its changes change, and not what changes with time. */

@@ -7,7 +7,7 @@ import {
   type Look,
   type ReadCaller,
 } from '../../kernel/access/callers.ts'
-import { isoTime } from '../../kernel/values/times.ts'
+import { earliest, isoTime } from '../../kernel/values/times.ts'
 import { grantsOf } from '../access-rules/people.ts'
 import { readPeopleRules } from '../access-rules/reads.ts'
 import { findSessionByDigest } from './reads.ts'
@@ -34,9 +34,10 @@ export async function readSessionCaller(
   readCaller: ReadCaller,
 ): Promise<Caller> {
   if (session === undefined || session.contradicted) throw invalidSession()
-  const { apiKeyId, person } = session
+  const { apiKeyId, person, lastUseTime } = session
   const holder = apiKeyId === undefined ? undefined : await readHolder(look, apiKeyId, readCaller)
-  const [expireTime = ''] = [sessionEnd(session), holder?.expireTime ?? []].flat().sort()
+  const idleEnd = isoTime(Date.parse(lastUseTime) + sessionIdleMs)
+  const expireTime = earliest(session.expireTime, idleEnd, holder?.expireTime)
   if (expireTime <= look.time) throw invalidSession()
   if (holder !== undefined) return { ...holder, expireTime, session }
   const grants = grantsOf(person, await readPeopleRules(look.db, look))
@@ -51,9 +52,4 @@ async function readHolder(look: Look, id: string, readCaller: ReadCaller): Promi
     if (error instanceof PubringError && error.code === 'invalid_api_key') throw invalidSession()
     throw error
   }
-}
-
-function sessionEnd({ expireTime, lastUseTime }: SessionRecord): string {
-  const idleEnd = isoTime(Date.parse(lastUseTime) + sessionIdleMs)
-  return idleEnd < expireTime ? idleEnd : expireTime
 }

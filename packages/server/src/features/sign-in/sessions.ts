@@ -10,7 +10,7 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { requireId } from '../../kernel/managed-records.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
-import { isoTime, now } from '../../kernel/values/times.ts'
+import { earliest, isoTime, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { readApiKeysById } from '../api-keys/reads.ts'
 import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
@@ -37,13 +37,12 @@ export function newSession({ config, clock }: Context, holder: Holder, end?: str
   const secret = newApiKeySecret()
   const nowMs = clock.now()
   const time = isoTime(nowMs)
-  const latestEnd = isoTime(nowMs + config.sessionLifetime * 1_000)
   const session = {
     ...holder,
     id: newId(),
     digest: apiKeyDigest(secret),
     createTime: time,
-    expireTime: end !== undefined && end < latestEnd ? end : latestEnd,
+    expireTime: earliest(isoTime(nowMs + config.sessionLifetime * 1_000), end),
     lastUseTime: time,
   }
   return { session, secret }
@@ -173,8 +172,8 @@ export function toSession(record: SessionRecord, name: string, current: boolean)
   }
 }
 
-/** Names each member, as for sessions. */
-export function shownPerson({ contradicted: _contradicted, ...person }: PersonRecord): Person {
+/** A person as responses show them. */
+function shownPerson({ contradicted: _contradicted, ...person }: PersonRecord): Person {
   return person
 }
 

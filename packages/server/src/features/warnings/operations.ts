@@ -2,7 +2,7 @@ import { projectsWith, readerAccess } from '../../kernel/access/grants.ts'
 import type { Principal } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { isActive, isExpired, now } from '../../kernel/values/times.ts'
+import { earliest, isActive, isExpired, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { readApiKeys } from '../api-keys/reads.ts'
 import { readKeyStates } from '../keys/reads.ts'
@@ -61,7 +61,6 @@ function healthOf(
 ): ProjectHealth {
   const active = keys.filter((key) => isActive(key, time))
   const expired = keys.filter((key) => isExpired(key, time))
-  const [next] = active.flatMap(({ expireTime }) => expireTime ?? []).sort()
   return {
     projectId,
     keys: {
@@ -69,7 +68,7 @@ function healthOf(
       off: keys.length - active.length - expired.length,
       expired: expired.length,
     },
-    ...present({ nextExpireTime: next }),
+    ...present({ nextExpireTime: earliest(...active.map(({ expireTime }) => expireTime)) }),
     rotations: rotations.length,
     warnings: keyWarnings(keys, time).length,
   }

@@ -18,6 +18,13 @@ export function latest(a: string, b: string): string {
   return a > b ? a : b
 }
 
+/** The earliest of these ends; undefined is no end. */
+export function earliest(end: string, ...others: (string | undefined)[]): string
+export function earliest(...ends: (string | undefined)[]): string | undefined
+export function earliest(...ends: (string | undefined)[]): string | undefined {
+  return ends.filter((end) => end !== undefined).sort()[0]
+}
+
 /** Epoch milliseconds of an RFC 3339 time; undefined if the text is none. */
 export function parseTimeMs(text: string): number | undefined {
   const ms = rfc3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : Number.NaN
