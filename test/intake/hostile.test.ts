@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { tag } from '../../packages/intake/src/encoding/der.ts'
 import { encode } from '../../packages/intake/src/encoding/der-writer.ts'
+import { publicHalfCommand } from '../../packages/intake/src/secrets/index.ts'
 import { codeOf, fixture, none, pem, rsaNumbers, spki } from '../support/keys/intake.ts'
 import { expectWithin } from '../support/timing.ts'
 
 const LIMIT = 16_384
 
 /** Milliseconds of the fastest of five runs. */
-function cost(text: string): number {
+function cost(text: string, read: (text: string) => unknown = codeOf): number {
   const times = Array.from({ length: 5 }, () => {
     const start = performance.now()
-    codeOf(text)
+    read(text)
     return performance.now() - start
   })
   return Math.min(...times)
@@ -80,6 +81,13 @@ describe('the cost of a text is bounded', () => {
     const text = `{}}${'\n'.repeat(LIMIT - 10)}x`
     expect(codeOf(text)).toBe('pem_not_found')
     expectWithin(40, cost(text))
+  })
+
+  test('a private key behind many empty lines', () => {
+    const text = '\n'.repeat(LIMIT)
+    const command = (lines: string) => publicHalfCommand(lines, 'private.pem')
+    expect(command(`${text}-----BEGIN PRIVATE KEY-----`)).toContain('openssl pkey')
+    expectWithin(10, cost(text, command))
   })
 
   test('nested base64 up to the limit', () => {

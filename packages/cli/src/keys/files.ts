@@ -156,8 +156,8 @@ function blobOf(text: string): string {
 
 /** The text behind the key in its line, or the header Comment of a block. */
 function sshComment(text: string): string | undefined {
-  const [, behind, header] = /AAAA[\w+/]+=*[\t ]+(\S.*)|^Comment:\s*"?(.*?)"?\s*$/m.exec(text) ?? []
-  return (behind ?? header)?.trim() || undefined
+  const [, behind, header] = /(?<![\w+/])AAAA[\w+/]+=*[\t ]+(\S.*)|^Comment:(.*)/m.exec(text) ?? []
+  return (behind ?? header?.trim().replace(/^"|"$/g, ''))?.trim() || undefined
 }
 
 /** The strings that make up the blob (RFC 4251 section 5). Throws if it is cut off. */

@@ -10,7 +10,7 @@ export function publicHalfCommand(text: string, quotedFile: string): string | un
   if (jwk !== undefined) {
     return `node -p "crypto.createPublicKey({key: JSON.parse(fs.readFileSync(0))${jwk}, format: 'jwk'}).export({type: 'spki', format: 'pem'})" < ${quotedFile}`
   }
-  const isPem = /^\s*-----BEGIN (?:RSA |EC |ENCRYPTED )?PRIVATE KEY-----/m.test(text)
+  const isPem = /^[ \t]*-----BEGIN (?:RSA |EC |ENCRYPTED )?PRIVATE KEY-----/m.test(text)
   return isPem ? `openssl pkey -in ${quotedFile} -pubout` : undefined
 }
 
