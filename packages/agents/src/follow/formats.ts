@@ -86,9 +86,8 @@ function pathFor({ out, projectCount }: FormatOptions, name: string): string {
 }
 
 function selectKeys(set: PublishedKeys, { algorithms }: FormatOptions): PublishedKey[] {
-  const wantsAll = algorithms.some((name) => name.startsWith('ML-DSA'))
-  const keys = verifyingKeys(wantsAll ? set.fullJwks : set.jwks)
-  return algorithms.length === 0 ? keys : keys.filter(({ alg }) => algorithms.includes(alg))
+  if (algorithms.length === 0) return verifyingKeys(set.jwks)
+  return verifyingKeys(set.fullJwks).filter(({ alg }) => algorithms.includes(alg))
 }
 
 /** The PEM file of each key that this Node can convert. */
