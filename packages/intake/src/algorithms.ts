@@ -22,6 +22,10 @@ export const algorithmNames = [
 
 export type Algorithm = (typeof algorithmNames)[number]
 
+export function isAlgorithm(name: unknown): name is Algorithm {
+  return algorithmNames.some((algorithm) => algorithm === name)
+}
+
 /** A JWS `alg`, as in the JWKS and in the header of tokens. */
 export type JwsAlgorithm = Exclude<Algorithm, 'RSA'>
 

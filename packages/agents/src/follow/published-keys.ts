@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import type { Head } from '@pubring/client/internal/key-set/head'
-import { algorithmNames } from '@pubring/intake/algorithms'
+import { isAlgorithm } from '@pubring/intake/algorithms'
 import { placeholderJwks } from '@pubring/server/features/keys/kids'
 import { placeholderKid } from '@pubring/server/kernel/contract'
 import { isObject } from '@pubring/server/runtime/json'
@@ -50,7 +50,7 @@ function parseKey(value: unknown): PublishedKey[] {
     }),
   )
   const { kid = '', kty = '', alg = '' } = jwk
-  const isKnown = asymmetricTypes.includes(kty) && algorithmNames.some((name) => name === alg)
+  const isKnown = asymmetricTypes.includes(kty) && isAlgorithm(alg)
   return isKnown && kidPattern.test(kid) ? [{ kid, alg, jwk }] : []
 }
 

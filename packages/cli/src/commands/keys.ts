@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import { parseAlgorithm } from '../keys/kinds.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { parseExpires, parseTokenLifetime } from '../terminal/times.ts'
 import {
@@ -8,6 +7,7 @@ import {
   addGroup,
   addProjectCommand,
   lazyAction,
+  parseAlgorithm,
   releaseNameOption,
   sessionAction,
   yesOption,

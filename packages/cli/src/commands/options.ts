@@ -1,8 +1,10 @@
+import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
 import { clientSettings } from '@pubring/server/config/client-settings'
 import { settings } from '@pubring/server/config/server-settings'
 import type { Setting } from '@pubring/server/config/setting'
 import { type Command, type Help, Option } from 'commander'
 import type { Session } from '../connection/session.ts'
+import { parseChoice } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** Heading of the options that commands share. */
@@ -104,6 +106,11 @@ export function sessionAction<Args extends unknown[]>(
 }
 
 const loadSession = () => import('../connection/session.ts')
+
+/** The named algorithm. Throws a usage error that suggests the nearest name. */
+export function parseAlgorithm(name: string): Algorithm {
+  return parseChoice(name, algorithmNames, '--algorithm')
+}
 
 /** Takes a name that another project gave up. */
 export function releaseNameOption(): Option {

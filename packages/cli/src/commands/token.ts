@@ -1,7 +1,12 @@
 import type { Command } from 'commander'
-import { parseAlgorithm } from '../keys/kinds.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addGroup, addProjectCommand, lazyAction, sessionAction } from './options.ts'
+import {
+  addGroup,
+  addProjectCommand,
+  lazyAction,
+  parseAlgorithm,
+  sessionAction,
+} from './options.ts'
 
 /** Long because it is a list. */
 export function registerTokens(program: Command, terminal: Terminal): void {

@@ -1,8 +1,8 @@
 import type { KeyImportItem } from '@pubring/client'
 import { createBlocklist, examineKey, identifyKey } from '@pubring/intake'
-import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
+import { type Algorithm, algorithmNames, isAlgorithm } from '@pubring/intake/algorithms'
 import { present } from '@pubring/server/runtime/present'
-import { isAlgorithm } from '../keys/kinds.ts'
+
 import { CommandError } from '../terminal/failures.ts'
 import { privateKeyCode, type Rejection, type SourceEntry, type SourceKey } from './entry.ts'
 

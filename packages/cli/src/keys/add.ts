@@ -1,5 +1,6 @@
 import { parse } from 'node:path'
 import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '@pubring/client'
+import { isAlgorithm } from '@pubring/intake/algorithms'
 import { joinDetails } from '@pubring/server/errors'
 import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { present } from '@pubring/server/runtime/present'
@@ -10,7 +11,6 @@ import { isInteractive, quoteForShell } from '../terminal/terminal.ts'
 import { formatDuration } from '../terminal/times.ts'
 import { readPublicKeyFile } from './files.ts'
 import type { PublicKeyFile } from './jwk.ts'
-import { isAlgorithm } from './kinds.ts'
 
 interface KeyAddFlags {
   label?: string

@@ -1,10 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import { jwkFault } from '@pubring/intake'
-import type { Algorithm } from '@pubring/intake/algorithms'
+import { type Algorithm, isAlgorithm } from '@pubring/intake/algorithms'
 import { type Jwk, normalizedMembers, publicKeyOf } from '@pubring/intake/jwk'
 import { present } from '@pubring/server/runtime/present'
 import { CommandError } from '../terminal/failures.ts'
-import { isAlgorithm } from './kinds.ts'
 
 /** A public key from a file, as the server takes it. */
 export interface PublicKeyFile {

@@ -1,4 +1,4 @@
-import { algorithmNames, jwsAlgorithmNames } from '../algorithms.ts'
+import { isAlgorithm, jwsAlgorithmNames } from '../algorithms.ts'
 import { commands } from '../commands.ts'
 import { base64urlToBigInt, fixedBytes } from '../encoding/bytes.ts'
 import { requiredMembers } from '../encoding/jwk.ts'
@@ -79,7 +79,7 @@ function purposeProblem({ use, key_ops, alg, exp, nbf }: Jwk): Problem | undefin
   if (key_ops != null && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {
     return ['not_for_signatures', 'that does not verify tokens: its key_ops have no “verify”.']
   }
-  if (alg !== undefined && !algorithmNames.some((name) => name === alg)) {
+  if (alg !== undefined && !isAlgorithm(alg)) {
     const right = jwsAlgorithmNames.find(
       (known) => known.toLowerCase() === textOf(alg).toLowerCase(),
     )
