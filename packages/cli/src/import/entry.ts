@@ -1,4 +1,5 @@
 import type { KeyImportItem } from '@pubring/client'
+import { maxTextLength } from '@pubring/intake/encoding'
 import { containsSecret } from '@pubring/intake/secrets'
 import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { isObject } from '@pubring/server/runtime/json'
@@ -47,9 +48,6 @@ const privateKey: Rejection = {
     'This is a private key. Nothing was sent. If others could read it, generate a new pair. Import only the public half.',
 }
 
-/** Longer texts are searched for plain markers only, not in every encoding. */
-const maxSearchedLength = 16_384
-
 interface EntryText {
   place: string
   label: string
@@ -64,7 +62,7 @@ export function readEntry(
   { place, label, text, safeLabel = '' }: EntryText,
   read: () => EntryContent,
 ): SourceEntry {
-  if (containsSecret(text, maxSearchedLength)) {
+  if (containsSecret(text, maxTextLength)) {
     return { place, label: safeLabel, rejection: privateKey }
   }
   return { place, label, ...(label.includes('\uFFFD') ? { rejection: otherEncoding } : read()) }

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeDocument, detectWrongKind, isDeclaration, isJwk } from '@pubring/intake'
-import { normalizeText } from '@pubring/intake/encoding'
+import { maxTextLength, normalizeText } from '@pubring/intake/encoding'
 import { textOf } from '@pubring/intake/jwk'
 import { parseJson } from '@pubring/server/runtime/json'
 import { isLoopback } from '../connection/connection.ts'
@@ -81,9 +81,6 @@ export function readContent(bytes: Buffer, name: string): Source {
   const entry = { place: name, label, text: searched, safeLabel: label }
   return withoutProjects([readEntry(entry, () => convert(bytes, name))])
 }
-
-/** Characters of the longest text that can be a key. */
-const maxTextLength = 16_384
 
 function withoutProjects(entries: SourceEntry[]): Source {
   return { entries, projects: [] }
