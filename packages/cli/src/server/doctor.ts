@@ -38,8 +38,9 @@ export async function diagnose(terminal: Terminal, { url, ...flags }: DoctorFlag
     const config = loadConfig(env, flags)
     const named = (name: keyof typeof settings) => flags[name] ?? env[settings[name].env]
     steps.push({ step: 'settings', outcome: 'passed', detail: 'valid' })
-    const server = await serverStep(url ?? localAddress(config)).catch(() => undefined)
-    steps.push(server ?? missingServer(url ?? localAddress(config), url !== undefined))
+    const address = url ?? localAddress(config)
+    const server = await serverStep(address).catch(() => undefined)
+    steps.push(server ?? missingServer(address, url !== undefined))
     if (url === undefined) {
       const { port, ...others } = machineChecks
       const applicable = server === undefined ? machineChecks : others
@@ -49,17 +50,9 @@ export async function diagnose(terminal: Terminal, { url, ...flags }: DoctorFlag
     }
     const isConfigured = flags.databaseUrl !== undefined || env[settings.databaseUrl.env]
     if (url === undefined || isConfigured) {
-      const { databaseUrl } = config
-      const file = isPostgres(databaseUrl) ? undefined : resolve(sqliteFileOf(databaseUrl))
-      if (file !== undefined && !existsSync(file)) {
-        const detail = `there is no ${file} yet: pubring serve creates it`
-        steps.push({ step: 'database', outcome: 'skipped', detail })
-      } else {
-        database = await inspectDatabase(config, countKeys).catch((error) => {
-          steps.push(failedStep('database', error))
-          return undefined
-        })
-      }
+      const found = await examineDatabase(config)
+      if ('step' in found) steps.push(found)
+      else database = found
     }
   } catch (error) {
     steps.push(failedStep('settings', error))
@@ -69,6 +62,17 @@ export async function diagnose(terminal: Terminal, { url, ...flags }: DoctorFlag
   const document = { healthy, ...present({ database }), steps }
   printResult(terminal, document, () => formatSteps(terminal, steps))
   if (!healthy) terminal.exitCode = exitCodes.failed.code
+}
+
+/** The report of the database, or the step that says why there is none. */
+async function examineDatabase(config: Config): Promise<DatabaseReport | Step> {
+  const { databaseUrl } = config
+  const file = isPostgres(databaseUrl) ? undefined : resolve(sqliteFileOf(databaseUrl))
+  if (file !== undefined && !existsSync(file)) {
+    const detail = `there is no ${file} yet: pubring serve creates it`
+    return { step: 'database', outcome: 'skipped', detail }
+  }
+  return inspectDatabase(config, countKeys).catch((error) => failedStep('database', error))
 }
 
 function localAddress({ host, port }: Config): string {
