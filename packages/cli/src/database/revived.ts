@@ -6,10 +6,10 @@ import { isActive, now } from '@pubring/server/kernel/values/times'
 import { systemClock } from '@pubring/server/runtime/clock'
 import { present } from '@pubring/server/runtime/present'
 
-/** What is valid in a backup, and not in the database that the backup replaces. */
+/** Keys and API keys that are valid in a backup, and not in the database that the backup replaces. */
 export interface Revived {
   keys: { project: string; kid: string; label: string }[]
-  /** Also those that have other rights in the backup. */
+  /** Includes API keys that have other rights in the backup. */
   apiKeys: { id: string; name: string; role: string; projectId?: string }[]
 }
 
@@ -38,29 +38,23 @@ async function findKeys(backup: Db, running: Db, time: string): Promise<Revived[
     .execute()
   const found: Revived['keys'] = []
   for (const { id, name } of projects) {
-    const [before, current] = await Promise.all(
-      [backup, running].map(async (db) => {
-        const all = await keys.read(db, (rows) => rows.where('project_id', '=', id).orderBy('id'))
-        return all.filter((key) => isActive(key, time))
-      }),
-    )
-    const valid = new Set(current?.map((key) => key.id))
-    for (const key of before ?? []) {
-      if (!valid.has(key.id)) found.push({ project: name, kid: key.id, label: key.label })
+    const readActive = async (db: Db) => {
+      const all = await keys.read(db, (rows) => rows.where('project_id', '=', id).orderBy('id'))
+      return all.filter((key) => isActive(key, time))
     }
+    const valid = new Set((await readActive(running)).map((key) => key.id))
+    const revived = (await readActive(backup)).filter((key) => !valid.has(key.id))
+    found.push(...revived.map((key) => ({ project: name, kid: key.id, label: key.label })))
   }
   return found
 }
 
 async function findApiKeys(backup: Db, running: Db, time: string): Promise<Revived['apiKeys']> {
-  const [before, current] = await Promise.all(
-    [backup, running].map(async (db) => {
-      const all = await readApiKeys(db, 'all')
-      return all.filter((apiKey) => isActive(apiKey, time))
-    }),
-  )
-  const rights = new Map(current?.map(({ id, role, projectId }) => [id, `${role} ${projectId}`]))
-  return (before ?? [])
+  const readActive = async (db: Db) =>
+    (await readApiKeys(db, 'all')).filter((apiKey) => isActive(apiKey, time))
+  const current = await readActive(running)
+  const rights = new Map(current.map(({ id, role, projectId }) => [id, `${role} ${projectId}`]))
+  return (await readActive(backup))
     .filter(({ id, role, projectId }) => rights.get(id) !== `${role} ${projectId}`)
     .map(({ id, name, role, projectId }) => ({ id, name, role, ...present({ projectId }) }))
 }
