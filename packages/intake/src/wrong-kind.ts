@@ -1,5 +1,5 @@
 import { commands } from './commands.ts'
-import { contentOfBlock, convertBlock } from './formats/content.ts'
+import { contentOfBlock, conversionOf } from './formats/content.ts'
 import { describeJson } from './formats/json.ts'
 import { describeSsh } from './formats/ssh.ts'
 import type { Fault } from './types.ts'
@@ -37,7 +37,7 @@ function detectArmor(body: string, isReadable: boolean): Fault | undefined {
   if (labels.every((name) => /(?:^| )CERTIFICATE$/.test(name) && !/ATTRIBUTE/.test(name))) {
     const convert = isReadable
       ? commands.convertCertificate
-      : convertBlock('CERTIFICATE', 'cert.pem')
+      : conversionOf('CERTIFICATE', commands.decodePem('cert.pem'))
     const detail =
       labels.length > 1
         ? `This is a chain of ${labels.length} certificates. To send the public key of the first: ${convert}`
@@ -47,7 +47,7 @@ function detectArmor(body: string, isReadable: boolean): Fault | undefined {
   if (labels.every((name) => /(?:^| )CERTIFICATE REQUEST$/.test(name))) {
     const convert = isReadable
       ? commands.convertRequest
-      : convertBlock('CERTIFICATE REQUEST', 'request.pem')
+      : conversionOf('CERTIFICATE REQUEST', commands.decodePem('request.pem'))
     const detail = `This is a certificate request. Send its public key: ${convert}`
     return { code: 'csr_submitted', detail }
   }

@@ -18,14 +18,8 @@ const descriptions: Readonly<Record<Content, { name: string; convert: string }>>
     convert: 'openssl rsa -RSAPublicKey_in -pubout',
   },
   CERTIFICATE: { name: 'a certificate', convert: 'openssl x509 -pubkey -noout' },
-  'CERTIFICATE REQUEST': {
-    name: 'a certificate request',
-    convert: 'openssl req -pubkey -noout',
-  },
-  PKCS7: {
-    name: 'a PKCS#7 bundle of certificates',
-    convert: 'openssl pkcs7 -print_certs',
-  },
+  'CERTIFICATE REQUEST': { name: 'a certificate request', convert: 'openssl req -pubkey -noout' },
+  PKCS7: { name: 'a PKCS#7 bundle of certificates', convert: 'openssl pkcs7 -print_certs' },
 }
 
 /** Says what a block contains that has another label, and how to convert the block `key.pem`. */
@@ -37,16 +31,15 @@ export function adviseRelabel(label: string, content: Content): string {
   return `${name}. ${howToConvert(content, commands.decodePem('key.pem'))}`
 }
 
-/** `read` is the command that writes the DER. */
 function howToConvert(content: Content, read: string): string {
-  const convert = `${read} | ${descriptions[content].convert} -inform DER`
+  const convert = conversionOf(content, read)
   if (content !== 'PKCS7') return `Convert it: ${convert}`
   return `To send the public key of its first certificate: ${convert} | openssl x509 -pubkey -noout`
 }
 
-/** The command that converts the first block of a file with any label and layout. */
-export function convertBlock(content: Content, file: string): string {
-  return `${commands.decodePem(file)} | ${descriptions[content].convert} -inform DER`
+/** The command that converts DER, which the command `read` writes. */
+export function conversionOf(content: Content, read: string): string {
+  return `${read} | ${descriptions[content].convert} -inform DER`
 }
 
 /** Says what bytes without a PEM block contain; `read` is the command that writes them to its output. */
