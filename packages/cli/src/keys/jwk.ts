@@ -9,16 +9,16 @@ import { CommandError } from '../terminal/failures.ts'
 export interface PublicKeyFile {
   /** PEM; unchanged if no conversion was needed. */
   publicKeyPem: string
-  /** For stderr: what it was converted from. */
+  /** For stderr: names the format that it was converted from. */
   converted?: string
   /** The `alg` of a JWK. */
   algorithm?: Algorithm
   /** The `kid` of a JWK. */
   kid?: string
-  /** What the `exp` and `nbf` of a JWK say, and whether it is revoked. */
+  /** The validity of a JWK, by its `exp` and `nbf` and whether it is revoked. */
   active?: false
   expireTime?: string
-  /** What was repaired without loss, and why the key is inactive. */
+  /** Says what was repaired without loss, and why the key is inactive. */
   note?: string
   /** The comment of an SSH key. */
   comment?: string

@@ -8,7 +8,7 @@ export function describeMissingPem(text: string): string {
   return `No PEM block was found. ${advice ?? `A public key begins with -----BEGIN PUBLIC KEY----- and ends with -----END PUBLIC KEY-----. To print it: ${commands.exportPublic}`}`
 }
 
-/** What a YAML document is that may hold keys, and what to do; undefined for any other text. */
+/** Names a YAML document that may hold keys, and says what to do; undefined for any other text. */
 export function describeDocument(text: string): string | undefined {
   return documents.find(([pattern]) => pattern.test(text))?.[1]
 }

@@ -50,12 +50,12 @@ function encodingAdvice(body: string, codePoint: number): string {
   return 'An editor, a chat or a web page changed the text: copy the key from its file again.'
 }
 
-/** What a file is that holds others, and what to do; undefined for any other text. */
+/** Names a file that holds others, and says what to do; undefined for any other text. */
 export function describeKeyStore(text: string): string | undefined {
   return stores.find(({ is }) => is(text))?.advice
 }
 
-/** By how they begin when they are read as UTF-8. */
+/** Files that hold others, known by their beginning when it is read as UTF-8. */
 const stores: readonly { is: (text: string) => boolean; advice: string }[] = [
   {
     is: (text) => text.startsWith('0') && text.slice(0, 10).includes('\x02\x01\x030'),

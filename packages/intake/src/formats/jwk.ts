@@ -23,8 +23,8 @@ export function isJwk(value: unknown): value is Jwk {
 }
 
 /**
- * What keeps a JWK from being registered, by its members and before its numbers are checked; undefined
- * if there is nothing. `name` begins the sentence.
+ * The first fault that keeps a JWK from being registered, found in its members before its numbers are
+ * checked. `name` begins the sentence.
  */
 export function jwkFault(jwk: Jwk, name = 'This is a JWK'): JwkFault | undefined {
   const required = membersOfType.get(jwk.kty)
@@ -71,7 +71,7 @@ function typeFault(kty: unknown, name: string): JwkFault {
 
 const exportAgain = `Export the key again: ${commands.exportPublic}`
 
-/** What the key is for, and when. */
+/** A fault of the members that say what the key is for, and when. */
 function purposeProblem({ use, key_ops, alg, exp, nbf }: Jwk): Problem | undefined {
   if (!isSignatureUse(use)) {
     return ['not_for_signatures', 'that does not verify tokens: its use is not “sig”.']
