@@ -1,5 +1,5 @@
 /**
- * What `pubring jwks follow` needs beside a verifier, and at its server: memory and CPU time of both
+ * Measures `pubring jwks follow` beside a verifier, and at its server: memory and CPU time of both
  * while nothing changes, with a follower of 1,000 projects with two keys each, and the time from a
  * change to the written file. Prints lines of Markdown.
  *
@@ -50,7 +50,7 @@ try {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   while (readdirSync(out).length < projectCount) await delay(100)
-  // What starting needs is not counted.
+  // The cost of starting is not counted.
   await delay(5_000)
   const follower = [child.pid ?? 0]
   const processes = { follower, server: server.pids }

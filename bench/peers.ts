@@ -39,7 +39,7 @@ const { values } = parseArgs({
   },
 })
 
-/** Of `NAME=http://127.0.0.1:PORT/PATH,PID`; its child processes are measured too. */
+/** Parses `NAME=http://127.0.0.1:PORT/PATH,PID`; its child processes are measured too. */
 function parsePeer(text: string): Peer {
   const [, name = '', address = '', pid = ''] = /^([^=]+)=(http:[^,]+),(\d+)$/.exec(text) ?? []
   const { hostname, port, pathname, search } = new URL(address || 'http://missing')

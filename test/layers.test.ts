@@ -4,7 +4,7 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 /**
- * What each package, library or feature may import besides itself; all else is forbidden. The kernel of
+ * The imports of each package, library or feature besides itself; all others are forbidden. The kernel of
  * the server imports no feature, and the files at the top of the server import everything.
  */
 const libraries = [
@@ -317,7 +317,7 @@ function packagesOf(file: string, seen = new Set<string>()): Set<string> {
   return packages
 }
 
-/** What each start loads on the main thread, besides the command line. */
+/** Modules that each start loads on the main thread, besides the command line. */
 const server = [
   'cli/src/server/serve.ts',
   'server/src/app.ts',

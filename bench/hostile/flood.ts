@@ -6,7 +6,7 @@
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What the parent sends. */
+/** The work that the parent sends. */
 export interface Flood {
   url: string
   apiKey: string

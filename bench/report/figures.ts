@@ -30,7 +30,7 @@ export interface Figure {
   unit: string
   value: Spread
   target?: Target
-  /** What the figure means. */
+  /** The meaning of the figure. */
   note: string
 }
 

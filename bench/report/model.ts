@@ -3,7 +3,7 @@ import type { Figure } from './figures.ts'
 import type { Results } from './results.ts'
 import { numberText, tableText } from './table.ts'
 
-/** What is not measured. Rows of the model name these. */
+/** Assumptions, which are not measured. Rows of the model name them. */
 const assumed = {
   interval: 300,
   verifiersPerProject: 1_000,
@@ -122,7 +122,7 @@ function heldMicros({ held, heldSecond }: Costs): Cost {
   return { server: total('server'), database: total('database') }
 }
 
-/** What each number of verifiers needs. */
+/** The needs of each number of verifiers, as a table. */
 export function sizesText(model: Results, reads: Results): string {
   const costs = costsOf(model, reads)
   const sizes = [1e4, 1e6, 1e8]

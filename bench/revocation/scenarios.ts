@@ -12,7 +12,7 @@ import {
 
 const pollIntervalMs = 100
 
-/** What is measured: keys of the project, each with a verifier of its own. */
+/** Keys of the project, each measured with a verifier of its own. */
 export interface Scenario {
   project: BenchProject
   verifier: VerifierName

@@ -9,7 +9,7 @@ import { jwtVerify } from 'jose'
 import { projectKeySet } from '../../packages/client/src/verify.ts'
 import { clientsAtOnce, holding, openClient } from '../load/held-client.ts'
 
-/** What the process does, as JSON in its argument. Each verifier has an address of the issuer. */
+/** The work of the process, as JSON in its argument. Each verifier has an address of the issuer. */
 export type Duty = { issuers: string[] } | { held: number; port: number; path: string }
 
 export interface Order {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { createProject, type Replica, registerKey } from '../../test/support/server/replicas.ts'
 import { capture } from './capture.ts'
 
-/** What a server stores while its reads are measured. */
+/** The API key and the projects of a server while its reads are measured. */
 export interface Fixtures {
   apiKey: string
   /** Ids of projects with 3 and with 50 keys. */

@@ -19,7 +19,7 @@ export interface Variant {
   isFollowed: boolean
 }
 
-/** What was measured, or why it could not be. */
+/** The measurements, or why there are none. */
 export type Result = { measured: Measurements } | { failure: string }
 
 export interface MeasureOptions {

@@ -9,7 +9,7 @@ const page = join(import.meta.dirname, '../../docs/verifiers.md')
 
 const results = join(import.meta.dirname, '../../examples/verifiers/results.json')
 
-/** What an example did, without or with a follower, or which commands the machine lacks. */
+/** The result of an example, without or with a follower, or the commands that the machine lacks. */
 export type Row = VariantName & ({ missing: string[] } | Measured)
 export type MeasuredRow = VariantName & Measured
 

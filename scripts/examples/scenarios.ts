@@ -18,7 +18,7 @@ export interface Watch {
   limitMs: number
 }
 
-/** What was measured of a verifier. */
+/** The measurements of a verifier. */
 export interface Measurements {
   /** The members of `algorithms` whose tokens were accepted. */
   algorithms: string[]

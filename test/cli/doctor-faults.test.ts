@@ -45,7 +45,7 @@ taken.unref()
 const takenPort = String(Object(taken.address()).port)
 const unused = String(await freePort())
 
-/** What the provider answers by path. A code that it does not know shows that it knows the client. */
+/** Answers of the provider by path. A code that it does not know shows that it knows the client. */
 const provider = await startHttpsServer(['localhost'], (request, response) => {
   const [path = ''] = (request.url ?? '').split('?')
   const { status = 200, headers = {}, ...body } = answers[path] ?? { status: 404 }

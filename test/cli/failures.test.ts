@@ -225,7 +225,7 @@ describe('an unreachable server', () => {
       sent = 0
       const ran = await shell.pubring([...command, '--url', url])
       expectFailure(ran, 'untrusted', /Is there a Pubring at/)
-      // What is on its way comes on top.
+      // The data on its way comes on top.
       expect(sent).toBeLessThan(2 * limit + 20)
     }
     close()

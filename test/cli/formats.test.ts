@@ -23,9 +23,9 @@ interface Case {
   text: string
   /** `errors[0].code` of the API, and a part of its detail. */
   api: [code: string, detail: RegExp]
-  /** What `key add` says before it sends anything; by default the key is sent, and the API says it. */
+  /** The message of `key add` before it sends anything; by default it sends the key, and the API refuses it. */
   cli?: RegExp
-  /** What the console says before it sends anything; it converts some keys that the API then rejects. */
+  /** The message of the console before it sends anything; it converts some keys that the API rejects. */
   console?: RegExp | 'converted'
 }
 

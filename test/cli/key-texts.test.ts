@@ -12,7 +12,7 @@ import { startShell } from './support.ts'
 
 const shell = await startShell()
 
-/** What the readers make of a text: the key that they register, or what they say. */
+/** The result of reading a text: the key to register, or the message. */
 interface Reading {
   spki?: string
   active?: boolean

@@ -31,7 +31,7 @@ const rule = { for: 'people', name: 'n', conditions: { sub: 'ada' }, role: 'admi
 const body = { ...rule, allProjects: true }
 await shell.test.send('POST', '/v1/access-rules', { body })
 
-/** What the browser does with the address that `pubring login` prints, and what loopback answers. */
+/** Opens the address that `pubring login` prints, as a browser does, and returns the answer of loopback. */
 async function approve(address: string) {
   const browser = createBrowser(provider, shell.test)
   const { pathname, search } = new URL(address)

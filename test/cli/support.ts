@@ -21,7 +21,7 @@ export interface Call {
   env?: Record<string, string | undefined>
   /** Standard input. */
   input?: string | Buffer
-  /** What a user types on the terminal after each question; makes stdin and stderr a terminal. */
+  /** The answer that a user types to each question; makes stdin and stderr a terminal. */
   answers?: Record<string, string>
   /** Makes stdout a terminal of this width; otherwise it is a pipe. */
   columns?: number

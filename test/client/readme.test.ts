@@ -9,7 +9,7 @@ import { createClient } from '../../packages/client/src/index.ts'
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
-/** What the programs leave to their reader. */
+/** Declarations of the names that the programs leave to their reader. */
 const globals = `
 declare const token: string
 declare const publicKeyPem: string

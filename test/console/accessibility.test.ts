@@ -181,7 +181,7 @@ test('axe finds no fault in the report of a token', async () => {
   }
 })
 
-/** What has the focus: its role or tag, and its name or text. */
+/** The focused element: its role or tag, and its name or text. */
 const focused = (page: Page) =>
   page.evaluate<string>(`{
     const { activeElement: each } = document

@@ -21,7 +21,7 @@ for (const name of [long, longest.padEnd(255, 'x')]) {
   await client.apiKeys.create({ name, role: 'reader' })
 }
 
-/** What is cut off or broken on the page, as seen by a reader. */
+/** Texts that a reader sees cut off or broken on the page. */
 const faultsOf = (page: Page) =>
   page.evaluate<string[]>(`{
     const faults = []

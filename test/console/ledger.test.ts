@@ -25,7 +25,7 @@ const history = (query = '', id = projectId) => `/projects/${id}/history${query}
 const shown = () => page.locator('[data-revision]')
 const revisions = () =>
   shown().evaluateAll((found) => found.map((each) => Number(each.dataset.revision)))
-/** What the address of the page says of the filters. */
+/** The filters in the address of the page. */
 const query = () => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
 
 test('each event is a sentence with the label as it was then, rendered as text', async () => {

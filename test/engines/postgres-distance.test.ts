@@ -28,7 +28,7 @@ describe.each([80, 200])('with a database %i ms away', (roundTripMs) => {
     project = await createProject(store, 'p')
     proxy.watch(() => {
       const time = performance.now()
-      // What is sent within half a round trip was not waited for.
+      // Data sent within half a round trip did not wait for an answer.
       if (time - lastTime > roundTripMs / 2) roundTrips += 1
       lastTime = time
     })

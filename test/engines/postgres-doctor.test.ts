@@ -69,7 +69,7 @@ type Situation = [
   sentence: RegExp,
 ]
 
-/** What is wrong with the address, the step that finds it, and the sentence that says what to do. */
+/** Faults of the address, each with the step that finds it and the sentence that says what to do. */
 const situations: Situation[] = [
   [
     'nothing listens',

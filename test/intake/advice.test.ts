@@ -462,7 +462,7 @@ describe('every command of a detail works on its input', () => {
       const command = commandIn(detail)
       if (command === undefined || command.includes('genpkey')) continue
       const printed = run(command, bytes)
-      // What it prints is not refused for the same reason.
+      // The key that it prints is not refused for the same reason.
       expect(examine(printed), printed).not.toMatchObject({ faults: [{ code }] })
     }
   })

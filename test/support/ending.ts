@@ -1,4 +1,4 @@
-/** What is to end after the test file, and after the test that runs. */
+/** The things to end after the test file, and after the test that runs. */
 let ofFile = new AsyncDisposableStack()
 let ofTest: AsyncDisposableStack | undefined
 let running = 0

@@ -72,7 +72,7 @@ export function forgetSecrets(): void {
   beginnings.fill(0)
 }
 
-/** What `unwrapped` makes of each byte; 0: nothing. */
+/** The byte that `unwrapped` makes of each byte, or 0 if it leaves it out. */
 const standardByte = Uint8Array.from({ length: 256 }, (_, byte) => {
   const [standard = 0] = Buffer.from(unwrapped(String.fromCharCode(byte)), 'latin1')
   return standard

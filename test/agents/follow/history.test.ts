@@ -20,7 +20,7 @@ import { temporaryFolder } from '../../support/server/process.ts'
 const { folder } = temporaryFolder()
 const soon = { interval: 20 }
 
-/** What the server publishes. */
+/** The key set that the server publishes, with the headers and the proof it sends. */
 let published: { kids: string[]; head: string; age: number | undefined; proof: string | undefined }
 /** The jwks.json of a replica that is behind, or of a cache. */
 let behind: { kids: string[]; head: string; age?: number } | undefined

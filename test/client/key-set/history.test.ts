@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { openKeySet } from '../../support/app/key-set.ts'
 import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
 
-/** What the server publishes. */
+/** The key set that the server publishes, with the headers it sends. */
 let published: { kids: string[]; head: string | undefined; age?: number }
 let paths: string[]
 let server: HttpServer

@@ -22,7 +22,7 @@ const headAt = (revision: number, digit = 'a'): LoggedHead => ({
   time: '2026-01-31T12:00:00.000Z',
 })
 
-/** What the server publishes. */
+/** The key set that the server publishes, with its proof. */
 let published: { kids: string[]; revision: number | undefined; proof: string | undefined }
 let requests: string[]
 let server: HttpServer

@@ -21,7 +21,7 @@ type Kind =
   | 'damaged key'
   | 'wrong API keys'
 
-/** What each alert is about: it must fire for the first kinds, and may for the others. */
+/** The faults behind each alert: it must fire for the first kinds, and may for the others. */
 const causes: Record<string, { must: Kind[]; may: Kind[] }> = {
   // A kill or a replacement takes longer than the alert allows if the machine is slow.
   PubringDown: { must: ['long death'], may: ['kill', 'replacement'] },

@@ -100,7 +100,7 @@ function wasDatabaseAway(at: number): boolean {
   )
 }
 
-/** What happens, each at a fraction of the day and after what is before it in the same list. */
+/** Events, each at a fraction of the day and after those before it in the same list. */
 type Schedule = [at: number, work: () => Promise<unknown>][]
 
 function databaseSchedule(lock: (work: () => Promise<void>) => Promise<void>): Schedule {

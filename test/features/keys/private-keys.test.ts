@@ -15,7 +15,7 @@ import {
   publicPemOf,
 } from '../../support/keys/key-pairs.ts'
 
-/** What the owner would ask for; a private key is refused before it is looked at. */
+/** The algorithm that the owner would ask for; a private key is refused before it is looked at. */
 function algorithmOf(kind: string): string {
   return accepted(publicPemOf(kind)).key.algorithms[0] ?? ''
 }

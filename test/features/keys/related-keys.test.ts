@@ -18,7 +18,7 @@ async function register(project: string, publicKeyPem = '') {
   return app.send('POST', `/v1/projects/${project}/jwt-keys`, { body })
 }
 
-/** What an audit says of the registry without its slow checks. */
+/** The findings of an audit without its slow checks. */
 async function found(): Promise<[code: string, kid: string][]> {
   const findings: [string, string][] = []
   const controller = new AbortController()

@@ -29,7 +29,7 @@ beforeEach(async () => {
   witness = await startWitness(await ownKey())
 })
 
-/** What a process that has just started does. */
+/** The state of a process that has just started. */
 function startProcess({ store } = stored) {
   const context = {
     store,

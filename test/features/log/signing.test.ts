@@ -95,7 +95,7 @@ const reader =
     return Uint8Array.from(file)
   }
 
-/** What everyone can read, and compares with the checkpoint. */
+/** Reads the log as everyone can, compares it with the checkpoint, and returns its entries. */
 async function readEntries(store: Store, log: LogTree) {
   const checkpoint = await verified(log)
   const read = reader(store)
@@ -401,7 +401,7 @@ describe('the log never forks', () => {
       const { id } = await createProject(stored.store, `p-${round}`)
       const runs = await Promise.all(stores.map((store) => sign(store)))
       signed.push(...runs.map(({ checkpoint = '' }) => checkpoint))
-      // What was acknowledged before a run is in its checkpoint.
+      // Every change acknowledged before a run is in its checkpoint.
       const { index } = await proveLedger(stored.store.reader, id, 1)
       for (const { checkpointSize } of runs) expect(checkpointSize).toBeGreaterThan(index)
     }

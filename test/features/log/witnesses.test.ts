@@ -27,7 +27,7 @@ async function start(entries = 3, timeoutMs = 10_000) {
     proofFrom,
     signedSize: () => signedSize,
   })
-  /** What became of the current checkpoint at the witness. */
+  /** Submits the current checkpoint to the witness, and returns the result. */
   const submit = async (target = witnesses) => {
     const note = await target.cosign(submissionOf(await log.checkpoint())).catch((error) => {
       expect(error).toMatchObject({ code: 'log_stopped' })

@@ -54,7 +54,7 @@ const asPage = (browser: TestBrowser) => ({
   origin: new URL(publicUrl).origin,
 })
 
-/** What `pubring login` makes. */
+/** Makes the verifier, the query and the address that `pubring login` makes. */
 function begin(changes: Record<string, string> = {}) {
   const codeVerifier = randomBytes(32).toString('base64url')
   const query = {

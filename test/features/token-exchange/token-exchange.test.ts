@@ -384,7 +384,7 @@ test('what has expired is removed with later exchanges, and while there are none
   vi.advanceTimersByTime(60_000)
   vi.useRealTimers()
   await waitUntil(async () => (await count(exchanged)) === 0)
-  // What was used once is remembered for good.
+  // A token that was used is remembered for good.
   expect(await count("event where type = 'token.used'")).toBe(5)
 })
 

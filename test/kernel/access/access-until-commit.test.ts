@@ -28,7 +28,7 @@ function registration(): string {
   return JSON.stringify({ name: 'planted', algorithm: 'ES256', publicKeyPem })
 }
 
-/** What happens to the API key after its request was admitted. */
+/** Ways in which the API key loses its rights after its request was admitted. */
 const losses: Record<string, (id: string) => Promise<unknown>> = {
   revoked: (id) => app.send('DELETE', `/v1/api-keys/${id}`),
   deactivated: (id) => app.send('PATCH', `/v1/api-keys/${id}`, { body: { active: false } }),

@@ -167,7 +167,7 @@ test('every operation of the API is tested here', () => {
   ).toEqual(Object.keys(operations).sort())
 })
 
-/** What an auditor may do besides reading: checks, and sessions of their own. */
+/** Operations that an auditor may use besides reading: checks, and sessions of their own. */
 const audited = [
   'POST /v1/key-checks',
   'POST /v1/projects/{projectIdOrName}/token-checks',

@@ -96,7 +96,7 @@ const made = async (role: Role): Promise<{ id: string; apiKey: string }> => {
   return answer.json()
 }
 
-/** What `pubring check` finds. */
+/** The findings of `pubring check`. */
 async function found(): Promise<string> {
   const ledgers = await openLedgerReader(server.database.url)
   const results = await Array.fromAsync(verifyLedgers(ledgers))
@@ -139,7 +139,7 @@ const attackers = [
 ] as const
 type Cells = Partial<Record<(typeof attackers)[number], () => Promise<void>>>
 
-/** What SECURITY.md says of each attempt by each attacker. */
+/** The cells of the table in SECURITY.md, by attempt and attacker. */
 const attempts: Record<string, Cells> = {
   'read what is not public': {
     async 'stolen session'() {

@@ -64,7 +64,7 @@ test('a release with further migrations upgrades a registry, and this one works 
 })
 
 describe('on the schema of a newer release', () => {
-  /** What a newer release does: a column, a table, and the record of its migration. */
+  /** Migrates as a newer release does: a column, a table, and the record of its migration. */
   async function migrateFurther(oldestRelease?: string): Promise<void> {
     await database.execute('alter table jwt_key add column note text')
     await database.execute('create table note (id text primary key)')

@@ -33,7 +33,7 @@ export interface TestConsole {
   open(route: string, options?: OpenOptions): Promise<Page>
   /**
    * Shows a route in the open page without what was typed there, in a tenth of the time of `open`.
-   * What the page has read in the last seconds it does not read again.
+   * The page does not read again what it has read in the last seconds.
    */
   show(route: string): Promise<Page>
   /** All hosts that pages have sent requests to. */

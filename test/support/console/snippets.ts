@@ -39,7 +39,7 @@ export async function makeTokens(url: string, apiKey: string) {
   return { issuer, kid, tokens }
 }
 
-/** What a verifier should say of these tokens. */
+/** Whether a verifier should accept each of these tokens. */
 export const expected = [true, false, false, false, false, false]
 
 /** A folder outside the checkout that has its packages and `npx pubring`. */

@@ -32,7 +32,7 @@ export interface Read extends Span {
   staleMs?: number
 }
 
-/** What a response says about a single key. `undefined`: it does not exist. */
+/** The state of a single key by a response; `active` is undefined if the key does not exist. */
 export interface Fact extends Span {
   kid: string
   active: boolean | undefined

@@ -13,7 +13,7 @@ export function jwkOf(kid: unknown, alg: unknown = 'ES256'): Record<string, unkn
   return { kty: 'EC', crv: 'P-256', x, y, kid, alg }
 }
 
-/** What is published of a project with these keys, as the follower reads it. */
+/** The published documents of a project with these keys, as the follower reads them. */
 export function publishedKeys(
   keys: readonly unknown[],
   { project = 'p', fullKeys = keys }: { project?: string; fullKeys?: readonly unknown[] } = {},

@@ -49,7 +49,7 @@ export async function createMemoryLog(origin = 'log.example/log', stolen?: TestS
       return formatLedgerProof({ head, opening: { blinding }, index, hashes, checkpoint: signed })
     },
     consistency: (older: number, newer = entries.length) => consistencyProof(older, newer, node),
-    /** What the log serves at a path: bundles of entries. */
+    /** Reads the bundle of entries that the log serves at a path. */
     async read(path: string): Promise<Uint8Array> {
       const tile = parseTilePath(path)
       if (tile?.level !== 'entries') throw new Error(`no ${path}`)

@@ -212,7 +212,7 @@ function newKey(privateKey: KeyObject, alg: JwsAlgorithm, members: object = {}) 
   return { privateKey, alg, kid, jwk: jwkOf(privateKey, { kid, alg, ...members }) }
 }
 
-/** What a TLS proxy in front of Pubring does. */
+/** Answers as a TLS proxy in front of Pubring does. */
 function forward(origin: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { method, headers, url } = incoming
   const forwarded = httpRequest(`${origin}${url}`, { method, headers }, (response) => {

@@ -11,7 +11,7 @@ import {
   type PostgresServer,
 } from './server.ts'
 
-/** What a primary with a standby needs; otherwise PostgreSQL's defaults. */
+/** The settings that a primary with a standby needs; the others are PostgreSQL's defaults. */
 export const primarySettings = `wal_level = replica
 max_wal_senders = 4
 wal_keep_size = 64MB

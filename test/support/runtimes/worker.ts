@@ -9,7 +9,7 @@ declare const proxiedIssuer: string
 /** A verifier key of a log. */
 declare const logKey: string
 
-// What serves many requests is made once, outside of them.
+// Objects that serve many requests are made once, outside of them.
 const options = { maxStale: 3_000, coolDown: 500 }
 const keySets = {
   direct: projectKeySet(issuer, options),

@@ -14,7 +14,7 @@ export async function setup(): Promise<() => Promise<void>> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'pubring-run-')))
   // PostgreSQL and unprivileged servers run as other users.
   chmodSync(folder, 0o711)
-  // What is unpacked and compiled once stays for the next run.
+  // Files that are unpacked and compiled once stay for the next run.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
   symlinkSync(await chromium.executablePath(), join(folder, 'chromium'))
   process.env.TMPDIR = folder

@@ -2,7 +2,7 @@ import type { Response as InjectResponse } from 'light-my-request'
 import { publicUrl, type TestApp } from '../app/app.ts'
 import type { TestProvider } from './provider.ts'
 
-/** What a browser does at the provider and at Pubring: it follows redirects and keeps cookies. */
+/** A browser at the provider and at Pubring, which follows redirects and keeps cookies. */
 export interface TestBrowser {
   /** By host, name and value. */
   cookies: Map<string, Map<string, string>>

@@ -58,7 +58,7 @@ export interface Tampering {
   tamper(registry: TamperedRegistry): Promise<unknown>
   /** `read`: each use of the row; `replay`: verification; `log`: only what was logged before. */
   caughtBy: 'read' | 'replay' | 'log'
-  /** What the replay names: the type and id of the subject, and the member if there is one. */
+  /** The subject that the replay names, with the member if there is one. */
   named?(registry: TamperedRegistry): { type: string; id: string; member?: string }
   /** Part of what the verification of the chain says instead. */
   broken?: RegExp

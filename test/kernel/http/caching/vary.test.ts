@@ -68,7 +68,7 @@ const otherHeaders = {
   'x-http-method-override': 'DELETE',
 }
 
-/** What the route itself responds: a `Content-Length` keeps the request from the cache. */
+/** Reads the response of the route itself: a `Content-Length` keeps the request from the cache. */
 async function get(url: string, headers: Record<string, string>) {
   const sent = { 'content-length': '0', ...headers }
   const { statusCode, body, headers: all } = await server.send('GET', url, { headers: sent })

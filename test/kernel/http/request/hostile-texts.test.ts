@@ -27,7 +27,7 @@ const writer = await server.apiKey('writer')
 /** Milliseconds of processor time that no text may cost; what is not linear costs seconds. */
 const bound = 200
 
-/** What a text repeats: all that a pattern of ours takes for a beginning. */
+/** The parts that a text repeats: all that a pattern of ours takes for a beginning. */
 const parts = [
   ...[' ', '\t', '\n', '\r\n', ';', '; ', ', ', '"', '\\', '\\"', '",', '=', '==', '=\n', '.', '-'],
   ...[

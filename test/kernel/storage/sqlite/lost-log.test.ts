@@ -9,7 +9,7 @@ import { waitUntil } from '../../../support/waiting.ts'
 
 const { folder } = temporaryFolder()
 
-/** What a crash leaves of a registry in use: file, log and generation at one moment. */
+/** Copies the files that a crash leaves of a registry in use: those of one moment. */
 async function crashed(name: string, use: (file: string) => Promise<void>): Promise<string> {
   const used = join(folder, name)
   const left = join(folder, `${name}-left`)

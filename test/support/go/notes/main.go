@@ -51,7 +51,7 @@ func main() {
 		check(err)
 		cases = append(cases, map[string]any{"seed": base64.StdEncoding.EncodeToString(seed[:]), "vkey": vkey, "text": "An empty line follows.\n\nThen this.\n", "note": string(signed)})
 	}
-	// What Go rejects: malformed, or without a valid signature of the key.
+	// Notes that Go rejects: malformed, or without a valid signature of the key.
 	vkey, first := cases[0]["vkey"].(string), cases[0]["note"].(string)
 	v, err := note.NewVerifier(vkey)
 	check(err)
