@@ -1,3 +1,4 @@
+import { readerAccess } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract.ts'
 import { recordEntityTag } from '../../kernel/entity-tags.ts'
 import { principalOf } from '../../kernel/http/hooks/access.ts'
@@ -68,7 +69,7 @@ export function routes(app: App, kernel: Kernel): void {
     method: 'GET',
     url: `${collection}/self`,
     config: {
-      access: { role: 'reader', auditor: true },
+      access: readerAccess,
       errors: ['api_key_not_found'],
       headers: ['ETag'],
     },

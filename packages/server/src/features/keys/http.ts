@@ -1,5 +1,6 @@
 import { intakeCodes } from '@pubring/intake/codes'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { readerAccess } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
@@ -62,7 +63,7 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/key-roles',
-    config: { access: { role: 'reader', auditor: true }, etag: true },
+    config: { access: readerAccess, etag: true },
     schema: {
       operationId: 'listKeyRoles',
       summary: 'List the roles of the keys of a project',
@@ -120,8 +121,8 @@ const keys: Resource = {
         'jwks_too_large',
       ],
     },
-    list: { access: { role: 'reader', auditor: true }, etag: true },
-    read: { access: { role: 'reader', auditor: true }, errors: ['key_not_found'], etag: true },
+    list: { access: readerAccess, etag: true },
+    read: { access: readerAccess, errors: ['key_not_found'], etag: true },
     update: {
       access: { role: 'writer', auditor: false, recentSignIn: 'sometimes' },
       errors: ['key_not_found', 'jwks_too_large'],

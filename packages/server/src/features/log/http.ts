@@ -1,7 +1,12 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { describeCause, type ErrorCode, PubringError } from '../../errors.ts'
-import { type RecentSignIn, unboundAdmin } from '../../kernel/access/grants.ts'
+import {
+  auditAccess,
+  type RecentSignIn,
+  readerAccess,
+  unboundAdmin,
+} from '../../kernel/access/grants.ts'
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import { Type } from '../../kernel/contract.ts'
 import { contextOf, ledgerOf } from '../../kernel/http/hooks/access.ts'
@@ -77,7 +82,7 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'GET',
     url: '/v1/projects/:projectIdOrName/ledger-proof',
-    config: { access: { role: 'reader', auditor: true }, ledger: true, errors },
+    config: { access: readerAccess, ledger: true, errors },
     schema: {
       ...shared,
       operationId: 'getLedgerProof',
@@ -91,7 +96,7 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'GET',
     url: '/v1/ledger-proof',
-    config: { access: { role: 'admin', unbound: true, auditor: true }, errors },
+    config: { access: auditAccess, errors },
     schema: {
       ...shared,
       operationId: 'getSystemLedgerProof',

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { unboundAdmin } from '../../kernel/access/grants.ts'
+import { readerAccess, unboundAdmin } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract.ts'
 import { projectEntityTag } from '../../kernel/entity-tags.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
@@ -119,8 +119,8 @@ const projects: Resource = {
       access: { ...unboundAdmin, recentSignIn: 'sometimes' },
       errors: ['project_id_taken', 'project_name_taken'],
     },
-    list: { access: { role: 'reader', auditor: true }, headers: ['Link'] },
-    read: { access: { role: 'reader', auditor: true }, etag: true },
+    list: { access: readerAccess, headers: ['Link'] },
+    read: { access: readerAccess, etag: true },
     update: {
       // Verifiers that use the name lose the keys.
       access: { ...unboundAdmin, recentSignIn: 'always' },

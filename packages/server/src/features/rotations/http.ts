@@ -1,3 +1,4 @@
+import { readerAccess } from '../../kernel/access/grants.ts'
 import { on } from '../../kernel/hooks.ts'
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
@@ -24,7 +25,7 @@ const rotations = managedRecords({
   deletion: { verb: 'Abandon', done: 'abandoned' },
   access: { role: 'writer', auditor: false },
   recentSignIn: { create: 'never', update: 'never', delete: 'never' },
-  readAccess: { role: 'reader', auditor: true },
+  readAccess: readerAccess,
   schemas: { shown: Rotation, created: Rotation, create: RotationCreate, update: RotationUpdate },
   notFound: 'rotation_not_found',
   createErrors: ['key_not_found', 'key_inactive', 'rotation_exists'],

@@ -1,3 +1,4 @@
+import { readerAccess } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract.ts'
 import { contextOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
@@ -31,7 +32,7 @@ export function routes(app: App, kernel: Kernel): void {
     method: 'GET',
     url: '/v1/search',
     config: {
-      access: { role: 'reader', auditor: true },
+      access: readerAccess,
       errors: [
         'private_key_submitted',
         'invalid_key_pem',

@@ -1,3 +1,4 @@
+import { readerAccess } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract.ts'
 import { principalOf } from '../../kernel/http/hooks/access.ts'
 import type { Meters } from '../../kernel/http/http-side.ts'
@@ -12,11 +13,10 @@ import { keyStatisticsOf } from './statistics.ts'
 const maxPageSize = 50
 
 export function routes(app: App, kernel: Kernel): void {
-  const access = { role: 'reader', auditor: true } as const
   app.route({
     method: 'GET',
     url: '/v1/warnings',
-    config: { access },
+    config: { access: readerAccess },
     schema: {
       operationId: 'listWarnings',
       summary: 'List what needs attention',
@@ -30,7 +30,7 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'GET',
     url,
-    config: { access, headers: ['Link'] },
+    config: { access: readerAccess, headers: ['Link'] },
     schema: {
       operationId: 'listProjectHealth',
       summary: 'List the state of projects',

@@ -1,4 +1,5 @@
 import { PubringError } from '../../../errors.ts'
+import { auditAccess } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { maxPageSize, Query } from '../../../kernel/http/request/parameters.ts'
@@ -55,7 +56,7 @@ export function historyRoute(app: App, kernel: Kernel): void {
     method: ['GET', 'HEAD'],
     url: '/v1/history',
     config: {
-      access: { role: 'admin', unbound: true, auditor: true },
+      access: auditAccess,
       errors: ['project_not_found'],
       headers: ['Link'],
     },

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal } from '../../../async/places.ts'
 import { PubringError } from '../../../errors.ts'
-import { type Access, auditAccess, permits } from '../../../kernel/access/grants.ts'
+import { type Access, auditAccess, permits, readerAccess } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract.ts'
 import { noPlace } from '../../../kernel/http/faults.ts'
 import { ledgerOf, principalOf } from '../../../kernel/http/hooks/access.ts'
@@ -70,11 +70,10 @@ export function eventRoutes(app: App, kernel: Kernel): void {
     headers: StreamHeaders,
     response: { 200: Type.Array(Event) },
   }
-  const reader = { role: 'reader', auditor: true } as const
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/events',
-    config: { access: reader, ledger: true, ...sharedConfig },
+    config: { access: readerAccess, ledger: true, ...sharedConfig },
     schema: {
       ...sharedSchema,
       operationId: 'listEvents',
@@ -82,15 +81,14 @@ export function eventRoutes(app: App, kernel: Kernel): void {
       description: `Returns every change to the project and its keys, in order and without gaps. ${streamDescription} The ledger of a deleted project stays readable by id for admins and auditors of all projects.`,
     },
     handler: async (request, reply) => {
-      await respond(kernel, request, reply, { ledgerId: ledgerOf(request), access: reader })
+      await respond(kernel, request, reply, { ledgerId: ledgerOf(request), access: readerAccess })
       return reply
     },
   })
-  const auditor = { role: 'admin', unbound: true, auditor: true } as const
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/events',
-    config: { access: auditor, ...sharedConfig },
+    config: { access: auditAccess, ...sharedConfig },
     schema: {
       ...sharedSchema,
       operationId: 'listSystemEvents',
@@ -98,7 +96,7 @@ export function eventRoutes(app: App, kernel: Kernel): void {
       description: `Returns every change to projects and API keys, in order and without gaps. ${streamDescription}`,
     },
     handler: async (request, reply) => {
-      await respond(kernel, request, reply, { ledgerId: systemLedgerId, access: auditor })
+      await respond(kernel, request, reply, { ledgerId: systemLedgerId, access: auditAccess })
       return reply
     },
   })

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { readerAccess, unboundAdmin } from '../../../kernel/access/grants.ts'
+import { auditAccess, readerAccess, unboundAdmin } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract.ts'
 import { contextOf, principalOf } from '../../../kernel/http/hooks/access.ts'
 import type { App } from '../../../kernel/http/options.ts'
@@ -45,7 +45,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
   app.route({
     method: 'GET',
     url: '/v1/self',
-    config: { access: { role: 'reader', auditor: true } },
+    config: { access: readerAccess },
     schema: {
       operationId: 'getSelf',
       summary: 'Read who the caller is',
@@ -83,7 +83,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
   app.route({
     method: 'GET',
     url: collection,
-    config: { access: { role: 'reader', auditor: true } },
+    config: { access: readerAccess },
     schema: {
       operationId: 'listSessions',
       summary: 'List sessions',
@@ -172,7 +172,7 @@ export function personRoutes(app: App, kernel: Kernel): void {
   app.route({
     method: 'GET',
     url: people,
-    config: { access: { role: 'admin', unbound: true, auditor: true } },
+    config: { access: auditAccess },
     schema: {
       operationId: 'listPeople',
       summary: 'List people',
