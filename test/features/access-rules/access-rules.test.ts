@@ -542,6 +542,7 @@ describe('access', () => {
     const headers = { 'x-api-key': await server.apiKey('admin', undefined, end) }
     const refused = await server.send('POST', accessRulesUrl, { headers, body: valid })
     expect(refused.json().code).toBe('insufficient_lifetime')
+    expect(refused.json().detail).toContain('access rules have no end')
     const url = `${accessRulesUrl}/${(await server.rule()).id}`
     const patch = async (body: object) =>
       (await server.send('PATCH', url, { headers, body })).json().code

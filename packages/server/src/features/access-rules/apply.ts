@@ -1,4 +1,6 @@
-import { requirePermanent, requireRecentSignIn } from '../../kernel/access/authorization.ts'
+import { PubringError } from '../../errors.ts'
+import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
+import type { Caller } from '../../kernel/access/callers.ts'
 import { includesRole } from '../../kernel/access/grants.ts'
 import type {
   Origin,
@@ -34,7 +36,7 @@ export async function createAccessRule(
 ): Promise<Outcome<AccessRuleRecord>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
-  requirePermanent(ledger.caller?.apiKey, 'access rule')
+  requirePermanent(ledger.caller)
   if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
   await db.insertInto('access_rule').values(accessRuleToRow(rule)).execute()
   await appendEvents(ledger, [accessRules.eventOf('created', rule)])
@@ -58,7 +60,7 @@ export async function updateAccessRule(
   const changesRights = changed.some((name) => name !== 'name')
   const isDeactivation = changed.every((name) => name === 'name' || name === 'active')
   if (changesRights && !(isDeactivation && !patched.enabled)) {
-    requirePermanent(ledger.caller?.apiKey, 'access rule')
+    requirePermanent(ledger.caller)
   }
   if (!changed.every((name) => narrows(name, before, after))) requireRecentSignIn(ledger)
   const { last_exchange_time: _lastExchangeTime, ...row } = accessRuleToRow(after)
@@ -126,6 +128,19 @@ async function lockRule(tx: Transaction, id: string, origin: Origin) {
   const rule = await accessRules.find(db, id)
   if (found === undefined || rule === undefined) throw notFound('access_rule_not_found')
   return { exchanges, ledger, rule }
+}
+
+/**
+ * Throws `insufficient_lifetime` if an API key that expires would give rights by a rule, which has no end.
+ * People who sign in are not bound to the end of a session.
+ */
+function requirePermanent(caller: Caller | undefined): void {
+  const end = caller?.apiKey?.expireTime
+  if (end === undefined) return
+  throw new PubringError(
+    'insufficient_lifetime',
+    `Your API key expires at ${end}, and access rules have no end, so you can only deactivate, rename and delete them. Use an admin API key that does not expire, or sign in.`,
+  )
 }
 
 /**

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Members } from '../../kernel/ledger/chain.ts'
 import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
 import type { Stored } from '../../kernel/records.ts'
 import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
@@ -106,19 +105,14 @@ export const accessRules = subject({
     role: rule.role,
     projectId: rule.projectId,
     active: rule.enabled,
-    ...(rule.for === 'workloads' && workloadMembers(rule)),
+    ...(rule.for === 'workloads' && {
+      keySource: rule.keySource,
+      jwksUri: rule.jwksUri,
+      // The ledger holds no key material.
+      jwksSha256: rule.jwks && hash('sha256', JSON.stringify(rule.jwks)),
+      audience: rule.audience,
+      singleUse: rule.singleUse,
+      maxLifetime: rule.maxLifetime,
+    }),
   }),
 })
-
-/** The members of a rule for workloads alone. */
-function workloadMembers({ jwks, ...rule }: WorkloadRule): Members {
-  return {
-    keySource: rule.keySource,
-    jwksUri: rule.jwksUri,
-    // The ledger holds no key material.
-    jwksSha256: jwks && hash('sha256', JSON.stringify(jwks)),
-    audience: rule.audience,
-    singleUse: rule.singleUse,
-    maxLifetime: rule.maxLifetime,
-  }
-}

@@ -1,7 +1,7 @@
 import { PubringError } from '../../errors.ts'
 import type { Origin, Transaction } from '../changes.ts'
 import { isoTime } from '../values/times.ts'
-import type { Caller, CallerApiKey } from './callers.ts'
+import type { Caller } from './callers.ts'
 import { type Access, requireAccess } from './grants.ts'
 
 /**
@@ -66,17 +66,5 @@ export function requireRecentSignIn({ caller, origin }: Change): void {
   throw new PubringError(
     'recent_sign_in_required',
     `This operation needs a sign-in within the last ${recentSignInSeconds / 60} minutes. Sign in again and repeat it.`,
-  )
-}
-
-/**
- * Throws `insufficient_lifetime` if an API key that expires would give rights by something that has no
- * end, such as an access rule. People who sign in are not bound to the end of a session.
- */
-export function requirePermanent(caller: CallerApiKey | undefined, what: string): void {
-  if (caller?.expireTime === undefined) return
-  throw new PubringError(
-    'insufficient_lifetime',
-    `Your API key expires at ${caller.expireTime}, and a ${what} has no end, so you can only deactivate, rename and delete them. Use an admin API key that does not expire, or sign in.`,
   )
 }
