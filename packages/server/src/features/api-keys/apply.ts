@@ -2,7 +2,6 @@ import { invalidField, PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Caller, CallerApiKey } from '../../kernel/access/callers.ts'
 import {
-  type Access,
   includesRole,
   projectsWith,
   requireAccess,
@@ -25,7 +24,7 @@ import { isoTime, requireValidExpiry } from '../../kernel/values/times.ts'
 import { requireProject } from '../projects/apply.ts'
 import { type ApiKeyCreation, type ApiKeyIssue, apiKeyDeleted } from './changes.ts'
 import type { ApiKeyUpdate } from './contract.ts'
-import { patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
+import { changing, patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
 import { type ApiKeyRecord, apiKeys, apiKeyToRow, isManaged } from './stored.ts'
 
 /**
@@ -44,7 +43,7 @@ export async function createApiKey(
   if (existing !== undefined) return { result: existing, changed: false }
   requireLifetime(ledger.caller?.apiKey, undefined, apiKey)
   const { projectId } = apiKey
-  const access: Access = projectId === undefined ? unboundAdmin : { role: 'admin', auditor: false }
+  const access = projectId === undefined ? unboundAdmin : changing
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
   if (projectId !== undefined) await requireProject(db, projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
@@ -165,8 +164,7 @@ function readManaged(db: Db): Promise<ApiKeyRecord[]> {
 /** To an admin of single projects, the API keys of others do not exist. */
 async function findVisible(db: Db, id: string, caller: Caller | undefined): Promise<ApiKeyRecord> {
   const found = await apiKeys.find(db, id)
-  const projects =
-    caller === undefined ? 'all' : projectsWith(caller.grants, { role: 'admin', auditor: false })
+  const projects = caller === undefined ? 'all' : projectsWith(caller.grants, changing)
   const isVisible = projects === 'all' || projects.includes(found?.projectId ?? '')
   if (found === undefined || found.sessionId !== undefined || !isVisible) {
     throw notFound('api_key_not_found')
@@ -203,7 +201,7 @@ function requireLifetime(
 }
 
 /** The member of the request that gives rights to the API key, or gives them for longer. */
-export function gainedMember(
+function gainedMember(
   before: ApiKeyRecord | undefined,
   after: ApiKeyRecord,
 ): 'expireTime' | 'role' | 'active' | undefined {

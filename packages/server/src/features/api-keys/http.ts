@@ -8,6 +8,7 @@ import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-r
 import type { Kernel } from '../../kernel/kernel.ts'
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from './contract.ts'
 import {
+  changing,
   createApiKey,
   deleteApiKey,
   getApiKey,
@@ -27,7 +28,7 @@ const apiKeys = managedRecords({
   type: { one: 'ApiKey', many: 'ApiKeys' },
   noun: { bare: 'API key', one: 'an API key', many: 'API keys' },
   deletion: { verb: 'Revoke', done: 'revoked' },
-  access: { role: 'admin', auditor: false },
+  access: changing,
   recentSignIn: { create: 'always', update: 'sometimes', delete: 'always' },
   schemas: { shown: ApiKey, created: ApiKeyCreated, create: ApiKeyCreate, update: ApiKeyUpdate },
   queries: {

@@ -48,7 +48,10 @@ export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
 }
 
 /** The access that changes of API keys need. */
-const changing = { role: 'admin', auditor: false } as const satisfies Access
+export const changing = { role: 'admin', auditor: false } as const satisfies Access
+
+/** The access that reads of API keys need. */
+const reading = { role: 'admin', auditor: true } as const satisfies Access
 
 /** Creates an API key with at most the caller's rights. Only the result contains the secret. */
 export async function createApiKey(
@@ -140,11 +143,7 @@ export async function listApiKeys(
   { grants }: Principal,
   { exchanged = false }: { exchanged?: boolean },
 ): Promise<ApiKey[]> {
-  const records = await readApiKeys(
-    store.reader,
-    projectsWith(grants, { role: 'admin', auditor: true }),
-    { exchanged },
-  )
+  const records = await readApiKeys(store.reader, projectsWith(grants, reading), { exchanged })
   const time = now(clock)
   return records.map((record) => toApiKey(record, time))
 }
@@ -160,7 +159,7 @@ export async function getApiKey(
 ): Promise<ApiKey> {
   const parsed = requireId(id, 'api_key_not_found')
   const { store, clock } = context
-  const projects = projectsWith(grants, { role: 'admin', auditor: true })
+  const projects = projectsWith(grants, reading)
   const listed = async (exchanged: boolean) =>
     projects === 'all' ? [] : readApiKeys(store.reader, projects, { exchanged })
   const record =
