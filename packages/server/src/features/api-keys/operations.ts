@@ -160,12 +160,10 @@ export async function getApiKey(
   const parsed = requireId(id, 'api_key_not_found')
   const { store, clock } = context
   const projects = projectsWith(grants, reading)
-  const listed = async (exchanged: boolean) =>
-    projects === 'all' ? [] : readApiKeys(store.reader, projects, { exchanged })
-  const record =
-    projects === 'all'
-      ? await apiKeys.find(store.reader, parsed)
-      : [...(await listed(false)), ...(await listed(true))].find(({ id: own }) => own === parsed)
+  const [record] = await apiKeys.read(store.reader, (all) => {
+    const one = all.where('id', '=', parsed)
+    return projects === 'all' ? one : one.where('project_id', 'in', projects)
+  })
   if (record === undefined || record.sessionId !== undefined) throw notFound('api_key_not_found')
   return toApiKey(record, now(clock))
 }
