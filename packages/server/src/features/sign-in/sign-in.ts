@@ -7,8 +7,9 @@ import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { readEventRows } from '../../kernel/ledger/event-reads.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { isPlain } from '../../kernel/values/labels.ts'
-import { isoTime } from '../../kernel/values/times.ts'
+import { isoTime, now } from '../../kernel/values/times.ts'
 import { AnswerError, OutboundError } from '../../outbound/outbound.ts'
+import { present } from '../../runtime/present.ts'
 import { grantsOf, missingClaims } from '../access-rules/people.ts'
 import { readPeopleRules } from '../access-rules/reads.ts'
 import { signInChanges } from './changes.ts'
@@ -17,12 +18,12 @@ import { SignInRefusal } from './provider/refusal.ts'
 import type { SignInChecks } from './provider/steps.ts'
 import { findSessionByDigest, readSessions } from './reads.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
-import type { SessionRecord } from './stored.ts'
+import { isSamePerson, type SessionRecord } from './stored.ts'
 
-/** Seconds for which a sign-in at the provider may take. */
+/** Seconds that a sign-in at the provider may take. */
 export const signInSeconds = 600
 
-/** Seconds by which the clock of the provider may be behind, when it ends sessions. */
+/** Milliseconds by which the clock of the provider may be behind when it ends sessions. */
 const logoutLeewayMs = 60_000
 
 /** The request of the browser to the address that the provider redirects to. */
@@ -110,26 +111,24 @@ export const signInOf = oneFor(async (context: Kernel) => {
           loggedNotes: missingClaimNotes(identity, missing),
         }
       }
-      const person = toPerson(identity, isoTime(clock.now()))
+      const person = toPerson(identity, now(clock))
       const { sid, auth_time: authTime } = identity.signed
       const previous = parseApiKeySecret(callback.sessionSecret ?? '')
       const replaced =
         previous === undefined
           ? undefined
           : await findSessionByDigest(store.reader, apiKeyDigest(previous))
-      const isSame = replaced?.person?.issuer === issuer && replaced.person.subject === subject
+      const isSame = isSamePerson(replaced?.person, identity)
+      const providerSessionId = typeof sid === 'string' && isPlain(sid) ? sid : undefined
       const created = newSession(context, {
-        person: {
-          id: person.id,
-          issuer,
-          subject,
-          claims,
-          ...(typeof sid === 'string' && isPlain(sid) ? { providerSessionId: sid } : {}),
-        },
-        ...(typeof authTime === 'number'
-          ? { signInTime: isoTime(Math.min(authTime * 1_000, clock.now())) }
-          : {}),
-        ...(isSame ? { firstId: replaced.firstId ?? replaced.id } : {}),
+        person: { id: person.id, issuer, subject, claims, ...present({ providerSessionId }) },
+        ...present({
+          signInTime:
+            typeof authTime === 'number'
+              ? isoTime(Math.min(authTime * 1_000, clock.now()))
+              : undefined,
+          firstId: isSame ? (replaced?.firstId ?? replaced?.id) : undefined,
+        }),
       })
       const { id: sessionId, createTime: time } = created.session
       const actor = { name: '', user: { issuer, subject, sessionId } }
@@ -154,8 +153,12 @@ export const signInOf = oneFor(async (context: Kernel) => {
         createTime <= latest &&
         person.subject === (subject ?? person.subject) &&
         person.providerSessionId === (providerSessionId ?? person.providerSessionId)
-      const ids = (await readSessions(store.reader, 'all')).filter(isMeant).map(({ id }) => id)
-      const origin = { actor: { name: 'OpenID provider' }, requestId, time: isoTime(clock.now()) }
+      const sessions = await readSessions(
+        store.reader,
+        subject === undefined ? 'all' : { issuer, subject },
+      )
+      const ids = sessions.filter(isMeant).map(({ id }) => id)
+      const origin = { actor: { name: 'OpenID provider' }, requestId, time: now(clock) }
       await store.commit(signInChanges.endSessions, {
         origin,
         ended: { ids },
