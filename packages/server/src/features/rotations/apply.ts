@@ -21,7 +21,7 @@ import {
   endOf,
   endOfOldKey,
   type RotationChange,
-  readOpenRotations,
+  readRotationsUnderWay,
   requireReady,
   requireUnderWay,
   rotationEntityTag,
@@ -64,7 +64,7 @@ function requireActive(key: KeyRecord, time: string): void {
 }
 
 async function requireFree(db: Db, from: KeyRecord): Promise<void> {
-  const others = await readOpenRotations(db, from.projectId)
+  const others = await readRotationsUnderWay(db, from.projectId)
   const other = others.find(({ fromKid }) => fromKid === from.id)
   if (other === undefined) return
   throw new PubringError(

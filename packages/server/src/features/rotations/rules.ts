@@ -66,7 +66,7 @@ export async function endRotations(
   time: string,
 ): Promise<NewEvent[]> {
   const events: NewEvent[] = []
-  for (const before of await readOpenRotations(db, projectId)) {
+  for (const before of await readRotationsUnderWay(db, projectId)) {
     const isAbandoned = before.toKid === id && step === 'delete'
     if (before.fromKid !== id && !isAbandoned) continue
     const outcome = before.fromKid === id ? 'finished' : 'abandoned'
@@ -86,7 +86,7 @@ export function endOf(
 }
 
 /** The rotations under way, without those that contradict the ledger, which stay as they are. */
-export async function readOpenRotations(db: Db, projectId: string): Promise<RotationRecord[]> {
+export async function readRotationsUnderWay(db: Db, projectId: string): Promise<RotationRecord[]> {
   const found = await rotations.read(db, (all) =>
     all.where('project_id', '=', projectId).where('outcome', 'is', null),
   )
