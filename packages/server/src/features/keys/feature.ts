@@ -1,7 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 import { keyChanges } from './changes.ts'
 import * as stored from './stored.ts'
-import { blockedFingerprints, blockedFingerprintTable } from './stored.ts'
 
 export const keys = feature({
   name: 'keys',
@@ -9,9 +8,9 @@ export const keys = feature({
     stored.keyTable,
     stored.publishedKidTable,
     stored.keyWeaknessTable,
-    blockedFingerprintTable,
+    stored.blockedFingerprintTable,
   ],
-  subjects: [stored.keys, stored.publishedKids, blockedFingerprints],
+  subjects: [stored.keys, stored.publishedKids, stored.blockedFingerprints],
   changes: keyChanges,
   apply: () => import('./apply.ts'),
   http: () => import('./http.ts'),

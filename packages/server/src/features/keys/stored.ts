@@ -112,6 +112,7 @@ export const keyWeaknessTable = table(
 
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
+    blocked_fingerprint: RowOf<typeof blockedFingerprintTable>
     jwt_key: RowOf<typeof keyTable>
     key_weakness: RowOf<typeof keyWeaknessTable>
     published_kid: RowOf<typeof publishedKidTable>
@@ -225,12 +226,6 @@ export const blockedFingerprintTable = table(
   [],
   { create_time: 'it is only stored; the event has the time' },
 )
-
-declare module '../../kernel/storage/schema.ts' {
-  interface Tables {
-    blocked_fingerprint: RowOf<typeof blockedFingerprintTable>
-  }
-}
 
 export const blockedFingerprints: AnySubject = {
   name: 'blocked_fingerprint',
