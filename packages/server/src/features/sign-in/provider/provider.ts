@@ -100,7 +100,7 @@ export function createProvider(context: Context, config: OidcConfig, redirectUri
             return checkCode(provider, { code, code_verifier: codeVerifier }, answer)
           },
         ],
-        ...idTokenSteps(answer, { config, nonce, maxAge, verify, now: Date.now }),
+        ...idTokenSteps(answer, { config, nonce, maxAge, verify }),
         ['user_info', () => readUserInfo(provider, answer, verify)],
       ])
       const last = steps.at(-1)

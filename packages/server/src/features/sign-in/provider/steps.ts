@@ -238,8 +238,8 @@ async function requestTokens(
     const subject = `${tokenEndpoint} responded with the status ${status}`
     const { error, error_description: description } = isObject(value) ? value : {}
     if (typeof error !== 'string') {
-      const form = value === undefined ? ', and without JSON' : ''
-      const finding = failed(`${subject}${form}.`)
+      const lack = value === undefined ? ', and without JSON' : ''
+      const finding = failed(`${subject}${lack}.`)
       return status < 500 ? finding : { ...finding, error: new OutboundError(finding.detail) }
     }
     const { clientSecret } = config
@@ -258,10 +258,10 @@ async function requestTokens(
 
 function noAuthentication({ document }: Metadata): SignInFinding & { code: string } {
   const listed = [document.token_endpoint_auth_methods_supported].flat()
-  const advice = listed.includes('private_key_jwt')
+  const hint = listed.includes('private_key_jwt')
     ? ' Register a key there, and set PUBRING_OIDC_PRIVATE_KEY_FILE.'
     : ''
-  const detail = `The provider offers neither client_secret_basic nor client_secret_post, but ${listed.join(', ')}.${advice}`
+  const detail = `The provider offers neither client_secret_basic nor client_secret_post, but ${listed.join(', ')}.${hint}`
   return { ...failed(detail), code: 'invalid_client' }
 }
 
