@@ -8,7 +8,7 @@ import type { Intake } from '../../intake/pool.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { isActive, isoTime } from '../../kernel/values/times.ts'
+import { isActive, now } from '../../kernel/values/times.ts'
 import { AnswerError, fetchJson, OutboundError } from '../../outbound/outbound.ts'
 import { isNestedWithin, isObject } from '../../runtime/json.ts'
 import { formatCount } from '../../runtime/text.ts'
@@ -165,7 +165,7 @@ async function findProjectKey(
   const keySet = await keySetOf(store, projectId)
   const key = keySet?.keys.find(({ id, publishedKid }) => id === kid || publishedKid === kid)
   if (key === undefined) return { fault: 'The project has no key with this kid.' }
-  if (!isActive(key, isoTime(clock.now()))) return { fault: 'The key with this kid is inactive.' }
+  if (!isActive(key, now(clock))) return { fault: 'The key with this kid is inactive.' }
   const { jwsAlgorithm, publicKeyPem } = key
   if (alg !== jwsAlgorithm) {
     return { fault: `The header says ${quote(alg)}, but the key verifies ${jwsAlgorithm} only.` }

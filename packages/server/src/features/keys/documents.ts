@@ -2,7 +2,7 @@ import type { CoreConfig } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { isActive, isoTime } from '../../kernel/values/times.ts'
+import { isActive, isoTime, now } from '../../kernel/values/times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
 import { type KeyUpdate, replacements } from './changes.ts'
 import type { KeyRole } from './contract.ts'
@@ -81,7 +81,7 @@ export async function renderUpdate(
   kernel: Kernel,
   { key, warnings }: KeyUpdate,
 ): Promise<KeyDocument> {
-  const time = isoTime(kernel.clock.now())
+  const time = now(kernel.clock)
   const keySet = await requireKeySet(kernel, key.projectId)
   const role = keyRole(key, await situationOf(kernel, key.projectId, keySet, time))
   return renderKey(key, role, time, kernel.config, warnings.length > 0 ? { warnings } : {})

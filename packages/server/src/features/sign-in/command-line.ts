@@ -8,7 +8,7 @@ import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Origin } from '../../kernel/changes.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { parseId } from '../../kernel/values/ids.ts'
-import { isoTime } from '../../kernel/values/times.ts'
+import { isoTime, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { apiKeyChanges } from '../api-keys/changes.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
@@ -148,7 +148,7 @@ async function requireLive(
   { store, clock, readCaller }: Kernel,
   session: SessionRecord | undefined,
 ): Promise<SessionCaller> {
-  const look = { db: store.reader, time: isoTime(clock.now()), isLocked: false }
+  const look = { db: store.reader, time: now(clock), isLocked: false }
   const caller = await readSessionCaller(look, session, readCaller)
   if (session === undefined) throw invalidSession()
   return { ...caller, session }

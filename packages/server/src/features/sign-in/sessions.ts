@@ -120,7 +120,7 @@ export async function listSessions(
     seesAll && personId !== undefined
       ? await readSessionsOf(reader, personId)
       : await readSessions(reader, seesAll ? 'all' : principal.holder)
-  const time = isoTime(context.clock.now())
+  const time = now(context.clock)
   const since = idleSince(context)
   const isLive = ({ expireTime, lastUseTime }: SessionRecord) =>
     expireTime > time && lastUseTime >= since

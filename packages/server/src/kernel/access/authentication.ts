@@ -3,7 +3,7 @@ import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
 import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
-import { isoTime } from '../values/times.ts'
+import { now } from '../values/times.ts'
 import { headsMatch, isValid, spanUntilExpiry } from '../values/validity.ts'
 import {
   type Caller,
@@ -55,7 +55,7 @@ export function createAuthenticator({ store, clock, readCaller }: AuthenticatorC
       if (await isValid(known.validity, clock, (seen) => headsMatch(seen, current))) return known
       callers.delete(key)
     }
-    const look = { db: store.reader, time: isoTime(clock.now()), isLocked: false }
+    const look = { db: store.reader, time: now(clock), isLocked: false }
     const caller = await readCaller(look, { type, digest })
     const hash = current.get(systemLedgerId)?.hash
     if (hash === undefined) throw new Error('the system ledger is missing')
