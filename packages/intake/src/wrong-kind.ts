@@ -1,5 +1,5 @@
 import { commands } from './commands.ts'
-import { contentOfBlock, conversionOf } from './formats/content.ts'
+import { type Content, contentOfBlock, conversionOf } from './formats/content.ts'
 import { describeJson } from './formats/json.ts'
 import { describeSsh } from './formats/ssh.ts'
 import type { Fault } from './types.ts'
@@ -34,10 +34,10 @@ function detectArmor(body: string, isReadable: boolean): Fault | undefined {
   // The reader of PEM says what a block with a wrong label contains.
   const content = contentOfBlock(body)
   if (labels.length === 1 && content !== undefined && !label?.endsWith(content)) return undefined
+  const conversion = (readable: string, content: Content, file: string) =>
+    isReadable ? readable : conversionOf(content, commands.decodePem(file))
   if (labels.every((name) => /(?:^| )CERTIFICATE$/.test(name) && !/ATTRIBUTE/.test(name))) {
-    const convert = isReadable
-      ? commands.convertCertificate
-      : conversionOf('CERTIFICATE', commands.decodePem('cert.pem'))
+    const convert = conversion(commands.convertCertificate, 'CERTIFICATE', 'cert.pem')
     const detail =
       labels.length > 1
         ? `This is a chain of ${labels.length} certificates. To send the public key of the first: ${convert}`
@@ -45,9 +45,7 @@ function detectArmor(body: string, isReadable: boolean): Fault | undefined {
     return { code: 'certificate_submitted', detail }
   }
   if (labels.every((name) => /(?:^| )CERTIFICATE REQUEST$/.test(name))) {
-    const convert = isReadable
-      ? commands.convertRequest
-      : conversionOf('CERTIFICATE REQUEST', commands.decodePem('request.pem'))
+    const convert = conversion(commands.convertRequest, 'CERTIFICATE REQUEST', 'request.pem')
     const detail = `This is a certificate request. Send its public key: ${convert}`
     return { code: 'csr_submitted', detail }
   }
