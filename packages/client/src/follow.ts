@@ -2,6 +2,7 @@ import type { CallOptions } from './call-options.ts'
 import { PubringError } from './errors.ts'
 import { positionOf } from './event-api.ts'
 import { createEventParser, type ServerSentEvent } from './event-parser.ts'
+import { readList } from './operations.ts'
 import { createDeadline, sleep } from './transport/deadline.ts'
 import { mayRetry, retryDelayMs } from './transport/retry.ts'
 import { textChunks } from './transport/text-chunks.ts'
@@ -115,15 +116,8 @@ async function* connect(
 async function isProjectDeleted(stream: Stream, lastEventId: string): Promise<boolean> {
   const { transport, path, signal } = stream
   if (path === systemPath) return false
-  const query = { order: 'desc', limit: 1 }
-  const { body } = await transport.send({
-    method: 'GET',
-    path,
-    query,
-    signal,
-    retry: 'always',
-    list: true,
-  })
+  const operation = readList(path, { order: 'desc', limit: 1 })
+  const { body } = await transport.send({ ...operation, signal })
   const [newest] = body as Event[]
   if (newest?.type !== 'project.deleted') return false
   return [String(newest.revision), positionOf(newest)].includes(lastEventId)
