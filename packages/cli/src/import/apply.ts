@@ -1,7 +1,7 @@
-import { type JwtKey, type JwtKeyUpdate, PubringError } from '@pubring/client'
+import type { JwtKey, JwtKeyUpdate } from '@pubring/client'
 import { present } from '@pubring/server/runtime/present'
 import type { NameFlags } from '../admin/projects.ts'
-import { type Session, selectProject, unless } from '../connection/session.ts'
+import { hasCode, type Session, selectProject, unless } from '../connection/session.ts'
 import { confirmLastActive, type KeyState, withPatches } from '../keys/last-active.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
@@ -185,7 +185,7 @@ async function createProject(session: Session, { releaseName: release }: NameFla
   try {
     await client.projects.create({ name }, { release })
   } catch (error) {
-    const isTaken = error instanceof PubringError && error.code === 'project_name_taken'
+    const isTaken = hasCode(error, 'project_name_taken')
     if (!isTaken || error.problem?.heldUntil !== undefined) throw error
   }
 }
