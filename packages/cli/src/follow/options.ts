@@ -95,10 +95,8 @@ function besideKeys(
   { out, format }: FollowFlags,
 ): SideFile | undefined {
   if (out === undefined) return undefined
-  const [path, isFolder] = [
-    resolve(out),
-    format === 'pem-dir' || (format === 'jwks' && projects.length > 1),
-  ]
+  const path = resolve(out)
+  const isFolder = format === 'pem-dir' || (format === 'jwks' && projects.length > 1)
   return { root: dirname(path), path: isFolder ? join(path, `.${name}`) : `${path}.${name}` }
 }
 
@@ -118,13 +116,7 @@ async function readOutput(
     throw usageError('--format envoy-lds needs --template FILE, and no other format takes one.')
   }
   const template = file === undefined ? '' : await readTemplate(file, projects, terminal)
-  return {
-    format,
-    out: resolve(out),
-    projectCount: projects.length,
-    template,
-    algorithms,
-  }
+  return { format, out: resolve(out), projectCount: projects.length, template, algorithms }
 }
 
 async function readTemplate(
