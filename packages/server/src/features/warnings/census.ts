@@ -6,7 +6,7 @@ import { apiKeyColumns, apiKeyFromRow, isManaged } from '../api-keys/stored.ts'
 import {
   apiKeyWarnings,
   expiringKey,
-  expiryWindow,
+  lastWarnedExpiry,
   urgency,
   type WarningKind,
   withoutActiveKey,
@@ -56,12 +56,11 @@ const isActive = (key: string, time: string) =>
 
 /** Active keys that expire soon, without one that was registered later and outlives them. */
 async function expiringKeys(db: Db, time: string) {
-  const [after, upTo] = expiryWindow(time)
   // The algorithms, so that the index of the census is used.
   const { rows } = await sql<{ project_id: string; expire_time: string }>`
     select key.project_id, key.expire_time from jwt_key as key
     where key.algorithm in (${sql.join(algorithmNames)}) and key.enabled = 1
-      and key.expire_time > ${after} and key.expire_time <= ${upTo}
+      and key.expire_time > ${time} and key.expire_time <= ${lastWarnedExpiry(time)}
       and not exists (select 1 from jwt_key as successor
         where successor.project_id = key.project_id
           and successor.create_time > key.create_time and successor.enabled = 1

@@ -15,9 +15,9 @@ const unusedDays = 90
 /** Severities, the most urgent first. */
 export const urgency: readonly Warning['severity'][] = ['critical', 'warning', 'info']
 
-/** The expiries that are warned about: after the first time and up to the second (ISO 8601). */
-export function expiryWindow(time: string): [after: string, upTo: string] {
-  return [time, daysAfter(time, warningDays)]
+/** The last expiry that is warned about at the time (both ISO 8601). */
+export function lastWarnedExpiry(time: string): string {
+  return daysAfter(time, warningDays)
 }
 
 function daysAfter(time: string, days: number): string {
@@ -49,7 +49,7 @@ export function keyWarnings(keys: readonly KeyState[], time: string): Warning[] 
       'The project has keys, and none is active: verifiers reject all its tokens. Activate a key or register one, or delete the project if it is not used any more.'
     return [{ ...withoutActiveKey, projectId: first.projectId, detail }]
   }
-  const [, upTo] = expiryWindow(time)
+  const upTo = lastWarnedExpiry(time)
   const succeeded = findSucceeded(active)
   const expiring = active.flatMap((key): Warning[] => {
     const { id: kid, projectId, label, expireTime } = key
@@ -111,7 +111,7 @@ export function apiKeyWarnings(
   const { id: apiKeyId, name: label, projectId, expireTime, createTime, lastUseTime } = apiKey
   const subject = { ...present({ projectId }), apiKeyId, label }
   const warnings: Warning[] = []
-  const [, upTo] = expiryWindow(time)
+  const upTo = lastWarnedExpiry(time)
   if (expireTime !== undefined && expireTime <= upTo) {
     const severity = severityOfExpiry(expireTime, time)
     const detail = `The API key expires at ${expireTime}. Give its holder another one before then, or change its expireTime.`
