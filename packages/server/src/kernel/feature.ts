@@ -105,8 +105,11 @@ export const verifyTablesOf =
   (features: readonly Feature[]) =>
   async (db: Db): Promise<LedgerVerdict[]> => {
     const verdicts: LedgerVerdict[] = []
-    for (const { verify } of features)
-      verdicts.push(...[(await (await verify?.())?.(db)) ?? []].flat())
+    for (const { verify } of features) {
+      const compare = await verify?.()
+      const verdict = await compare?.(db)
+      if (verdict !== undefined) verdicts.push(verdict)
+    }
     return verdicts
   }
 

@@ -6,7 +6,7 @@ interface Program {
 }
 
 /** A point at which a feature lets others take part. */
-export interface Hook<Args extends readonly unknown[], Result> {
+interface Hook<Args extends readonly unknown[], Result> {
   readonly name: string
   listeners(program: Program): ((...args: Args) => Result)[]
 }

@@ -11,6 +11,7 @@ import {
 } from '../../kernel/ledger/event-reads.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { parseId } from '../../kernel/values/ids.ts'
+import { present } from '../../runtime/present.ts'
 
 /** A filter as a caller sends it. */
 interface RegistryQuery extends Omit<RegistryFilter, 'projectId' | 'people'> {
@@ -30,11 +31,7 @@ export async function readRegistryHistory(
   const people = person === undefined ? undefined : await subjectsOf(store, person)
   return readAllLedgers(store.reader, {
     ...page,
-    filter: {
-      ...filter,
-      ...(projectId === undefined ? {} : { projectId }),
-      ...(people === undefined ? {} : { people }),
-    },
+    filter: { ...filter, ...present({ projectId, people }) },
   })
 }
 

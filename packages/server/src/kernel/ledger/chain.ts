@@ -77,9 +77,7 @@ export function eventChanges(before: Members | undefined, after: Members): Event
   for (const [member, to] of Object.entries(after)) {
     const from = before?.[member]
     if (from === to) continue
-    changes[member] = {
-      ...present({ from, to }),
-    }
+    changes[member] = present({ from, to })
   }
   return changes
 }

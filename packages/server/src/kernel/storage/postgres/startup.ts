@@ -201,7 +201,7 @@ export interface HostReport {
 }
 
 /** The privileges and settings that the server and the user of this host lack. */
-export interface Lacks {
+interface Lacks {
   /** Settings that are off, and without which changes can be lost with the power. */
   settings?: string
   /** Statements that let the user create tables, migrate them, and use them. */
