@@ -54,7 +54,7 @@ export async function findTile(
   return row?.hashes
 }
 
-/** The texts of entries from `start` up to `end`, without the latter. */
+/** The texts of the entries from `start` up to, but not including, `end`. */
 export async function readEntries(
   db: Db,
   { start, end }: { start: number; end: number },
@@ -150,7 +150,7 @@ export async function readCounts(db: Db): Promise<{ entries: number; tiles: numb
   return { entries: Number(rows[0]?.entries), tiles: Number(rows[0]?.tiles) }
 }
 
-/** Entries by their positions, from `start` up to `end`, without the latter. */
+/** The entries from `start` up to, but not including, `end`, by their positions. */
 export async function readEntryRows(
   db: Db,
   start: number,

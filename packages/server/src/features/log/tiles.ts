@@ -140,7 +140,10 @@ export async function proveLedger(
   }
 }
 
-/** The same of the last one as text, with the key of this entry instead of the ledger's secret. */
+/**
+ * Proves the last logged head of the ledger, as text for everyone: it holds the key of this entry and
+ * not the secret of the ledger. Throws `not_logged` if there is none.
+ */
 export async function proveHead(db: Db, ledgerId: string): Promise<string> {
   const { head, blinding, ...proof } = await findProof(db, ledgerId)
   const opening = { key: await entryKey(blinding, head.revision, sha256) }

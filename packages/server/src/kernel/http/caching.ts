@@ -119,7 +119,7 @@ export interface ResponseCache {
 function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
   const { host, accept = '', 'x-api-key': secret = '' } = headers
   if (method !== 'GET' || host === undefined || typeof secret !== 'string') return undefined
-  // Which session it is stands in the cookie.
+  // The cookie names the session, and is not in the key.
   if (namesSession(secret)) return undefined
   if (url.length > maxKeyLength || accept.length > maxKeyLength) return undefined
   for (const name of uncachedHeaders) if (headers[name] !== undefined) return undefined

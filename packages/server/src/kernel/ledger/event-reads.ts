@@ -204,7 +204,7 @@ function labelIn({ label, name }: EventChanges = {}): string | undefined {
   return to === undefined ? undefined : String(to)
 }
 
-/** Which events; every member that is set must match. */
+/** Selects events of a ledger; every member that is set must match. */
 export interface EventFilter {
   types?: readonly string[]
   /**
@@ -236,7 +236,7 @@ interface HistoryResult {
   examinedTo?: LedgerHead
 }
 
-/** Which events of all ledgers; every member that is set must match. */
+/** Selects events of all ledgers; every member that is set must match. */
 export interface RegistryFilter {
   projectId?: string
   /** The subjects of people, as their providers name them. */

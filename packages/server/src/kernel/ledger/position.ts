@@ -18,7 +18,7 @@ export const ledgerStart: LedgerPosition = { revision: 0 }
 /** The form that `parsePosition` accepts: `REVISION` or `REVISION.HASH8`. */
 export const positionPattern = '^[0-9]{1,15}(\\.[0-9a-f]{8})?$'
 
-/** The same for an event, and not for the start of a ledger. */
+/** The form of the position of an event, which is never the start of a ledger. */
 export const eventPattern = '^[1-9][0-9]{0,14}(\\.[0-9a-f]{8})?$'
 
 export function parsePosition(text: string): LedgerPosition | undefined {

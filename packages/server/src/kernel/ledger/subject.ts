@@ -221,7 +221,7 @@ export function subject<
     async find(db: Db, value: string) {
       return check(db, await findById(db, { id: value }))[0]
     },
-    /** The same under the lock of `locked`. */
+    /** Finds a row as `find` does, and locks it with `locked`. */
     async lock(db: Db, value: string) {
       return check(db, await lockById(db, { id: value }))[0]
     },

@@ -4,7 +4,7 @@ import { isStorageUnavailable, storageUnavailable } from '../faults.ts'
 interface Meaning {
   /** The detail of the response; absent for a fault that is not one of the database. */
   detail?: string
-  /** What an operator does about it, for docs/operating.md. */
+  /** The remedy, in words for an operator; docs/operating.md lists it. */
   advice?: string
   /** SQLSTATEs, and their classes of two characters, of appendix A of the PostgreSQL manual. */
   states: string
@@ -88,7 +88,7 @@ const meanings = {
 
 export type StorageFault = keyof typeof meanings
 
-/** What to do about each fault of a database, for docs/operating.md. */
+/** The faults of a database with their remedies, for docs/operating.md. */
 export const storageFaults = Object.entries<Meaning>(meanings).flatMap(
   ([fault, { detail, advice }]) =>
     detail === undefined || advice === undefined ? [] : [{ fault, detail, advice }],
@@ -172,7 +172,7 @@ export function toStorageError(error: unknown): unknown {
   return detail === undefined ? error : storageUnavailable(detail, undefined, error)
 }
 
-/** The same for a read: whatever the database reports, it could not be read. */
+/** Turns errors of a read into `storage_unavailable`: whatever the database reports, it could not be read. */
 export function toReadError(error: unknown): unknown {
   const isReported = sqlState(error) !== undefined || resultCode(error) !== 0
   if (!isReported || classify(error) !== 'other') return toStorageError(error)

@@ -20,7 +20,7 @@ const startPollMs = 20
 /** How many changes wait. */
 const maxWaiting = 1_000
 
-/** What a proxy sends to no other replica after a 503. */
+/** The methods of requests that a proxy repeats at no other replica after a 503. */
 const unrepeatable = ['POST', 'PATCH']
 
 /**

@@ -51,8 +51,8 @@ export async function openPostgresStore(
 }
 
 /**
- * The same at once, even if the database cannot be reached yet. `replicaUrl`: standbys of that server,
- * from which published key sets may be read.
+ * Opens the store at once, even if the database cannot be reached yet. `replicaUrl`: standbys of that
+ * server, from which published key sets may be read.
  */
 export function openPostgresServerStore(parts: StoreParts, url: string, replicaUrl?: string) {
   const address = parsePostgresAddress(url)
