@@ -60,6 +60,8 @@ export function badTokens(signer: Signer, kid: string, issuer: string): Record<s
     'HS256 with the public key as the secret': `${confused}.${createHmac('sha256', signer.publicKeyPem).update(confused).digest('base64url')}`,
     'no exp': signed(signer, header, { ...claims, exp: undefined }),
     'no kid': signed(signer, { ...header, kid: undefined }, claims),
+    'a kid of null': signed(signer, { ...header, kid: null }, claims),
+    'an empty kid': signed(signer, { ...header, kid: '' }, claims),
     'alg none': `${encode({ ...header, alg: 'none' })}.${encode(claims)}.`,
   }
 }
