@@ -16,7 +16,7 @@ import { startHttpsServer } from '../support/network/https-server.ts'
 import { jwkOf } from '../support/network/issuer.ts'
 import { freePort } from '../support/server/process.ts'
 import { createDatabase } from '../support/store/database.ts'
-import { documentOf, openShell } from './support.ts'
+import { documentOf, failed, openShell, passed, warned } from './support.ts'
 
 const shell = openShell(() => ({}))
 const { folder, file } = shell
@@ -88,18 +88,9 @@ const logKey = file('log.key', String(signing))
 type Situation = [
   situation: string,
   env: Record<string, string>,
-  expected: { step: string; outcome: string; detail: unknown },
+  expected: ReturnType<typeof failed>,
   during?: () => void,
 ]
-
-const stepWith = (outcome: string) => (step: string, sentence: RegExp) => ({
-  step,
-  outcome,
-  detail: expect.stringMatching(sentence),
-})
-const failed = stepWith('failed')
-const warned = stepWith('warned')
-const passed = stepWith('passed')
 
 /** Faults, each with the step that finds it and the sentence that says what to do. */
 const situations: Situation[] = [

@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
+import { expect } from 'vitest'
 import { run } from '../../packages/cli/src/run.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { endLater } from '../support/ending.ts'
@@ -163,3 +164,13 @@ export async function listen(
 export function documentOf({ stdout }: Ran): Record<string, unknown> {
   return Object(JSON.parse(stdout))
 }
+
+/** Makes an expected step of `pubring doctor`, with the outcome and a sentence that matches. */
+const stepWith = (outcome: string) => (step: string, sentence: RegExp) => ({
+  step,
+  outcome,
+  detail: expect.stringMatching(sentence),
+})
+export const failed = stepWith('failed')
+export const warned = stepWith('warned')
+export const passed = stepWith('passed')

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { openStore } from '../../packages/server/src/registry.ts'
-import { documentOf, openShell } from '../cli/support.ts'
+import { documentOf, failed, openShell, warned } from '../cli/support.ts'
 import { makeCertificate } from '../support/network/certificates.ts'
 import { chownToPostgres, createPostgres } from '../support/postgres/server.ts'
 import { freePort } from '../support/server/process.ts'
@@ -61,208 +61,175 @@ const web = await listen('HTTP/1.1 400 Bad Request\r\n\r\n')
 const unused = await freePort()
 const here = `127.0.0.1:${postgres.port}`
 
-type Situation = [
-  situation: string,
-  url: string,
-  step: string,
-  outcome: 'failed' | 'warned',
-  sentence: RegExp,
-]
+type Situation = [situation: string, url: string, expected: ReturnType<typeof failed>]
 
 /** Faults of the address, each with the step that finds it and the sentence that says what to do. */
 const situations: Situation[] = [
   [
     'nothing listens',
     `127.0.0.1:${unused}/p`,
-    'host',
-    'failed',
-    /takes no connections \(connect ECONNREFUSED .*\): start PostgreSQL there, or correct host and port$/,
+    failed(
+      'host',
+      /takes no connections \(connect ECONNREFUSED .*\): start PostgreSQL there, or correct host and port$/,
+    ),
   ],
   [
     'the host has no address',
     'nowhere.invalid/p',
-    'host',
-    'failed',
-    /^nowhere\.invalid:5432 (is a name without an address \(.*ENOTFOUND.*\): correct the name, or the DNS|fails \(.*EAI_AGAIN)/,
+    failed(
+      'host',
+      /^nowhere\.invalid:5432 (is a name without an address \(.*ENOTFOUND.*\): correct the name, or the DNS|fails \(.*EAI_AGAIN)/,
+    ),
   ],
   [
     'the host does not answer',
     `127.0.0.1:${silent}/p?connect_timeout=1`,
-    'host',
-    'failed',
-    /does not answer in time \(.*\): start its machine, or let a firewall pass/,
+    failed('host', /does not answer in time \(.*\): start its machine, or let a firewall pass/),
   ],
   [
     'the port is that of a web server',
     `127.0.0.1:${web}/p`,
-    'host',
-    'failed',
-    /does not speak the protocol of PostgreSQL \(.*\): correct host and port/,
+    failed('host', /does not speak the protocol of PostgreSQL \(.*\): correct host and port/),
   ],
   [
     'a path is no directory of a socket',
     `postgres@/p?host=/nowhere`,
-    'host',
-    'failed',
-    /takes no connections \(connect ENOENT .*\): start PostgreSQL there/,
+    failed('host', /takes no connections \(connect ENOENT .*\): start PostgreSQL there/),
   ],
   [
     'the password is wrong',
     `keeper:falsch@${here}/postgres`,
-    'host',
-    'failed',
-    /rejects this user or password \(.*\): correct them/,
+    failed('host', /rejects this user or password \(.*\): correct them/),
   ],
   [
     'there is no password',
     `keeper@${here}/postgres`,
-    'host',
-    'failed',
-    /rejects this user or password/,
+    failed('host', /rejects this user or password/),
   ],
   [
     'the user is missing',
     `full2@${here}/postgres`,
-    'host',
-    'failed',
-    /(does not admit this user from here|has no user of this name)/,
+    failed('host', /(does not admit this user from here|has no user of this name)/),
   ],
   [
     'the database is missing',
     `postgres@${here}/nowhere`,
-    'host',
-    'failed',
-    /has no database of this name \(.*\): create it, or correct the name/,
+    failed('host', /has no database of this name \(.*\): create it, or correct the name/),
   ],
   [
     'pg_hba.conf does not admit the user',
     `outsider@${here}/postgres`,
-    'host',
-    'failed',
-    /does not admit this user .* \(no pg_hba.conf entry .*\): correct the URL, or pg_hba.conf/,
+    failed(
+      'host',
+      /does not admit this user .* \(no pg_hba.conf entry .*\): correct the URL, or pg_hba.conf/,
+    ),
   ],
   [
     'TLS is off and required',
     `secure@${here}/postgres?sslmode=disable`,
-    'host',
-    'failed',
-    /does not admit this user .* with this sslmode \(.*no encryption\)/,
+    failed('host', /does not admit this user .* with this sslmode \(.*no encryption\)/),
   ],
   [
     'the authority is not trusted',
     `secure@localhost:${postgres.port}/postgres?sslmode=verify-full`,
-    'host',
-    'failed',
-    /has a certificate of an authority that is not trusted \(.*\): name the authority in sslrootcert/,
+    failed(
+      'host',
+      /has a certificate of an authority that is not trusted \(.*\): name the authority in sslrootcert/,
+    ),
   ],
   [
     'the certificate is for another name',
     `secure@${here}/postgres?sslmode=verify-full&sslrootcert=${join(postgres.folder, 'server.crt')}`,
-    'host',
-    'failed',
-    /has a certificate for another name \(.*\): use a name that is in it, or sslmode=verify-ca/,
+    failed(
+      'host',
+      /has a certificate for another name \(.*\): use a name that is in it, or sslmode=verify-ca/,
+    ),
   ],
   [
     'TLS is required and the server has none',
     `postgres@127.0.0.1:${inject('postgresPort')}/postgres?sslmode=require`,
-    'host',
-    'failed',
-    /has no TLS, which sslmode requires \(.*\): enable it, or use sslmode=prefer/,
+    failed('host', /has no TLS, which sslmode requires \(.*\): enable it, or use sslmode=prefer/),
   ],
   [
     'the user has no free connection',
     `full@${here}/postgres`,
-    'host',
-    'failed',
-    /has no free connection \(.*\): lower pool_size or raise max_connections/,
+    failed('host', /has no free connection \(.*\): lower pool_size or raise max_connections/),
   ],
   [
     'the encoding cannot hold every name',
     `postgres@${here}/latin`,
-    'host',
-    'failed',
-    /must have the encoding UTF8, not LATIN1/,
+    failed('host', /must have the encoding UTF8, not LATIN1/),
   ],
   [
     'the database is read-only',
     `postgres@${here}/frozen`,
-    'primary',
-    'failed',
-    /is read-only: free its disk, or end the maintenance/,
+    failed('primary', /is read-only: free its disk, or end the maintenance/),
   ],
   [
     'the user may not create tables',
     `poor@${here}/empty`,
-    'rights',
-    'failed',
-    /^its user may not create tables: grant create on schema public to poor$/,
+    failed('rights', /^its user may not create tables: grant create on schema public to poor$/),
   ],
   [
     'the user may not write to the tables',
     `poor@${here}/own`,
-    'rights',
-    'failed',
-    /^its user may not write to the tables: grant select, insert, update, delete on all tables in schema public to poor$/,
+    failed(
+      'rights',
+      /^its user may not write to the tables: grant select, insert, update, delete on all tables in schema public to poor$/,
+    ),
   ],
   [
     'the user may not change rows of the tables',
     `part@${here}/own`,
-    'rights',
-    'failed',
-    /^its user may not write to the tables: grant select, insert, update, delete on all tables in schema public to part$/,
+    failed(
+      'rights',
+      /^its user may not write to the tables: grant select, insert, update, delete on all tables in schema public to part$/,
+    ),
   ],
   [
     'the user does not own the tables that are to be migrated',
     `part@${here}/older`,
-    'rights',
-    'failed',
-    /^its user does not own the tables: grant "Owner" to part$/,
+    failed('rights', /^its user does not own the tables: grant "Owner" to part$/),
   ],
   [
     'no schema is in the search path',
     `lost@${here}/empty`,
-    'database',
-    'failed',
-    /no schema that this user can use/,
+    failed('database', /no schema that this user can use/),
   ],
   [
     'a newer release has migrated it',
     `postgres@${here}/later`,
-    'database',
-    'failed',
-    /written by a newer Pubring/,
+    failed('database', /written by a newer Pubring/),
   ],
   [
     'power loss is not survived',
     `postgres@127.0.0.1:${inject('postgresPort')}/postgres`,
-    'durability',
-    'warned',
-    /has (fsync, full_page_writes|full_page_writes, fsync) off: changes can be lost with the power, so switch it on/,
+    warned(
+      'durability',
+      /has (fsync, full_page_writes|full_page_writes, fsync) off: changes can be lost with the power, so switch it on/,
+    ),
   ],
   [
     'a parameter is unknown',
     `postgres@${here}/postgres?sslmoed=require`,
-    'database',
-    'failed',
-    /unknown parameter/,
+    failed('database', /unknown parameter/),
   ],
   [
     'a parameter has no such value',
     `postgres@${here}/postgres?sslmode=yes`,
-    'database',
-    'failed',
-    /must have one of disable, prefer, require, verify-ca, verify-full as sslmode/,
+    failed(
+      'database',
+      /must have one of disable, prefer, require, verify-ca, verify-full as sslmode/,
+    ),
   ],
   [
     'a file of TLS is missing',
     `postgres@${here}/postgres?sslrootcert=/none`,
-    'database',
-    'failed',
-    /sslrootcert/,
+    failed('database', /sslrootcert/),
   ],
 ]
 
-test.each(situations)('%s', async (_situation, address, step, outcome, sentence) => {
+test.each(situations)('%s', async (_situation, address, expected) => {
   const ran = await shell.pubring(['doctor', '--json'], {
     env: {
       PUBRING_DATABASE_URL: `postgres://${address}`,
@@ -270,10 +237,9 @@ test.each(situations)('%s', async (_situation, address, step, outcome, sentence)
     },
   })
   const { steps } = documentOf(ran) as { steps: Record<string, string>[] }
-  const found = steps.find((one) => one.step === step)
-  expect(found?.detail, JSON.stringify(steps)).toMatch(sentence)
-  expect(found?.outcome).toBe(outcome)
-  expect(ran.code).toBe(outcome === 'failed' ? 1 : 0)
+  const found = steps.find(({ step }) => step === expected.step)
+  expect(found, JSON.stringify(steps)).toMatchObject(expected)
+  expect(ran.code).toBe(expected.outcome === 'failed' ? 1 : 0)
   expect(ran.stdout).not.toContain('promote')
   expect(ran.stdout).not.toMatch(/geheim|falsch/)
 })
