@@ -1,4 +1,3 @@
-import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import type { Outcome, Transaction } from '../../../kernel/changes.ts'
 import { faultsOf, itemFaults, notFound } from '../../../kernel/faults.ts'
 import type { EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
@@ -14,7 +13,7 @@ import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../chang
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import type { KidUse } from '../kids.ts'
 import { requireSuccessor } from '../roles.ts'
-import { hasKey, type KeyRecord, keyToRow, keys as stored } from '../stored.ts'
+import { hasKey, type KeyRecord, keyPartFromRow, keyToRow, keys as stored } from '../stored.ts'
 import { type Admission, type AdmissionKey, admitKeys } from './admission.ts'
 
 const insertKeys = insertion('jwt_key')
@@ -133,16 +132,9 @@ async function readKeysForAdmission(
 ): Promise<AdmissionKey[] | undefined> {
   const rows = await selectKeysForAdmission(db, { projectId })
   if (rows.length === 0) return undefined
-  return rows.filter(hasKey).map((row) => ({
-    id: row.id,
-    ...(row.published_kid === null ? {} : { publishedKid: row.published_kid }),
-    jwkText: row.jwk,
-    jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
-    enabled: row.enabled === 1,
-    ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),
-    thumbprint: row.thumbprint,
-    materialSha256: row.material_sha256,
-  }))
+  return rows
+    .filter(hasKey)
+    .map(({ jwk: jwkText, ...row }) => ({ ...keyPartFromRow(row), jwkText }))
 }
 
 /**
