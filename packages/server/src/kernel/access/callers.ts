@@ -25,8 +25,6 @@ export interface Caller {
 export interface CallerApiKey {
   id: string
   name: string
-  /** SHA-256 of its secret. */
-  digest: string
   expireTime?: string
   /** The workload that exchanged a token for it, and the rule. */
   exchanged?: { ruleId: string; issuer: string; subject: string }
