@@ -84,7 +84,7 @@ function otherFit(
   return undefined
 }
 
-/** What differs if the signature fits with this padding and hash. */
+/** Says how a signature that fits with this padding and hash differs from one of the algorithm. */
 function misfit(prefix: string, bits: string, jwsAlgorithm: JwsAlgorithm): string {
   // Verification here takes a salt of any length, but that of JWTs has the length of the hash.
   if (`${prefix}${bits}` === jwsAlgorithm) {

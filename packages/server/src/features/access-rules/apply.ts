@@ -105,7 +105,10 @@ async function deleteExchangedKeys(db: Db, ruleId: string): Promise<void> {
   await db.deleteFrom('api_key').where('rule_id', '=', ruleId).execute()
 }
 
-/** Records it in the ledger of their exchanges, so that a row that is put back contradicts it. */
+/**
+ * Deletes the API keys that were exchanged under the rule. The event in the ledger of their exchanges is
+ * contradicted by a row that is put back.
+ */
 async function endExchangedKeys(
   exchanges: LockedLedger,
   { id, name }: AccessRuleRecord,

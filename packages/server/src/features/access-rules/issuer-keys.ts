@@ -173,7 +173,7 @@ async function findProjectKey(
   return { key: { kid, algorithms: [alg], publicKey: createPublicKey(publicKeyPem) } }
 }
 
-/** Equal for rules that use the same keys. */
+/** Identifies a source of keys: equal for rules that use the same keys. */
 export function keySourceId({ issuer, keySource, jwksUri, jwks }: IssuerKeySource): string {
   const content = jwks === undefined ? jwksUri : hash('sha256', JSON.stringify(jwks))
   return JSON.stringify([issuer, keySource, content])

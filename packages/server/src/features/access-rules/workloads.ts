@@ -34,8 +34,8 @@ export function requireSomeWorkloads(issuer: string, conditions: Conditions): vo
 }
 
 /**
- * The rules of a rule by which a project's own keys vouch for their successors; throws
- * `invalid_request`. The `publicUrl` of a rule that exists is its audience.
+ * Throws `invalid_request` unless a project's own keys may vouch for their successors by the rule. The
+ * `publicUrl` of a rule that exists is its audience.
  */
 export function requireRotation(
   rule: Pick<WorkloadRule, 'issuer' | 'audience' | 'role' | 'singleUse' | 'projectId'>,

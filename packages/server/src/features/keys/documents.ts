@@ -110,7 +110,7 @@ async function situationOf(
   return { keys, replacements: found.flat(), time, jwksMaxAge: config.jwksMaxAge }
 }
 
-/** They change with time when a key expires, and when the last verifier learns of a new one. */
+/** Documents change with time when a key expires, and when the last verifier learns of a new one. */
 async function cachedDocument(
   { clock, config }: Kernel,
   { projectId, keySet, name }: { projectId: string; keySet: KeySet; name: string },

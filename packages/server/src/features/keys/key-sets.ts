@@ -2,7 +2,10 @@ import { cachedByHead } from '../../kernel/storage/cached.ts'
 import { readKeySet } from './reads.ts'
 import { type KeySet, keySetBytes } from './stored.ts'
 
-/** Includes the bodies made of it: the list, the list of active keys, and each key, all with PEM. */
+/**
+ * The memory of a key set and of the bodies made of it: the list, the list of active keys, and each key,
+ * all with PEM.
+ */
 export function cachedBytes(keySet: KeySet): number {
   return 3 * keySetBytes(keySet)
 }

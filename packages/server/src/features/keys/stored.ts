@@ -163,7 +163,7 @@ export const keys = subject({
     normalised: key.normalised.length === 0 ? undefined : key.normalised.join(' '),
     introducedBy: key.introducedBy,
   }),
-  // Without what only describes.
+  // Compares only the columns of the key material, which determine each other.
   damageOf: (key) =>
     isIntact(key)
       ? undefined

@@ -111,8 +111,8 @@ function deleteByIds(db: Db, ids: readonly string[]) {
 }
 
 /**
- * The same, with the sessions of the command line that they approved. Those stay if the session that
- * takes their place goes on from the same first one.
+ * Ends sessions as `endByIds` does, and the sessions of the command line that they approved. The latter
+ * stay if the session that replaces an approver goes on from the same first one.
  */
 async function endWithApproved(
   db: Db,

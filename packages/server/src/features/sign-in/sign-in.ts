@@ -41,7 +41,7 @@ interface Callback {
   beforeRedemption(): void
 }
 
-/** With sentences about what the provider left out, or what else may be wrong. */
+/** The outcome, with sentences about what the provider left out, or what else may be wrong. */
 type SignInResult = { notes: string[] } & (
   | (NewSession & { returnPath: string })
   /** No rule gives the person a role; these are their claims, and notes that they must not see. */

@@ -101,7 +101,7 @@ export const people = subject({
   members: ({ issuer, subject }) => ({ issuer, subject }),
 })
 
-/** Instead of one that was altered, which also contradicts the ledger. */
+/** Stands for a person that was altered; the session then contradicts the ledger too. */
 const damagedPerson: SessionPerson = { id: '', issuer: '', subject: '', claims: {} }
 
 const mapping = rowMapping<typeof sessionTable, SessionRecord & Partial<Identity>>(sessionTable, {

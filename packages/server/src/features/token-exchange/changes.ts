@@ -5,7 +5,7 @@ import type { WorkloadRule } from '../access-rules/stored.ts'
 import { type ApiKeyIssue, issueOptions } from '../api-keys/changes.ts'
 
 export interface TokenExchange extends ApiKeyIssue {
-  /** As it was when it accepted the token; the change is refused if it no longer is. */
+  /** The rule that accepted the token; the change is refused if it has changed since. */
   rule: WorkloadRule
   matched: [claim: string, value: ClaimValue][]
   /** The digest of a token that is accepted once. */

@@ -83,7 +83,7 @@ export function routes(app: App, kernel: Kernel): void {
       const problem = recordProblem(error, request)
       const rendered = renderOAuthError(problem, request, publicUrl)
       const isRefused = rendered.status === 400
-      // They would tell that a rule accepts the token, although it was used before.
+      // These headers would tell that a rule accepts the token, although it was used before.
       if (isRefused) reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
       if (isRefused || request.accessRuleId === undefined) {
         await delay(Math.max(0, refusalDelayMs - reply.elapsedTime))
@@ -99,7 +99,7 @@ function createLimits({ clock, config: { exchangeLimit: rate = defaultExchangeLi
   return { spendByAddress: limit('exchanges'), spendByRule: limit('rule') }
 }
 
-/** Faults of requests that are no form. */
+/** Faults of requests whose body is not a form. */
 const formCodes: Partial<Record<ErrorCode, string>> = {
   unsupported_media_type:
     'Send the parameters as a form: Content-Type: application/x-www-form-urlencoded.',

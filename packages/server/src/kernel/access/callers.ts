@@ -17,7 +17,7 @@ export interface Caller {
   apiKey?: CallerApiKey
   /** Set if the credential is a session. */
   session?: CallerSession
-  /** Set if that API key was exchanged for a token, for the successor of a key. */
+  /** Set if that API key was exchanged for the token by which a key vouches for its successor. */
   voucher?: Voucher
 }
 

@@ -123,7 +123,7 @@ const selectKeysForAdmission = statement((db, { projectId }: { projectId: string
 )
 
 /**
- * The keys that a new key is checked against, oldest first; only the columns which that needs.
+ * The keys that a new key is checked against, oldest first, with the columns that this needs.
  * Undefined if there is no such project.
  */
 async function readKeysForAdmission(

@@ -148,7 +148,7 @@ interface Page {
   button?: { label: string; script: string }
 }
 
-/** A page without other scripts. */
+/** A page that runs no script but that of its button. */
 function sendPage(
   reply: FastifyReply,
   { publicUrl, title, text, facts = [], button }: Page,

@@ -1,7 +1,7 @@
 import type { OutboundError } from '../../../outbound/outbound.ts'
 import type { Finding } from '../../../tokens/findings.ts'
 
-/** In order; none is run after one that fails. */
+/** The steps of a sign-in, in order; none is run after one that fails. */
 export type SignInStep =
   | 'discovery'
   | 'response'

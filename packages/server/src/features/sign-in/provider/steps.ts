@@ -17,7 +17,7 @@ export interface Metadata {
   tokenEndpoint: string
   jwksUri: string
   document: Record<string, unknown>
-  /** With which the document was sent. */
+  /** The headers of the response with the document. */
   headers: Headers
 }
 
