@@ -9,7 +9,7 @@ import {
 } from '@pubring/client/internal/log/note'
 import { type JwsAlgorithm, jwsAlgorithmNames } from '@pubring/intake/algorithms'
 import { isApiKeySecret } from '../kernel/access/secrets.ts'
-import type { Witness } from '../kernel/context.ts'
+import type { Rate, Witness } from '../kernel/context.ts'
 import { readBounded, readFirstLine, readOr } from '../runtime/files.ts'
 
 /**
@@ -215,12 +215,6 @@ export const apiKeySecret = textThat(
   isApiKeySecret,
   'is not an API key (pubring_ and 49 letters and digits): part of it may be missing',
 )
-
-/** A number of requests per `window` seconds. */
-export interface Rate {
-  limit: number
-  window: number
-}
 
 /** `600` or `600/m` (per minute), `10/s`, `20000/h`; undefined for `off`. */
 export function rate(value: string): Rate | undefined {
