@@ -41,7 +41,7 @@ export const logTileTable = table('log_tile', {
   hashes: 'text',
 })
 
-/** The last logged head of each ledger, and the random value that blinds its id, in base64. */
+/** The last logged head of each ledger, and the secret that blinds its id, in base64. */
 export const logLedgerTable = table('log_ledger', {
   ledger_id: 'key text',
   blinding: 'text',
