@@ -128,8 +128,8 @@ function hostileMembers(member: string, schema: Schema, size: number): [string, 
     }
   }
   const { properties = {} } = schema.items ?? {}
-  for (const [inner, one] of Object.entries(properties).filter(([, each]) => isText(each))) {
-    for (const title of isText(one) ? textsOfItems : []) {
+  for (const [inner] of Object.entries(properties).filter(([, each]) => isText(each))) {
+    for (const title of textsOfItems) {
       const text = texts[title]?.(4_000) ?? ''
       list(`items whose ${inner} is ${title}`, (n) => `{"z${n}":0,"${inner}":"${text}"}`, 1_000)
     }

@@ -22,7 +22,10 @@ export type Session = {
   self: Self
   /** Ends the session; throws if the service does not answer, since then it has not ended. */
   signOut(): Promise<void>
-  /** Runs the action, and once more after signing in if that is why it failed. `name`: of its button. */
+  /**
+   * Runs the action, and once more after signing in if that is why it failed. The dialog names the action
+   * by `name`, the label of its button.
+   */
   withSignIn<Result>(action: () => Promise<Result>, name?: string): Promise<Result>
   /** Asks to sign in again if the error says that the session has ended. */
   report(error: unknown): void

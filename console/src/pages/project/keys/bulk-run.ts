@@ -27,8 +27,8 @@ function send(client: Client, action: BulkAction, { projectId, id }: KeyRow): Pr
 }
 
 /**
- * Carries out an action on each key; `name`: of its button. A rejected one does not stop the others; an
- * outage does, and so does not signing in again. Calls `onSuccess` if none failed.
+ * Carries out an action, whose button has the label `name`, on each key. A rejected one does not stop the
+ * others; an outage does, and so does cancelling the sign-in. Calls `onSuccess` if none failed.
  */
 export function useBulkRun(
   action: BulkAction,
