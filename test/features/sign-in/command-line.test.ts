@@ -7,7 +7,7 @@ import {
   systemLedgerId,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { pageHeaders, publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { rememberSecret } from '../../support/secrets.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
 import {
@@ -45,14 +45,8 @@ afterEach(() => {
   offset = 0
 })
 
-const cookieOf = ({ cookies }: TestBrowser) =>
-  `__Secure-pubring-session=${cookies.get(host)?.get('__Secure-pubring-session')}`
-const asPage = (browser: TestBrowser) => ({
-  'x-api-key': 'session',
-  cookie: cookieOf(browser),
-  'sec-fetch-site': 'same-origin',
-  origin: new URL(publicUrl).origin,
-})
+const asPage = ({ cookies }: TestBrowser) =>
+  pageHeaders(cookies.get(host)?.get('__Secure-pubring-session'))
 
 /** Makes the verifier, the query and the address that `pubring login` makes. */
 function begin(changes: Record<string, string> = {}) {

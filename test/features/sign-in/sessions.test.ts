@@ -11,7 +11,7 @@ import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { pageHeaders, startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import {
   createPersonSession,
@@ -32,7 +32,6 @@ beforeAll(async () => {
 
 const cookieName = '__Secure-pubring-session'
 const cookie = (secret: string) => ({ 'x-api-key': 'session', cookie: `${cookieName}=${secret}` })
-const sameOrigin = { 'sec-fetch-site': 'same-origin', origin: new URL(publicUrl).origin }
 const keys = '/v1/projects/payments/jwt-keys'
 
 /** Signs in with an API key; returns the secret in the cookie. */
@@ -48,8 +47,7 @@ const send = (
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   url: string,
   body?: object,
-) =>
-  server.send(method, url, { headers: { ...cookie(secret), ...sameOrigin }, ...(body && { body }) })
+) => server.send(method, url, { headers: pageHeaders(secret), ...(body && { body }) })
 
 async function expectEnded(secret: string) {
   const answer = await send(secret, 'GET', keys)
@@ -336,7 +334,7 @@ describe('sessions', () => {
       `insert into session (${Object.keys(revived)}) values (${Object.keys(revived).map(() => '?')})`,
       ...(Object.values(revived) as string[]),
     )
-    const sent = await other.send('GET', keys, { headers: { ...cookie(secret), ...sameOrigin } })
+    const sent = await other.send('GET', keys, { headers: pageHeaders(secret) })
     expect([sent.statusCode, sent.json().code]).toEqual([401, 'invalid_session'])
     const ledgers = await openLedgerReader(other.database.url)
     const [system] = await Array.fromAsync(verifyLedgers(ledgers))

@@ -19,7 +19,7 @@ import {
 import { eventToRow } from '../../../packages/server/src/kernel/ledger/stored.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
-import { publicUrl, startApp } from '../../support/app/app.ts'
+import { pageHeaders, startApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
 import { newProject, registerKey } from '../../support/app/keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
@@ -61,12 +61,7 @@ async function session(ageMs = 16 * minute): Promise<Caller> {
   }
   const { secret } = await createPersonSession(store, times)
   clock.advance(ageMs)
-  return {
-    'x-api-key': 'session',
-    cookie: `__Secure-pubring-session=${secret}`,
-    'sec-fetch-site': 'same-origin',
-    origin: new URL(publicUrl).origin,
-  }
+  return pageHeaders(secret)
 }
 const apiKey = async (role: Role, expireTime?: string): Promise<Caller> => ({
   'x-api-key': await server.apiKey(role, server.project.id, expireTime),

@@ -3,7 +3,7 @@ import type { RouteOptions } from 'fastify'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { pageHeaders, startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
 import { convergenceMs } from '../../support/app/rotations.ts'
 import { freshPem } from '../../support/keys/fresh-keys.ts'
@@ -35,13 +35,6 @@ async function signIn(subject: string = randomUUID()) {
   return createPersonSession(server.context.store, times, { subject })
 }
 type SignedIn = Awaited<ReturnType<typeof signIn>>
-
-const asPage = ({ secret }: SignedIn) => ({
-  'x-api-key': 'session',
-  cookie: `__Secure-pubring-session=${secret}`,
-  'sec-fetch-site': 'same-origin',
-  origin: new URL(publicUrl).origin,
-})
 
 async function made(url: string, body: object): Promise<{ id: string }> {
   const answer = await server.send('POST', url, { body })
@@ -491,7 +484,7 @@ describe.each(cases)('%s', (_name, operation, { asks: isAsked, prepare, codes = 
     const [url, body] = await prepare(once)
     const session = await once()
     time += ageMs ?? 0
-    const headers = ageMs === undefined ? {} : asPage(session)
+    const headers = ageMs === undefined ? {} : pageHeaders(session.secret)
     const answer = await server.send(method, url, { headers, ...(body && { body }) })
     return [answer.statusCode < 300, answer.body === '' ? undefined : answer.json().code]
   }
@@ -515,7 +508,7 @@ test('a person whose row was altered ends the sessions of no one else without a 
   await alter(randomUUID(), victim)
   await alter(victim.person.subject, thief)
   const url = `/v1/sessions?person=${thief.person.id}`
-  const answer = await server.send('DELETE', url, { headers: asPage(thief) })
+  const answer = await server.send('DELETE', url, { headers: pageHeaders(thief.secret) })
   expect(answer.json()).toMatchObject({ code: 'recent_sign_in_required' })
 })
 

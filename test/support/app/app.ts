@@ -28,6 +28,14 @@ import { createProject, openTestStore, origin, type TestStore } from '../store/s
 
 export const publicUrl = 'https://keys.example.com/base'
 
+/** Headers of a request from a page of the console, in a session with this secret. */
+export const pageHeaders = (secret: string | undefined) => ({
+  'x-api-key': 'session',
+  cookie: `__Secure-pubring-session=${secret}`,
+  'sec-fetch-site': 'same-origin',
+  origin: new URL(publicUrl).origin,
+})
+
 export interface TestApp {
   app: FastifyInstance
   database: TestDatabase
