@@ -13,8 +13,8 @@ import { AnswerError, fetchJson, OutboundError } from '../../outbound/outbound.t
 import { isNestedWithin, isObject } from '../../runtime/json.ts'
 import { formatCount } from '../../runtime/text.ts'
 import { type Finding, failed, passed, quote } from '../../tokens/findings.ts'
+import { isBlocked } from '../keys/exposure/fingerprints.ts'
 import { keySetOf } from '../keys/key-sets.ts'
-import { isBlocked } from '../keys/reads.ts'
 import type { IssuerKeySource } from './stored.ts'
 
 const second = 1_000

@@ -1,8 +1,7 @@
-import type { ExposedKey } from '@pubring/intake'
 import { projects } from '../../kernel/access/stored-projects.ts'
 import { contradictedProject } from '../../kernel/faults.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
-import { exists, inChunks, statement } from '../../kernel/storage/statements.ts'
+import { inChunks, statement } from '../../kernel/storage/statements.ts'
 import {
   damagedJwk,
   hasKey,
@@ -72,15 +71,6 @@ export async function readRsaKeys(db: Db, projectId: string): Promise<RsaKey[]> 
     const parsed = parseStored(jwk, damagedJwk)
     return parsed.kty === 'RSA' ? [{ kid: id, thumbprint, n: parsed.n }] : []
   })
-}
-
-/** Whether the private half was ever submitted; such keys can no longer be registered. */
-export function isBlocked(db: Db, { thumbprint, materialSha256 }: ExposedKey): Promise<boolean> {
-  const query = db
-    .selectFrom('blocked_fingerprint')
-    .select('fingerprint')
-    .where('fingerprint', 'in', [thumbprint, materialSha256])
-  return exists(query)
 }
 
 /** Keys with this material in all projects, active or not. */

@@ -21,11 +21,11 @@ import {
   warned,
 } from '../../tokens/findings.ts'
 import { checkSignature, verifies } from '../../tokens/signatures.ts'
+import { isBlocked } from '../keys/exposure/fingerprints.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { requireKeySet } from '../keys/operations.ts'
-import { isBlocked } from '../keys/reads.ts'
 import { submittedBefore } from '../keys/registration/admission.ts'
 import { examineSubmission, examineText, type Submission } from '../keys/registration/submission.ts'
 import type { KeyRecord } from '../keys/stored.ts'

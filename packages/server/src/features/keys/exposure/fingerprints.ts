@@ -50,6 +50,11 @@ export async function lockFingerprints(
   }
 }
 
+/** Whether the private half was ever submitted; such keys can no longer be registered. */
+export async function isBlocked(db: Db, key: ExposedKey): Promise<boolean> {
+  return (await findBlocked(db, fingerprintsOf(key))).size > 0
+}
+
 /** Whether the key is blocked; it cannot become blocked before this transaction ends. */
 export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string): Promise<boolean> {
   const { blocked, unlock } = await lockFingerprints(db, { keys: [key] }, time)
