@@ -1,4 +1,6 @@
+import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
+import type { Caller } from '../../kernel/access/callers.ts'
 import { auditAccess, permits, requireAccess, unboundAdmin } from '../../kernel/access/grants.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
@@ -13,10 +15,9 @@ import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
-import { usedLogoutToken } from './claims.ts'
 import { readEnded, readSessionsOf } from './reads.ts'
-import { isHolder } from './sessions.ts'
 import {
+  isSamePerson,
   type PersonRecord,
   people,
   personToRow,
@@ -158,7 +159,9 @@ export async function endSessions(
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
   const use = once === undefined ? [] : await firstUse(ledger, once)
-  if (use === undefined) throw usedLogoutToken()
+  if (use === undefined) {
+    throw new PubringError('sign_in_failed', 'The logout token was used before.')
+  }
   if ('ids' in ended) await requireEndable(db, ended.ids, ledger)
   const ids = 'ids' in ended ? ended.ids : await readEndable(db, ended.personId, ledger)
   const isAlone = 'personId' in ended || reason === 'expired'
@@ -167,6 +170,12 @@ export async function endSessions(
   if (all.length > 0) await appendEvents(ledger, all)
   else await restoreRevision(ledger)
   return { result: events.length, changed: all.length > 0 }
+}
+
+/** Whether the session is of the person, or of the API key, that requests the change. */
+function isHolder({ session, apiKey }: Caller, one: SessionRecord): boolean {
+  if (one.person !== undefined) return isSamePerson(one.person, session?.person)
+  return one.apiKeyId === apiKey?.id
 }
 
 /** The provider and Pubring itself may end sessions that are gone already. */

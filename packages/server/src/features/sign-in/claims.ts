@@ -87,7 +87,3 @@ export function toPerson({ issuer, subject, claims }: Identity, time: string): P
 export function failure(detail: string, cause?: unknown): PubringError {
   return new PubringError('sign_in_failed', detail, {}, cause)
 }
-
-export function usedLogoutToken(): PubringError {
-  return new PubringError('sign_in_failed', 'The logout token was used before.')
-}

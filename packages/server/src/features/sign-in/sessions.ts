@@ -1,6 +1,5 @@
 import { PubringError } from '../../errors.ts'
 import { recentSignInSeconds, signedInRecently } from '../../kernel/access/authorization.ts'
-import type { Caller } from '../../kernel/access/callers.ts'
 import { auditAccess, permits } from '../../kernel/access/grants.ts'
 import type { Principal, RequestContext } from '../../kernel/access/principal.ts'
 import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
@@ -189,12 +188,6 @@ export async function endSession({ store, origin }: RequestContext, id: string):
 export async function endSessionsOf({ store, origin }: RequestContext, id: string): Promise<void> {
   const ended = { personId: parseId(id) ?? id }
   await store.commit(signInChanges.endSessions, { origin, ended, reason: 'revoked' })
-}
-
-/** Whether the session is of the person, or of the API key, that requests the change. */
-export function isHolder({ session, apiKey }: Caller, one: SessionRecord): boolean {
-  if (one.person !== undefined) return isSamePerson(one.person, session?.person)
-  return one.apiKeyId === apiKey?.id
 }
 
 /** Who the caller is, and what they may do. */
