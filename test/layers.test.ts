@@ -339,7 +339,6 @@ test.each([
       'kysely',
       'kysely/migration',
       'lru-cache',
-      'piscina',
       'sonic-boom',
       'uuid',
     ],

@@ -7,7 +7,7 @@ import {
   encodeInteger,
   encodeOid,
 } from '../../packages/intake/src/encoding/der-writer.ts'
-import { writePem } from '../../packages/intake/src/encoding/pem.ts'
+import { writePem } from '../../packages/intake/src/encoding/pem-writer.ts'
 
 function makePrime(bits: number): Promise<bigint> {
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@
 import { createECDH } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 import { createBlocklist } from '../../packages/intake/src/blocklists/blocklist.ts'
-import { writePem } from '../../packages/intake/src/encoding/pem.ts'
+import { writePem } from '../../packages/intake/src/encoding/pem-writer.ts'
 import { examineKey } from '../../packages/intake/src/examine.ts'
 import type { Accepted } from '../../packages/intake/src/types.ts'
 

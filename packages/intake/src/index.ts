@@ -1,4 +1,3 @@
-export { type Blocklist, createBlocklist, searchRecords } from './blocklists/blocklist.ts'
 export { describeDocument, isDeclaration } from './encoding/hints.ts'
 export { describeKeyStore } from './encoding/text.ts'
 export { examineCheaply, examineKey, identifyKey } from './examine.ts'

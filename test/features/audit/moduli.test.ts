@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sharedPrimes } from '../../../packages/intake/src/rsa/index.ts'
+import { sharedPrimes } from '../../../packages/intake/src/rsa/shared-primes.ts'
 import {
   findReusedModuli,
   findWeakModuli,

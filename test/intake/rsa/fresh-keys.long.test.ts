@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { base64urlToBigInt } from '../../../packages/intake/src/encoding/bytes.ts'
-import { auditRsa, sharedPrimes } from '../../../packages/intake/src/rsa/index.ts'
+import { auditRsa } from '../../../packages/intake/src/rsa/index.ts'
+import { sharedPrimes } from '../../../packages/intake/src/rsa/shared-primes.ts'
 import { smoothBitsBelow } from '../../../packages/intake/src/rsa/smooth.ts'
 import { seeded } from './seeded.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sharedPrimes, sharesPrime } from '../../../packages/intake/src/rsa/index.ts'
+import { sharedPrimes, sharesPrime } from '../../../packages/intake/src/rsa/shared-primes.ts'
 import { seeded } from './seeded.ts'
 
 const random = seeded('shared primes')

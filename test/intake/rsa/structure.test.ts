@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bitLength } from '../../../packages/intake/src/arithmetic.ts'
-import { writePem } from '../../../packages/intake/src/encoding/pem.ts'
+import { writePem } from '../../../packages/intake/src/encoding/pem-writer.ts'
 import { parsedRsaKey } from '../../../packages/intake/src/kinds/rsa.ts'
 import { checkRsa } from '../../../packages/intake/src/rsa/index.ts'
 import {

@@ -1,4 +1,4 @@
-import { createBlocklist } from '@pubring/intake'
+import { createBlocklist } from '@pubring/intake/blocklist'
 import { loadConfig } from '@pubring/server/config/server-settings'
 import type {
   AuditFailure,

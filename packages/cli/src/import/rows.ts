@@ -1,6 +1,7 @@
 import type { KeyImportItem } from '@pubring/client'
-import { createBlocklist, examineKey, identifyKey } from '@pubring/intake'
+import { examineKey, identifyKey } from '@pubring/intake'
 import { type Algorithm, algorithmNames, isAlgorithm } from '@pubring/intake/algorithms'
+import { createBlocklist } from '@pubring/intake/blocklist'
 import { present } from '@pubring/server/runtime/present'
 
 import { CommandError } from '../terminal/failures.ts'

@@ -1,6 +1,7 @@
 import type { KeyCheck } from '@pubring/client'
-import { createBlocklist, examineKey, type Verdict } from '@pubring/intake'
+import { examineKey, type Verdict } from '@pubring/intake'
 import type { Algorithm } from '@pubring/intake/algorithms'
+import { createBlocklist } from '@pubring/intake/blocklist'
 import { toKeyCheck } from '@pubring/server/features/token-checks/check'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'

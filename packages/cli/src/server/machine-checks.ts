@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { createBlocklist } from '@pubring/intake'
+import { createBlocklist } from '@pubring/intake/blocklist'
 import type { Config, settings } from '@pubring/server/config/server-settings'
 import { eventStreamPlaces } from '@pubring/server/features/events/feed'
 import { heldRequestPlaces } from '@pubring/server/features/publishing/held-requests'

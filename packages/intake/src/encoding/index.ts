@@ -1,5 +1,5 @@
 export { bitLength } from '../arithmetic.ts'
 export { base64urlToBigInt, minimalBytes } from './bytes.ts'
 export { sha256Hex } from './jwk.ts'
-export { writePem } from './pem.ts'
+export { writePem } from './pem-writer.ts'
 export { maxTextLength, normalizeText } from './text.ts'

@@ -2,6 +2,7 @@ import { commands } from '../commands.ts'
 import { adviseRelabel, contentOf } from '../formats/content.ts'
 import type { Fault, Repair } from '../types.ts'
 import { describeDocument, describeMissingPem } from './hints.ts'
+import { wrap } from './pem-writer.ts'
 import { normalizeText } from './text.ts'
 
 export type PemLabel = 'PUBLIC KEY' | 'RSA PUBLIC KEY'
@@ -221,14 +222,4 @@ function decodeBase64(text: string): Body {
 
 function damagedBase64(finding: string, advice = 'Copy the key from its file again.'): Body {
   return { faults: [{ code: 'pem_base64_invalid', detail: `${finding} ${advice}` }] }
-}
-
-function wrap(base64: string): string {
-  return (base64.match(/.{1,64}/g) ?? []).join('\n')
-}
-
-/** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF (RFC 7468 sections 2 and 13). */
-export function writePem(spki: Uint8Array): string {
-  const body = wrap(Buffer.from(spki).toString('base64'))
-  return `-----BEGIN PUBLIC KEY-----\n${body}\n-----END PUBLIC KEY-----\n`
 }

@@ -12,8 +12,6 @@ import { describeRoca } from './roca.ts'
 import { describeCommonSmoothPart, describeSmoothPrime } from './smooth.ts'
 import { describeStructure } from './structure.ts'
 
-export { type SharedPrime, sharedPrimes, sharesPrime } from './shared-primes.ts'
-
 /** A rule, and what a modulus that breaks it is, in a sentence; undefined for any other. */
 type Rule = readonly [code: IntakeCode, describe: (n: bigint) => string | undefined]
 

@@ -1,8 +1,9 @@
 import { getCompileCacheDir } from 'node:module'
 import { availableParallelism } from 'node:os'
-import { type Blocklist, createBlocklist, examineCheaply, type Verdict } from '@pubring/intake'
+import type { Verdict } from '@pubring/intake'
 import type { Algorithm } from '@pubring/intake/algorithms'
-import { Piscina } from 'piscina'
+import { type Blocklist, createBlocklist } from '@pubring/intake/blocklist'
+import type { Piscina } from 'piscina'
 import { PubringError } from '../errors.ts'
 import { present } from '../runtime/present.ts'
 import { siblingModule } from '../runtime/threads.ts'
@@ -40,13 +41,16 @@ const defaultMaxQueue = 128
 const idleTimeoutMs = 60_000
 const closeTimeoutMs = 5_000
 
-/** Creates the pool. Threads start with the first key that needs one. */
+/**
+ * Creates the pool. The checks are loaded with the first key, and threads start with the first one that
+ * needs them.
+ */
 export function createIntakePool(options: IntakePoolOptions = {}) {
-  const workers = startWorkers(options)
-  const { maxThreads } = workers.options
+  const { threads: maxThreads = Math.max(1, availableParallelism() - 1) } = options
   const queue = createFairQueue(maxThreads, options.maxQueue ?? defaultMaxQueue)
   let blocklist = shareBlocklist(options.blocklist)
-  const threads = createThreads(workers, queue, () => ({ records: blocklist.records }))
+  const startWorkers = () => createWorkers({ ...options, threads: maxThreads })
+  const threads = createThreads(startWorkers, queue, () => ({ records: blocklist.records }))
   const bulkFor = createBulkIntake(
     { examine: threads.examineAll, sharedPrimes: threads.sharedPrimes },
     Math.max(1, maxThreads - 1),
@@ -55,6 +59,7 @@ export function createIntakePool(options: IntakePoolOptions = {}) {
     /** Callers share the threads fairly. */
     for: (caller: IntakeCaller): Intake => ({
       async examine(text, algorithm) {
+        const { examineCheaply } = await import('@pubring/intake')
         const verdict = examineCheaply(text, algorithm, blocklist)
         return verdict ?? threads.examine({ text, algorithm }, caller)
       },
@@ -90,12 +95,18 @@ function shareBlocklist(bytes: Uint8Array = new Uint8Array()): Blocklist & { rec
  * Calls the functions of the worker module in a thread when it is the caller's turn. `settings` are
  * those of the moment when a task starts.
  */
-function createThreads(workers: Piscina, queue: FairQueue, settings: () => IntakeSettings) {
+function createThreads(
+  startWorkers: () => Promise<Piscina>,
+  queue: FairQueue,
+  settings: () => IntakeSettings,
+) {
+  let workers: Promise<Piscina> | undefined
   let closing = false
   async function work<Task, Result>(name: string, task: Task): Promise<Measured<Result>> {
     if (closing) throw overloaded('The service is shutting down')
     try {
-      return await workers.run(task, { name })
+      workers ??= startWorkers()
+      return await (await workers).run(task, { name })
     } catch (error) {
       throw overloaded('The examination of the key was interrupted', error)
     }
@@ -116,7 +127,7 @@ function createThreads(workers: Piscina, queue: FairQueue, settings: () => Intak
       queue.run(caller, 'slice', () => work('findSharedPrimes', task)),
     async close(): Promise<void> {
       closing = true
-      await workers.close()
+      await (await workers)?.close()
     },
   }
 }
@@ -126,12 +137,13 @@ function verdictOf(result: IntakeResult): Verdict {
   throw new Error(result.failure)
 }
 
-function startWorkers(options: IntakePoolOptions): Piscina {
+async function createWorkers(options: IntakePoolOptions & { threads: number }): Promise<Piscina> {
+  const { Piscina } = await import('piscina')
   const worker = options.worker ?? siblingModule(import.meta.url, 'worker')
   return new Piscina({
     filename: worker.href,
     minThreads: 0,
-    maxThreads: options.threads ?? Math.max(1, availableParallelism() - 1),
+    maxThreads: options.threads,
     idleTimeout: idleTimeoutMs,
     closeTimeout: closeTimeoutMs,
     resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },

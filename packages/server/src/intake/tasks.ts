@@ -1,6 +1,6 @@
 import type { Algorithm } from '@pubring/intake/algorithms'
 import { base64urlToBigInt } from '@pubring/intake/encoding'
-import { sharesPrime } from '@pubring/intake/rsa'
+import { sharesPrime } from '@pubring/intake/shared-primes'
 
 /** One key for a worker thread to examine. */
 export interface IntakeTask {

@@ -1,4 +1,5 @@
-import { examineKey, searchRecords, type Verdict } from '@pubring/intake'
+import { examineKey, type Verdict } from '@pubring/intake'
+import { searchRecords } from '@pubring/intake/blocklist'
 import { lowerThreadPriority } from '../runtime/threads.ts'
 import type { Measured } from './fair-queue.ts'
 import { findSharedPrimes as compare, type IntakeSettings, type IntakeTask } from './tasks.ts'

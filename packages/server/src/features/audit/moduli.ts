@@ -1,6 +1,6 @@
 import type { Fault } from '@pubring/intake'
 import { bitLength } from '@pubring/intake/encoding'
-import type { SharedPrime } from '@pubring/intake/rsa'
+import type { SharedPrime } from '@pubring/intake/shared-primes'
 import type { AuditSubject } from './records.ts'
 
 /** The parts of an RSA key that an audit compares. */

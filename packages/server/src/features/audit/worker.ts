@@ -3,7 +3,7 @@ import type { Algorithm } from '@pubring/intake/algorithms'
 import { base64urlToBigInt } from '@pubring/intake/encoding'
 import { auditRsa } from '@pubring/intake/rsa'
 
-export { sharedPrimes } from '@pubring/intake/rsa'
+export { sharedPrimes } from '@pubring/intake/shared-primes'
 
 export interface KeyToExamine {
   publicKeyPem: string

@@ -1,6 +1,6 @@
 import type { Fault } from '@pubring/intake'
 import { base64urlToBigInt } from '@pubring/intake/encoding'
-import { sharesPrime } from '@pubring/intake/rsa'
+import { sharesPrime } from '@pubring/intake/shared-primes'
 import { invalidField, PubringError } from '../../../errors.ts'
 import { parseStored } from '../../../kernel/storage/schema.ts'
 import type { ImportResult, KeyLimits, KeyToImport } from '../changes.ts'
