@@ -167,7 +167,7 @@ describe.each(['before', 'after'] as const)(
       const session = sessionRecord({ apiKeyId: newId() })
       const before = await revisionOf(systemLedgerId)
       proxy.cutAt(commit, when)
-      const creation = { origin: origin(), session, idleSince: '' }
+      const creation = { origin: origin(), session }
       const created = store.commit(signInChanges.createSession, creation)
       expect(await created).toEqual(session)
       proxy.cutAt(commit, when)

@@ -111,7 +111,7 @@ test('a session needs a recent sign-in to finish a rotation that leaves no activ
       expireTime: server.inFuture(3_600_000),
     }
     const session = sessionRecord({ apiKeyId: self.json().id, ...times })
-    await store.commit(signInChanges.createSession, { origin: origin(), session, idleSince: '' })
+    await store.commit(signInChanges.createSession, { origin: origin(), session })
     const authorization = {
       credential: { type: 'session', id: session.id },
       access: { role: 'writer', auditor: false },

@@ -23,7 +23,7 @@ test('of people and API keys, a list of sessions reads only those whose sessions
     await store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
     if (apiKey.name === 'without') continue
     const session = sessionRecord({ apiKeyId: apiKey.id })
-    await store.commit(signInChanges.createSession, { origin: origin(), session, idleSince: '' })
+    await store.commit(signInChanges.createSession, { origin: origin(), session })
   }
   const validity = { heads: [], ...always }
   let rows = 0

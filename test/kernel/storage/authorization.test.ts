@@ -132,7 +132,7 @@ const attempts = [
     tree: { id: '3c1f5a07', origin: 'keys.example.com/log/3c1f5a07', verifierKey: 'key' },
   })),
   attempt(signInChanges.createSession, (origin) => {
-    return { origin, session: sessionRecord({ apiKeyId: other.id }), idleSince: '' }
+    return { origin, session: sessionRecord({ apiKeyId: other.id }) }
   }),
   attempt(signInChanges.endSessions, (origin) => ({
     origin,

@@ -76,7 +76,6 @@ export async function createPersonSession(
     origin: { ...origin(time), actor: { name: '', user: { issuer, subject, sessionId: newId() } } },
     session: sessionRecord({ person: identity, ...members }, secret),
     person,
-    idleSince: '',
   })
   return { secret, session, person: { ...person, id: session.person?.id ?? '' } }
 }

@@ -14,6 +14,7 @@ import {
 import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
+import { idleSince } from './caller.ts'
 import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
 import { readEnded, readSessionsOf } from './reads.ts'
 import {
@@ -36,12 +37,13 @@ const maxRemoved = 500
 /** Creates the session, and ends what it replaces, what has expired and what is beyond the limits. */
 export async function createSession(
   tx: Transaction,
-  { session: submitted, person, replaces, idleSince, origin }: SessionCreation,
+  { session: submitted, person, replaces, origin }: SessionCreation,
 ): Promise<Outcome<SessionRecord>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
   const { session, appeared } = await withPerson(db, submitted, person)
-  const ended = { now: session.createTime, idleSince, limit: maxRemoved }
+  const { createTime: now } = session
+  const ended = { now, idleSince: idleSince(now), limit: maxRemoved }
   const events = [
     ...appeared,
     ...(replaces === undefined

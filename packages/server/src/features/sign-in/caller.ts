@@ -14,7 +14,12 @@ import { findSessionByDigest } from './reads.ts'
 import { type SessionRecord, sessions } from './stored.ts'
 
 /** Milliseconds after which an unused session ends: a browser that was left has no rights for long. */
-export const sessionIdleMs = 30 * 60_000
+const sessionIdleMs = 30 * 60_000
+
+/** Sessions that were last used before this have ended at the time (both ISO 8601). */
+export function idleSince(time: string): string {
+  return isoTime(Date.parse(time) - sessionIdleMs)
+}
 
 export const sessionCredential: CredentialKind = {
   type: 'session',

@@ -8,8 +8,6 @@ export interface SessionCreation {
   person?: PersonRecord
   /** Id of the session that it takes the place of. */
   replaces?: string
-  /** Sessions that were last used before this have ended (ISO 8601). */
-  idleSince: string
 }
 
 export type SessionEndReason =

@@ -16,7 +16,7 @@ import { readSessionCaller } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import type { SessionKey, SessionKeyRequest } from './contract.ts'
 import { findSessionByDigest } from './reads.ts'
-import { type Holder, idleSince, newSession } from './sessions.ts'
+import { type Holder, newSession } from './sessions.ts'
 import { type SessionRecord, sessions } from './stored.ts'
 
 /** How long a code can be redeemed. */
@@ -73,7 +73,6 @@ export async function approveLogin(
   await store.commit(signInChanges.createSession, {
     origin,
     session: { ...session, digest: codeDigest(code, codeChallenge, port) },
-    idleSince: idleSince(context),
   })
   return `http://127.0.0.1:${port}/?${new URLSearchParams({ code, state })}`
 }
@@ -113,7 +112,6 @@ async function redeemCode(
     origin: originOf(caller, requestId, created.createTime, approval.session.id),
     session: created,
     replaces: approval.session.id,
-    idleSince: idleSince(context),
   })
   return { ...(await issueKey(context, caller, requestId)), renewalSecret: secret }
 }

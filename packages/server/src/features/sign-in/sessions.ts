@@ -13,7 +13,7 @@ import { earliest, isoTime, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { readApiKeysById } from '../api-keys/reads.ts'
 import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
-import { sessionIdleMs } from './caller.ts'
+import { idleSince } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import type { Person, Self, Session } from './contract.ts'
 import { readEnded, readPeople, readSessions, readSessionsOf } from './reads.ts'
@@ -60,7 +60,7 @@ export const endingOf = oneFor((kernel: Kernel) => {
   const { store, clock, onClose } = kernel
   async function endUnused(): Promise<void> {
     const time = now(clock)
-    const since = isoTime(Date.parse(idleSince(kernel)) - endingIntervalMs)
+    const since = isoTime(Date.parse(idleSince(time)) - endingIntervalMs)
     const ids = await readEnded(store.reader, { now: time, idleSince: since, limit: maxEnded })
     if (ids.length === 0) return
     const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time }
@@ -69,11 +69,6 @@ export const endingOf = oneFor((kernel: Kernel) => {
   const timer = setInterval(() => void endUnused().catch(() => {}), endingIntervalMs).unref()
   onClose(() => clearInterval(timer))
 })
-
-/** Sessions that were last used before this have ended. */
-export function idleSince({ clock }: Pick<Context, 'clock'>): string {
-  return isoTime(clock.now() - sessionIdleMs)
-}
 
 /** Exchanges the API key of the request for a session, which ends with it. */
 export async function signInWithApiKey(context: RequestContext): Promise<NewSession> {
@@ -93,7 +88,6 @@ export async function signInWithApiKey(context: RequestContext): Promise<NewSess
   await store.commit(signInChanges.createSession, {
     origin,
     session,
-    idleSince: idleSince(context),
   })
   return created
 }
@@ -120,7 +114,7 @@ export async function listSessions(
       ? await readSessionsOf(reader, personId)
       : await readSessions(reader, seesAll ? 'all' : principal.holder)
   const time = now(context.clock)
-  const since = idleSince(context)
+  const since = idleSince(time)
   const isLive = ({ expireTime, lastUseTime }: SessionRecord) =>
     expireTime > time && lastUseTime >= since
   const shown = sessions.filter(

@@ -17,7 +17,7 @@ import { claimNotes, failure, missingClaimNotes, storedClaims, toPerson } from '
 import { SignInRefusal } from './provider/refusal.ts'
 import type { SignInChecks } from './provider/steps.ts'
 import { findSessionByDigest, readSessions } from './reads.ts'
-import { idleSince, type NewSession, newSession } from './sessions.ts'
+import { type NewSession, newSession } from './sessions.ts'
 import { isSamePerson, type SessionRecord } from './stored.ts'
 
 /** Seconds that a sign-in at the provider may take. */
@@ -137,7 +137,6 @@ export const signInOf = oneFor(async (context: Kernel) => {
         session: created.session,
         person,
         ...(replaced && { replaces: replaced.id }),
-        idleSince: idleSince(context),
       })
       return { ...created, notes, returnPath: attempt?.returnPath ?? localPath(undefined) }
     },
