@@ -173,6 +173,19 @@ describe('pubring apply', () => {
     expect(await keys()).toMatchObject([{ label: 'spring' }])
   })
 
+  test('says in a dry run too that the name of a new project is kept from it', async () => {
+    await shell.pubring(['project', 'rename', project, `${project}-old`])
+    const file = declare(spring)
+    for (const flags of [['--dry-run'], []]) {
+      expect(await apply(file, ...flags)).toMatchObject({
+        code: 7,
+        stderr: expect.stringContaining('--release-name'),
+      })
+    }
+    expect((await apply(file, '--dry-run', '--release-name')).code).toBe(2)
+    expect((await shell.test.send('GET', `/v1/projects/${project}`)).statusCode).toBe(404)
+  })
+
   test('keeps undeclared keys, and deletes them with --prune --yes', async () => {
     await apply(declare(spring, summer))
     const kept = await apply(declare(summer))

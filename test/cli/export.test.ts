@@ -115,18 +115,21 @@ describe('import --all', () => {
     })
     expect(await projectsOf(fresh)).toHaveLength(1)
     await fresh.pubring(['project', 'rename', 'payments', 'payments-old'])
-    const dry = await fresh.pubring(['import', file, '--all', '--dry-run', '--json'])
+    for (const flags of [['--dry-run'], []]) {
+      const held = await fresh.pubring(['import', file, '--all', ...flags])
+      expect(held).toMatchObject({ code: 7, stderr: expect.stringContaining('--release-name') })
+    }
+    const release = ['--all', '--release-name']
+    const dry = await fresh.pubring(['import', file, ...release, '--dry-run', '--json'])
     expect(documentOf(dry)).toMatchObject({ created: labels.length + 2, notSent: 0 })
     const weak = fixture('keys/rsa/bits-1024.pem').replaceAll('\n', '\\n')
     const bad = fresh.file('bad.json', readFileSync(file, 'utf8').replace(/-----BEGIN[^"]*/, weak))
-    const refused = await fresh.pubring(['import', bad, '--all', '--dry-run'])
+    const refused = await fresh.pubring(['import', bad, ...release, '--dry-run'])
     expect(refused).toMatchObject({
       code: 3,
       stdout: expect.stringContaining('\trsa_modulus_too_small: '),
     })
-    const held = await fresh.pubring(['import', file, '--all'])
-    expect(held).toMatchObject({ code: 7, stderr: expect.stringContaining('--release-name') })
-    const ran = await fresh.pubring(['import', file, '--all', '--release-name'])
+    const ran = await fresh.pubring(['import', file, ...release])
     expect(ran.code, ran.stderr).toBe(0)
     const ids = (projects: { id: string; name: string }[]) =>
       projects.map(({ id, name }) => `${name} ${id}`).sort()
@@ -146,11 +149,16 @@ describe('import --all', () => {
     const key = { label: 'a', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
     const early = { id: '0f8fad5b-d9cb-469f-a165-70867728950d', name: 'early' }
     const document = exportOf({ ...early, keys: [key] }, { id: gone.id, name: 'late', keys: [] })
-    const ran = await to.pubring(['import', to.file('a.json', document), '--all'])
-    expect(ran).toMatchObject({
-      code: 7,
-      stderr: expect.stringContaining('was, a project with this id'),
-    })
+    const call = ['import', to.file('a.json', document), '--all']
+    const dry = await to.pubring([...call, '--dry-run'])
+    expect(await projectsOf(to)).not.toContainEqual(expect.objectContaining(early))
+    const ran = await to.pubring(call)
+    for (const { code, stderr } of [dry, ran]) {
+      expect({ code, stderr }).toEqual({
+        code: 7,
+        stderr: expect.stringContaining('was, a project with this id'),
+      })
+    }
     expect(await projectsOf(to)).toContainEqual(expect.objectContaining(early))
     expect(ran.stderr).toContain('Project early is created')
   })

@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { readBounded } from '../../packages/server/src/runtime/files.ts'
+import { makePrivateFolder, readBounded } from '../../packages/server/src/runtime/files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -47,4 +47,18 @@ test('a pipe that never ends is too large', () => {
   const writer = spawn('sh', ['-c', `exec yes > ${pipe}`])
   expect(() => readBounded(pipe)).toThrow(expect.objectContaining({ code: 'EFBIG' }))
   writer.kill()
+})
+
+test('missing folders are created for the owner only; existing ones keep their mode', () => {
+  mkdirSync(join(folder, 'open'), { mode: 0o755 })
+  makePrivateFolder(join(folder, 'open/a/b'))
+  makePrivateFolder(join(folder, 'open/a/b'))
+  const modes = ['open', 'open/a', 'open/a/b'].map((each) => statSync(join(folder, each)).mode)
+  expect(modes.map((mode) => mode & 0o777)).toEqual([0o755, 0o700, 0o700])
+})
+
+test('a folder that cannot be created is an error, not an endless loop', () => {
+  writeFileSync(join(folder, 'no-folder'), '')
+  expect(() => makePrivateFolder(join(folder, 'no-folder/a/b'))).toThrow(/ENOTDIR/)
+  expect(() => makePrivateFolder('/proc/no/such')).toThrow(/ENOENT|EACCES|EPERM/)
 })

@@ -109,7 +109,10 @@ export type ProjectOperations = {
   ): Promise<{ items: ProjectHealth[]; next?: string }>
   get(project: string, options?: CallOptions): Promise<Project>
   /** Not retried if it may have succeeded; a repeated call fails with `project_name_taken`. */
-  create(body: { name: string; id?: string }, options?: CallOptions & NameTaking): Promise<Project>
+  create(
+    body: { name: string; id?: string; dryRun?: boolean },
+    options?: CallOptions & NameTaking,
+  ): Promise<Project>
   /** The id and the issuer do not change. */
   rename(project: string, name: string, options?: CallOptions & NameTaking): Promise<Project>
   /** Fails with `project_not_empty` while the project has keys. */

@@ -32,7 +32,8 @@ describe.each(ways)('a name that was given up by %s', (_way, giveUp) => {
     expect((await giveUp(id)).statusCode).toBeLessThan(300)
     const heldUntil = new Date(clock.now() + 24 * hour).toISOString()
     clock.advance(24 * hour - 1)
-    for (const refused of [await create(name), await rename(otherId, name)]) {
+    const tried = await server.send('POST', '/v1/projects', { body: { name, dryRun: true } })
+    for (const refused of [tried, await create(name), await rename(otherId, name)]) {
       expect(refused.statusCode).toBe(409)
       expect(refused.json()).toMatchObject({
         code: 'project_name_taken',

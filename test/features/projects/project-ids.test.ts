@@ -30,6 +30,19 @@ test('an id whose ledger exists is refused, after its project was deleted, too',
   expect((await server.send('GET', '/v1/projects/twin')).statusCode).toBe(404)
 })
 
+test('a dry run returns the project that would be created, and stores nothing', async () => {
+  const tried = { name: 'tried', id: id.replace('8f0', '8f3') }
+  for (const statusCode of [200, 200]) {
+    const dry = await create({ ...tried, dryRun: true })
+    expect(dry).toMatchObject({ statusCode })
+    expect(dry.json()).toMatchObject({ ...tried, revision: 1 })
+    expect(dry.headers).not.toHaveProperty('location')
+  }
+  expect((await server.send('GET', '/v1/projects/tried')).statusCode).toBe(404)
+  expect((await create(tried)).statusCode).toBe(201)
+  expect((await create({ ...tried, dryRun: true })).json().code).toBe('project_id_taken')
+})
+
 test('of creations of one id at once, one succeeds', async () => {
   const one = id.replace('8f0', '8f1')
   const names = ['a1', 'a2', 'a3', 'a4']

@@ -5,12 +5,11 @@ import {
   copyDatabase,
   integrityErrors,
   makeSingleFile,
-  moveIntoPlace,
   replaceDatabase,
 } from '@pubring/server/kernel/storage/sqlite/backup'
-import { makePrivateFolder } from '@pubring/server/kernel/storage/sqlite/file'
 import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
 import { migrations } from '@pubring/server/registry'
+import { makePrivateFolder, moveIntoPlace } from '@pubring/server/runtime/files'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'

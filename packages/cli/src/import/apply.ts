@@ -56,6 +56,7 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
     return
   }
   if (flags.dryRun === true) {
+    if (isNew) await createProject(session, flags)
     terminal.exitCode = exitCodes.drift.code
     return
   }
@@ -177,13 +178,16 @@ function showPlan(
 }
 
 /**
- * Creates the project, unless another run has just done so. It stays if its keys are rejected: its name
- * would be kept from the next run.
+ * Creates the project, unless it is a dry run or another run has just done so. It stays if its keys are
+ * rejected: its name would be kept from the next run.
  */
-async function createProject(session: Session, { releaseName: release }: NameFlags): Promise<void> {
+async function createProject(
+  session: Session,
+  { releaseName: release, dryRun }: ApplyFlags,
+): Promise<void> {
   const { client, project: name } = session
   try {
-    await client.projects.create({ name }, { release })
+    await client.projects.create({ name, dryRun: dryRun === true }, { release })
   } catch (error) {
     const isTaken = hasCode(error, 'project_name_taken')
     if (!isTaken || error.problem?.heldUntil !== undefined) throw error

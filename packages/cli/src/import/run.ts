@@ -142,7 +142,7 @@ async function addProjects(
   { dryRun, releaseName: release }: ImportFlags,
 ): Promise<void> {
   for (const { id, name } of projects) {
-    if (!dryRun) await client.projects.create({ id, name }, { release })
+    await client.projects.create({ id, name, dryRun: dryRun === true }, { release })
     notify(`Project ${name} ${dryRun ? 'would be' : 'is'} created.`)
   }
   if (dryRun) checkRows(rows.filter((row) => projects.some(({ name }) => name === row.project)))

@@ -1,4 +1,18 @@
-import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** The first line of a text file, without its end. Throws the system's error. */
@@ -144,6 +158,32 @@ export function syncToDisk(path: string): void {
   const descriptor = openSync(path, 'r')
   fsyncSync(descriptor)
   closeSync(descriptor)
+}
+
+/**
+ * Creates the folder and its parents for their owner only. Throws the system's error. `mkdirSync`
+ * with `recursive` does not return if a file system reports ENOENT for a folder that cannot be
+ * created (`/proc`), hence one level at a time.
+ */
+export function makePrivateFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makePrivateFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have created it.
+    if (!existsSync(folder)) throw error
+  }
+}
+
+/** Renames the file durably. Throws EEXIST if `to` exists, unless `replace` is set. */
+export function moveIntoPlace(from: string, to: string, replace: boolean): void {
+  if (replace) renameSync(from, to)
+  else {
+    linkSync(from, to)
+    rmSync(from)
+  }
+  syncToDisk(dirname(to))
 }
 
 /** Throws one line for a person if the path leads to a folder, a device or a pipe. */

@@ -32,7 +32,7 @@ export async function createProject(
   creation: ProjectCreation,
 ): Promise<Outcome<ProjectRecord>> {
   const { db } = tx
-  const { id, name, origin, isOwnId, release } = creation
+  const { id, name, origin, isOwnId, release, dryRun = false } = creation
   const { time } = origin
   if (await exists(db.selectFrom('ledger').select('hash').where('project_id', '=', id))) {
     throw idTaken()
@@ -51,7 +51,7 @@ export async function createProject(
   const project = { id, name, createTime: time, updateTime: time }
   const system = await appendToBoth(tx, ledger, projects.eventOf('created', project))
   if (isOwnId || release) requireRecentSignIn(system)
-  return { result: { ...project, revision: ledger.revision }, changed: true }
+  return { result: { ...project, revision: ledger.revision }, changed: !dryRun }
 }
 
 export async function renameProject(

@@ -11,6 +11,8 @@ export interface ProjectCreation {
   isOwnId?: true
   /** The name may be one that another project gave up within the last 24 hours. */
   release?: true
+  /** Finds out whether it can be created, and stores nothing. */
+  dryRun?: true
 }
 
 export interface ProjectDeletion {

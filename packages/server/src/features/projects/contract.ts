@@ -38,6 +38,12 @@ export const ProjectCreate = requestBody(
       'The id that the project had elsewhere, so that its issuer and addresses stay: a lower-case UUID of which there is no ledger. Default: a new one.',
       '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
     ),
+    dryRun: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: '`true`: return the project (200), or the error, without storing anything.',
+      }),
+    ),
   },
   { examples: [{ name: 'payments' }] },
 )

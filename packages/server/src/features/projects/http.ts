@@ -23,6 +23,7 @@ export function routes(app: App, kernel: Kernel): void {
     async create(request: FastifyRequest<{ Body: ProjectCreate } & NameRequest>, reply) {
       const own = contextOf(request, kernel)
       const project = await createProject(own, request.body, takingOf(request))
+      if (request.body.dryRun) return reply.code(200).send(toProject(project))
       reply.header('location', `${kernel.config.publicUrl}${projects.collection}/${project.id}`)
       return sendProject(reply, project)
     },
@@ -131,7 +132,13 @@ const projects: Resource = {
       errors: ['project_not_empty'],
     },
   },
-  schemas: { shown: Project, created: Project, create: ProjectCreate, update: ProjectUpdate },
+  schemas: {
+    shown: Project,
+    created: Project,
+    tried: Project,
+    create: ProjectCreate,
+    update: ProjectUpdate,
+  },
   queries: { list: projectPageQuery(maxPageSize), create: NameQuery, update: NameQuery },
   descriptions: {
     create:

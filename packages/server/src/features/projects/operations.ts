@@ -11,6 +11,7 @@ import { isKid, newId, parseId } from '../../kernel/values/ids.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
 import { type ProjectCreation, projectChanges } from './changes.ts'
+import type { ProjectCreate } from './contract.ts'
 import { readProjectPage, readProjects } from './reads.ts'
 
 type NameTaking = Pick<ProjectCreation, 'release'>
@@ -26,10 +27,10 @@ function parseProjectName(text: string): string {
   throw invalidField('/name', 'name_invalid', detail)
 }
 
-/** A project with an id of its own, or with `ownId`, which it had elsewhere. */
+/** A project with an id of its own, or with `ownId`, which it had elsewhere; stored unless it is a dry run. */
 export async function createProject(
   context: RequestContext,
-  { name: text, id: ownId }: { name: string; id?: string },
+  { name: text, id: ownId, dryRun }: ProjectCreate,
   taking: NameTaking,
 ): Promise<ProjectRecord> {
   const id = ownId ?? newId()
@@ -38,7 +39,7 @@ export async function createProject(
     throw invalidField('/id', 'id_invalid', 'id must be a lower-case UUID (RFC 9562).')
   const name = parseProjectName(text)
   const { store, origin } = context
-  const creation = { origin, id, name, ...taking }
+  const creation = { origin, id, name, ...taking, ...(dryRun === true ? { dryRun } : {}) }
   return store.commit(
     projectChanges.createProject,
     ownId === undefined ? creation : { ...creation, isOwnId: true },

@@ -197,6 +197,8 @@ export interface Resource {
   schemas: {
     create: TObject
     created: TObject
+    /** The response to a dry run of a creation. */
+    tried?: TObject
     listed?: TObject
     shown: TObject
     update: TObject
@@ -222,7 +224,7 @@ interface Handlers {
 export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): void {
   const { collection, member, type, noun, deletion, config, schemas, descriptions } = kind
   const { creation = 'Create', queries = {} } = kind
-  const { create, created, shown, listed = shown, update, updated = shown } = schemas
+  const { create, created, tried, shown, listed = shown, update, updated = shown } = schemas
   // The handlers state the types that the schemas give.
   const routes = app.withTypeProvider<FastifyTypeProviderDefault>()
   const bodies = present({ validatorCompiler: kind.validatorCompiler })
@@ -242,7 +244,7 @@ export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): vo
       description: descriptions.create,
       ...present({ querystring: queries.create }),
       body: create,
-      response: { 201: created },
+      response: { 201: created, ...present({ 200: tried }) },
     },
     handler: (request, reply) => handlers.create(request, reply.code(201)),
   })

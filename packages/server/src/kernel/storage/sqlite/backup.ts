@@ -1,18 +1,10 @@
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { chownSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import {
   FileInUseError,
   MissingFileError,
+  moveIntoPlace,
   requireRegularFile,
   syncToDisk,
 } from '../../../runtime/files.ts'
@@ -71,16 +63,6 @@ export function integrityErrors(file: string): string[] {
   } finally {
     database.close()
   }
-}
-
-/** Renames the file durably. Throws EEXIST if `to` exists, unless `replace` is set. */
-export function moveIntoPlace(from: string, to: string, replace: boolean): void {
-  if (replace) renameSync(from, to)
-  else {
-    linkSync(from, to)
-    rmSync(from)
-  }
-  syncToDisk(dirname(to))
 }
 
 /**

@@ -1,5 +1,6 @@
-import { existsSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makePrivateFolder } from '../../../runtime/files.ts'
 import { storageUnavailable } from '../../faults.ts'
 
 /** The first bytes of every SQLite database (https://sqlite.org/fileformat.html, section 1.2). */
@@ -28,22 +29,6 @@ export function requireWholeDatabase(file: string): void {
   throw new Error(
     `The database ${file} is gone, but ${file}-wal is there. Bring the database back or restore a backup; to start anew, remove ${file}-wal.`,
   )
-}
-
-/**
- * Creates the folder and its parents for their owner only. Throws the system's error. `mkdirSync`
- * with `recursive` does not return if a file system reports ENOENT for a folder that cannot be
- * created (`/proc`), hence one level at a time.
- */
-export function makePrivateFolder(folder: string): void {
-  if (existsSync(folder)) return
-  makePrivateFolder(dirname(folder))
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-  } catch (error) {
-    // Another process may have created it.
-    if (!existsSync(folder)) throw error
-  }
 }
 
 /**
