@@ -3,13 +3,19 @@ import { PassThrough } from 'node:stream'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { createProgram, globalOptionsLast } from '../../packages/cli/src/program.ts'
+import { commandHelps } from '../../scripts/cli-document.ts'
 import { pages } from '../support/docs.ts'
 
 const read = (page: string) => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')
 
-/** Every call of `pubring` that a page shows in a block, those in examples of help included. */
-const calls = pages.flatMap((page) => {
-  const blocks = read(page).matchAll(/^ *```(?:sh|bash|console|text)\n([\s\S]*?)^ *```$/gm)
+const texts = [
+  ...pages.map((page): [string, string] => [page, read(page)]),
+  ...[...commandHelps()].map(([name, help]) => [`${name} --help`, `\`\`\`text\n${help}\n\`\`\``]),
+]
+
+/** Every call of `pubring` that a page shows in a block, and those of the examples of help. */
+const calls = texts.flatMap(([page = '', text = '']) => {
+  const blocks = text.matchAll(/^ *```(?:sh|bash|console|text)\n([\s\S]*?)^ *```$/gm)
   const lines = [...blocks].flatMap(([, block = '']) =>
     block.replaceAll(/ \\\n */g, ' ').split('\n'),
   )
@@ -43,7 +49,7 @@ function parser(): Command {
   return program
 }
 
-test('every pubring command that a page shows has options and arguments that exist', async () => {
+test('every pubring command that a page or a help text shows has options and arguments that exist', async () => {
   expect(calls.length).toBeGreaterThan(150)
   for (const { page, call } of calls) {
     const [, ...words] = [...call.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)].map(([word]) =>
