@@ -21,6 +21,7 @@ import {
 } from '../../packages/server/src/kernel/storage/sqlite/connection.ts'
 import { openMigrated } from '../../packages/server/src/kernel/storage/sqlite/opening.ts'
 import { migrations } from '../../packages/server/src/registry.ts'
+import { systemClock } from '../../packages/server/src/runtime/clock.ts'
 
 interface Statement {
   text: string
@@ -71,7 +72,7 @@ async function record<Change extends object>(
   startRecording(recorded)
   for (const change of changes) {
     run(savepoint)
-    await appliers.apply(db, kind, change)
+    await appliers.apply({ db, clock: systemClock }, kind, change)
     run(release)
     statements.push(recorded.splice(0))
   }

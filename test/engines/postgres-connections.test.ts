@@ -9,6 +9,7 @@ import { createCommit } from '../../packages/server/src/kernel/storage/postgres/
 import { openDatabase } from '../../packages/server/src/kernel/storage/postgres/database.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
+import { systemClock } from '../../packages/server/src/runtime/clock.ts'
 import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
@@ -71,7 +72,11 @@ test('requests and changes that wait for a busy connection do so up to its timeo
   onTestFinished(() => busy.close())
   const sleep = { sql: 'select pg_sleep(5)', parameters: [] }
   const sleeping = Promise.all([busy.read(sleep), busy.read(sleep)])
-  const { commit } = createCommit(await loadAppliers(features), busy, address)
+  const { commit } = createCommit(
+    { appliers: await loadAppliers(features), clock: systemClock },
+    busy,
+    address,
+  )
   const id = newId()
   await commit(projectChanges.createProject, { origin: origin(), id, name: `p-${id.slice(-12)}` })
   await sleeping

@@ -128,7 +128,9 @@ test('a server that has lost its database while it started gives that as its cau
     return info
   }
   const read = () => reads.shift()?.() ?? expect.fail('a third attempt')
-  const { database } = prepareInBackground({ ...raw, serverInfo, read }, {})
+  const { database } = prepareInBackground({ ...raw, serverInfo, read }, async (tried) => {
+    await tried.read({ sql: 'select 1', parameters: [] })
+  })
   endLater(() => database.close())
   await isTriedAgain.promise
   expect(causes).toEqual([undefined, expect.stringContaining('ECONNRESET')])

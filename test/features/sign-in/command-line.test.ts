@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { kernelChanges } from '../../../packages/server/src/kernel/kernel-changes.ts'
 import {
@@ -43,6 +43,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   offset = 0
+  vi.useRealTimers()
 })
 
 const asPage = ({ cookies }: TestBrowser) =>
@@ -164,11 +165,11 @@ describe('signing in on the command line', () => {
   })
 
   test('never lasts longer than the session that approved it', async () => {
-    offset = -600_000
+    vi.setSystemTime(Date.now() - 600_000)
     const browser = await signedIn()
     const sessions = await readSessions(server.context.store.reader, 'all')
     const end = sessions.at(-1)?.expireTime ?? ''
-    offset = 0
+    vi.useRealTimers()
     const { store } = server.context
     const { id = '' } = sessions.at(-1) ?? {}
     const uses = [{ type: 'session' as const, id, time: new Date().toISOString() }]
@@ -284,9 +285,9 @@ describe('a session of the command line', () => {
   })
 
   test('needs a recent sign-in as the one in the browser does, by which it was approved', async () => {
-    offset = -840_000
+    vi.setSystemTime(Date.now() - 840_000)
     const browser = await signedIn()
-    offset = 0
+    vi.useRealTimers()
     const { renewalSecret } = await loggedIn(browser)
     await server.send('PATCH', `/v1/access-rules/${rule.id}`, { body: { role: 'admin' } })
     const deletion = async (name: string) => {
@@ -302,9 +303,9 @@ describe('a session of the command line', () => {
   })
 
   test('is approved only after a recent sign-in, to which the page leads', async () => {
-    offset = -901_000
+    vi.setSystemTime(Date.now() - 901_000)
     const browser = await signedIn()
-    offset = 0
+    vi.useRealTimers()
     const { query, address } = begin()
     const refused = await approve(browser, query)
     expect([refused.statusCode, refused.json().code]).toEqual([403, 'recent_sign_in_required'])

@@ -10,16 +10,12 @@ import { createBulkIntake, type Intake } from '../../../packages/server/src/inta
 import { findSharedPrimes } from '../../../packages/server/src/intake/tasks.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
-import type {
-  Clock,
-  Context,
-  CoreConfig,
-  Store,
-} from '../../../packages/server/src/kernel/context.ts'
+import type { Context, CoreConfig, Store } from '../../../packages/server/src/kernel/context.ts'
 import { Problem, type Role } from '../../../packages/server/src/kernel/contract.ts'
 import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
 import { now } from '../../../packages/server/src/kernel/values/times.ts'
 import { createOutboundFetch } from '../../../packages/server/src/outbound/outbound.ts'
+import type { Clock } from '../../../packages/server/src/runtime/clock.ts'
 import { endAfterFile, endLater } from '../ending.ts'
 import { emptyBlocklist } from '../keys/intake.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'

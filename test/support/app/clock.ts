@@ -1,4 +1,4 @@
-import type { Clock } from '../../../packages/server/src/kernel/context.ts'
+import type { Clock } from '../../../packages/server/src/runtime/clock.ts'
 
 export interface TestClock extends Clock {
   /** Moves the clock ahead. */

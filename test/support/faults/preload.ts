@@ -43,6 +43,7 @@ class ShiftedDate extends RealDate {
   }
 }
 globalThis.Date = ShiftedDate as DateConstructor
+Object.defineProperty(performance, 'timeOrigin', { value: performance.timeOrigin + shift })
 
 setInterval(() => {
   const faults = read()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LogOptions } from '@pubring/client/internal/key-set/options'
-import type { Clock } from '@pubring/server/kernel/context'
+import type { Clock } from '@pubring/server/runtime/clock'
 import { formatCount } from '@pubring/server/runtime/text'
 import { FollowError } from './error.ts'
 import { ageMsOf, type Followed, newFollowed, shownOf } from './followed.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '@pubring/server/kernel/context'
+import type { Clock } from '@pubring/server/runtime/clock'
 import { emptied, type PublishedKeys } from './published-keys.ts'
 
 /** A project that is followed, and what is known of it. */

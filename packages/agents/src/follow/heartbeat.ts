@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import type { Clock } from '@pubring/server/kernel/context'
+import type { Clock } from '@pubring/server/runtime/clock'
 import { inFolder } from '../folder.ts'
 import type { SideFile } from './state.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '@pubring/server/kernel/context'
+import type { Clock } from '@pubring/server/runtime/clock'
 import { ageMsOf, type Followed, problemOf } from './followed.ts'
 
 interface Metric {

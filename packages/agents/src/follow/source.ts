@@ -12,7 +12,7 @@ import {
 import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import { createProvenRevisions } from '@pubring/client/internal/key-set/proven'
 import { createSemaphore } from '@pubring/server/async/semaphore'
-import type { Clock } from '@pubring/server/kernel/context'
+import type { Clock } from '@pubring/server/runtime/clock'
 import {
   CopyError,
   documentUrl,

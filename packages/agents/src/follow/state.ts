@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import { formatHead, parseHead } from '@pubring/client/internal/key-set/head'
-import type { Clock } from '@pubring/server/kernel/context'
+import type { Clock } from '@pubring/server/runtime/clock'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { inFolder } from '../folder.ts'
 import { FollowError } from './error.ts'

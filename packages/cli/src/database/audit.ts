@@ -13,7 +13,6 @@ import { parseProjectRef } from '@pubring/server/kernel/access/projects'
 import { findProjectRecord } from '@pubring/server/kernel/access/stored-projects'
 import type { Store } from '@pubring/server/kernel/context'
 import { openExistingStore } from '@pubring/server/registry'
-import { systemClock } from '@pubring/server/runtime/clock'
 import { formatCount } from '@pubring/server/runtime/text'
 import { readBlocklist } from '../server/blocklist.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
@@ -46,7 +45,7 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
     const options = await auditOptions(store, flags)
     const { lines } = await findLedgerFaults(terminal, config.databaseUrl, flags.project)
     report.ledgerFaults(lines)
-    const setup = { store, clock: systemClock, pool, blocklist, listener: report.listener }
+    const setup = { store, clock: store.clock, pool, blocklist, listener: report.listener }
     const summary = await runAudit(setup, { ...options, signal })
     const hasFindings = report.finish(summary)
     // A signal has already set its own exit code.

@@ -2,7 +2,6 @@ import { loadConfig } from '@pubring/server/config/server-settings'
 import { createAdminApiKey } from '@pubring/server/features/api-keys/operations'
 import type { CopyListener } from '@pubring/server/kernel/storage/copy'
 import { copyRegistry, openExistingStore, openStore } from '@pubring/server/registry'
-import { systemClock } from '@pubring/server/runtime/clock'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
@@ -92,7 +91,7 @@ export async function createAdmin(
   const { name = 'created at the database' } = flags
   const store = await openExistingStore(resolveDatabaseUrl(terminal, flags))
   try {
-    const context = { store, clock: systemClock }
+    const context = { store, clock: store.clock }
     const apiKey = await createAdminApiKey(context, 'pubring api-key create', name)
     notify(
       terminal,

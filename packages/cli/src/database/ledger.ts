@@ -13,7 +13,6 @@ import {
 import { newId } from '@pubring/server/kernel/values/ids'
 import { now } from '@pubring/server/kernel/values/times'
 import { openLedgerReader, openStore } from '@pubring/server/registry'
-import { systemClock } from '@pubring/server/runtime/clock'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
@@ -225,7 +224,7 @@ export async function acceptLedgers(
   const store = await openStore(databaseUrl)
   try {
     const actor = { name: 'an operator, who accepted what was broken' }
-    const origin = { actor, requestId: newId(), time: now(systemClock) }
+    const origin = { actor, requestId: newId(), time: now(store.clock) }
     for (const ledgerId of ledgerIds) {
       await store.commit(kernelChanges.acceptLedger, { origin, ledgerId })
     }

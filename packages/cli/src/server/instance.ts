@@ -8,7 +8,6 @@ import type { Context } from '@pubring/server/kernel/context'
 import { listenOn } from '@pubring/server/listen'
 import { createOutboundFetch, type OutboundOptions } from '@pubring/server/outbound/outbound'
 import { openServerStore } from '@pubring/server/registry'
-import { systemClock } from '@pubring/server/runtime/clock'
 import { present } from '@pubring/server/runtime/present'
 import { readBlocklist } from './blocklist.ts'
 import { openLogSigner } from './log-key.ts'
@@ -24,7 +23,7 @@ export async function openRegistry(config: Config) {
   const { store, prepared } = await openServerStore(databaseUrl, replicaUrl)
   const context: Context = {
     store,
-    clock: systemClock,
+    clock: store.clock,
     config,
     ...present({ logSigner }),
     intakeFor: intake.for,

@@ -9,6 +9,7 @@ import { createIntakePool } from '@pubring/server/intake/pool'
 import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import { requireWholeDatabase } from '@pubring/server/kernel/storage/sqlite/file'
 import { createOutboundFetch } from '@pubring/server/outbound/outbound'
+import { systemClock } from '@pubring/server/runtime/clock'
 import type { Step } from '../terminal/table.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections, metricsSettings, outboundOptions, requireFreePort } from './instance.ts'
@@ -91,6 +92,7 @@ export const machineChecks = {
     if (oidc === undefined) return 'none configured'
     const intake = createIntakePool(readBlocklist(config))
     const context = {
+      clock: systemClock,
       fetch: createOutboundFetch(outboundOptions(config)),
       intakeFor: intake.for,
     }

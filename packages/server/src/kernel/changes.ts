@@ -1,3 +1,4 @@
+import type { Clock } from '../runtime/clock.ts'
 import { isObject } from '../runtime/json.ts'
 import type { ReadCaller } from './access/callers.ts'
 import type { Access, Credential } from './access/grants.ts'
@@ -35,9 +36,14 @@ export interface RecordUpdate<Patch> extends RecordChange {
   patch: Patch
 }
 
-/** The transaction, or savepoint, in which a change is applied. */
-export interface Transaction {
+/** The transaction, or savepoint, in which a change is applied, and the clock of its database. */
+export interface OpenTransaction {
   db: Db
+  clock: Clock
+}
+
+/** A transaction, with what the features add to it. */
+export interface Transaction extends OpenTransaction {
   /** Runs what other features do in the same transaction. */
   hooks: Hooks
   /** The kinds of rows that ledgers account for. */
@@ -130,7 +136,7 @@ export type AppliersOf<All extends Kinds> = {
 /** The functions that apply all kinds of changes. */
 export interface Appliers {
   apply<Change extends object, Result>(
-    db: Db,
+    open: OpenTransaction,
     kind: ChangeKind<Change, Result>,
     change: Change,
   ): Promise<Outcome<Result>>

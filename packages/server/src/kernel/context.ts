@@ -5,6 +5,7 @@ import type { PlacesOptions } from '../async/places.ts'
 import type { IntakeCaller } from '../intake/fair-queue.ts'
 import type { Intake } from '../intake/pool.ts'
 import type { OutboundFetch } from '../outbound/outbound.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { ChangeKind } from './changes.ts'
 import type { Contradictions } from './ledger/contradictions.ts'
 import type { Census, LedgerHead, ObservedHead, ProjectIdentity } from './records.ts'
@@ -24,6 +25,8 @@ export interface Snapshot {
  * unavailable.
  */
 export interface Store {
+  /** The clock of the database, on which all processes that use it agree. */
+  clock: Clock
   /** Reads outside transactions. A statement sees one snapshot. */
   reader: Db
   /** Resolves if all tables can be read. */
@@ -88,13 +91,6 @@ export interface StoreDiagnostics {
   /** The host and port of the primary in use; absent while there is none. */
   primary?: string
   connections?: { used: number; idle: number; waiting: number }
-}
-
-export interface Clock {
-  /** Milliseconds since the epoch. The clock may be set back. */
-  now(): number
-  /** Milliseconds since an arbitrary start, for measuring durations. It never goes back. */
-  monotonic(): number
 }
 
 /** The OpenID provider at which people sign in. */

@@ -7,6 +7,7 @@ import type {
   Apply,
   ChangeKind,
   Kinds,
+  OpenTransaction,
 } from './changes.ts'
 import { createHooks, type Subscription } from './hooks.ts'
 import type { HttpSide } from './http/http-side.ts'
@@ -123,14 +124,14 @@ export async function loadAppliers(features: readonly Feature[]): Promise<Applie
   const kinds = new Map(features.flatMap(({ changes }) => changes).map((kind) => [kind.type, kind]))
   return {
     apply<Change extends object, Result>(
-      db: Db,
+      open: OpenTransaction,
       { type }: ChangeKind<Change, Result>,
       change: Change,
     ) {
       // The kind was made for this function.
       const apply = functions.get(type) as Apply<Change, Result> | undefined
       if (apply === undefined) throw new Error(`no feature applies ${type}`)
-      return apply({ db, hooks, subjects, readCaller }, change)
+      return apply({ ...open, hooks, subjects, readCaller }, change)
     },
     kind(type) {
       const kind = kinds.get(type)

@@ -1,9 +1,9 @@
-import type { Clock } from '../../kernel/context.ts'
 import { isStorageUnavailable } from '../../kernel/faults.ts'
 import { type LedgerEvent, systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { isAt, type LedgerPosition, ledgerStart, positionOf } from '../../kernel/ledger/position.ts'
 import type { RevisionWatch } from '../../kernel/ledger/revision-watch.ts'
 import type { LedgerHead } from '../../kernel/records.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 const heartbeatMs = 15_000
 

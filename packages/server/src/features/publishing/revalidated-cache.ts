@@ -2,12 +2,12 @@ import type { LRUCache } from 'lru-cache'
 import { createSemaphore } from '../../async/semaphore.ts'
 import { createSingleFlight, type Flight } from '../../async/single-flight.ts'
 import type { PubringError } from '../../errors.ts'
-import type { Clock } from '../../kernel/context.ts'
 import {
   isStorageUnavailable,
   storageUnavailable,
   withStorageTimeout,
 } from '../../kernel/faults.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** Milliseconds from the start of a read for which its copy is served. */
 const recheckIntervalMs = 500

@@ -1,6 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import type { Origin, Transaction } from '../changes.ts'
-import { isoTime } from '../values/times.ts'
+import { isoTime, now } from '../values/times.ts'
 import type { Caller } from './callers.ts'
 import { type Access, requireAccess } from './grants.ts'
 
@@ -12,12 +12,12 @@ import { type Access, requireAccess } from './grants.ts'
  * `recent_sign_in_required`.
  */
 export async function requireAuthorization(
-  { db, readCaller }: Transaction,
+  { db, clock, readCaller }: Transaction,
   { authorization, time }: Origin,
 ): Promise<Caller | undefined> {
   if (authorization === undefined) return undefined
   const { credential } = authorization
-  const caller = await readCaller({ db, time: isoTime(Date.now()), isLocked: true }, credential)
+  const caller = await readCaller({ db, time: now(clock), isLocked: true }, credential)
   requireAdmission(caller, authorization, time)
   return caller
 }

@@ -1,4 +1,5 @@
-import type { Clock, Store } from '../context.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Store } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
 import { systemLedgerId } from './chain.ts'
 

@@ -1,5 +1,5 @@
 import { invalidField } from '../../errors.ts'
-import type { Clock } from '../context.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** RFC 3339 section 5.6. */
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/

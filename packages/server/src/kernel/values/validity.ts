@@ -1,4 +1,4 @@
-import type { Clock } from '../context.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { LedgerHead, ObservedHead } from '../records.ts'
 
 /** Epoch milliseconds, `from` included and `until` excluded. */

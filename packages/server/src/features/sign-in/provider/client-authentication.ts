@@ -9,8 +9,8 @@ type Document = Readonly<Record<string, unknown>>
 interface Authentication {
   /** Its name (OpenID Connect Core 1.0 section 9). */
   method: string
-  /** Adds the credentials to a request. */
-  authenticate(body: URLSearchParams, headers: Headers): void | Promise<void>
+  /** Adds the credentials to a request. `nowMs`: the time of the clock that all replicas share. */
+  authenticate(body: URLSearchParams, headers: Headers, nowMs: number): void | Promise<void>
 }
 
 /**
@@ -58,7 +58,7 @@ function privateKeyJwt(
   pem: string,
   { issuer, token_endpoint_auth_signing_alg_values_supported: algorithms }: Document,
 ): Authentication {
-  const authenticate: Authentication['authenticate'] = async (body) => {
+  const authenticate: Authentication['authenticate'] = async (body, _headers, nowMs) => {
     const key = createPrivateKey(pem)
     const alg = algorithmOf(key, Array.isArray(algorithms) ? algorithms : [])
     const assertion = await new SignJWT({ jti: randomUUID() })
@@ -66,8 +66,8 @@ function privateKeyJwt(
       .setIssuer(clientId)
       .setSubject(clientId)
       .setAudience(String(issuer))
-      .setIssuedAt()
-      .setExpirationTime('60s')
+      .setIssuedAt(new Date(nowMs))
+      .setExpirationTime(new Date(nowMs + 60_000))
       .sign(key)
     body.set('client_id', clientId)
     body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer')

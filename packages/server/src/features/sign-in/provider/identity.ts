@@ -17,13 +17,14 @@ interface Expected {
   config: OidcConfig
   nonce: string
   maxAge: number | undefined
+  nowMs: number
   verify: Verify
 }
 
 /** OpenID Connect Core 1.0 section 3.1.3.7. */
 export function idTokenSteps(
   answer: Answer,
-  { config, nonce, maxAge, verify }: Expected,
+  { config, nonce, maxAge, nowMs, verify }: Expected,
 ): Step<SignInStep, SignInFinding>[] {
   const { issuer, clientId } = config
   return [
@@ -43,7 +44,7 @@ export function idTokenSteps(
       'signature',
       () => (answer.token === undefined ? failed('There is no token.') : verify(answer.token)),
     ],
-    ['clock', () => checkClock(answer.claims, Date.now())],
+    ['clock', () => checkClock(answer.claims, nowMs)],
     [
       'nonce',
       () =>
@@ -51,7 +52,7 @@ export function idTokenSteps(
           ? passed('The token is of this sign-in.')
           : failed('The nonce is not that of this sign-in.'),
     ],
-    ['auth_time', () => checkAuthenticationTime(answer.claims, maxAge, Date.now())],
+    ['auth_time', () => checkAuthenticationTime(answer.claims, maxAge, nowMs)],
   ]
 }
 

@@ -100,7 +100,7 @@ export function createProvider(context: Context, config: OidcConfig, redirectUri
             return checkCode(provider, { code, code_verifier: codeVerifier }, answer)
           },
         ],
-        ...idTokenSteps(answer, { config, nonce, maxAge, verify }),
+        ...idTokenSteps(answer, { config, nonce, maxAge, nowMs: clock.now(), verify }),
         ['user_info', () => readUserInfo(provider, answer, verify)],
       ])
       const last = steps.at(-1)
@@ -128,6 +128,7 @@ export function createProvider(context: Context, config: OidcConfig, redirectUri
         {
           issuer,
           audience: clientId,
+          currentDate: new Date(clock.now()),
           clockTolerance,
           maxTokenAge: maxLogoutTokenAge,
           requiredClaims: ['iat', 'jti'],
@@ -165,7 +166,7 @@ type ProviderStep = 'discovery' | 'clock' | 'keys' | 'scopes' | 'authorization' 
  * the page of the provider and, with a code that cannot exist, the credentials of the client.
  */
 export async function examineProvider(
-  context: IssuerContext,
+  context: IssuerContext & Pick<Context, 'clock'>,
   config: OidcConfig,
   redirectUri: string,
 ) {
@@ -174,7 +175,7 @@ export async function examineProvider(
   const provider = { context, config, metadata, redirectUri }
   return runSteps<ProviderStep, SignInFinding>([
     ['discovery', () => passed(`It is ${issuer}.`)],
-    ['clock', () => compareClocks(metadata.headers, Date.now())],
+    ['clock', () => compareClocks(metadata.headers, context.clock.now())],
     ['keys', () => describeKeys(context, keySourceOf(issuer, metadata))],
     ['scopes', () => checkScopes(metadata.document.scopes_supported, scopes)],
     ['authorization', () => checkAuthorization(provider)],

@@ -23,7 +23,7 @@ export interface Metadata {
 
 /** The dependencies of requests to the provider. */
 export interface KnownProvider {
-  context: Pick<Context, 'fetch'>
+  context: Pick<Context, 'clock' | 'fetch'>
   config: OidcConfig
   metadata: Metadata
   redirectUri: string
@@ -227,7 +227,7 @@ async function requestTokens(
       ...form,
     })
     const headers = new Headers({ accept: 'application/json' })
-    await authenticate(body, headers)
+    await authenticate(body, headers, context.clock.now())
     const response = await context
       .fetch(tokenEndpoint, { method: 'POST', body, headers })
       .catch(outboundError)

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createKeyedSemaphore, createSemaphore } from '../../../async/semaphore.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { type Appliers, type ChangeKind, hasOrigin } from '../../changes.ts'
 import type { Store } from '../../context.ts'
 import { isStorageUnavailable } from '../../faults.ts'
@@ -31,7 +32,7 @@ interface Unconfirmed<Result> {
  * connection. Half of the connections remain for reads.
  */
 export function createCommit(
-  appliers: Appliers,
+  applying: Applying,
   database: PostgresDatabase,
   { poolSize, connectTimeoutMs }: PostgresAddress,
 ): Pick<Store, 'commit' | 'isWritable'> {
@@ -56,7 +57,7 @@ export function createCommit(
       const unlock = await ledgers.acquire(ledgerId, acquireTimeoutMs)
       try {
         const result = await withConnection(() =>
-          commitWithRetries({ database, appliers, kind, change }),
+          commitWithRetries({ ...applying, database, kind, change }),
         )
         isWritable = true
         return result
@@ -71,10 +72,15 @@ export function createCommit(
   }
 }
 
-/** A change of a kind, and where it is made. */
-interface Commit<Change extends object, Result> {
-  database: PostgresDatabase
+/** How changes are applied. */
+interface Applying {
   appliers: Appliers
+  clock: Clock
+}
+
+/** A change of a kind, and where it is made. */
+interface Commit<Change extends object, Result> extends Applying {
+  database: PostgresDatabase
   kind: ChangeKind<Change, Result>
   change: Change
 }
@@ -130,11 +136,12 @@ async function settle<Change extends object, Result>(
 async function attempt<Change extends object, Result>({
   database,
   appliers,
+  clock,
   kind,
   change,
 }: Commit<Change, Result>): Promise<{ result: Result } | Unconfirmed<Result>> {
   const transaction = await database.begin()
-  const applied = appliers.apply(createKysely(transaction.query), kind, change)
+  const applied = appliers.apply({ db: createKysely(transaction.query), clock }, kind, change)
   const { result, changed } = await applied.catch(async (error) => {
     await transaction.rollback()
     throw error

@@ -4,13 +4,13 @@ import { describeCause } from '../../../errors.ts'
 import { present } from '../../../runtime/present.ts'
 import { isStorageUnavailable } from '../../faults.ts'
 import { classify, sqlState } from '../errors.ts'
-import type { Migrations } from '../migrations/building.ts'
 import { requireSchema } from '../migrations/index.ts'
 import { nameOf, type PostgresAddress, type PostgresHost, parsePostgresAddress } from './address.ts'
+import { readingSql } from './clock.ts'
 import { createKysely, openDatabase, type PostgresDatabase } from './database.ts'
 import { unavailable } from './errors.ts'
 import { type HostFailure, hostFailure, NoUsableHost } from './host-failures.ts'
-import { migratePostgres, readCurrentSchema } from './migrate.ts'
+import { readCurrentSchema } from './migrate.ts'
 import type { ServerInfo } from './pool.ts'
 import { noAnswer } from './primary.ts'
 
@@ -56,14 +56,13 @@ export async function waitUntilUsable(
 }
 
 /**
- * Brings the schema up to date as soon as the database can be reached, however long that takes.
- * Rejects with the reason if waiting does not help. Never settles after the signal. `onWait` gets the
+ * Prepares the database as soon as it can be reached, however long that takes. Rejects with the reason if waiting does not help. Never settles after the signal. `onWait` gets the
  * cause of each failed attempt and what a migration waits for, and undefined each time the database is
  * reached.
  */
 async function prepareWhenReachable(
   database: PostgresDatabase,
-  migrations: Migrations,
+  prepare: Prepare,
   signal: AbortSignal,
   onWait: (cause: string | undefined) => void,
 ): Promise<void> {
@@ -73,7 +72,7 @@ async function prepareWhenReachable(
       requireUsable(await database.serverInfo())
       if (!isReached) onWait(undefined)
       isReached = true
-      return await migratePostgres(database, migrations, onWait)
+      return await prepare(database, onWait)
     } catch (error) {
       const explained = explainStartError(error)
       if (explained !== error || !isStorageUnavailable(error)) throw explained
@@ -86,26 +85,26 @@ async function prepareWhenReachable(
   return new Promise(() => {})
 }
 
+/** Brings the schema up to date, for example. `onWait` gets what it waits for. */
+type Prepare = (database: PostgresDatabase, onWait: (cause: string) => void) => Promise<void>
+
 /** A database whose schema may not be known yet. */
 interface UnpreparedDatabase {
-  /** Rejects every use with `storage_unavailable` until the schema is up to date. */
+  /** Rejects every use with `storage_unavailable` until it is prepared. */
   database: PostgresDatabase
   /** Resolves then. Rejects with one line for a person if the database cannot be used. */
   prepared: Promise<void>
 }
 
 /** Prepares the database in the background, and rejects reads and writes until it is done. */
-export function prepareInBackground(
-  raw: PostgresDatabase,
-  migrations: Migrations,
-): UnpreparedDatabase {
+export function prepareInBackground(raw: PostgresDatabase, prepare: Prepare): UnpreparedDatabase {
   const closing = new AbortController()
   let isPrepared = false
   let cause: string | undefined
   const onWait = (reason: string | undefined) => {
     cause = reason
   }
-  const prepared = prepareWhenReachable(raw, migrations, closing.signal, onWait).then(() => {
+  const prepared = prepareWhenReachable(raw, prepare, closing.signal, onWait).then(() => {
     isPrepared = true
   })
   // The server may still be starting to listen when it fails.
@@ -224,7 +223,7 @@ const inspectionQuery = sql<
     else pg_current_wal_lsn() end - '0/0')::float8 as position,
   (select sum(numbackends) from pg_stat_database)::float8 as connections,
   current_setting('max_connections')::float8 as max_connections,
-  extract(epoch from clock_timestamp())::float8 * 1000 as time,
+  ${sql.raw(readingSql)} as time,
   (select string_agg(name, ', ') from pg_settings
     where name in ('fsync', 'full_page_writes') and setting = 'off') as settings,
   case when not has_schema_privilege(current_schema(), 'CREATE') then

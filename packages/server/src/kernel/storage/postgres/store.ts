@@ -12,6 +12,7 @@ import { commonReads, type LedgerHeads } from '../cached.ts'
 import { ownMigrations } from '../migrations/index.ts'
 import type { Db, Schema, Tables } from '../schema.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
+import { createDatabaseClock, type DatabaseClock, readingSql } from './clock.ts'
 import { createCommit } from './commit.ts'
 import { createKysely, openDatabase, type PostgresDatabase, type Run } from './database.ts'
 import { migratePostgres } from './migrate.ts'
@@ -43,11 +44,13 @@ export async function openPostgresStore(
   try {
     await waitUntilUsable(database)
     await migratePostgres(database, ownMigrations(parts.schema), onWait)
+    const clock = createDatabaseClock()
+    await readClock(database.read, clock)
+    return createStore(parts, { database, address, clock })
   } catch (error) {
     await database.close()
     throw explainStartError(error)
   }
-  return createStore(parts, database, address)
 }
 
 /**
@@ -56,17 +59,27 @@ export async function openPostgresStore(
  */
 export function openPostgresServerStore(parts: StoreParts, url: string, replicaUrl?: string) {
   const address = parsePostgresAddress(url)
+  const clock = createDatabaseClock()
+  const migrations = ownMigrations(parts.schema)
   const { database, prepared } = prepareInBackground(
     openDatabase(address, 'primary'),
-    ownMigrations(parts.schema),
+    async (raw, onWait) => {
+      await migratePostgres(raw, migrations, onWait)
+      await readClock(raw.read, clock)
+    },
   )
-  return { store: createStore(parts, database, address, replicaUrl), prepared }
+  return { store: createStore(parts, { database, address, clock }, replicaUrl), prepared }
+}
+
+interface Opened {
+  database: PostgresDatabase
+  address: PostgresAddress
+  clock: DatabaseClock
 }
 
 function createStore(
   { appliers, takeCensus, schema, people }: StoreParts,
-  database: PostgresDatabase,
-  address: PostgresAddress,
+  { database, address, clock }: Opened,
   replicaUrl?: string,
 ): Store {
   const replica =
@@ -81,8 +94,9 @@ function createStore(
   const reader = readerOf(database)
   const store: Store = {
     ...commonReads(reader, createBatchedHeads(database.read), schema.tables),
-    followHeads: () => createHeadFollower(database.read),
-    ...createCommit(appliers, database, address),
+    clock,
+    followHeads: () => createHeadFollower(database.read, clock),
+    ...createCommit({ appliers, clock }, database, address),
     census: (time) =>
       database.inTransaction({ timeoutMs: countTimeoutMs }, (db) => takeCensus(db, time)),
     contradictions,
@@ -143,13 +157,27 @@ function ifUnavailable<Substitute>(substitute: Substitute) {
 /** One array parameter instead of a list, so that the most frequent query is prepared only once. */
 const sql = 'select project_id, revision, hash from ledger where project_id = any($1::text[])'
 
-/** Returns only the heads that differ, since thousands are followed and few of them change. */
-const changedSql = `select seen.id, ledger.revision, ledger.hash
-  from unnest($1::text[], $2::text[]) as seen (id, hash)
-  left join ledger on ledger.project_id = seen.id
-  where ledger.hash is distinct from seen.hash`
+/**
+ * Returns a reading of the clock, with only the heads that differ: thousands are followed, and few of them
+ * change.
+ */
+const changedSql = `select * from (select ${readingSql} as reading) as clock
+  left join (
+    select seen.id, ledger.revision, ledger.hash
+    from unnest($1::text[], $2::text[]) as seen (id, hash)
+    left join ledger on ledger.project_id = seen.id
+    where ledger.hash is distinct from seen.hash
+  ) as changed on true`
 
-type ChangedRow = { id: string } & (LedgerHead | { revision: null; hash: null })
+/** Without an id if no head differs. */
+type ChangedRow = { reading: number; id: string | null } & (
+  | LedgerHead
+  | { revision: null; hash: null }
+)
+
+async function readClock(run: Run, clock: DatabaseClock): Promise<void> {
+  await createHeadFollower(run, clock).read()
+}
 
 /** Reads the heads for each use. Concurrent callers share one query. */
 function createBatchedHeads(run: Run): LedgerHeads {
@@ -172,8 +200,8 @@ function createBatchedHeads(run: Run): LedgerHeads {
  */
 const arrayOf = (items: Iterable<string>) => `{${[...items].map((item) => item || 'null').join()}}`
 
-/** Has the database compare the heads with those that were read last. */
-function createHeadFollower(run: Run): HeadFollower {
+/** Has the database compare the heads with those that were read last, and reads its clock. */
+function createHeadFollower(run: Run, clock: DatabaseClock): HeadFollower {
   /** The hashes; empty before the first read, and if there is no such ledger. */
   const known = new Map<string, string>()
   return {
@@ -181,10 +209,12 @@ function createHeadFollower(run: Run): HeadFollower {
     unfollow: (ledgerId) => void known.delete(ledgerId),
     async read() {
       const parameters = [arrayOf(known.keys()), arrayOf(known.values())]
+      const sentAt = clock.monotonic()
       const { rows } = await run<ChangedRow>({ sql: changedSql, parameters })
+      for (const { reading } of rows.slice(0, 1)) clock.observe(reading, sentAt)
       const heads = new Map<string, LedgerHead>()
       for (const { id, revision, hash } of rows) {
-        if (!known.has(id)) continue
+        if (id === null || !known.has(id)) continue
         known.set(id, hash ?? '')
         if (hash !== null) heads.set(id, { revision, hash })
       }

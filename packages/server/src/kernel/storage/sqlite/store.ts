@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { systemClock } from '../../../runtime/clock.ts'
 import type { Store } from '../../context.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
 import { nameThrough, type People } from '../../ledger/event-reads.ts'
@@ -42,6 +43,7 @@ export async function openSqliteStore({
   const heads = createVersionedHeads(reader, tables)
   return {
     ...commonReads(reader.db, heads, tables),
+    clock: systemClock,
     followHeads: () => createHeadFollower(reader, heads),
     async commit(kind, change) {
       try {

@@ -4,6 +4,7 @@
  * savepoint and result, and they share one durable commit.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../../../runtime/clock.ts'
 import { collectStartupGarbage } from '../../../runtime/threads.ts'
 import type { Appliers } from '../../changes.ts'
 import { type Feature, loadAppliers, schemaOf } from '../../feature.ts'
@@ -47,7 +48,11 @@ async function applyOne(
   const { db, run } = connection
   run(savepoint)
   try {
-    const { result, changed } = await appliers.apply(db, appliers.kind(type), change)
+    const { result, changed } = await appliers.apply(
+      { db, clock: systemClock },
+      appliers.kind(type),
+      change,
+    )
     if (!changed) run(rollbackToSavepoint)
     run(release)
     return { ok: true, value: result }
