@@ -22,6 +22,7 @@ import { KeyImport, KeyImportReport } from '../packages/server/src/features/impo
 import {
   JwtKey,
   JwtKeyCreate,
+  JwtKeyEnded,
   JwtKeyUpdate,
   JwtKeyUpdated,
   JwtKeyWithDetails,
@@ -93,6 +94,7 @@ const contract: Record<string, object> = {
   JwtKeyWithDetails,
   JwtKeyCreate: { ...JwtKeyCreate, description: 'A key to register.' },
   JwtKeyUpdate,
+  JwtKeyEnded,
   JwtKeyUpdated,
   Rotation,
   RotationCreate: { ...RotationCreate, description: 'A rotation to start.' },

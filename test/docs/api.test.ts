@@ -57,6 +57,7 @@ test.each([
   ['?active=true', /"label":"orders, spring"[\s\S]*"details":\{/],
   ['dgst -sha256', /\b[0-9a-f]{64}\n$/],
   ['orders, autumn', /"label":"orders, autumn"/],
+  ['pubring-end+jwt', /^\{"kid":"[0-9a-f-]{36}","expireTime":"2099-01-01T00:00:00.000Z"\}$/],
   ['key-imports', /"present":1,"items":\[\{"outcome":"present"/],
   ['openid-configuration', /^\{"keys":\[\{[\s\S]*"jwks_uri"/],
   ['/$kid.pem', /^# kid [0-9a-f-]{36}, alg RS256\n(-----BEGIN[^#]*)\1$/],

@@ -6,22 +6,25 @@ import { UserText, withVisibleControls } from '../components/user-text.tsx'
 type Actor = Event['actor']
 
 /** The kind of an actor; undefined for Pubring itself and commands on the server, whose name says so. */
-function kindOf({ user, workload, apiKeyId }: Actor): string | undefined {
+function kindOf({ user, workload, apiKeyId, jwtKeyId }: Actor): string | undefined {
   if (workload !== undefined) return 'workload'
   if (user !== undefined) return 'person'
+  if (jwtKeyId !== undefined) return 'key'
   return apiKeyId === undefined ? undefined : 'API key'
 }
 
 /** The text that identifies an actor to the service: the subject of a person or workload, else an id or name. */
-export function actorId({ workload, user, apiKeyId, name }: Actor): string {
-  return workload?.subject ?? user?.subject ?? apiKeyId ?? name
+export function actorId({ workload, user, apiKeyId, jwtKeyId, name }: Actor): string {
+  return workload?.subject ?? user?.subject ?? apiKeyId ?? jwtKeyId ?? name
 }
 
 /** The name of an actor and what it is, so that an API key named like a person is not taken for one. */
 export function ActorName({ actor }: { actor: Actor }) {
   const kind = kindOf(actor)
   const identity = actor.workload ?? actor.user
-  const detail = identity ? `${identity.subject} at ${identity.issuer}` : actor.apiKeyId
+  const detail = identity
+    ? `${identity.subject} at ${identity.issuer}`
+    : (actor.apiKeyId ?? actor.jwtKeyId)
   return (
     <>
       <UserText>{actor.name}</UserText>
@@ -39,9 +42,9 @@ export function ActorName({ actor }: { actor: Actor }) {
   )
 }
 
-/** The identity of an actor: issuer and subject of a person or workload, and the API key. */
+/** The identity of an actor: issuer and subject of a person or workload, and the key. */
 export function ActorDetails({ actor }: { actor: Actor }) {
-  const { user, workload, apiKeyId } = actor
+  const { user, workload, apiKeyId, jwtKeyId } = actor
   const kind = kindOf(actor)
   const identity = workload ?? user
   return (
@@ -50,6 +53,7 @@ export function ActorDetails({ actor }: { actor: Actor }) {
       {identity && <CopyField label={`Subject of the ${kind}`} value={identity.subject} />}
       {workload && <CopyField label="Id of the access rule" value={workload.ruleId} />}
       {apiKeyId && <CopyField label="Id of the API key that acted" value={apiKeyId} />}
+      {jwtKeyId && <CopyField label="Kid of the key that acted" value={jwtKeyId} />}
     </>
   )
 }

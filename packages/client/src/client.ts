@@ -116,6 +116,10 @@ function keyOperations(send: Send): KeyOperations {
       send(conditional(patch(keyPath(project, kid), changes), options), options),
     delete: async (project, kid, options = {}) =>
       send(conditional(remove(keyPath(project, kid)), options), options),
+    end: async (project, kid, token, options = {}) => {
+      const operation = repeatable(`${keyPath(project, kid)}/end`, { token })
+      return send({ ...operation, access: 'public' }, options)
+    },
     import: async (project, body, options = {}) =>
       send(repeatable(`${projectPath(project)}/key-imports`, body), options),
     check: async (body, options = {}) => send(repeatable('/key-checks', body), options),

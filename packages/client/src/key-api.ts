@@ -3,6 +3,7 @@ import type {
   Algorithm,
   JwtKey,
   JwtKeyCreate,
+  JwtKeyEnded,
   JwtKeyUpdate,
   JwtKeyUpdated,
   JwtKeyWithDetails,
@@ -45,6 +46,11 @@ export type KeyOperations = {
   ): Promise<JwtKeyUpdated>
   /** Fails with `key_active` while the key is active. */
   delete(project: string, kid: string, options?: CallOptions & Precondition): Promise<void>
+  /**
+   * Lets a key end itself, by a token that it signed (`typ: pubring-end+jwt`). Needs no API key. Safe to
+   * repeat: an end can only be set or brought nearer.
+   */
+  end(project: string, kid: string, token: string, options?: CallOptions): Promise<JwtKeyEnded>
   /** Imports all keys or none. Safe to repeat: keys that already exist are reported as `present`. */
   import(project: string, body: KeyImport, options?: CallOptions): Promise<KeyImportReport>
   /** Checks a key without registering it. */

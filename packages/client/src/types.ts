@@ -150,6 +150,12 @@ export type JwtKeyUpdate = {
   expireTime?: string | null
 }
 
+/** When the key ends. */
+export type JwtKeyEnded = {
+  kid: string
+  expireTime: string
+}
+
 /** A JWT key after a change. */
 export interface JwtKeyUpdated extends JwtKeyWithDetails {
   /** What the change entails; absent if nothing. */
@@ -175,7 +181,7 @@ export type Rotation = {
   state: 'spreading' | 'overlapping' | 'finished' | 'abandoned'
   createTime: string
   updateTime: string
-  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
+  /** Who requested the change: an API key, a person, a workload or a JWT key that proved itself (`jwtKeyId`); otherwise Pubring itself or a command on the server. */
   startedBy: {
     name: string
     apiKeyId?: string
@@ -191,6 +197,7 @@ export type Rotation = {
       issuer: string
       subject: string
     }
+    jwtKeyId?: string
   }
   /** From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive. */
   convergedTime?: string
@@ -492,7 +499,7 @@ export type Event = {
   revision: number
   type: string
   time: string
-  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
+  /** Who requested the change: an API key, a person, a workload or a JWT key that proved itself (`jwtKeyId`); otherwise Pubring itself or a command on the server. */
   actor: {
     name: string
     apiKeyId?: string
@@ -508,6 +515,7 @@ export type Event = {
       issuer: string
       subject: string
     }
+    jwtKeyId?: string
   }
   subject: {
     type:
@@ -813,6 +821,7 @@ export type ServiceErrorCode =
   | 'weak_key'
   | 'algorithm_mismatch'
   | 'compromised_key'
+  | 'invalid_proof'
   | 'import_refused'
   | 'missing_api_key'
   | 'invalid_api_key'

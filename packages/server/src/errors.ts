@@ -50,6 +50,12 @@ export const errorTable = {
     title: 'The key is compromised',
     advice: 'Its private key was published or exposed. Generate a new pair.',
   },
+  invalid_proof: {
+    status: 400,
+    title: 'The proof is invalid',
+    advice:
+      'Sign a new token with the private key of the JWT key. The detail says which part of it is wrong. See [the claims](api.md#keys).',
+  },
   import_refused: {
     status: 400,
     title: 'The import was rejected',

@@ -19,10 +19,11 @@ import {
 import { eventToRow } from '../../../packages/server/src/kernel/ledger/stored.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
-import { pageHeaders, startApp } from '../../support/app/app.ts'
+import { pageHeaders, publicUrl, startApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
 import { newProject, registerKey } from '../../support/app/keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
+import { signToken } from '../../support/keys/tokens.ts'
 import { expectNoSecret, rememberSecret } from '../../support/secrets.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createPersonSession, issuer, ruleRecord } from '../../support/store/sessions.ts'
@@ -228,6 +229,19 @@ const attempts: Record<string, Cells> = {
       const key = `${own}/jwt-keys/${await registerKey(server)}`
       expect(await ask(stranger, 'PATCH', key, { active: false })).toMatch('401')
       expect(await ask(stranger, 'DELETE', key)).toMatch('401')
+      const pair = ecKey()
+      const sub = await registerKey(server, { publicKeyPem: pair.publicKeyPem })
+      const expireTime = new Date(clock.now()).toISOString()
+      const [aud, exp] = [publicUrl, Math.floor(clock.now() / 1_000) + minute / 1_000]
+      const iss = `${publicUrl}/v1/projects/${server.project.id}`
+      const claims = { iss, aud, sub, exp, jti: newId(), expireTime }
+      const header = { alg: 'ES256', typ: 'pubring-end+jwt' } as const
+      const token = signToken(pair.privateKey, header, claims)
+      expect(await ask(stranger, 'POST', `${key}/end`, { token })).toBe('400 invalid_proof')
+      expect(await ask(stranger, 'POST', `${own}/jwt-keys/${sub}/end`, { token })).toBe(200)
+      const active = await server.send('GET', `${own}/jwt-keys?active=true`)
+      const kids = active.json().map(({ id }: { id: string }) => id)
+      expect([kids.includes(sub), kids.includes(key.split('/').at(-1))]).toEqual([false, true])
     },
   },
   'give rights that last': {

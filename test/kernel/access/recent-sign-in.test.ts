@@ -449,6 +449,7 @@ test('no other operation has a session', () => {
   const withoutCaller = changing().filter(([, declared]) => declared === undefined)
   expect(withoutCaller.map(([operation]) => operation).sort()).toEqual([
     'POST /sign-in/back-channel-logout',
+    'POST /v1/projects/:projectIdOrName/jwt-keys/:kid/end',
     'POST /v1/session-keys',
     'POST /v1/token',
   ])

@@ -62,6 +62,8 @@ const unrequested = [
   'api_key.forget',
   // Its actor is the workload: `test/features/token-exchange/token-exchange.test.ts`.
   'token.exchange',
+  // Its actor is the key: `test/features/keys/ending.test.ts`.
+  'key.end',
   // Its actor is the person: `test/features/sign-in/command-line.test.ts`.
   'api_key.issue',
 ]

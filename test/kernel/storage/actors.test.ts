@@ -16,6 +16,7 @@ const issuer = 'https://login.example.com'
 type Case = [string, Actor]
 const actors: Case[] = [
   ['an API key', { apiKeyId: newId(), name: 'deploy' }],
+  ['a JWT key', { name: 'orders', jwtKeyId: newId() }],
   ['a command', { name: 'pubring restore' }],
   ['a person', { name: '', user: { issuer, subject: '248289761001', sessionId: newId() } }],
   [
@@ -50,10 +51,17 @@ test.each(actors)('%s is stored and read back as the actor of an event', async (
 
 test('the name of a person is not part of the chain, and everything else of an actor is', () => {
   const hashOf = (actor: Actor) => eventHash(genesisHash, { ...content, actor })
-  const [[, apiKey], , [, person], [, workload]] = actors as [Case, Case, Case, Case]
+  const [[, apiKey], [, jwtKey], , [, person], [, workload]] = actors as [
+    Case,
+    Case,
+    Case,
+    Case,
+    Case,
+  ]
   expect(hashOf({ ...person, name: 'Ada Lovelace' })).toBe(hashOf(person))
   expect(hashOf({ ...apiKey, name: 'other' })).not.toBe(hashOf(apiKey))
   expect(hashOf({ ...workload, name: 'other' })).not.toBe(hashOf(workload))
+  expect(hashOf({ ...jwtKey, jwtKeyId: newId() })).not.toBe(hashOf(jwtKey))
   const other = { issuer, subject: '2', sessionId: person.user?.sessionId ?? '' }
   expect(hashOf({ name: '', user: other })).not.toBe(hashOf(person))
 })

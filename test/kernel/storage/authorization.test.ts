@@ -58,7 +58,7 @@ function exposed() {
 
 const rotation = () => ({ projectId, id: newId(), jwksMaxAge: 60 })
 
-/** Changes of the system, or of a caller who has no API key yet. */
+/** Changes of the system, or of a caller who has no API key yet or needs none. */
 const unauthorized = [
   'key.pass_audit',
   'credential.touch',
@@ -67,6 +67,7 @@ const unauthorized = [
   'storage.try',
   'ledger.accept',
   'token.exchange',
+  'key.end',
   'api_key.forget',
 ]
 

@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import type { Algorithm, JwsAlgorithm } from '../../../packages/intake/src/algorithms.ts'
 import type { AccessRule } from '../../../packages/server/src/features/access-rules/contract.ts'
 import type { CoreConfig } from '../../../packages/server/src/kernel/context.ts'
+import type { HttpOptions } from '../../../packages/server/src/kernel/http/options.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import { publicUrl, startApp, type TestApp } from './app.ts'
 import { type TestClock, testClock } from './clock.ts'
@@ -49,9 +50,12 @@ export async function newRotatedKey(algorithm: Algorithm = 'ES256'): Promise<Rot
 }
 
 /** An application whose project `payments` lets its keys vouch once `rule` was called. */
-export async function startRotationApp(config: Partial<CoreConfig> = {}): Promise<RotationApp> {
+export async function startRotationApp(
+  config: Partial<CoreConfig> = {},
+  http: Partial<HttpOptions> = {},
+): Promise<RotationApp> {
   const clock = testClock()
-  const app = await startApp({ clock, config: { refusalDelayMs: 0, ...config } })
+  const app = await startApp({ clock, config: { refusalDelayMs: 0, ...config }, http })
   const keysUrl = '/v1/projects/payments/jwt-keys'
   const issuer = `${publicUrl}/v1/projects/${app.project.id}`
   const server: RotationApp = {

@@ -142,10 +142,11 @@ export const Actor = Type.Object(
         { description: 'The workload that exchanged a token for the API key.' },
       ),
     ),
+    jwtKeyId: Type.Optional(Uuid),
   },
   {
     description:
-      'Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server.',
+      'Who requested the change: an API key, a person, a workload or a JWT key that proved itself (`jwtKeyId`); otherwise Pubring itself or a command on the server.',
   },
 )
 

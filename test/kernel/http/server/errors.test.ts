@@ -31,6 +31,10 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   weak_key: () => create(rsaKey(1024).publicKeyPem, 'RSA'),
   algorithm_mismatch: () => create(ecKey().publicKeyPem, 'RSA'),
   compromised_key: () => create(leaked.publicKeyPem),
+  invalid_proof: async () => {
+    const [{ id }] = (await get(keys)).json()
+    return server.send('POST', `${keys}/${id}/end`, { body: { token: 'x' } })
+  },
   import_refused: () =>
     server.send('POST', '/v1/projects/payments/key-imports', { body: { keys: [{}] } }),
   missing_api_key: () => get(keys, { 'x-api-key': '' }),

@@ -10,10 +10,13 @@ import {
   type LockedLedger,
   lockProjectLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
+import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { isActive, requireValidExpiry } from '../../kernel/values/times.ts'
+import { earliest, isActive, latest, requireValidExpiry } from '../../kernel/values/times.ts'
 import {
+  invalidProof,
   type KeyDeletion,
+  type KeyEnding,
   type KeyPatch,
   type KeyPrecondition,
   type KeyUpdate,
@@ -82,6 +85,27 @@ export async function patchEvents(
   const isDisabled = before.enabled && !after.enabled
   const ended = isDisabled ? await tx.hooks.run(keyEnded, tx, before, 'disable', origin.time) : []
   return { events: [updated, ...caused, ...ended.flat()], warnings }
+}
+
+/**
+ * Sets the end of the key or brings it nearer, at once if the time is past. A proof that would change
+ * something is accepted once: repeated, it must not undo what a person did since.
+ */
+export async function endKey(
+  tx: Transaction,
+  { projectId, kid, expireTime, once, origin }: KeyEnding,
+): Promise<Outcome<string>> {
+  const locked = await lockKeySet(tx, projectId, origin)
+  const key = findKey(locked.keySet, kid)
+  requireUncontradicted('key', key)
+  const end = earliest(latest(expireTime, origin.time), key.expireTime)
+  const patched = patchKey(key, { expireTime: end }, origin.time)
+  if (patched === key) return { result: end, changed: false }
+  const use = await firstUse(locked.ledger, once)
+  if (use === undefined) throw invalidProof('Its jti was used before.')
+  const { events } = await patchEvents(tx, locked, [key, patched])
+  await appendEvents(locked.ledger, [use, ...events])
+  return { result: end, changed: true }
 }
 
 export async function deleteKey(

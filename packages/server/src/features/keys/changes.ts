@@ -1,6 +1,6 @@
 import type { ExposedKey } from '@pubring/intake'
 import type { IntakeCode } from '@pubring/intake/codes'
-import type { FieldError } from '../../errors.ts'
+import { type FieldError, PubringError } from '../../errors.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { change, type Origin, type Transaction } from '../../kernel/changes.ts'
 import { hook } from '../../kernel/hooks.ts'
@@ -76,6 +76,14 @@ export interface KeyPatch extends KeyDeletion {
   limits: KeyLimits
 }
 
+/** Its result is the end that the key has. */
+export interface KeyEnding extends KeyDeletion {
+  /** ISO 8601. */
+  expireTime: string
+  /** `tokenDigest` of the proof. */
+  once: string
+}
+
 /** A patched key, and what the patch entails for its project. */
 export interface KeyUpdate {
   key: KeyRecord
@@ -106,6 +114,10 @@ export interface PrivateKeyRefusal {
   exposed: ExposedKey
 }
 
+export function invalidProof(detail: string): PubringError {
+  return new PubringError('invalid_proof', `The key does not prove itself. ${detail}`)
+}
+
 /** The change may name its key by `publishedKid`, and not by the id that its event has. */
 const eventsOfKey = () => ({ types: ['key.updated', 'key.deleted'] })
 
@@ -118,6 +130,7 @@ export const keyChanges = {
     events: ({ keys }) => ({ subjects: keys.map(({ key }) => key.id) }),
   }),
   updateKey: change<KeyPatch, KeyUpdate>('key.update', { events: eventsOfKey }),
+  endKey: change<KeyEnding, string>('key.end', { events: eventsOfKey }),
   deleteKey: change<KeyDeletion>('key.delete', { events: eventsOfKey }),
   reportWeakness: change<WeaknessFinding, WeaknessReport>('key.report_weakness', {
     events: ({ kid }) => ({ subjects: [kid] }),

@@ -4,6 +4,7 @@ import {
   ClearableTime,
   component,
   described,
+  exampleToken,
   flag,
   keyRoles,
   mergePatch,
@@ -170,6 +171,20 @@ export const JwtKeyUpdate = mergePatch('JwtKeyUpdate', {
   expireTime: ClearableTime,
 })
 export type JwtKeyUpdate = Static<typeof JwtKeyUpdate>
+
+export const JwtKeyEnd = requestBody('JwtKeyEnd', {
+  token: text(
+    'A JWT that the key itself signed. Its header has the `typ` `pubring-end+jwt`. Claims: `iss`, the issuer of the project; `aud`, the public URL of this service; `sub`, the kid; `jti`, an id that is used once; `exp`, at most 5 minutes ahead; `expireTime`, when the key ends (RFC 3339), at once if that is past.',
+    exampleToken,
+  ),
+})
+export type JwtKeyEnd = Static<typeof JwtKeyEnd>
+
+export const JwtKeyEnded = component('JwtKeyEnded', 'When the key ends.', {
+  kid: Uuid,
+  expireTime: Time,
+})
+export type JwtKeyEnded = Static<typeof JwtKeyEnded>
 
 /** A key of an import, which may restore one of another registry. */
 export const KeyImportItem = requestBody(

@@ -6,7 +6,7 @@ import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.t
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { Meters } from '../../kernel/http/http-side.ts'
 import type { App } from '../../kernel/http/options.ts'
-import { KeyPath, Query } from '../../kernel/http/request/parameters.ts'
+import { KeyPath, ProjectPath, Query } from '../../kernel/http/request/parameters.ts'
 import { type Resource, resourceRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { intersect } from '../../kernel/values/validity.ts'
@@ -14,6 +14,8 @@ import {
   JwtKey,
   JwtKeyCreate,
   JwtKeyCreated,
+  JwtKeyEnd,
+  JwtKeyEnded,
   JwtKeyUpdate,
   JwtKeyUpdated,
   JwtKeyWithDetails,
@@ -27,11 +29,13 @@ import {
   renderUpdate,
   rolesDocument,
 } from './documents.ts'
+import { endKey } from './ending.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from './operations.ts'
 import { keyEntityTag, keyRole } from './roles.ts'
 
 /** Long because it lists the handlers. */
 export function routes(app: App, kernel: Kernel): void {
+  addEnd(app, kernel)
   resourceRoutes(app, keys, {
     async create(request, reply) {
       const own = contextOf(request, kernel)
@@ -74,6 +78,37 @@ export function routes(app: App, kernel: Kernel): void {
       const document = await rolesDocument(kernel, projectOf(request).id)
       reuseDocument(request, kernel, document)
       return sendDocument(reply, document)
+    },
+  })
+}
+
+/** By a proof of the key itself, so that its holder needs no other right to end it. */
+function addEnd(app: App, kernel: Kernel): void {
+  const spend = app.failureLimit({
+    name: 'proofs',
+    reason: 'Many proofs from your address were refused. A valid one would be accepted.',
+  })
+  app.route({
+    method: 'POST',
+    url: `${collection}/:kid/end`,
+    config: { errors: ['invalid_proof', 'key_not_found'] },
+    schema: {
+      operationId: 'endKey',
+      summary: 'Let a JWT key end itself',
+      description:
+        'Sets the `expireTime` of the key, or brings it nearer, by a token that the key signed. It needs no API key and no access rule, and permits nothing else.',
+      params: Type.Object({ ...ProjectPath.properties, ...KeyPath.properties }),
+      body: JwtKeyEnd,
+      response: { 200: JwtKeyEnded },
+    },
+    handler: async (request, reply) => {
+      const { projectIdOrName: project, kid } = request.params
+      const { token } = request.body
+      return endKey(kernel, { project, kid, token, requestId: request.id }).catch((error) => {
+        // Afterwards, so that bad proofs never keep out a good one from the same address.
+        if (/^(invalid_proof|key_not_found)$/.test(error.code)) spend?.(request, reply)
+        throw error
+      })
     },
   })
 }

@@ -9,7 +9,7 @@ export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 /** The ledger of token exchanges under access rules for all projects, and of API keys of sessions. */
 export const exchangeLedgerId = '00000000-0000-0000-0000-000000000001'
 
-/** Who made a change. Without `apiKeyId`, `user` or `workload` it is Pubring or a command on the server. */
+/** Who made a change. Without another member than the name it is Pubring or a command on the server. */
 export interface Actor {
   /**
    * Name of the API key, access rule or command. That of a person is looked up when the event is
@@ -21,6 +21,8 @@ export interface Actor {
   user?: { issuer: string; subject: string; sessionId: string }
   /** The workload that exchanged a token for the API key. */
   workload?: { ruleId: string; issuer: string; subject: string }
+  /** A JWT key that proved itself. */
+  jwtKeyId?: string
 }
 
 type EventValue = string | number | boolean

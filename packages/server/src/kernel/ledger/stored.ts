@@ -1,3 +1,4 @@
+import { present } from '../../runtime/present.ts'
 import { parseStored, type RowOf, table } from '../storage/schema.ts'
 import type { Actor, EventChanges, LedgerEvent } from './chain.ts'
 
@@ -18,7 +19,7 @@ export const eventTable = table(
     /** The id of the API key, or of the person's session. */
     actor_id: 'nullable text',
     actor_name: 'text',
-    /** The person or workload that acted. */
+    /** The person, workload or JWT key that acted. */
     actor: 'nullable json',
     /** The subject of the person, by which their events are found. */
     person: 'nullable text',
@@ -53,7 +54,8 @@ declare module '../storage/schema.ts' {
 type EventRow = RowOf<typeof eventTable>
 
 export function eventToRow(event: LedgerEvent): EventRow {
-  const { name, apiKeyId, user, workload } = event.actor
+  const { name, apiKeyId, ...who } = event.actor
+  const { user } = who
   return {
     project_id: event.ledgerId,
     revision: event.revision,
@@ -61,7 +63,7 @@ export function eventToRow(event: LedgerEvent): EventRow {
     time: event.time,
     actor_id: apiKeyId ?? user?.sessionId ?? null,
     actor_name: user === undefined ? name : '',
-    actor: user === undefined && workload === undefined ? null : JSON.stringify({ user, workload }),
+    actor: Object.keys(who).length === 0 ? null : JSON.stringify(who),
     person: user?.subject ?? null,
     subject_type: event.subject.type,
     subject_id: event.subject.id,
@@ -86,10 +88,10 @@ export function eventFromRow(row: EventRow): LedgerEvent {
 }
 
 function actorFromRow(row: EventRow): Actor {
-  const stored: Pick<Actor, 'user' | 'workload'> = parseStored(row.actor ?? '{}', {})
-  const { user, workload } = stored
+  const stored: Pick<Actor, 'user' | 'workload' | 'jwtKeyId'> = parseStored(row.actor ?? '{}', {})
+  const { user, workload, jwtKeyId } = stored
   const { actor_id: id, actor_name: name } = row
   // The hash covers nothing else that is known of a person.
   if (user !== undefined) return { name, user }
-  return { name, ...(id === null ? {} : { apiKeyId: id }), ...(workload && { workload }) }
+  return { name, ...present({ apiKeyId: id ?? undefined, workload, jwtKeyId }) }
 }

@@ -65,10 +65,10 @@ function limitChanges(app: FastifyInstance, { clock, beforeCommit }: Kernel, rat
   })
 }
 
-/** Who makes the changes of an actor: a person, a rule or an API key. Undefined for Pubring itself. */
-function changerOf({ user, workload, apiKeyId }: Actor): string | undefined {
+/** Who makes the changes of an actor: a person, a rule or a key. Undefined for Pubring itself. */
+function changerOf({ user, workload, apiKeyId, jwtKeyId }: Actor): string | undefined {
   if (user !== undefined) return JSON.stringify([user.issuer, user.subject])
-  return workload?.ruleId ?? apiKeyId
+  return workload?.ruleId ?? apiKeyId ?? jwtKeyId
 }
 
 /**
