@@ -9,24 +9,12 @@ import { readPublishedKeys } from '../../scripts/generate-blocklist.ts'
 const page = readFileSync(new URL('../../docs/key-policy.md', import.meta.url), 'utf8')
 
 const entry =
-  /^#### `(?<code>.*)`\n\n.+\. Rules? (?<rule>.+), reported as `(?<problem>\w+)`\.\n\n(?<reason>.+\n.+\n)/gm
+  /^\| `(?<code>\w+)` \| `(?<problem>\w+)` \| (?<rejected>.+\.) \| (?<why>.+\.(?: \*.+\*)?) \|$/gm
 const entries = [...page.matchAll(entry)].map(({ groups }) => ({ ...groups }))
 
-test('the page explains each code once and nothing else', () => {
-  const headings = [...page.matchAll(/^#### `(.*)`$/gm)].map(([, heading]) => heading)
-  expect(entries.map(({ code }) => code)).toEqual(headings)
-  expect(headings).toEqual(Object.keys(intakeCodes))
-})
-
-test.each(Object.keys(intakeCodes))('the page explains %s once', (code) => {
-  expect(page.split(`#### \`${code}\`\n`)).toHaveLength(2)
-})
-
-test.each(entries)('the entry of $code is complete and names its problem', (explained) => {
-  const { code = '', rule, problem, reason } = explained
-  expect({ [code]: problem }).toEqual({ [code]: Reflect.get(intakeCodes, code) })
-  expect(rule).toMatch(/^[TDREOA]\d+(, [TDREOA]\d+)*$/)
-  expect(reason).toMatch(/^- \*\*Rejected:\*\* .+\.\n- \*\*Why:\*\* .+\.\n$/)
+test('the page explains each code once, with its problem', () => {
+  const explained = entries.map(({ code, problem }) => [code, problem])
+  expect(explained).toEqual(Object.entries(intakeCodes))
 })
 
 test('the page lists the slow rules', () => {
@@ -43,10 +31,10 @@ test('the page states the number of published keys', () => {
  * examines registered keys again. If only its words changed, update the digest alone.
  */
 test('registered keys are examined again after the rules have changed', () => {
-  const rejected = page.match(/^- \*\*Rejected:\*\* .*$/gm) ?? []
+  const rejected = entries.map((each) => each.rejected)
   const rules = { revision: auditRules.split('.')[0], digest: hash('sha256', rejected.join('\n')) }
   expect(rules).toEqual({
     revision: '2',
-    digest: 'a2b52d4e19123acbcd78192ec3d5d43e1c363feebe51b3e7cab2acb7d22e7ff9',
+    digest: 'd5f51af63fc5d74a955ae646600dfd347cc62e27fa682dce74054744ae912fd1',
   })
 })
