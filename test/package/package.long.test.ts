@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
@@ -86,6 +86,19 @@ test('it contains the compiled files, the license and the pages, and no developm
   const others = contents.filter((file) => !/^package\/(bin|deploy|dist|docs|[^/]+$)/.test(file))
   expect(others).toEqual([])
   expect(contents.filter((file) => /\.tsx?$|test|node_modules/.test(file))).toEqual([])
+})
+
+test('each compiled file can be loaded', async () => {
+  const files = contents.flatMap(
+    (file) => /^package\/(dist\/packages\/.*\.js)$/.exec(file)?.[1] ?? [],
+  )
+  const programs = files.filter((file) => /(main|worker|-thread)\.js$/.test(file))
+  const names = programs.map((file) => basename(file, '.js')).sort()
+  expect(names).toEqual(['census-thread', 'main', 'worker', 'worker', 'writer-thread'])
+  const loading = files
+    .filter((file) => !programs.includes(file))
+    .map((file) => `await import('./node_modules/pubring/${file}')`)
+  await typed('node', '--input-type=module', '-e', loading.join('\n'))
 })
 
 test('only runtime dependencies are installed', async () => {
