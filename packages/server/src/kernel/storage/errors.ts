@@ -22,8 +22,7 @@ const meanings = {
   /** The session is unusable, and the outcome of its last statement is unknown. */
   lost: {
     detail: 'The database cannot be reached. Try again in a few seconds.',
-    advice:
-      'bring PostgreSQL or the network to it back, or promote a standby; no restart of Pubring is needed',
+    advice: 'bring PostgreSQL or the network to it back, or promote a standby',
     states: '08 40003 57P01 57P02 57P03 57P04 57P05',
     errno:
       'ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN ENETRESET ENOTCONN EADDRNOTAVAIL ENOTFOUND EAI_AGAIN EAI_FAIL EPROTO',

@@ -19,7 +19,7 @@ type Row = [kind: Kind, pattern: RegExp, does: string, advice: string]
  * The first row decides whose pattern matches the code, the routine and the message of the error. The
  * messages of a server may be in its own language; those of pgbouncer have no SQLSTATE of their own.
  */
-export const hostFailures: Row[] = [
+const hostFailures: Row[] = [
   ['settings', /^28P01|SASL/, 'rejects this user or password', 'correct them'],
   [
     'settings',
