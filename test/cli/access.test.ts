@@ -73,12 +73,17 @@ describe('pubring api-key', () => {
     expect((await shell.pubring(shorter, { env })).code).toBe(0)
   })
 
-  test.each([[['update', 'a admin', '--active', 'false']], [['delete', 'a admin']]])(
-    '%j of the API key in use requires --yes',
-    async (args) => {
-      const ran = await shell.pubring(['api-key', ...args])
+  test.each([['update', '--active', 'false'], ['update', '--role', 'reader'], ['delete']])(
+    '%s %s %s of the API key in use requires --yes',
+    async (verb, ...flags) => {
+      const env = { PUBRING_API_KEY: await shell.test.apiKey('admin') }
+      const own = await shell.pubring(['api-key', 'list', '--json'], { env })
+      const { id } = Object((Object(documentOf(own)) as object[]).at(-1))
+      const command = ['api-key', verb, id, ...flags]
+      const ran = await shell.pubring(command, { env })
       expect(ran).toMatchObject({ code: 10, stdout: '' })
-      expect(ran.stderr).toMatch(/is the API key that this command uses[\s\S]*--yes/)
+      expect(ran.stderr).toMatch(/takes access that you use yourself[\s\S]*--yes/)
+      expect((await shell.pubring([...command, '--yes'], { env })).code).toBe(0)
     },
   )
 

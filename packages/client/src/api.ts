@@ -1,4 +1,4 @@
-import type { CallOptions, Precondition } from './call-options.ts'
+import type { CallOptions, Confirmation, Precondition } from './call-options.ts'
 import type { EventOperations } from './event-api.ts'
 import type { KeyOperations, RotationOperations } from './key-api.ts'
 import type { PersonOperations, SessionOperations } from './sign-in-api.ts'
@@ -186,9 +186,9 @@ export type ApiKeyOperations = {
   self(options?: CallOptions): Promise<ApiKey>
   /** The result contains the secret, which is shown only once. Not retried if it may have succeeded. */
   create(body: ApiKeyCreate, options?: CallOptions): Promise<ApiKeyCreated>
-  update(id: string, patch: ApiKeyUpdate, options?: CallOptions): Promise<ApiKey>
+  update(id: string, patch: ApiKeyUpdate, options?: CallOptions & Confirmation): Promise<ApiKey>
   /** Deletes the API key permanently; takes effect with the next request. */
-  delete(id: string, options?: CallOptions): Promise<void>
+  delete(id: string, options?: CallOptions & Confirmation): Promise<void>
 }
 
 /**
@@ -212,13 +212,13 @@ export type AccessRuleOperations = {
   update(
     id: string,
     patch: AccessRuleUpdate,
-    options?: CallOptions & Precondition,
+    options?: CallOptions & Precondition & Confirmation,
   ): Promise<AccessRule>
   /** Ends the API keys that were exchanged under the rule. */
-  delete(id: string, options?: CallOptions & Precondition): Promise<void>
+  delete(id: string, options?: CallOptions & Precondition & Confirmation): Promise<void>
   /**
-   * Explains why the rule gives its role or not, by a token or, for people, their claims. Nothing is
-   * issued or stored.
+   * Explains why the rule gives its role or not, by a token or, for people, their claims; or whom a
+   * change of it concerns. Nothing is issued, changed or stored.
    */
   check(id: string, body: AccessRuleCheckRequest, options?: CallOptions): Promise<AccessRuleCheck>
 }

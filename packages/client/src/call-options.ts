@@ -18,3 +18,11 @@ export type CallOptions = {
  * await client.keys.update('payments', kid, { active: false }, { ifMatch: etag })
  */
 export type Precondition = { ifMatch?: string }
+
+/**
+ * Permits a change that takes access from the caller, which otherwise fails with `own_access`.
+ *
+ * @example
+ * await client.apiKeys.delete(id, { confirm: 'self' })
+ */
+export type Confirmation = { confirm?: 'self' }

@@ -168,8 +168,9 @@ function apiKeyOperations(send: Send): ApiKeyOperations {
     get: async (id, options = {}) => send(read(apiKeyPath(id)), options),
     self: async (options = {}) => send(read('/api-keys/self'), options),
     create: async (body, options = {}) => send(create('/api-keys', body), options),
-    update: async (id, changes, options = {}) => send(patch(apiKeyPath(id), changes), options),
-    delete: async (id, options = {}) => send(remove(apiKeyPath(id)), options),
+    update: async (id, changes, options = {}) =>
+      send(conditional(patch(apiKeyPath(id), changes), options), options),
+    delete: async (id, options = {}) => send(conditional(remove(apiKeyPath(id)), options), options),
   }
 }
 

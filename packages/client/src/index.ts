@@ -8,7 +8,7 @@ export type {
   ProjectOperations,
   TokenOperations,
 } from './api.ts'
-export type { CallOptions, Precondition } from './call-options.ts'
+export type { CallOptions, Confirmation, Precondition } from './call-options.ts'
 export { createClient } from './client.ts'
 export { type ClientErrorCode, PubringError, type PubringErrorCode } from './errors.ts'
 export {

@@ -1,4 +1,4 @@
-import type { CallOptions, Precondition } from './call-options.ts'
+import type { CallOptions, Confirmation, Precondition } from './call-options.ts'
 import type { Operation, Transport } from './transport/transport.ts'
 
 /**
@@ -36,9 +36,13 @@ export const patch = (path: string, body: object): Operation => {
   return { method: 'PATCH', path, body, retry: deactivates ? 'always' : 'if-not-processed' }
 }
 export const remove = (path: string): Operation => ({ method: 'DELETE', path, retry: 'always' })
-export const conditional = (operation: Operation, { ifMatch }: Precondition): Operation => {
-  if (ifMatch === undefined) return operation
-  return { ...operation, headers: { 'if-match': ifMatch }, retry: 'always' }
+export const conditional = (
+  operation: Operation,
+  { ifMatch, confirm }: Precondition & Confirmation,
+): Operation => {
+  const sent = { ...operation, query: { confirm } }
+  if (ifMatch === undefined) return sent
+  return { ...sent, headers: { 'if-match': ifMatch }, retry: 'always' }
 }
 
 /** The parameters of the link to the next page (RFC 8288). */

@@ -388,13 +388,15 @@ export type AccessRuleCheckRequest = {
   token?: string
   /** In place of a token, for people: their claims, as a sign-in without a role shows them. */
   claims?: Record<string, unknown>
+  /** In place of a token, for people: a patch of the rule that is not made, to see who would gain or lose access. A deletion takes what `{"active": false}` takes. */
+  change?: AccessRuleUpdate
 }
 
 /** Why an access rule does or does not give its role. */
 export type AccessRuleCheck = {
-  /** Whether the rule would exchange the token now, if it is named in the exchange, or gives its role to a person with these claims. */
+  /** Whether the rule would exchange the token now, if it is named in the exchange, gives its role to a person with these claims, or may be changed so without taking access from anyone. */
   accepted: boolean
-  /** The steps in order, up to the first that failed. */
+  /** The steps in order, up to the first that failed. If the keys of the issuer cannot be read, `signature` is `skipped`, the other steps are made, and the token is not accepted. */
   steps: {
     step:
       | 'well_formed'
@@ -410,8 +412,18 @@ export type AccessRuleCheck = {
       | 'conditions'
       | 'jti'
       | 'others'
+      | 'people'
     outcome: TokenCheckOutcome
     detail: string
+  }[]
+  /** For a change: who gains and who loses access, of the people who signed in within the last 30 days, by their claims then. */
+  people?: {
+    id: string
+    /** Name, email address or subject. */
+    name: string
+    effect: 'gains' | 'loses'
+    /** Whether it is the caller. */
+    self: boolean
   }[]
   /** The header, if it could be decoded. */
   header?: Record<string, unknown>
@@ -449,6 +461,14 @@ export type Session = {
   name: string
   personId?: string
   apiKeyId?: string
+  /** `command_line`: `pubring login` began it. */
+  kind: 'browser' | 'command_line'
+  /** Browser and system, as far as the sign-in said; on the command line, the user and the host that it says. */
+  client?: string
+  /** Network address at the sign-in: of IPv6 the first 64 bits. */
+  address?: string
+  /** On the command line: the id of the session in which it was approved. */
+  approvedBy?: string
   /** Whether it is the session of this request. */
   current: boolean
   /** When the person proved who they are; absent if the OpenID provider does not say. */
@@ -855,7 +875,8 @@ export type ServiceErrorCode =
   | 'project_id_taken'
   | 'project_name_taken'
   | 'project_not_empty'
-  | 'last_admin_api_key'
+  | 'last_admin'
+  | 'own_access'
   | 'precondition_failed'
   | 'request_timeout'
   | 'body_too_large'

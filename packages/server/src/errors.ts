@@ -241,10 +241,17 @@ export const errorTable = {
     title: 'The project has keys',
     advice: 'Deactivate and delete its keys first.',
   },
-  last_admin_api_key: {
+  last_admin: {
     status: 409,
-    title: 'This is the last admin API key',
-    advice: 'Create another admin API key first. Without one, the registry cannot be administered.',
+    title: 'This is the last permanent admin',
+    advice:
+      'Without one, the registry cannot be administered. First create an admin API key without project and `expireTime`; or an access rule that gives people the role `admin` for all projects, and sign in by it.',
+  },
+  own_access: {
+    status: 409,
+    title: 'The change takes your own access',
+    advice:
+      'You use the API key, or have a role by the access rule. To change it all the same, repeat the request with `?confirm=self`.',
   },
   precondition_failed: {
     status: 412,

@@ -316,6 +316,25 @@ describe('a rule for people', () => {
   })
 })
 
+test('where the keys of the issuer cannot be read, a check compares everything but the signature', async () => {
+  const { issuer } = server
+  const { id } = await server.rule({ jwksUri: `${issuer.url}/none` })
+  const report = await server.check(id, issuer.token())
+  expect(report).toMatchObject({ accepted: false })
+  expect(report).not.toHaveProperty('expireTime')
+  const steps = Object(report.steps) as { step: string; outcome: string; detail: string }[]
+  expect(steps.find(({ step }) => step === 'signature')).toEqual({
+    step: 'signature',
+    outcome: 'skipped',
+    detail: expect.stringMatching(/^The signature was not checked\. .*status 404/),
+  })
+  expect(steps.some(({ outcome }) => outcome === 'failed')).toBe(false)
+  expect(steps.at(-1)?.step).toBe('jti')
+  const unmet = await server.check(id, issuer.token({ repository_id: '75' }))
+  expect(Object(unmet.steps).at(-1)).toMatchObject({ step: 'conditions', outcome: 'failed' })
+  expect((await server.exchange(issuer.token(), { rule: id })).statusCode).toBe(400)
+})
+
 test('an auditor, a person or a workload, reads all projects and never one alone', async () => {
   const auditing = { role: 'auditor', project: undefined, allProjects: true }
   for (const body of [valid, people]) {

@@ -263,10 +263,10 @@ describe('the last admin API key for all projects', () => {
     const { app, id } = await alone()
     for (const body of harmful) {
       const answer = await app.send('PATCH', at(id), { body })
-      expect([answer.statusCode, codeOf(answer)]).toEqual([409, 'last_admin_api_key'])
+      expect([answer.statusCode, codeOf(answer)]).toEqual([409, 'last_admin'])
     }
     const answer = await app.send('DELETE', at(id))
-    expect([answer.statusCode, codeOf(answer)]).toEqual([409, 'last_admin_api_key'])
+    expect([answer.statusCode, codeOf(answer)]).toEqual([409, 'last_admin'])
     expect((await app.send('GET', at(id))).json()).toMatchObject({ active: true, role: 'admin' })
   })
 

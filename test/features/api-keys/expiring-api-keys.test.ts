@@ -122,7 +122,9 @@ describe('an API key that expires', () => {
 
   test('can end itself', async () => {
     const other = await create({ role: 'admin', expireTime: own })
-    expect((await patch(other.id, { active: false }, other)).json()).toMatchObject({
+    expect(
+      (await patch(`${other.id}?confirm=self`, { active: false }, other)).json(),
+    ).toMatchObject({
       active: false,
     })
   })
@@ -150,6 +152,7 @@ describe('an API key that expires', () => {
 
 test('an API key that does not expire may set an expiry for itself', async () => {
   const permanent = await create({ role: 'admin' })
-  expect((await patch(permanent.id, { expireTime: later }, permanent)).statusCode).toBe(200)
+  const self = `${permanent.id}?confirm=self`
+  expect((await patch(self, { expireTime: later }, permanent)).statusCode).toBe(200)
   expect(outcome(await patch(permanent.id, { expireTime: null }, permanent))).toEqual(refusal)
 })

@@ -142,6 +142,22 @@ describe('signing in on the command line', () => {
     }
   })
 
+  test('is told apart from the browser that approved it, also after signing in there again', async () => {
+    const browser = await signedIn('linus')
+    const { apiKey } = await loggedIn(browser)
+    await browser.signIn('?recent=true')
+    const listed = await server.send('GET', '/v1/sessions', { headers: { 'x-api-key': apiKey } })
+    const [commandLine, approver] = listed.json()
+    expect(approver).toMatchObject({ kind: 'browser', address: '127.0.0.1' })
+    expect(commandLine).toMatchObject({
+      kind: 'command_line',
+      client: 'ada@laptop',
+      address: '127.0.0.1',
+      approvedBy: approver.id,
+      current: true,
+    })
+  })
+
   test('goes by the access rules of the moment', async () => {
     const { apiKey } = await loggedIn(await signedIn())
     const path = `/v1/access-rules/${rule.id}`

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { accessRuleToRow } from '../../../packages/server/src/features/access-rules/stored.ts'
+import { browserOf } from '../../../packages/server/src/features/sign-in/http/device.ts'
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { sessionToRow } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
@@ -119,6 +120,69 @@ describe('signing in with an API key', () => {
     const { answer } = await signIn(await server.apiKey('reader', undefined, expireTime))
     expect(answer.json().expireTime).toBe(expireTime)
   })
+})
+
+const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0'
+const webKit = 'AppleWebKit/537.36 (KHTML, like Gecko)'
+
+test.each([
+  [firefox, 'Firefox on Windows'],
+  [`Mozilla/5.0 (X11; Linux x86_64) ${webKit} Chrome/143.0.0.0 Safari/537.36`, 'Chrome on Linux'],
+  [
+    `Mozilla/5.0 (Windows NT 10.0) ${webKit} Chrome/143.0.0.0 Safari/537.36 Edg/143.0.0.0`,
+    'Edge on Windows',
+  ],
+  [
+    `Mozilla/5.0 (Linux; Android 10; K) ${webKit} Chrome/143.0.0.0 Mobile Safari/537.36`,
+    'Chrome on Android',
+  ],
+  [
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Mobile/15E148 Safari/604.1',
+    'Safari on iOS',
+  ],
+  [
+    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15',
+    'Safari on macOS',
+  ],
+  ['curl/8.16.0', 'curl'],
+  ['<script>', undefined],
+])('the browser of %j is %s', (userAgent, name) => {
+  expect(browserOf(userAgent)).toBe(name)
+})
+
+test('sessions are told apart by browser and address, which no event has', async () => {
+  const apiKey = await server.apiKey('reader')
+  const signInFrom = (remoteAddress: string, userAgent: string) =>
+    server.inject({
+      method: 'POST',
+      url: '/v1/sessions',
+      remoteAddress,
+      headers: { 'x-api-key': apiKey, 'user-agent': userAgent },
+    })
+  await signInFrom('203.0.113.7', firefox)
+  await signInFrom('2001:db8:1:2:3:4:5:6', 'unknown')
+  const listed = await server.send('GET', '/v1/sessions', { headers: { 'x-api-key': apiKey } })
+  const [first, second] = listed.json()
+  expect(first).toMatchObject({
+    kind: 'browser',
+    client: 'Firefox on Windows',
+    address: '203.0.113.7',
+  })
+  expect(second).toMatchObject({ kind: 'browser', address: '2001:db8:1:2::' })
+  expect(second).not.toHaveProperty('client')
+  const events = await server.send('GET', `/v1/history?subject=${first.id}`)
+  expect(events.json()).toHaveLength(1)
+  expect(events.body).not.toMatch(/Firefox|203\.0\.113/)
+})
+
+test('erasing a person erases where they signed in', async () => {
+  const device = { client: 'Firefox on Windows', address: '203.0.113.8' }
+  const { person } = await createPersonSession(server.context.store, device)
+  const addresses = async () =>
+    (await readSessions(server.context.store.reader, 'all')).map(({ address }) => address)
+  expect(await addresses()).toContain(device.address)
+  await server.send('DELETE', `/v1/people/${person.id}`)
+  expect(await addresses()).not.toContain(device.address)
 })
 
 describe('a session', () => {

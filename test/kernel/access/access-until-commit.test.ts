@@ -188,14 +188,15 @@ describe('an API key that changes itself', () => {
   test('may revoke itself', async () => {
     const { id, apiKey } = await callerWith('admin')
     const headers = { 'x-api-key': apiKey }
-    const answer = await app.send('DELETE', `/v1/api-keys/${id}`, { headers })
+    const answer = await app.send('DELETE', `/v1/api-keys/${id}?confirm=self`, { headers })
     expect(answer.statusCode).toBe(204)
   })
   test('may demote itself', async () => {
     const { id, apiKey } = await callerWith('admin')
     const headers = { 'x-api-key': apiKey }
     const body = { role: 'reader' }
-    const answer = await app.send('PATCH', `/v1/api-keys/${id}`, { headers, body })
+    const url = `/v1/api-keys/${id}?confirm=self`
+    const answer = await app.send('PATCH', url, { headers, body })
     expect(answer.json()).toMatchObject({ role: 'reader' })
   })
 })

@@ -61,16 +61,17 @@ export async function createPersonSession(
 ) {
   const secret = rememberSecret('the secret of a session', newApiKeySecret())
   const time = new Date().toISOString()
+  const claims = { iss: issuer, sub: subject, groups }
   const person: PersonRecord = {
     id: newId(),
     issuer,
     subject,
     name,
     email,
+    claims,
     firstSignInTime: time,
     lastSignInTime: time,
   }
-  const claims = { iss: issuer, sub: subject, groups }
   const identity = { id: person.id, issuer, subject, claims }
   const session = await store.commit(signInChanges.createSession, {
     origin: { ...origin(time), actor: { name: '', user: { issuer, subject, sessionId: newId() } } },

@@ -5,7 +5,7 @@ import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
 import { commandLine } from '../connection/command-lines.ts'
 import { pickOne } from '../connection/pick.ts'
-import type { Session } from '../connection/session.ts'
+import { confirmOwn, type Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -135,7 +135,7 @@ async function findRule(session: Session, ref: string): Promise<AccessRule> {
 export async function updateRule(
   session: Session,
   ref: string,
-  flags: RuleFlags & { removeCondition?: string[]; active?: 'true' | 'false' },
+  flags: RuleFlags & YesFlag & { removeCondition?: string[]; active?: 'true' | 'false' },
 ): Promise<void> {
   const { removeCondition: removed, active } = flags
   const { conditions, ...given } = await readFlags(session.terminal, flags)
@@ -144,7 +144,9 @@ export async function updateRule(
   const patch = present({ ...given, conditions: merged, active: active && active === 'true' })
   if (Object.keys(patch).length === 0) throw usageError('Name at least one change.')
   const { id, name } = await findRule(session, ref)
-  const rule = await session.client.accessRules.update(id, patch)
+  const rule = await confirmOwn(session, flags, (confirmation) =>
+    session.client.accessRules.update(id, patch, confirmation),
+  )
   session.print(rule)
   session.notify(
     rule.for === 'people'
@@ -162,7 +164,9 @@ export async function deleteRule(session: Session, ref: string, flags: YesFlag):
     statement: `“${name}” (${issuer}) and ${ended} will no longer be valid.`,
     question: 'Delete it?',
   })
-  await session.client.accessRules.delete(id)
+  await confirmOwn(session, flags, (confirmation) =>
+    session.client.accessRules.delete(id, confirmation),
+  )
   session.print({ deleted: id })
   session.notify(`“${name}” (${id}) is deleted.`)
 }

@@ -4,7 +4,7 @@ import { present } from '@pubring/server/runtime/present'
 import { commandLine } from '../connection/command-lines.ts'
 import { type ConnectionFlags, defaultSource } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import { confirmOwn, type Session, withSession } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
@@ -101,7 +101,9 @@ export async function updateApiKey(
   if (Object.keys(patch).length === 0) throw usageError('Name at least one change.')
   const apiKey = await findApiKey(session, ref)
   if (active === 'false') await confirmRemoval(session, apiKey, 'Deactivate it?', flags)
-  const updated = await session.client.apiKeys.update(apiKey.id, patch)
+  const updated = await confirmOwn(session, flags, (confirmation) =>
+    session.client.apiKeys.update(apiKey.id, patch, confirmation),
+  )
   session.print(updated)
   session.notify(`API key “${updated.name}” (${updated.role}) is ${formatState(updated)}.`)
 }
@@ -109,24 +111,19 @@ export async function updateApiKey(
 export async function deleteApiKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
   const apiKey = await findApiKey(session, ref)
   await confirmRemoval(session, apiKey, 'Delete it?', flags)
-  await session.client.apiKeys.delete(apiKey.id)
+  await confirmOwn(session, flags, (confirmation) =>
+    session.client.apiKeys.delete(apiKey.id, confirmation),
+  )
   session.print({ deleted: apiKey.id })
   session.notify(`“${apiKey.name}” (${apiKey.id}) is deleted and no longer valid.`)
 }
 
-/** The API key in use always needs a confirmation: without it, the removal cannot be undone. */
 async function confirmRemoval(
-  { client, terminal }: Session,
-  { id, name, role, prefix }: ApiKey,
+  { terminal }: Session,
+  { name, role, prefix }: ApiKey,
   question: string,
   flags: YesFlag,
 ): Promise<void> {
-  const isOwn = (await client.apiKeys.self()).id === id
-  await confirm(terminal, flags, {
-    statement: isOwn
-      ? `“${name}” is the API key that this command uses.`
-      : `“${name}” (${role}, ${prefix}…) will no longer be valid.`,
-    question,
-    needsYes: isOwn,
-  })
+  const statement = `“${name}” (${role}, ${prefix}…) will no longer be valid.`
+  await confirm(terminal, flags, { statement, question })
 }

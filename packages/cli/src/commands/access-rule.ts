@@ -52,6 +52,7 @@ export function registerAccessRules(program: Command, terminal: Terminal): void 
     .option('--no-single-use', 'Accept a token several times')
     .option('--remove-condition <claim...>', 'Conditions to remove')
     .addOption(new Option('--active <state>', 'Whether it is applied').choices(['true', 'false']))
+    .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadRules()).updateRule))
   addApiCommand(rule, 'delete', 'Delete an access rule; ends what it gives', {
     examples: ['pubring access-rule delete acme/orders --yes'],

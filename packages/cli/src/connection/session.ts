@@ -1,11 +1,18 @@
 import http from 'node:http'
 import process from 'node:process'
-import { type Client, type ClientOptions, createClient, PubringError } from '@pubring/client'
+import {
+  type Client,
+  type ClientOptions,
+  type Confirmation,
+  createClient,
+  PubringError,
+} from '@pubring/client'
 import { createTransport } from '@pubring/client/internal/transport/transport'
 import type { Environment } from '@pubring/server/config/setting'
 import type { SessionKey, SessionKeyRequest } from '@pubring/server/features/sign-in/contract'
 import { present } from '@pubring/server/runtime/present'
 import { readVersion } from '@pubring/server/runtime/version'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 import { type FailedCall, toCommandError } from './client-errors.ts'
@@ -214,5 +221,24 @@ function renewingFetch(
     const headers = new Headers(init?.headers)
     if (headers.has('x-api-key')) headers.set('x-api-key', await currentApiKey())
     return send(input, { ...init, headers })
+  }
+}
+
+/** Sends a change. If it takes access from the caller, asks, and sends it with the confirmation. */
+export async function confirmOwn<Result>(
+  { terminal }: Session,
+  flags: YesFlag,
+  send: (confirmation: Confirmation) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await send({})
+  } catch (error) {
+    if (!hasCode(error, 'own_access')) throw error
+    await confirm(terminal, flags, {
+      statement: 'This takes access that you use yourself.',
+      question: 'Do it all the same?',
+      needsYes: true,
+    })
+    return send({ confirm: 'self' })
   }
 }

@@ -1,4 +1,3 @@
-import { present } from '../runtime/present.ts'
 import type { RequestContext } from './access/principal.ts'
 import type { ChangeKind, RecordChange } from './changes.ts'
 import { type NotFoundCode, notFound } from './faults.ts'
@@ -8,10 +7,10 @@ import { parseId } from './values/ids.ts'
 /** A change of a record. Throws the not-found error `code` if the id is malformed. */
 export function changeOf(
   { origin }: RequestContext,
-  { id, ifMatch }: RecordReference,
+  { id, ...conditions }: RecordReference,
   code: NotFoundCode,
 ) {
-  return { origin, id: requireId(id, code), ...present({ ifMatch }) }
+  return { origin, id: requireId(id, code), ...conditions }
 }
 
 /** The operation that deletes a record of one kind. */

@@ -24,10 +24,12 @@ export interface ObservedHead {
   hash: string
 }
 
-/** The record in the path of a request, and the `If-Match` of the request. */
+/** The record in the path of a request, and on what conditions the request changes it. */
 export interface RecordReference {
   id: string
   ifMatch?: string
+  /** Permits a change that takes access from the caller. */
+  confirm?: 'self'
 }
 
 /** The result of comparing a row with its ledger, as a read adds it. */

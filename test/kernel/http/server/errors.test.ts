@@ -55,9 +55,14 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   session_not_found: () => server.send('DELETE', `/v1/sessions/${server.project.id}`),
   person_not_found: () => server.send('DELETE', `/v1/people/${server.project.id}`),
   access_rule_not_found: () => get(`/v1/access-rules/${server.project.id}`),
-  last_admin_api_key: async () => {
+  last_admin: async () => {
     const { id } = (await get('/v1/api-keys/self')).json()
     return server.send('DELETE', `/v1/api-keys/${id}`)
+  },
+  own_access: async () => {
+    const headers = { 'x-api-key': await server.apiKey('admin') }
+    const { id } = (await get('/v1/api-keys/self', headers)).json()
+    return server.send('DELETE', `/v1/api-keys/${id}`, { headers })
   },
   route_not_found: () => get('/v1/none'),
   method_not_allowed: () => server.send('DELETE', keys),

@@ -2,6 +2,8 @@ import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Caller } from '../../kernel/access/callers.ts'
 import { includesRole } from '../../kernel/access/grants.ts'
+import { isPermanentAdmin, requireAccessLeft } from '../../kernel/access/remaining.ts'
+import { seenPeople } from '../../kernel/access/seen-people.ts'
 import type {
   Origin,
   Outcome,
@@ -26,7 +28,8 @@ import { requireProject } from '../projects/apply.ts'
 import type { AccessRuleCreation } from './changes.ts'
 import type { AccessRuleUpdate } from './contract.ts'
 import { patchAccessRule, toAccessRule } from './operations.ts'
-import { isForWorkloads } from './reads.ts'
+import { grantsOf } from './people.ts'
+import { isForWorkloads, readPeopleRules } from './reads.ts'
 import { type AccessRuleRecord, accessRules, accessRuleToRow } from './stored.ts'
 
 /** As for API keys, no rule outlives its project. */
@@ -46,7 +49,7 @@ export async function createAccessRule(
 /** Deletes the API keys that were exchanged under the rule, unless only its name changes. */
 export async function updateAccessRule(
   tx: Transaction,
-  { id, patch, ifMatch, origin }: RecordUpdate<AccessRuleUpdate>,
+  { id, patch, ifMatch, confirm, origin }: RecordUpdate<AccessRuleUpdate>,
 ): Promise<Outcome<AccessRuleRecord>> {
   const { db } = tx
   const { exchanges, ledger, rule: before } = await lockRule(tx, id, origin)
@@ -70,18 +73,30 @@ export async function updateAccessRule(
     else await restoreRevision(exchanges)
   }
   await appendEvents(ledger, [accessRules.event('updated', id, changes)])
+  await requireAccessLeft(tx, ledger, before, confirm)
   return { result: after, changed: true }
 }
 
 export async function deleteAccessRule(
   tx: Transaction,
-  { id, ifMatch, origin }: RecordChange,
+  { id, ifMatch, confirm, origin }: RecordChange,
 ): Promise<Outcome<undefined>> {
   const { exchanges, ledger, rule } = await lockRule(tx, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(rule)), 'access rule')
   if (exchanges !== undefined) await endExchangedKeys(exchanges, rule)
   await appendEvents(ledger, [await remove(tx.db, rule)])
+  await requireAccessLeft(tx, ledger, rule, confirm)
   return { result: undefined, changed: true }
+}
+
+/**
+ * Whether a rule for people makes a permanent admin of somebody who has signed in lately: a rule that
+ * nobody meets may have a typo.
+ */
+export async function hasPermanentAdmin(tx: Transaction, time: string): Promise<boolean> {
+  const rules = (await readPeopleRules(tx.db, { isLocked: false })).filter(isPermanentAdmin)
+  const people = rules.length === 0 ? [] : await seenPeople(tx.hooks, tx.db, time)
+  return people.some((person) => grantsOf(person, rules).length > 0)
 }
 
 /** Deletes the rules of a deleted project. */

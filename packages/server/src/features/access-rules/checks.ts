@@ -1,6 +1,8 @@
 import { withTimeout } from '../../async/semaphore.ts'
 import { invalidField, PubringError } from '../../errors.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
+import { isCovered } from '../../kernel/access/remaining.ts'
+import { seenPeople } from '../../kernel/access/seen-people.ts'
 import type { Context } from '../../kernel/context.ts'
 import { readTimeOfUse } from '../../kernel/ledger/token-uses.ts'
 import { OutboundError } from '../../outbound/outbound.ts'
@@ -17,22 +19,30 @@ import {
   warned,
 } from '../../tokens/findings.ts'
 import { explainUnmet } from './conditions.ts'
-import type { AccessRule, AccessRuleCheck, AccessRuleCheckRequest } from './contract.ts'
+import type {
+  AccessRule,
+  AccessRuleCheck,
+  AccessRuleCheckRequest,
+  AccessRuleUpdate,
+} from './contract.ts'
 import { describeKeys, type IssuerKeys } from './issuer-keys.ts'
-import { findAccessRule } from './operations.ts'
-import { readWorkloadRules } from './reads.ts'
+import { findAccessRule, patchAccessRule } from './operations.ts'
+import { grantsOf } from './people.ts'
+import { isForPeople, readPeopleRules, readWorkloadRules } from './reads.ts'
 import { type AccessRuleRecord, isApplied, type PeopleRule, type WorkloadRule } from './stored.ts'
 import { checkRule, checkSignature, examineSubjectToken } from './subject-tokens.ts'
 
 /** Reports whether the rule would give its role now. Nothing of the token or the claims is stored. */
 export async function checkAccessRule(
-  context: Context,
+  context: RequestContext,
   keys: IssuerKeys,
   id: string,
-  { token: text, claims }: AccessRuleCheckRequest,
+  subject: AccessRuleCheckRequest,
 ): Promise<AccessRuleCheck> {
   const rule = await findAccessRule(context.store.reader, id)
-  requireOneSubject(rule, text, claims)
+  requireOneSubject(rule, subject)
+  const { token: text, claims, change } = subject
+  if (change !== undefined) return checkChange(context, rule, change)
   if (claims !== undefined && rule.for === 'people') return checkClaims(context, rule, claims)
   const token = decodeToken(text ?? '')
   if ('fault' in token) {
@@ -73,13 +83,14 @@ export async function noteKeys(
   }
 }
 
-/** Throws `invalid_request` unless there is a token or, for people, their claims. */
-function requireOneSubject(rule: AccessRuleRecord, text?: string, claims?: object): void {
+/** Throws `invalid_request` unless there is a token or, for people, their claims or a change. */
+function requireOneSubject(rule: AccessRuleRecord, subject: AccessRuleCheckRequest): void {
   const isForPeople = rule.for === 'people'
-  if (claims === undefined ? text !== undefined : isForPeople && text === undefined) return
+  const isAlone = Object.keys(subject).length === 1
+  if (isAlone && (isForPeople || subject.token !== undefined)) return
   const detail = isForPeople
-    ? 'Send either token, an ID token of a person, or claims.'
-    : 'Send token, as a workload would. claims are for rules for people.'
+    ? 'Send one of token, an ID token of a person, claims, or change.'
+    : 'Send token, as a workload would. claims and change are for rules for people.'
   throw invalidField(isForPeople ? '/claims' : '/token', 'required', detail)
 }
 
@@ -89,10 +100,16 @@ async function checkToken(
   rule: WorkloadRule,
   token: DecodedToken,
 ): Promise<AccessRuleCheck> {
-  const examine = (one: WorkloadRule) => {
-    const verify = () => checkSignature(token, one, keys)
+  const examine = async (one: WorkloadRule) => {
+    let isVerified = true
+    const verify = async () => {
+      const { isUnreachable, ...finding } = await checkSignature(token, one, keys)
+      isVerified = !isUnreachable
+      return isUnreachable ? skipped(`The signature was not checked. ${finding.detail}`) : finding
+    }
     const timeOfUse = (digest: string) => readTimeOfUse(store.reader, digest)
-    return examineSubjectToken(token, one, { verify, timeOfUse, nowMs: clock.now() })
+    const report = await examineSubjectToken(token, one, { verify, timeOfUse, nowMs: clock.now() })
+    return { steps: report.steps, grant: isVerified ? report.grant : undefined }
   }
   const { steps, grant } = await examine(rule)
   const { claims } = token
@@ -114,6 +131,34 @@ function describeOthers({ id }: WorkloadRule, others: readonly WorkloadRule[]): 
   return warned(
     `Other rules accept this token too: ${named}. An exchange is refused unless it names one of them: rule=${id}.`,
   )
+}
+
+/** Compares the roles that people have with those that they would have. */
+async function checkChange(
+  { store, hooks, origin, principal }: RequestContext,
+  rule: AccessRuleRecord,
+  change: AccessRuleUpdate,
+): Promise<AccessRuleCheck> {
+  const changed = patchAccessRule(rule, change)
+  const rules = await readPeopleRules(store.reader, { isLocked: false })
+  const others = rules.filter(({ id }) => id !== rule.id)
+  const changedRules = isForPeople(changed) ? [...others, changed] : others
+  const people = (await seenPeople(hooks, store.reader, origin.time)).flatMap((person) => {
+    const before = grantsOf(person, rules)
+    const after = grantsOf(person, changedRules)
+    const { id, name, issuer, subject } = person
+    const { holder } = principal
+    const self = 'subject' in holder && holder.subject === subject && holder.issuer === issuer
+    const gains = !after.every((grant) => isCovered(grant, before))
+    const loses = !before.every((grant) => isCovered(grant, after))
+    const effects = [gains ? (['gains'] as const) : [], loses ? (['loses'] as const) : []].flat()
+    return effects.map((effect) => ({ id, name, effect, self }))
+  })
+  const count = (effect: string) => people.filter((one) => one.effect === effect).length
+  const detail = `Of those who signed in within the last 30 days, ${count('gains')} would gain access, and ${count('loses')} would lose it.`
+  const accepted = count('loses') === 0
+  const finding = (accepted ? passed : warned)(detail)
+  return { accepted, steps: [{ step: 'people', ...finding }], people }
 }
 
 /** Compares claims, as every request of a session does with those of the sign-in. */

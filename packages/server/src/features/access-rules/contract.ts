@@ -184,7 +184,8 @@ export const AccessRuleCreate = requestBody(
 )
 export type AccessRuleCreate = Static<typeof AccessRuleCreate>
 
-export const AccessRuleUpdate = mergePatch('AccessRuleUpdate', {
+/** Members that a patch may have. */
+const patched = {
   ...common,
   conditions: conditionsPatch('Merged with the present ones; `null` removes a condition.', [
     { ref: 'refs/heads/release' },
@@ -195,7 +196,9 @@ export const AccessRuleUpdate = mergePatch('AccessRuleUpdate', {
   singleUse: SingleUse,
   maxLifetime: MaxLifetime,
   active: Type.Boolean({ examples: [false] }),
-})
+}
+
+export const AccessRuleUpdate = mergePatch('AccessRuleUpdate', patched)
 export type AccessRuleUpdate = Static<typeof AccessRuleUpdate>
 
 /** The steps of a check, in order; none is run after one that fails. */
@@ -213,6 +216,7 @@ const accessRuleCheckSteps = [
   'conditions',
   'jti',
   'others',
+  'people',
 ] as const
 export type AccessRuleCheckStep = (typeof accessRuleCheckSteps)[number]
 
@@ -228,6 +232,13 @@ export const AccessRuleCheckRequest = requestBody(
         'In place of a token, for people: their claims, as a sign-in without a role shows them.',
       ),
     ),
+    change: Type.Optional(
+      Type.Partial(Type.Object(patched), {
+        additionalProperties: false,
+        description:
+          'In place of a token, for people: a patch of the rule that is not made, to see who would gain or lose access. A deletion takes what `{"active": false}` takes.',
+      }),
+    ),
   },
   { examples: [{ token: exampleToken }] },
 )
@@ -238,7 +249,7 @@ export const AccessRuleCheck = component(
   'Why an access rule does or does not give its role.',
   {
     accepted: flag(
-      'Whether the rule would exchange the token now, if it is named in the exchange, or gives its role to a person with these claims.',
+      'Whether the rule would exchange the token now, if it is named in the exchange, gives its role to a person with these claims, or may be changed so without taking access from anyone.',
       false,
     ),
     steps: Type.Array(
@@ -247,7 +258,24 @@ export const AccessRuleCheck = component(
         outcome: Type.Enum([...tokenCheckOutcomes], { examples: ['failed'] }),
         detail: Type.String({ examples: ['The token has no claim “repository_id”.'] }),
       }),
-      { description: 'The steps in order, up to the first that failed.' },
+      {
+        description:
+          'The steps in order, up to the first that failed. If the keys of the issuer cannot be read, `signature` is `skipped`, the other steps are made, and the token is not accepted.',
+      },
+    ),
+    people: Type.Optional(
+      Type.Array(
+        Type.Object({
+          id: Uuid,
+          name: text('Name, email address or subject.', 'Ada Lovelace'),
+          effect: Type.Enum(['gains', 'loses'], { examples: ['loses'] }),
+          self: flag('Whether it is the caller.', false),
+        }),
+        {
+          description:
+            'For a change: who gains and who loses access, of the people who signed in within the last 30 days, by their claims then.',
+        },
+      ),
     ),
     header: Type.Optional(JsonObject('The header, if it could be decoded.')),
     claims: Type.Optional(

@@ -1,3 +1,4 @@
+import { permanentAdmins } from '../../kernel/access/remaining.ts'
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
 import { projectDeleted } from '../projects/changes.ts'
@@ -14,6 +15,7 @@ export const accessRules = feature({
     on(projectDeleted, async (...all) =>
       (await import('./apply.ts')).deleteBoundAccessRules(...all),
     ),
+    on(permanentAdmins, async (...all) => (await import('./apply.ts')).hasPermanentAdmin(...all)),
   ],
   http: () => import('./http.ts'),
 })

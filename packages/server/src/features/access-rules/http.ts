@@ -1,5 +1,6 @@
 import { unboundAdmin } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
+import { contextOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/parameters.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
@@ -41,6 +42,7 @@ function describeRecords({ log }: App) {
       update: AccessRuleUpdate,
     },
     notFound: 'access_rule_not_found',
+    givesAccess: true,
     descriptions: {
       create:
         'For people, by the claims that the OpenID provider asserts when they sign in: a condition on `email` also requires `email_verified`. For workloads of an issuer whose tokens many customers get, the conditions must pin an id of the owner or the repository that never changes; the error names the claims. An API key that expires cannot create access rules, which have no end.',
@@ -80,14 +82,15 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'checkAccessRule',
       summary: 'Explain why an access rule does or does not give its role',
       description:
-        'Takes a token or, for people, their claims. Nothing is issued, and nothing of the token or the claims is stored.',
+        'Takes a token or, for people, their claims, or a change of the rule. Nothing is issued or changed, and nothing of the token or the claims is stored.',
       params: recordPath('access rule'),
       body: AccessRuleCheckRequest,
       response: { 200: AccessRuleCheck },
     },
     handler: async (request, reply) => {
       const { params, body } = request
-      return reply.send(await checkAccessRule(kernel, issuerKeysOf(kernel), params.id, body))
+      const keys = issuerKeysOf(kernel)
+      return reply.send(await checkAccessRule(contextOf(request, kernel), keys, params.id, body))
     },
   })
 }

@@ -95,7 +95,7 @@ export function createIssuerKeys(context: Context) {
       keySet = { ...examined, triedAt, freshUntil: triedAt + freshMs }
     } catch (error) {
       if (!(error instanceof OutboundError || error instanceof PubringError)) throw error
-      const kept = last ?? { keys: new Map(), leftOut: [], freshUntil: 0 }
+      const kept = last ?? { keys: new Map(), leftOut: [], freshUntil: Number.NEGATIVE_INFINITY }
       keySet = { ...kept, triedAt, fault: error.message }
     }
     keySets.set(id, keySet)

@@ -3,6 +3,7 @@ import { tokenDigest } from '../../kernel/ledger/token-uses.ts'
 import { isPlain, requireNoSecrets } from '../../kernel/values/labels.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { isObject } from '../../runtime/json.ts'
+import { present } from '../../runtime/present.ts'
 import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from '../../tokens/claims.ts'
 import { checkForm, type DecodedToken } from '../../tokens/decode.ts'
 import {
@@ -115,15 +116,16 @@ function checkType(typ: unknown, isRotation: boolean): Finding {
 }
 
 /**
- * Whether a key of the issuer signed the token. `isDirect`: the issuer itself sent it, so that its keys
- * are fetched again if they do not verify it, and a lone key needs no kid; `shown` is for the person.
+ * Whether a key of the issuer signed the token; fails, as `isUnreachable`, if its keys cannot be read.
+ * `isDirect`: the issuer itself sent it, so that its keys are fetched again if they do not verify it, and a
+ * lone key needs no kid; `shown` is for the person.
  */
 export async function checkSignature(
   token: DecodedToken,
   source: IssuerKeySource,
   keys: IssuerKeys,
   { isDirect = false } = {},
-): Promise<Finding & { shown?: string }> {
+): Promise<Finding & { shown?: string; isUnreachable?: true }> {
   const { kid = '', alg } = token.header
   if (typeof kid !== 'string' || (kid === '' && !isDirect)) {
     return failed('The header has no kid.')
@@ -136,7 +138,7 @@ export async function checkSignature(
   }
   const compare = async () => {
     const found = await keys.find(source, kid, alg)
-    if ('fault' in found) return failed(found.fault)
+    if ('fault' in found) return { ...failed(found.fault), ...present(found) }
     return (await isSignedBy(token.text, found.key.publicKey, alg))
       ? passed(`The issuer's key ${quote(found.key.kid)} verifies the signature.`)
       : failed(`The signature does not match the token and the issuer's key ${quote(kid)}.`)

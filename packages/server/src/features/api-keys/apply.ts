@@ -7,6 +7,7 @@ import {
   requireAccess,
   unboundAdmin,
 } from '../../kernel/access/grants.ts'
+import { isPermanentAdmin, requireAccessLeft } from '../../kernel/access/remaining.ts'
 import type { Outcome, RecordChange, RecordUpdate, Transaction } from '../../kernel/changes.ts'
 import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
@@ -24,7 +25,7 @@ import { isoTime, requireValidExpiry } from '../../kernel/values/times.ts'
 import { requireProject } from '../projects/apply.ts'
 import { type ApiKeyCreation, type ApiKeyIssue, apiKeyDeleted } from './changes.ts'
 import type { ApiKeyUpdate } from './contract.ts'
-import { changing, patchApiKey, requireOtherAdmin, toApiKey } from './operations.ts'
+import { changing, patchApiKey, toApiKey } from './operations.ts'
 import { type ApiKeyRecord, apiKeys, apiKeyToRow, isManaged } from './stored.ts'
 
 /**
@@ -53,7 +54,7 @@ export async function createApiKey(
 
 export async function updateApiKey(
   tx: Transaction,
-  { id, patch, ifMatch, origin }: RecordUpdate<ApiKeyUpdate>,
+  { id, patch, ifMatch, confirm, origin }: RecordUpdate<ApiKeyUpdate>,
 ): Promise<Outcome<ApiKeyRecord>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
@@ -67,17 +68,17 @@ export async function updateApiKey(
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
   requireLifetime(ledger.caller?.apiKey, before, after)
   if (gainedMember(before, after) !== undefined) requireRecentSignIn(ledger)
-  requireOtherAdmin(await readManaged(db), before, after)
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
   const row = { name, role, enabled, expire_time }
   await db.updateTable('api_key').set(row).where('id', '=', id).execute()
   await appendEvents(ledger, [apiKeys.event('updated', id, changes)])
+  await requireAccessLeft(tx, ledger, before, confirm)
   return { result: after, changed: true }
 }
 
 export async function deleteApiKey(
   tx: Transaction,
-  { id, ifMatch, origin }: RecordChange,
+  { id, ifMatch, confirm, origin }: RecordChange,
 ): Promise<Outcome<undefined>> {
   const { db } = tx
   const found = await apiKeys.find(db, id)
@@ -86,11 +87,16 @@ export async function deleteApiKey(
   const ledger = await lockSystemLedger(tx, origin)
   const apiKey = await findVisible(db, id, ledger.caller)
   requireIfMatch(ifMatch, recordEntityTag(toApiKey(apiKey, origin.time)), 'API key')
-  if (exchanges === undefined) requireOtherAdmin(await readManaged(db), apiKey, undefined)
   await appendEvents(ledger, await remove(tx, apiKey))
   // There its row is compared with its last event; the system's event ends the copies of its caller.
   if (exchanges !== undefined) await appendEvents(exchanges, [deletionOf(apiKey)])
+  await requireAccessLeft(tx, ledger, apiKey, confirm)
   return { result: undefined, changed: true }
+}
+
+/** Whether there is an API key of a permanent admin. */
+export async function hasPermanentAdmin({ db }: Transaction): Promise<boolean> {
+  return (await readManaged(db)).some(isPermanentAdmin)
 }
 
 /** Deletes the API keys bound to a deleted project, since they no longer give any access. */

@@ -1,3 +1,4 @@
+import { permanentAdmins } from '../../kernel/access/remaining.ts'
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
 import { projectDeleted } from '../projects/changes.ts'
@@ -13,6 +14,7 @@ export const apiKeys = feature({
   apply: () => import('./apply.ts'),
   hooks: [
     on(projectDeleted, async (...all) => (await import('./apply.ts')).deleteBoundApiKeys(...all)),
+    on(permanentAdmins, async (tx) => (await import('./apply.ts')).hasPermanentAdmin(tx)),
   ],
   credential: apiKeyCredential,
   http: () => import('./http.ts'),

@@ -44,14 +44,14 @@ const apiKeys = managedRecords({
   },
   createsSecret: true,
   notFound: 'api_key_not_found',
-  changeErrors: ['last_admin_api_key'],
+  givesAccess: true,
   descriptions: {
     create:
       'The response contains the secret, which is never shown again. An API key that is bound to a project can create API keys for that project only, and one that expires only API keys that expire no later.',
     list: `Returns all API keys in one array, oldest first, without secrets. ${scope}`,
     read: scope,
-    update: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`. It takes effect with the next request, on every replica. The project of an API key never changes, and one that a token was exchanged for cannot be changed at all. ${scope} An API key that expires cannot change its own \`expireTime\`, nor extend, promote or activate an API key that lives longer. The last active admin API key for all projects without \`expireTime\` cannot be demoted, deactivated or set to expire.`,
-    delete: `Revocation is permanent and takes effect with the next request, on every replica. ${scope} The last active admin API key for all projects without \`expireTime\` cannot be revoked.`,
+    update: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`. It takes effect with the next request, on every replica. The project of an API key never changes, and one that a token was exchanged for cannot be changed at all. ${scope} An API key that expires cannot change its own \`expireTime\`, nor extend, promote or activate an API key that lives longer.`,
+    delete: `Revocation is permanent and takes effect with the next request, on every replica. ${scope}`,
   },
   operations: {
     create: createApiKey,

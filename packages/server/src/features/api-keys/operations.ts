@@ -168,7 +168,7 @@ export async function getApiKey(
   return toApiKey(record, now(clock))
 }
 
-/** Applies a merge patch (RFC 7396); throws `last_admin_api_key`. */
+/** Applies a merge patch (RFC 7396); throws `last_admin` and `own_access`. */
 export async function updateApiKey(
   context: RequestContext,
   apiKey: RecordReference,
@@ -202,26 +202,6 @@ export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyUpdate): ApiKeyRe
     enabled: patch.active ?? before.enabled,
     ...patchExpireTime(before, patch),
   }
-}
-
-function isPermanentAdmin(apiKey: ApiKeyRecord): boolean {
-  const { role, projectId, enabled, expireTime, contradicted } = apiKey
-  const isUsable = enabled && !contradicted
-  return role === 'admin' && projectId === undefined && isUsable && expireTime === undefined
-}
-
-/** Throws `last_admin_api_key` if a change would remove the last permanent admin. */
-export function requireOtherAdmin(
-  all: readonly ApiKeyRecord[],
-  before: ApiKeyRecord,
-  after: ApiKeyRecord | undefined,
-): void {
-  if (!isPermanentAdmin(before) || (after !== undefined && isPermanentAdmin(after))) return
-  if (all.some((other) => other.id !== before.id && isPermanentAdmin(other))) return
-  throw new PubringError(
-    'last_admin_api_key',
-    'This is the last admin API key for all projects that never expires. Create another admin API key without project and expireTime first.',
-  )
 }
 
 /** Milliseconds between two removals of what has expired: at least, and without a call. */

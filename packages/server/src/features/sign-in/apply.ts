@@ -68,8 +68,8 @@ async function withPerson(
   person: PersonRecord | undefined,
 ): Promise<{ session: SessionRecord; appeared: NewEvent[] }> {
   if (person === undefined || session.person === undefined) return { session, appeared: [] }
-  const { name, email, last_sign_in_time, ...row } = personToRow(person)
-  const latest = { name, email, last_sign_in_time }
+  const { name, email, claims, last_sign_in_time, ...row } = personToRow(person)
+  const latest = { name, email, claims, last_sign_in_time }
   const { id } = await db
     .insertInto('person')
     .values({ ...row, ...latest })

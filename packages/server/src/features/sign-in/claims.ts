@@ -64,7 +64,12 @@ function leftOut({ _claim_names: named, hasgroups }: Identity['claims']): string
   return isObject(named) ? Object.keys(named) : hasgroups ? ['groups'] : []
 }
 
-export function toPerson({ issuer, subject, claims }: Identity, time: string): PersonRecord {
+/** `stored`: those of the claims that may be. */
+export function toPerson(
+  { issuer, subject, claims }: Identity,
+  stored: Record<string, unknown>,
+  time: string,
+): PersonRecord {
   const labelOf = (value: unknown) => {
     try {
       return typeof value === 'string' ? parseLabel(value, '/name') : undefined
@@ -79,6 +84,7 @@ export function toPerson({ issuer, subject, claims }: Identity, time: string): P
     issuer,
     subject,
     ...present({ name, email }),
+    claims: stored,
     firstSignInTime: time,
     lastSignInTime: time,
   }

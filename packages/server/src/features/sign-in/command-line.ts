@@ -62,13 +62,13 @@ export function parseLoginRequest(query: Readonly<Record<string, unknown>>): Log
  */
 export async function approveLogin(
   context: RequestContext,
-  { port, codeChallenge, state }: LoginRequest,
+  { port, codeChallenge, state, client }: LoginRequest,
 ): Promise<string> {
   const { store, origin, clock, principal } = context
   const own = await sessions.find(store.reader, principal.credential.id)
   if (own === undefined) throw invalidSession()
   const endMs = Math.min(clock.now() + codeSeconds * 1_000, Date.parse(own.expireTime))
-  const { session } = newSession(context, approvedBy(own), isoTime(endMs))
+  const { session } = newSession(context, { ...approvedBy(own), client }, isoTime(endMs))
   const code = `${newApiKeySecret()}.${own.id}`
   await store.commit(signInChanges.createSession, {
     origin,
@@ -82,21 +82,27 @@ function approvedBy({ person, apiKeyId, signInTime, firstId, id }: SessionRecord
   return { ...present({ person, apiKeyId, signInTime }), approvedBy: firstId ?? id }
 }
 
+/** The request of the command line. */
+interface Sender {
+  requestId: string
+  address: string
+}
+
 /** Exchanges a code, or the renewal secret of a session. Throws `invalid_session`. */
 export async function issueSessionKey(
   context: Kernel,
   { renewalSecret, ...login }: SessionKeyRequest,
-  requestId: string,
+  sender: Sender,
 ): Promise<SessionKey> {
-  if (renewalSecret === undefined) return redeemCode(context, login, requestId)
+  if (renewalSecret === undefined) return redeemCode(context, login, sender)
   const session = await findSessionByDigest(context.store.reader, renewalDigest(renewalSecret))
-  return issueKey(context, await requireLive(context, session), requestId)
+  return issueKey(context, await requireLive(context, session), sender.requestId)
 }
 
 async function redeemCode(
   context: Kernel,
   { code = '', codeVerifier = '', port = 0 }: SessionKeyRequest,
-  requestId: string,
+  { requestId, address }: Sender,
 ): Promise<SessionKey> {
   const { store } = context
   const digest = codeDigest(code, hash('sha256', codeVerifier, 'base64url'), port)
@@ -104,7 +110,8 @@ async function redeemCode(
   // The session that approved it must not have ended in the meantime.
   const approverId = parseId(code.split('.')[1] ?? '') ?? ''
   const approver = await requireLive(context, await sessions.find(store.reader, approverId))
-  const holder = approvedBy(approver.session)
+  const { client } = approval.session
+  const holder = { ...approvedBy(approver.session), ...present({ client }), address }
   const { session, secret } = newSession(context, holder, approver.session.expireTime)
   const created = { ...session, digest: renewalDigest(secret) }
   const caller = { ...approval, session: created }

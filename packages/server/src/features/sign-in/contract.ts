@@ -29,6 +29,24 @@ const sessionMembers = {
   name: text('Name of the person or API key that signed in.', 'Ada Lovelace'),
   personId: Type.Optional(Uuid),
   apiKeyId: Type.Optional(Uuid),
+  kind: Type.Enum(['browser', 'command_line'], {
+    description: '`command_line`: `pubring login` began it.',
+    examples: ['browser'],
+  }),
+  client: optionalText(
+    'Browser and system, as far as the sign-in said; on the command line, the user and the host that it says.',
+    'Firefox on Windows',
+  ),
+  address: optionalText(
+    'Network address at the sign-in: of IPv6 the first 64 bits.',
+    '203.0.113.7',
+  ),
+  approvedBy: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: 'On the command line: the id of the session in which it was approved.',
+    }),
+  ),
   current: flag('Whether it is the session of this request.'),
   signInTime: optionalTime(
     'When the person proved who they are; absent if the OpenID provider does not say.',

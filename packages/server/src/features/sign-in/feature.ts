@@ -1,9 +1,10 @@
+import { peopleSince } from '../../kernel/access/seen-people.ts'
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
 import { apiKeyDeleted } from '../api-keys/changes.ts'
 import { sessionCredential } from './caller.ts'
 import { signInChanges } from './changes.ts'
-import { peopleInEvents } from './reads.ts'
+import { peopleInEvents, readPeopleSince } from './reads.ts'
 import * as stored from './stored.ts'
 
 export const signIn = feature({
@@ -13,6 +14,7 @@ export const signIn = feature({
   changes: signInChanges,
   apply: () => import('./apply.ts'),
   hooks: [
+    on(peopleSince, readPeopleSince),
     on(apiKeyDeleted, async (...all) => (await import('./apply.ts')).endSessionsOfApiKey(...all)),
   ],
   people: peopleInEvents,

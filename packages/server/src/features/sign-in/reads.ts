@@ -1,5 +1,6 @@
 import { findByDigest } from '../../kernel/access/callers.ts'
 import type { Holder } from '../../kernel/access/principal.ts'
+import type { SeenPerson } from '../../kernel/access/seen-people.ts'
 import type { People } from '../../kernel/ledger/event-reads.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
@@ -69,6 +70,16 @@ export async function readPeople(db: Db, subjects?: readonly string[]): Promise<
   return subjects === undefined
     ? people.read(db, (all) => all.orderBy('id'))
     : inChunks(subjects, (some) => people.read(db, (all) => all.where('subject', 'in', some)))
+}
+
+/** People who have signed in since the time, by their first sign-in, without altered rows. */
+export async function readPeopleSince(db: Db, since: string): Promise<SeenPerson[]> {
+  const found = await people.read(db, (all) =>
+    all.where('last_sign_in_time', '>=', since).orderBy('id'),
+  )
+  return found.flatMap(({ claims = {}, contradicted, ...person }) =>
+    contradicted ? [] : [{ ...person, name: nameOf(person, person.subject), claims }],
+  )
 }
 
 /** People of one name whose subjects are found. */

@@ -17,12 +17,19 @@ import { idleSince } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import type { Person, Self, Session } from './contract.ts'
 import { readEnded, readPeople, readSessions, readSessionsOf } from './reads.ts'
-import { isSamePerson, nameOf, type PersonRecord, type SessionRecord, sessions } from './stored.ts'
+import {
+  type Device,
+  isSamePerson,
+  nameOf,
+  type PersonRecord,
+  type SessionRecord,
+  sessions,
+} from './stored.ts'
 
-/** Who signs in, and when they proved who they are. */
+/** Who signs in, where, and when they proved who they are. */
 export type Holder = Pick<
   SessionRecord,
-  'person' | 'apiKeyId' | 'signInTime' | 'firstId' | 'approvedBy'
+  'person' | 'apiKeyId' | 'signInTime' | 'firstId' | 'approvedBy' | keyof Device
 >
 
 /** A new session and its secret, which only the cookie holds. */
@@ -71,7 +78,10 @@ export const endingOf = oneFor((kernel: Kernel) => {
 })
 
 /** Exchanges the API key of the request for a session, which ends with it. */
-export async function signInWithApiKey(context: RequestContext): Promise<NewSession> {
+export async function signInWithApiKey(
+  context: RequestContext,
+  device: Device,
+): Promise<NewSession> {
   const { store, origin, principal } = context
   const { credential } = principal
   const apiKey =
@@ -82,13 +92,10 @@ export async function signInWithApiKey(context: RequestContext): Promise<NewSess
       'To sign in, send the secret of an API key in the X-Api-Key header. A session cannot create another.',
     )
   }
-  const holder = { apiKeyId: apiKey.id, signInTime: origin.time }
+  const holder = { apiKeyId: apiKey.id, signInTime: origin.time, ...device }
   const created = newSession(context, holder, apiKey.expireTime)
   const { session } = created
-  await store.commit(signInChanges.createSession, {
-    origin,
-    session,
-  })
+  await store.commit(signInChanges.createSession, { origin, session })
   return created
 }
 
@@ -127,7 +134,9 @@ export async function listSessions(
     const { person, apiKeyId = '' } = session
     const known = people.find((one) => isSamePerson(one, person))
     const holder = { person: known, apiKey: apiKeyOf.get(apiKeyId) }
-    return describeSession(session, principal, holder)
+    const approver = shown.find(({ id, firstId = id }) => firstId === session.approvedBy)
+    const approvedBy = approver?.id ?? session.approvedBy
+    return describeSession({ ...session, ...present({ approvedBy }) }, principal, holder)
   })
 }
 
@@ -154,10 +163,12 @@ function describeSession(
 /** Names each member, so that none of the record that is not public is in a response. */
 export function toSession(record: SessionRecord, name: string, current: boolean): Session {
   const { id, person, apiKeyId, signInTime, createTime, expireTime, lastUseTime } = record
+  const { approvedBy, client, address } = record
   return {
     id,
     name,
-    ...present({ personId: person?.id, apiKeyId, signInTime }),
+    kind: approvedBy === undefined ? 'browser' : 'command_line',
+    ...present({ personId: person?.id, apiKeyId, client, address, approvedBy, signInTime }),
     current,
     createTime,
     expireTime,
@@ -166,7 +177,8 @@ export function toSession(record: SessionRecord, name: string, current: boolean)
 }
 
 /** A person as responses show them. */
-function shownPerson({ contradicted: _contradicted, ...person }: PersonRecord): Person {
+function shownPerson(record: PersonRecord): Person {
+  const { contradicted: _contradicted, claims: _claims, ...person } = record
   return person
 }
 

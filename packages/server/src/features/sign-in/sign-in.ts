@@ -18,7 +18,7 @@ import { SignInRefusal } from './provider/refusal.ts'
 import type { SignInChecks } from './provider/steps.ts'
 import { findSessionByDigest, readSessions } from './reads.ts'
 import { type NewSession, newSession } from './sessions.ts'
-import { isSamePerson, type SessionRecord } from './stored.ts'
+import { type Device, isSamePerson, type SessionRecord } from './stored.ts'
 
 /** Seconds that a sign-in at the provider may take. */
 export const signInSeconds = 600
@@ -34,6 +34,7 @@ interface Callback {
   /** The secret of the session that the new one takes the place of. */
   sessionSecret: string | undefined
   requestId: string
+  device: Device
   /**
    * Called just before the provider is asked; throws to refuse it. Not earlier: other sites can have a
    * browser call back, but not with the state of its cookie.
@@ -111,7 +112,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
           loggedNotes: missingClaimNotes(identity, missing),
         }
       }
-      const person = toPerson(identity, now(clock))
+      const person = toPerson(identity, claims, now(clock))
       const { sid, auth_time: authTime } = identity.signed
       const previous = parseApiKeySecret(callback.sessionSecret ?? '')
       const replaced =
@@ -121,6 +122,7 @@ export const signInOf = oneFor(async (context: Kernel) => {
       const isSame = isSamePerson(replaced?.person, identity)
       const providerSessionId = typeof sid === 'string' && isPlain(sid) ? sid : undefined
       const created = newSession(context, {
+        ...callback.device,
         person: { id: person.id, issuer, subject, claims, ...present({ providerSessionId }) },
         ...present({
           signInTime:

@@ -6,7 +6,10 @@ import { present } from '../../runtime/present.ts'
 import type { Person } from './contract.ts'
 
 /** A person who has signed in, identified by issuer and subject. */
-export type PersonRecord = Person & Contradictable
+export interface PersonRecord extends Person, Contradictable {
+  /** As the provider asserted them at the last sign-in. */
+  claims?: Record<string, unknown>
+}
 
 /** The identity of a person, as the provider asserted it when they signed in. */
 interface SessionPerson extends Identity {
@@ -16,8 +19,16 @@ interface SessionPerson extends Identity {
   providerSessionId?: string
 }
 
+/** By what people tell their sessions apart. It decides nothing. */
+export interface Device {
+  /** The browser and its system, or the user and the host that the command line says. */
+  client?: string
+  /** The address of the client at the sign-in. */
+  address?: string
+}
+
 /** A stored session: the digest of its secret, never the secret. It has a person or an API key. */
-export interface SessionRecord extends Contradictable {
+export interface SessionRecord extends Contradictable, Device {
   id: string
   /** SHA-256 over the secret, lower-case hex. */
   digest: string
@@ -34,7 +45,7 @@ export interface SessionRecord extends Contradictable {
   lastUseTime: string
 }
 
-/** People who have signed in. A row grants nothing, and is deleted to erase their name and email. */
+/** People who have signed in. A row grants nothing, and is deleted to erase what is known of them. */
 export const personTable = table(
   'person',
   {
@@ -43,6 +54,7 @@ export const personTable = table(
     subject: 'text',
     name: 'nullable text',
     email: 'nullable text',
+    claims: 'nullable json',
     first_sign_in_time: 'text',
     last_sign_in_time: 'text',
   },
@@ -50,6 +62,8 @@ export const personTable = table(
   {
     name: 'it can be erased, so no event has it; it is only shown',
     email: 'it can be erased, so no event has it; it is only shown',
+    claims:
+      'they can be erased, so no event has them; they only say whom a change of a rule concerns',
     last_sign_in_time: 'it is only shown; each sign-in is an event of its session',
   },
 )
@@ -70,12 +84,18 @@ export const sessionTable = table(
     sign_in_time: 'nullable text',
     first_id: 'nullable text',
     approved_by: 'nullable text',
+    client: 'nullable text',
+    address: 'nullable text',
     create_time: 'text',
     expire_time: 'text',
     last_use_time: 'text',
   },
   ['index session_person on session (subject, issuer)'],
-  { last_use_time: 'a use has no event; the end of an unused session has one' },
+  {
+    client: 'it can be erased, so no event has it; it is only shown',
+    address: 'it can be erased, so no event has it; it is only shown',
+    last_use_time: 'a use has no event; the end of an unused session has one',
+  },
 )
 
 declare module '../../kernel/storage/schema.ts' {
@@ -87,7 +107,7 @@ declare module '../../kernel/storage/schema.ts' {
 
 const { fromRow: personFromRow, toRow } = rowMapping<typeof personTable, PersonRecord>(
   personTable,
-  {},
+  { claims: {} },
 )
 
 export { toRow as personToRow }

@@ -15,6 +15,7 @@ import { approveLogin, issueSessionKey, parseLoginRequest } from '../command-lin
 import { SessionKey, SessionKeyRequest } from '../contract.ts'
 import { describeSelf } from '../sessions.ts'
 import { type SignIn, signInSeconds } from '../sign-in.ts'
+import { deviceOf } from './device.ts'
 import { signInPath } from './sessions.ts'
 
 /** Sign-ins that are finished at a time, each with requests to the provider; a quarter for one address. */
@@ -63,9 +64,10 @@ export function signInPages(app: App, { config }: Kernel, signIn: SignIn): void 
         const beforeRedemption = () => {
           giveBack = spend?.(request, reply)
         }
-        const callback = { search, cookie, sessionSecret, requestId: request.id, beforeRedemption }
+        const device = deviceOf(request)
+        const callback = { search, cookie, sessionSecret, requestId: request.id, device }
         const result = await signIn
-          .finish(callback)
+          .finish({ ...callback, beforeRedemption })
           .catch((error) => {
             if (!isSignInFailure(error)) giveBack?.()
             throw error
@@ -266,7 +268,8 @@ export function commandLineRoutes(app: App, kernel: Kernel): void {
     url: '/v1/session-keys',
     schema: { hide: true, body: SessionKeyRequest, response: { 200: SessionKey } },
     handler: async (request, reply) => {
-      const issued = await issueSessionKey(kernel, request.body, request.id).catch((error) => {
+      const sender = { requestId: request.id, address: clientAddress(request) }
+      const issued = await issueSessionKey(kernel, request.body, sender).catch((error) => {
         if (error instanceof PubringError) spendFailure?.(request, reply)
         throw error
       })

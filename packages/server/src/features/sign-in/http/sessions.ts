@@ -20,6 +20,7 @@ import {
 } from '../sessions.ts'
 import type { SignIn } from '../sign-in.ts'
 import { sessions } from '../stored.ts'
+import { deviceOf } from './device.ts'
 
 const collection = '/v1/sessions'
 
@@ -70,7 +71,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
     },
     handler: async (request, reply) => {
       const requestContext = contextOf(request, kernel)
-      const { session, secret } = await signInWithApiKey(requestContext)
+      const { session, secret } = await signInWithApiKey(requestContext, deviceOf(request))
       cookie.set(reply, secret, sessionLifetime)
       const { name } = requestContext.principal.actor
       return reply

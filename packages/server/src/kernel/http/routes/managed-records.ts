@@ -20,7 +20,7 @@ import type { RecordReference } from '../../records.ts'
 import { anyObjectAsBody, bodyReader } from '../body/validation.ts'
 import { contextOf, principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
-import { Precondition, preconditionOf, recordPath } from '../request/parameters.ts'
+import { Precondition, preconditionOf, Query, recordPath } from '../request/parameters.ts'
 
 /** A kind of record that callers manage, with its operations. */
 interface ManagedRecords<
@@ -43,6 +43,8 @@ interface ManagedRecords<
   updateErrors?: readonly ErrorCode[]
   /** Errors of updates and deletions besides those of every kind. */
   changeErrors?: readonly ErrorCode[]
+  /** Updates and deletions may take access, also that of the caller (`requireAccessLeft`). */
+  givesAccess?: true
   entityTag?(record: Static<Shown>): string
   operations: {
     // `projectId`: the project in the path; empty if there is none.
@@ -91,7 +93,8 @@ export function managedRecords<
 
 /** Registers the operations of a kind. */
 export function recordRoutes(app: App, kernel: Kernel, kind: AnyRecords): void {
-  const { access, notFound, createErrors, updateErrors = grantErrors, changeErrors = [] } = kind
+  const { access, notFound, createErrors, updateErrors = grantErrors, givesAccess } = kind
+  const { changeErrors = givesAccess ? accessErrors : [] } = kind
   const { recentSignIn } = kind
   const reads = { access: { ...(kind.readAccess ?? access), auditor: true } }
   const changing = (operation: keyof typeof recentSignIn) => ({
@@ -102,6 +105,10 @@ export function recordRoutes(app: App, kernel: Kernel, kind: AnyRecords): void {
     ...kind,
     member: `${kind.collection}/:id` as const,
     params: recordPath(kind.noun.bare),
+    queries: {
+      ...kind.queries,
+      ...(givesAccess && { update: Confirmation, delete: Confirmation }),
+    },
     validatorCompiler: anyObjectAsBody,
     config: {
       create: {
@@ -160,7 +167,13 @@ function handlersOf(kernel: Kernel, kind: AnyRecords): Handlers {
   }
 }
 
-type MemberRequest = FastifyRequest<{ Params: { id: string } }>
+type MemberRequest = FastifyRequest<{
+  Params: { id: string }
+  Querystring: Pick<RecordReference, 'confirm'>
+}>
+
+/** Errors of updates and deletions that take rights. */
+const accessErrors: readonly ErrorCode[] = ['last_admin', 'own_access']
 
 /** Errors of creations and updates that give rights. */
 const grantErrors: readonly ErrorCode[] = ['insufficient_lifetime']
@@ -169,8 +182,17 @@ function projectIdOf({ project }: FastifyRequest): string {
   return project?.id ?? ''
 }
 
+const Confirmation = Query({
+  confirm: Type.Optional(
+    Type.Enum(['self'], {
+      description: 'Permits a change that takes access from the caller, which is 409 `own_access`.',
+    }),
+  ),
+})
+
 function referenceOf(request: MemberRequest): RecordReference {
-  return { id: request.params.id, ...preconditionOf(request) }
+  const { params, query } = request
+  return { id: params.id, ...preconditionOf(request), ...query }
 }
 
 type Operation = 'create' | 'list' | 'read' | 'update' | 'delete'
@@ -206,7 +228,7 @@ export interface Resource {
   }
   /** `anyObjectAsBody` if the handlers read the bodies with `bodyReader`. */
   validatorCompiler?: FastifySchemaCompiler<FastifySchema>
-  queries?: { list?: TObject; create?: TObject; update?: TObject }
+  queries?: { list?: TObject; create?: TObject; update?: TObject; delete?: TObject }
   descriptions: Record<Exclude<Operation, 'read'>, string> & { read?: string }
 }
 
@@ -299,6 +321,7 @@ export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): vo
       summary: `${deletion.verb} ${noun.one}`,
       description: descriptions.delete,
       ...change,
+      ...present({ querystring: queries.delete }),
       response: { 204: Type.Null({ description: `The ${noun.bare} is ${deletion.done}.` }) },
     },
     handler: async (request, reply) => {

@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest'
+import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
+import type { PeopleRule } from '../../../packages/server/src/features/access-rules/stored.ts'
+import { pageHeaders, startApp } from '../../support/app/app.ts'
+import { createPersonSession, issuer, ruleRecord } from '../../support/store/sessions.ts'
+import { origin } from '../../support/store/store.ts'
+
+const day = 24 * 3_600_000
+
+/** An application with one permanent admin, an API key, and a rule that makes people admins. */
+async function start() {
+  let time = Date.now()
+  const app = await startApp({
+    clock: { now: () => time, monotonic: () => performance.now() },
+    config: { oidc: { issuer, clientId: 'pubring', scopes: 'openid' } },
+  })
+  const addRule = async (members: Partial<PeopleRule> = {}) => {
+    const rule = ruleRecord(members)
+    const { store } = app.context
+    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+    return `/v1/access-rules/${rule.id}`
+  }
+  const { id } = (await app.send('GET', '/v1/api-keys/self')).json()
+  const outcome = async (
+    method: 'PATCH' | 'DELETE',
+    url: string,
+    { body, headers }: { body?: object; headers?: Record<string, string> } = {},
+  ) => {
+    const answer = await app.send(method, url, {
+      ...(body && { body }),
+      ...(headers && { headers }),
+    })
+    return answer.statusCode < 300 ? 'done' : answer.json().code
+  }
+  return {
+    app,
+    addRule,
+    apiKey: `/v1/api-keys/${id}`,
+    rule: await addRule(),
+    outcome,
+    pass: (ms: number) => {
+      time += ms
+    },
+    /** Headers of an admin who is not permanent, whom no change of another takes anything. */
+    other: async () => {
+      const end = new Date(time + 90 * day).toISOString()
+      return { 'x-api-key': await app.apiKey('admin', undefined, end) }
+    },
+    signIn: async (groups = ['platform']) => {
+      const { secret } = await createPersonSession(app.context.store, {}, { groups })
+      return pageHeaders(secret)
+    },
+  }
+}
+
+const takings = [{ active: false }, { role: 'writer' }] as const
+
+describe('the last permanent admin', () => {
+  test('is an API key while nobody has signed in by the rule, and not once somebody has', async () => {
+    const { apiKey, outcome, other, signIn } = await start()
+    const headers = await other()
+    await signIn(['staff'])
+    for (const body of [...takings, { expireTime: '2099-01-01T00:00:00Z' }]) {
+      expect(await outcome('PATCH', apiKey, { body, headers })).toBe('last_admin')
+    }
+    expect(await outcome('DELETE', `${apiKey}?confirm=self`, { headers })).toBe('last_admin')
+    await signIn()
+    expect(await outcome('DELETE', apiKey, { headers })).toBe('done')
+  })
+
+  test('is an API key again when nobody has signed in by the rule for 30 days', async () => {
+    const { apiKey, outcome, other, signIn, pass } = await start()
+    const headers = await other()
+    await signIn()
+    pass(31 * day)
+    expect(await outcome('DELETE', apiKey, { headers })).toBe('last_admin')
+  })
+
+  test.each([
+    ['bound to a project', (projectId: string) => ({ projectId })],
+    ['for a lower role', () => ({ role: 'writer' as const })],
+    ['that is switched off', () => ({ enabled: false })],
+    ['of another provider', () => ({ issuer: 'https://other.example.com' })],
+  ])('is not somebody with a rule %s', async (_name, members) => {
+    const { app, rule, addRule, apiKey, outcome, other, signIn } = await start()
+    const headers = await other()
+    expect(await outcome('DELETE', rule, { headers })).toBe('done')
+    await addRule(members(app.project.id))
+    await signIn()
+    expect(await outcome('DELETE', apiKey, { headers })).toBe('last_admin')
+  })
+
+  test('is never taken by a change of the rule, a typo in its conditions included', async () => {
+    const { app, rule, apiKey, outcome, signIn } = await start()
+    const headers = await signIn()
+    expect(await outcome('DELETE', apiKey, { headers })).toBe('done')
+    const url = `${rule}?confirm=self`
+    for (const body of [...takings, { conditions: { groups: 'platfrom' } }]) {
+      expect(await outcome('PATCH', url, { body, headers })).toBe('last_admin')
+    }
+    expect(await outcome('DELETE', url, { headers })).toBe('last_admin')
+    expect(await outcome('PATCH', rule, { body: { name: 'admins' }, headers })).toBe('done')
+    const read = await app.send('GET', rule, { headers })
+    expect(read.json()).toMatchObject({ name: 'admins', active: true, role: 'admin' })
+  })
+})
+
+describe('access of the caller is taken only with confirm=self:', () => {
+  test('the API key of the request', async () => {
+    const { app, apiKey, outcome } = await start()
+    await app.apiKey('admin')
+    const limit = { expireTime: '2099-01-01T00:00:00Z' }
+    for (const body of [...takings, limit]) {
+      expect(await outcome('PATCH', apiKey, { body })).toBe('own_access')
+    }
+    expect(await outcome('DELETE', apiKey)).toBe('own_access')
+    expect(await outcome('DELETE', `${apiKey}?confirm=yes`)).toBe('invalid_request')
+    expect(await outcome('PATCH', apiKey, { body: { name: 'n' } })).toBe('done')
+    expect(await outcome('PATCH', `${apiKey}?confirm=self`, { body: limit })).toBe('done')
+    expect(await outcome('DELETE', `${apiKey}?confirm=self`)).toBe('done')
+    expect((await app.send('GET', '/v1/self')).statusCode).toBe(401)
+  })
+
+  test('the API key of the session of the request', async () => {
+    const { app, apiKey, outcome } = await start()
+    await app.apiKey('admin')
+    const [, secret] = /=(pubring_\w+);/.exec(
+      String((await app.send('POST', '/v1/sessions')).headers['set-cookie']),
+    ) ?? ['', '']
+    const headers = pageHeaders(secret)
+    expect(await outcome('DELETE', apiKey, { headers })).toBe('own_access')
+    expect(await outcome('DELETE', `${apiKey}?confirm=self`, { headers })).toBe('done')
+  })
+
+  test('the rule by which the session has its role', async () => {
+    const { rule, outcome, signIn } = await start()
+    const headers = await signIn()
+    const narrower = { conditions: { sub: 'eve' } }
+    for (const body of [...takings, narrower]) {
+      expect(await outcome('PATCH', rule, { body, headers })).toBe('own_access')
+    }
+    expect(await outcome('DELETE', rule, { headers })).toBe('own_access')
+    expect(await outcome('PATCH', `${rule}?confirm=self`, { body: narrower, headers })).toBe('done')
+    expect(await outcome('DELETE', rule, { headers })).toBe('invalid_session')
+  })
+
+  test('not a rule beside another one that gives the same, and not what others use', async () => {
+    const { app, rule, addRule, outcome, signIn } = await start()
+    const headers = await signIn(['platform', 'staff'])
+    await addRule({ conditions: { groups: 'staff' } })
+    await app.apiKey('admin')
+    for (const url of [rule, await addRule({ conditions: { groups: 'others' } })]) {
+      expect(await outcome('DELETE', url, { headers })).toBe('done')
+    }
+  })
+})
+
+test('the check of a change names who would gain and who would lose access', async () => {
+  const { app, rule, addRule, signIn } = await start()
+  const headers = await signIn(['platform', 'staff'])
+  await createPersonSession(app.context.store, {}, { name: 'Grace', groups: ['payments'] })
+  await createPersonSession(app.context.store, {}, { name: 'Edsger', groups: ['platform'] })
+  await createPersonSession(app.context.store, {}, { name: 'Barbara', groups: ['other'] })
+  const check = async (change: object) =>
+    (await app.send('POST', `${rule}/checks`, { body: { change }, headers })).json()
+  const effects = async (change: object) => {
+    const { people } = await check(change)
+    return people.map(({ name, effect, self }: Record<string, unknown>) => [name, effect, self])
+  }
+  const lose = [
+    ['Ada Lovelace', 'loses', true],
+    ['Edsger', 'loses', false],
+  ]
+  expect(await effects({ conditions: { groups: 'payments' } })).toEqual([
+    lose[0],
+    ['Grace', 'gains', false],
+    lose[1],
+  ])
+  expect(await effects({ active: false })).toEqual(lose)
+  expect(await effects({ role: 'auditor' })).toEqual(lose)
+  expect(await check({ name: 'n' })).toEqual({
+    accepted: true,
+    steps: [{ step: 'people', outcome: 'passed', detail: expect.stringContaining(' 0 would') }],
+    people: [],
+  })
+  expect((await check({ conditions: { groups: null } })).errors).toMatchObject([
+    { code: 'too_wide' },
+  ])
+  // What another rule gives is not lost.
+  await addRule({ conditions: { groups: 'staff' } })
+  expect(await effects({ active: false })).toEqual([lose[1]])
+  expect((await app.send('GET', rule, { headers })).json()).toMatchObject({ active: true })
+})
+
+test('erasing a person erases the claims that checks compare', async () => {
+  const { app, rule, signIn } = await start()
+  const headers = await signIn()
+  const { person } = await createPersonSession(app.context.store, {}, { groups: ['payments'] })
+  const people = async () => {
+    const change = { conditions: { groups: 'payments' } }
+    const answer = await app.send('POST', `${rule}/checks`, { body: { change }, headers })
+    return answer.json().people.map(({ id }: { id: string }) => id)
+  }
+  expect(await people()).toContain(person.id)
+  expect((await app.send('DELETE', `/v1/people/${person.id}`, { headers })).statusCode).toBe(204)
+  expect(await people()).not.toContain(person.id)
+})
