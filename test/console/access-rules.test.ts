@@ -32,17 +32,21 @@ async function openCheck(page: Page, rule: string) {
   }
 }
 
-test('a rule is made from “owner/repo”, says what it allows, and is refused while too wide', async () => {
+test('a rule is made from “owner/repo”, says what it allows, and before that what is missing', async () => {
   const page = await console_.open('/access-rules')
   await page.getByRole('button', { name: 'New rule' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Owner/repo').fill('acme/orders')
   await dialog.getByText("curl -s 'https://api.github.com/repos/acme/orders'").waitFor()
   await dialog.getByRole('combobox', { name: 'Project' }).fill('default')
-  await dialog.getByRole('button', { name: 'Create rule' }).click()
-  // Only the branch is pinned: the service names the claims to add.
-  await dialog.getByRole('alert').getByText('repository_owner_id').waitFor()
+  const create = dialog.getByRole('button', { name: 'Create rule' })
+  const pins = 'repository_id, repository_owner_id, or enterprise_id'
+  await dialog.getByText(`Still needed: a value for ${pins}.`).waitFor()
+  expect(await create.isDisabled()).toBe(true)
   await dialog.getByLabel('Value 1').fill('74')
+  await dialog.getByLabel('Value 3').fill('')
+  await dialog.getByText('Still needed: a value for ref.').waitFor()
+  await dialog.getByLabel('Value 3').fill('refs/heads/main')
   await dialog.getByRole('button', { name: 'Create rule' }).click()
   await dialog.getByText(/^(No key of the|The) issuer /).waitFor()
   await dialog.getByRole('button', { name: 'Close' }).last().click()
@@ -64,6 +68,10 @@ test('a rule is made from “owner/repo”, says what it allows, and is refused 
     await row.getByRole('button', { name: 'Actions for acme/orders' }).click()
     await page.getByRole('menuitem', { name: item, exact: true }).click()
     await dialog.getByRole('button', { name: button, exact: true }).click()
+    if (item === 'Activate') {
+      await dialog.getByText(/^(No key of the|The) issuer /).waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+    }
     await dialog.waitFor({ state: 'detached' })
   }
   expect(await console_.client.accessRules.list()).toEqual([])
@@ -102,6 +110,60 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
     .getByRole('row', { name: /deploy/ })
     .getByRole('time')
     .waitFor()
+})
+
+test('without the keys of the issuer, a token is compared with the conditions all the same', async () => {
+  await console_.client.accessRules.create({
+    for: 'workloads',
+    name: 'unread',
+    issuer,
+    conditions: { environment: 'production' },
+    role: 'writer',
+    project: 'default',
+  })
+  const page = await console_.open('/access-rules')
+  const check = await openCheck(page, 'unread')
+  const dialog = page.getByRole('dialog')
+  await check(tokenWith({ environment: 'staging' }), 'The rule refuses this token')
+  expect(await dialog.locator('[data-step=failed]').textContent()).toMatch(/conditions/)
+  await check(tokenWith({ environment: 'production' }), 'All but the signature was checked')
+  const skipped = dialog.getByRole('listitem').filter({ hasText: 'A key of the issuer verifies' })
+  expect(await skipped.getAttribute('data-step')).toBe('not compared')
+  expect(await skipped.textContent()).toContain('The signature was not checked. The keys')
+})
+
+test('all that can change of a rule for workloads is edited in one form', async () => {
+  const { id } = await console_.client.accessRules.create({
+    for: 'workloads',
+    name: 'editable',
+    issuer,
+    jwksUri: `${issuer}/keys`,
+    audience: 'here',
+    conditions: { environment: 'production' },
+    role: 'writer',
+    project: 'default',
+  })
+  const page = await console_.open('/access-rules')
+  await page.getByRole('button', { name: 'Edit editable' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Still needed: a change.').waitFor()
+  await dialog.getByLabel('Audience').fill('')
+  await dialog.getByLabel('Value 1').fill('')
+  await dialog.getByText('a value for environment').waitFor()
+  await dialog.getByText('an audience').waitFor()
+  await dialog.getByLabel('Value 1').fill('staging')
+  await dialog.getByLabel('Audience').fill('there')
+  await dialog.getByLabel('Address of the key set').fill(`${issuer}/jwks`)
+  await dialog.getByLabel('Accept each token once').check()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText(/^No key of the issuer /).waitFor()
+  expect(await console_.client.accessRules.get(id)).toMatchObject({
+    audience: 'there',
+    jwksUri: `${issuer}/jwks`,
+    singleUse: true,
+    conditions: { environment: 'staging' },
+    role: 'writer',
+  })
 })
 
 test('a rule for people is made, changed, and checked by claims', async () => {

@@ -105,7 +105,7 @@ describe('an API key', () => {
     expect(await page.getByRole('radio', { name: 'Reader' }).isDisabled()).toBe(true)
     await page.getByLabel('Expires at').fill('2099-01-02T03:04')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText(/last admin API key for all projects/).waitFor()
+    await page.getByText(/Nobody would be admin of all projects/).waitFor()
   })
 })
 

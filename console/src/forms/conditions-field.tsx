@@ -27,6 +27,13 @@ export function conditionsOf(input: string): Conditions {
   return Object.fromEntries(complete.map((one) => [one.claim.trim(), typedValue(one)]))
 }
 
+/** The claims of the input that have no value. */
+export function claimsWithoutValue(input: string): string[] {
+  return parse(input).flatMap(({ claim, value }) =>
+    claim.trim() !== '' && value === '' ? [claim.trim()] : [],
+  )
+}
+
 function typedValue({ value, type }: Condition): string | number | boolean {
   if (type === 'number' && Number.isFinite(Number(value))) return Number(value)
   return type === 'true or false' ? value === 'true' : value

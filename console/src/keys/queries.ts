@@ -63,7 +63,7 @@ export function useDiscovery(projectId: string) {
 }
 
 /** A change of a key: the request, and a function that sends it and refreshes the keys. */
-type KeyChange = { request: ApiRequest; run(): Promise<void> }
+type KeyChange = { request: ApiRequest; run(): Promise<unknown> }
 
 /** The changes of one key. */
 export function useKeyChanges({ projectId, id }: JwtKey) {

@@ -1,4 +1,4 @@
-import type { CallOptions, Client } from '@pubring/client'
+import type { CallOptions, Client, Confirmation } from '@pubring/client'
 import type { ReactNode } from 'react'
 import type { State } from '../components/state-badge.tsx'
 import { quoted } from '../components/user-text.tsx'
@@ -14,12 +14,14 @@ export type ManagedKind<Row extends Managed> = {
   path: string
   operations(client: Client): {
     list(options: Pick<CallOptions, 'signal'>): Promise<Row[]>
-    update(id: string, body: { active: boolean }): Promise<unknown>
-    delete(id: string): Promise<unknown>
+    update(id: string, body: { active: boolean }, options: Confirmation): Promise<unknown>
+    delete(id: string, options: Confirmation): Promise<unknown>
   }
   words: { activate: string; deactivate: string; inactive: State & ('inactive' | 'revoked') }
   /** The `Facts` that tell a record from others. */
   facts(row: Row): ReactNode
+  /** Whom a change concerns. A deletion concerns those whom a deactivation does. */
+  impact?(row: Row, change: { active: boolean }): ReactNode
   /** The consequence of a change, as the last words before it is confirmed. */
   consequences: Record<Confirmed, string>
 }
@@ -53,15 +55,18 @@ export function ConfirmChange<Row extends Managed>(props: {
       action={isDeletion ? 'Delete permanently' : verb}
       danger={action !== 'activate'}
       request={isDeletion ? { method: 'DELETE', path } : { method: 'PATCH', path, body }}
-      run={() =>
+      run={(confirmation) =>
         change((client) => {
           const operations = kind.operations(client)
-          return isDeletion ? operations.delete(row.id) : operations.update(row.id, body)
+          return isDeletion
+            ? operations.delete(row.id, confirmation)
+            : operations.update(row.id, body, confirmation)
         })
       }
       onClose={onClose}
     >
       {kind.facts(row)}
+      {kind.impact?.(row, body)}
       {kind.consequences[action]}
     </ActionDialog>
   )

@@ -21,8 +21,9 @@ export function useApi<Data>(
 export function useChange(...changed: QueryKey[]) {
   const { client } = useSession()
   const queries = useQueryClient()
-  return async (send: (client: Client) => Promise<unknown>): Promise<void> => {
-    await send(client)
+  return async <Result>(send: (client: Client) => Promise<Result>): Promise<Result> => {
+    const result = await send(client)
     for (const queryKey of changed) await queries.invalidateQueries({ queryKey })
+    return result
   }
 }

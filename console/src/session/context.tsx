@@ -23,8 +23,8 @@ export type Session = {
   /** Ends the session; throws if the service does not answer, since then it has not ended. */
   signOut(): Promise<void>
   /**
-   * Runs the action, and once more after signing in if that is why it failed. The dialog names the action
-   * by `name`, the label of its button.
+   * Runs the action, and once more after signing in if that is why it failed. The dialog says by `name`
+   * what it is for; for a recent sign-in, it goes when the user leaves the page.
    */
   withSignIn<Result>(action: () => Promise<Result>, name?: string): Promise<Result>
   /** Asks to sign in again if the error says that the session has ended. */

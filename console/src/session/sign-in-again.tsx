@@ -1,25 +1,24 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Dialog } from '../components/dialog.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { useFragmentLocation } from '../fragment.ts'
 import type { SignInReason } from './client.ts'
 import { SignInForm } from './sign-in-form.tsx'
 import { signedInRoute } from './signed-in.tsx'
 
-/** Why the user is asked to sign in, and the label of the button that was pressed, if one was. */
+/** Why the user is asked to sign in, and what for, if it is for something that they do. */
 export type SignInRequest = { reason: SignInReason; action: string | undefined }
 
 const texts = {
   ended: {
     title: 'Your session has ended',
-    text: () =>
-      'It expired, was ended, or gives no rights any more. Sign in again to go on where you were: what you typed is kept.',
+    text: 'It expired, was ended, or gives no rights any more. Sign in again to go on where you were: what you typed is kept.',
     cancel: 'Sign out',
   },
   recent: {
     title: 'Sign in again',
-    text: (action = 'This') =>
-      `${action} needs a recent sign-in, so that a session left open is not enough. It is then done at once.`,
+    text: 'This needs a recent sign-in, so that a session left open is not enough. It is then done at once.',
     cancel: 'Cancel',
   },
 }
@@ -35,6 +34,12 @@ export function SignInAgain(
   const { reason, action, signIn, resume, onCancel } = props
   const { title, text, cancel } = texts[reason]
   const [error, setError] = useState<unknown>()
+  const [path] = useFragmentLocation()
+  const asked = useRef(path)
+  const isLeft = reason === 'recent' && path !== asked.current
+  useEffect(() => {
+    if (isLeft) onCancel()
+  }, [isLeft, onCancel])
   return (
     <Dialog
       title={title}
@@ -44,7 +49,14 @@ export function SignInAgain(
       closeOnEscape={reason === 'recent'}
     >
       <Stack>
-        <Text size="sm">{text(action && `“${action}”`)}</Text>
+        <Text size="sm">
+          {action !== undefined && (
+            <Text fw={600} component="span" display="block">
+              {action}
+            </Text>
+          )}
+          {text}
+        </Text>
         <SignInForm
           signIn={signIn}
           providerButton={({ url }) => (

@@ -13,7 +13,8 @@ import { isObject } from '../../keys/tokens.ts'
 import { useSession } from '../../session/context.tsx'
 import { JsonView } from '../verify/json-view.tsx'
 
-const steps: Record<AccessRuleCheck['steps'][number]['step'], string> = {
+/** The steps of the check of a token or of claims. */
+const steps: Record<Exclude<AccessRuleCheck['steps'][number]['step'], 'people'>, string> = {
   well_formed: 'It is a signed JWT',
   iss: 'The issuer is that of the rule',
   rule_active: 'The rule is active',
@@ -98,16 +99,18 @@ function subjectOf(text: string): AccessRuleCheckRequest {
 
 function Report({ report, rule }: { report: AccessRuleCheck; rule: AccessRule }) {
   const { accepted, claims } = report
+  const isRefused = report.steps.some(({ outcome }) => outcome === 'failed')
+  const verdict = accepted ? 'accepted' : isRefused ? 'refused' : 'unverified'
   const names = Object.entries(steps).filter(([name]) => isStepOf(rule, report, name))
   return (
     <Stack gap="sm">
       <Alert
-        color={accepted ? 'teal' : 'red'}
+        color={colors[verdict]}
         icon={accepted ? <IconCircleCheck /> : <IconShieldX />}
-        title={titles[rule.for][accepted ? 'accepted' : 'refused']}
+        title={titles[rule.for][verdict]}
         role="status"
       >
-        {accepted ? resultOf(rule, report) : 'The step that failed says why.'}
+        {accepted ? resultOf(rule, report) : advice[verdict]}
       </Alert>
       <CheckSteps names={names} results={report.steps} />
       {claims !== undefined && (
@@ -122,14 +125,23 @@ function Report({ report, rule }: { report: AccessRuleCheck; rule: AccessRule })
   )
 }
 
+const colors = { accepted: 'teal', refused: 'red', unverified: 'yellow' }
+const advice = {
+  accepted: '',
+  refused: 'The step that failed says why.',
+  unverified:
+    'The token is as the rule requires, but is exchanged only once the keys of the issuer can be read.',
+}
 const titles = {
   people: {
     accepted: 'The rule gives its role to this person',
     refused: 'The rule does not apply to this person',
+    unverified: 'All but the signature was checked',
   },
   workloads: {
     accepted: 'The rule would exchange this token',
     refused: 'The rule refuses this token',
+    unverified: 'All but the signature was checked',
   },
 }
 

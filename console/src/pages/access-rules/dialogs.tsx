@@ -1,11 +1,12 @@
-import { Button, Checkbox, Group, SegmentedControl, Stack, Text } from '@mantine/core'
+import { Checkbox, SegmentedControl, Text } from '@mantine/core'
 import type { AccessRule, AccessRuleCreate, AccessRuleUpdate, Role } from '@pubring/client'
-import { useId, useState } from 'react'
-import { Dialog } from '../../components/dialog.tsx'
-import { quoted, UserText } from '../../components/user-text.tsx'
-import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
+import { sharedIssuers } from '@pubring/server/features/access-rules/presets'
+import { useId } from 'react'
+import { quoted } from '../../components/user-text.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
 import {
   ConditionsField,
+  claimsWithoutValue,
   conditionsOf,
   conditionsPatch,
   conditionsToInput,
@@ -17,7 +18,8 @@ import { RoleField, toRole } from '../../forms/role-field.tsx'
 import { TextField } from '../../forms/text-fields.tsx'
 import { useChange } from '../../session/api.ts'
 import { roles } from '../../session/rights.ts'
-import { conditionsFor, IssuerFields, presetOf } from './issuer-fields.tsx'
+import { RuleImpact } from './impact.tsx'
+import { conditionsFor, IssuerFields, KeySetField, presetOf } from './issuer-fields.tsx'
 
 type Holders = AccessRule['for']
 
@@ -72,8 +74,24 @@ function bodyOf(input: Input): AccessRuleCreate {
   }
 }
 
-function missingIn(name: string, conditions: object) {
-  return [name === '' && 'a name', Object.keys(conditions).length === 0 && 'a condition']
+const either = new Intl.ListFormat('en', { type: 'disjunction' })
+
+/** What the name and the conditions of a rule lack. `pins`: claims of which one must have a value. */
+function missingIn(name: string, conditions: string, pins: readonly string[] = []) {
+  const complete = conditionsOf(conditions)
+  const isPinned = pins.some((claim) => !String(complete[claim] ?? '*').endsWith('*'))
+  const unfinished = claimsWithoutValue(conditions).filter((claim) => !pins.includes(claim))
+  return [
+    name === '' && 'a name',
+    pins.length > 0 && !isPinned && `a value for ${either.format(pins)}`,
+    ...unfinished.map((claim) => `a value for ${claim}`),
+    pins.length + unfinished.length + Object.keys(complete).length === 0 && 'a condition',
+  ]
+}
+
+/** The claims of which a rule must pin one, since many customers share the issuer. */
+function pinsOf(issuer: string | undefined): readonly string[] {
+  return sharedIssuers.find(({ pattern }) => pattern.test(issuer ?? ''))?.pins ?? []
 }
 
 /** Creates a rule: for people, for the workloads of a preset, or for those of any issuer. */
@@ -81,95 +99,97 @@ export function CreateRule({ onClose }: { onClose(): void }) {
   const change = useChange(['access-rules'])
   const draft = 'new-access-rule'
   const [input, setInput] = useDraft(draft, emptyInput)
-  const [notes, setNotes] = useState<string[]>()
   const body = bodyOf(input)
   const isBound = body.project !== undefined || body.allProjects === true
-  async function create() {
-    let found: string[] = []
-    await change(async (client) => {
-      found = (await client.accessRules.create(body)).notes ?? []
-    })
-    if (found.length > 0) setNotes(found)
-    else onClose()
-  }
-  if (notes !== undefined) return <Created notes={notes} onClose={onClose} />
   return (
-    <Dialog title="New access rule" onClose={onClose}>
-      <ActionForm
-        action="Create rule"
-        missing={[
-          body.issuer === '' && 'an issuer',
-          ...missingIn(body.name, body.conditions),
-          !isBound && 'a project',
-        ]}
-        draft={draft}
-        request={{ method: 'POST', path: '/access-rules', body }}
-        run={create}
-        onCancel={onClose}
-      >
-        <HoldersField input={input} onChange={setInput} />
-        {input.for === 'workloads' && <IssuerFields input={input} onChange={setInput} />}
-        <RuleFields holders={input.for} input={input} onChange={setInput} />
-        <ScopeFields input={input} onChange={setInput} />
-        {input.for === 'workloads' && <TokenFields input={input} onChange={setInput} />}
-      </ActionForm>
-    </Dialog>
+    <ActionDialog
+      title="New access rule"
+      size="lg"
+      action="Create rule"
+      purpose="Create an access rule"
+      missing={[
+        body.issuer === '' && 'an issuer',
+        ...missingIn(body.name, input.conditions, pinsOf(body.issuer)),
+        !isBound && 'a project',
+      ]}
+      draft={draft}
+      request={{ method: 'POST', path: '/access-rules', body }}
+      run={() => change((client) => client.accessRules.create(body))}
+      onClose={onClose}
+    >
+      <HoldersField input={input} onChange={setInput} />
+      {input.for === 'workloads' && <IssuerFields input={input} onChange={setInput} />}
+      <RuleFields holders={input.for} input={input} onChange={setInput} />
+      <ScopeFields input={input} onChange={setInput} />
+      {input.for === 'workloads' && (
+        <TokenFields
+          input={input}
+          onChange={setInput}
+          hint="Leave empty for the public URL of this service."
+        />
+      )}
+    </ActionDialog>
   )
 }
 
-/** Says what the service has found where the keys of the issuer are. */
-function Created({ notes, onClose }: { notes: readonly string[]; onClose(): void }) {
-  return (
-    <Dialog title="The rule is created" onClose={onClose}>
-      <Stack>
-        {notes.map((note) => (
-          <Text key={note} style={{ overflowWrap: 'anywhere' }}>
-            <UserText>{note}</UserText>
-          </Text>
-        ))}
-        <Group justify="flex-end">
-          <Button onClick={onClose} data-autofocus>
-            Close
-          </Button>
-        </Group>
-      </Stack>
-    </Dialog>
-  )
-}
-
-/** Changes what the rules for people and for workloads have in common. */
-export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void }) {
-  const change = useChange(['access-rules'])
-  const { id, name, conditions, role } = rule
-  const draft = `access-rule.${id}`
-  const [input, setInput] = useDraft(draft, {
+/** The members of a rule that can be edited, as typed. */
+function toInput({ name, conditions, role, audience, jwksUri, singleUse }: AccessRule) {
+  return {
     name,
     conditions: conditionsToInput(conditions),
     role: role as string,
-  })
-  const after = { name: input.name.trim(), conditions: conditionsOf(input.conditions) }
-  const patch = conditionsPatch(conditions, after.conditions)
-  const body: AccessRuleUpdate = {
-    ...(after.name === name ? {} : { name: after.name }),
-    ...(patch === undefined ? {} : { conditions: patch }),
-    ...(toRole(input.role) === role ? {} : { role: toRole(input.role) }),
+    audience: audience ?? '',
+    jwksUri: jwksUri ?? '',
+    singleUse: singleUse ?? false,
   }
-  const isUnchanged = Object.keys(body).length === 0
-  const needsConditions = rule.keySource !== 'project'
+}
+
+/** The changed members. */
+function changesOf(rule: AccessRule, input: ReturnType<typeof toInput>): AccessRuleUpdate {
+  const before = toInput(rule)
+  const conditions = conditionsPatch(rule.conditions, conditionsOf(input.conditions))
+  const texts = (['name', 'audience', 'jwksUri'] as const).flatMap((member) => {
+    const text = input[member].trim()
+    return text === before[member] ? [] : [[member, text]]
+  })
+  return {
+    ...Object.fromEntries(texts),
+    ...(conditions === undefined ? {} : { conditions }),
+    ...(toRole(input.role) === rule.role ? {} : { role: toRole(input.role) }),
+    ...(input.singleUse === before.singleUse ? {} : { singleUse: input.singleUse }),
+  }
+}
+
+export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void }) {
+  const change = useChange(['access-rules'])
+  const { id, name, issuer, keySource } = rule
+  const draft = `access-rule.${id}`
+  const [input, setInput] = useDraft(draft, toInput(rule))
+  const body = changesOf(rule, input)
+  const hasTokens = rule.for === 'workloads' && keySource !== 'project'
+  const lacking = missingIn(input.name.trim(), input.conditions, hasTokens ? pinsOf(issuer) : [])
   return (
     <ActionDialog
       title={`Edit ${quoted(name)}`}
+      size="lg"
       action="Save"
       missing={[
-        ...missingIn(after.name, needsConditions ? after.conditions : { none: true }),
-        isUnchanged && 'a change',
+        ...lacking.filter((each) => each !== 'a condition' || keySource !== 'project'),
+        body.audience === '' && 'an audience',
+        body.jwksUri === '' && 'the address of the key set',
+        Object.keys(body).length === 0 && 'a change',
       ]}
       draft={draft}
       request={{ method: 'PATCH', path: `/access-rules/${id}`, body }}
-      run={() => change((client) => client.accessRules.update(id, body))}
+      run={(confirmation) => change((client) => client.accessRules.update(id, body, confirmation))}
       onClose={onClose}
     >
       <RuleFields holders={rule.for} input={input} onChange={setInput} />
+      {hasTokens && <TokenFields input={input} onChange={setInput} />}
+      {keySource === 'jwksUri' && (
+        <KeySetField value={input.jwksUri} onValue={(jwksUri) => setInput({ jwksUri })} />
+      )}
+      <RuleImpact rule={rule} change={body} />
     </ActionDialog>
   )
 }
@@ -259,7 +279,15 @@ function ScopeFields({ input: { project, allProjects }, onChange }: FieldProps) 
   )
 }
 
-function TokenFields({ input: { singleUse, audience }, onChange }: FieldProps) {
+type TokenInput = Pick<Input, 'singleUse' | 'audience'>
+
+function TokenFields(props: {
+  input: TokenInput
+  onChange(part: Partial<TokenInput>): void
+  hint?: string
+}) {
+  const { input, onChange, hint = '' } = props
+  const { singleUse, audience } = input
   return (
     <>
       <Checkbox
@@ -270,7 +298,7 @@ function TokenFields({ input: { singleUse, audience }, onChange }: FieldProps) {
       />
       <TextField
         label="Audience"
-        description="An aud that the tokens must have. Leave empty for the public URL of this service."
+        description={`An aud that the tokens must have. ${hint}`}
         value={audience}
         onValue={(text) => onChange({ audience: text })}
       />

@@ -6,6 +6,7 @@ import { type ManagedKind, usualWords } from '../managed-dialogs.tsx'
 import { ManagedPage } from '../managed-page.tsx'
 import { CheckRule } from './check-dialog.tsx'
 import { CreateRule, EditRule } from './dialogs.tsx'
+import { RuleImpact } from './impact.tsx'
 import { RuleSentence } from './sentence.tsx'
 
 const accessRules: ManagedKind<AccessRule> = {
@@ -24,6 +25,7 @@ const accessRules: ManagedKind<AccessRule> = {
       )}
     </Facts>
   ),
+  impact: (rule, change) => <RuleImpact rule={rule} change={change} />,
   consequences: {
     activate: 'People have its role, and workloads can exchange tokens, from the next request on.',
     deactivate:

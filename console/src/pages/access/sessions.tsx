@@ -62,6 +62,7 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
         rows={sessions}
         columns={[
           { title: 'Name', cell: (row) => <Holder session={row} /> },
+          { title: 'From', cell: (row) => <Origin session={row} sessions={sessions} /> },
           { title: 'Signed in', cell: ({ createTime }) => <RelativeTime time={createTime} /> },
           { title: 'Last used', cell: ({ lastUseTime }) => <RelativeTime time={lastUseTime} /> },
           { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
@@ -72,7 +73,7 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
         ]}
       />
       {open?.action === 'end' && session !== undefined && (
-        <EndSession session={session} onClose={close} />
+        <EndSession session={session} sessions={sessions} onClose={close} />
       )}
       {open?.action === 'end-all' && session?.personId !== undefined && (
         <EndSessionsOfPerson id={session.personId} name={session.name} onClose={close} />
@@ -97,7 +98,32 @@ function Holder({ session: { name, personId, current } }: { session: Session }) 
   )
 }
 
-function EndSession({ session, onClose }: { session: Session; onClose(): void }) {
+/** Where the session was begun, by which its holder knows it. */
+function Origin({ session, sessions }: { session: Session; sessions: readonly Session[] }) {
+  const { kind, client, address, approvedBy } = session
+  const approver = sessions.find(({ id }) => id === approvedBy)
+  const isCommandLine = kind === 'command_line'
+  return (
+    <div style={{ overflowWrap: 'anywhere' }}>
+      <UserText>{client ?? (isCommandLine ? 'pubring login' : 'unknown browser')}</UserText>
+      <Text size="xs" c="dimmed">
+        {isCommandLine && 'command line, '}
+        {address}
+        {isCommandLine && ', approved in '}
+        {isCommandLine && <UserText>{browserOf(approver)}</UserText>}
+      </Text>
+    </div>
+  )
+}
+
+function browserOf(approver: Session | undefined): string {
+  if (approver === undefined) return 'a browser whose session has ended'
+  const { client = 'a browser', address = '' } = approver
+  return `${client} ${address}`
+}
+
+function EndSession(props: { session: Session; sessions: Session[]; onClose(): void }) {
+  const { session, sessions, onClose } = props
   const change = useChange(['sessions'])
   return (
     <ActionDialog
@@ -111,6 +137,9 @@ function EndSession({ session, onClose }: { session: Session; onClose(): void })
       <Facts name="The session">
         <Fact name="Name">
           <UserText>{session.name}</UserText>
+        </Fact>
+        <Fact name="From">
+          <Origin session={session} sessions={sessions} />
         </Fact>
         <Fact name="Signed in">
           <RelativeTime time={session.createTime} />

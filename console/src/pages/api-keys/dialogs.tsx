@@ -81,7 +81,7 @@ export function EditApiKey({ apiKey, own, onClose }: DialogProps & { apiKey: Api
       missing={[body.name === '' && 'a name', Object.keys(body).length === 0 && 'a change']}
       draft={draft}
       request={{ method: 'PATCH', path: `/api-keys/${id}`, body }}
-      run={() => change((client) => client.apiKeys.update(id, body))}
+      run={(confirmation) => change((client) => client.apiKeys.update(id, body, confirmation))}
       onClose={onClose}
     >
       <ApiKeyFields input={input} onChange={setInput} own={own} isOwn={id === own?.id} />

@@ -1,0 +1,49 @@
+import { Alert, Text } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import type { AccessRule, AccessRuleCheck, AccessRuleUpdate } from '@pubring/client'
+import { UserText } from '../../components/user-text.tsx'
+import { useApi } from '../../session/api.ts'
+
+type Concerned = NonNullable<AccessRuleCheck['people']>[number]
+
+const effects: Record<Concerned['effect'], string> = { gains: 'Gain access', loses: 'Lose access' }
+const list = new Intl.ListFormat('en')
+
+/** People who are named. */
+const maxNamed = 20
+
+/** Who would gain and who would lose access by a change of a rule for people. */
+export function RuleImpact({ rule, change }: { rule: AccessRule; change: AccessRuleUpdate }) {
+  const [text] = useDebouncedValue(JSON.stringify(change), 300)
+  const isForPeople = rule.for === 'people' && text !== '{}'
+  const { data } = useApi(
+    ['access-rules', rule.id, 'change', text],
+    (client, signal) => client.accessRules.check(rule.id, { change: JSON.parse(text) }, { signal }),
+    { enabled: isForPeople },
+  )
+  const people = data?.people
+  if (!isForPeople || people === undefined) return null
+  const loses = people.some(({ effect }) => effect === 'loses')
+  return (
+    <Alert color={loses ? 'yellow' : 'gray'} role="status" title="Who is concerned">
+      {Object.entries(effects).map(([effect, label]) => (
+        <Text key={effect} size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {label}: <UserText>{namesOf(people.filter((one) => one.effect === effect))}</UserText>
+        </Text>
+      ))}
+      <Text size="xs" c="dimmed" mt={4}>
+        Of those who signed in within the last 30 days, by their claims then.
+      </Text>
+    </Alert>
+  )
+}
+
+function namesOf(people: readonly Concerned[]): string {
+  if (people.length === 0) return 'nobody'
+  const named = people
+    .toSorted((one, other) => Number(other.self) - Number(one.self))
+    .slice(0, maxNamed)
+    .map(({ name, self }) => (self ? `you (${name})` : name))
+  const others = people.length - named.length
+  return list.format(others > 0 ? [...named, `${others} more`] : named)
+}
