@@ -13,7 +13,7 @@ import { startShell } from './support.ts'
 const shell = await startShell()
 
 /** Imported without its types, which need those of a browser. */
-const console: { convert(text: string): Promise<unknown> } = await import(
+const console: { convert(text: string): { pem: string }[] } = await import(
   String(new URL('../../console/src/keys/conversion.ts', import.meta.url))
 )
 const { convert } = console
@@ -25,8 +25,8 @@ interface Case {
   api: [code: string, detail: RegExp]
   /** The message of `key add` before it sends anything; by default it sends the key, and the API refuses it. */
   cli?: RegExp
-  /** The message of the console before it sends anything; it converts some keys that the API rejects. */
-  console?: RegExp | 'converted'
+  /** The message of the console before it sends anything; or the code of the key that it converts. */
+  console?: RegExp | 'ok' | 'rsa_exponent_invalid'
 }
 
 const file = (name: string) => readFileSync(`test/fixtures/formats/${name}`, 'utf8')
@@ -98,7 +98,7 @@ const cases: Case[] = [
     text: file('n19-jwks.json'),
     api: ['jwk_submitted', /with 2 keys\. .*pubring import jwks\.json.*node -p/],
     cli: /is a set of 2 keys.*\n.*pubring import/,
-    console: /has 2 keys.*pubring import/,
+    console: 'ok',
   },
   {
     name: 'certificates by kid',
@@ -111,7 +111,7 @@ const cases: Case[] = [
     text: file('n24-e-AAAA.jwk.json'),
     api: ['jwk_submitted', /with one key\. If tokens carry its kid,.* To convert it: node -p/],
     cli: /No public key can be read from the members of this JWK/,
-    console: 'converted',
+    console: 'rsa_exponent_invalid',
   },
   {
     name: 'a JWK without its exponent',
@@ -197,10 +197,10 @@ test.each(cases)('key add rejects $name', async ({ text, api: [, detail], cli })
 
 test.each(cases)('the console explains or sends $name', ({ text, console: words }) => {
   if (isSecretText(text)) return
-  if (words === 'converted') {
-    const converted: unknown = convert(text)
-    expect(codeOf(Object(converted).pem)).toBe('rsa_exponent_invalid')
-  } else if (words === undefined) expect(convert(text)).toBeUndefined()
+  if (typeof words === 'string') {
+    const [converted] = convert(text)
+    expect(codeOf(converted?.pem ?? '')).toBe(words)
+  } else if (words === undefined) expect(convert(text)).toEqual([])
   else expect(() => convert(text)).toThrow(words)
 })
 
@@ -215,17 +215,44 @@ test('key add converts an SSH key inside a PEM block', async () => {
 
 test('the console converts a certificate with escaped line breaks', async () => {
   const certificate = readFileSync('test/fixtures/material/cert_valid.pem', 'utf8')
-  const { pem } = Object(await convert(JSON.stringify(certificate)))
-  expect(pem).toBe(createPublicKey(certificate).export({ type: 'spki', format: 'pem' }))
+  const pem = createPublicKey(certificate).export({ type: 'spki', format: 'pem' })
+  expect(convert(JSON.stringify(certificate))).toEqual([
+    { from: 'certificate', pem, label: 'generated.test' },
+  ])
 })
 
-test('the console converts a JWK and the only one of a set', async () => {
-  const jwk = publicKey.export({ format: 'jwk' })
-  const expected = publicKey.export({ type: 'spki', format: 'pem' })
-  for (const value of [jwk, { keys: [jwk] }]) {
-    expect(await convert(JSON.stringify(value))).toEqual({ from: 'JWK', pem: expected })
-  }
+const jwk = publicKey.export({ format: 'jwk' })
+const der = publicKey.export({ type: 'spki', format: 'der' })
+const spki = pem(der)
+
+test.each([
+  ['a JWK', JSON.stringify(jwk), 'JWK'],
+  ['the usable one of a set', JSON.stringify({ keys: [{ kty: 'XY' }, jwk] }), 'JWK'],
+  ['base64 of DER', der.toString('base64'), 'key in base64'],
+  [
+    'base64url of DER in lines',
+    der.toString('base64url').replace(/.{20}/g, '$&\n'),
+    'key in base64',
+  ],
+  ['base64 of PEM', Buffer.from(spki).toString('base64'), 'key in base64'],
+  ['hexadecimal', der.toString('hex'), 'key in hexadecimal'],
+  ['hexadecimal with colons', der.toString('hex').replace(/..(?=.)/g, '$&:'), 'key in hexadecimal'],
+  ['a variable', `export KEY="${spki.replaceAll('\n', '\\n')}"`, 'variable'],
+  ['a variable in lines', `KEY='${spki}'`, 'variable'],
+  ['a variable with base64', `KEY=${der.toString('base64')}`, 'key in base64'],
+])('the console converts %s', (_name, text, from) => {
+  const [converted, ...others] = convert(text)
+  expect(others).toEqual([])
+  expect(converted).toMatchObject({ from })
+  expect(createPublicKey(converted?.pem ?? '').equals(publicKey)).toBe(true)
 })
+
+test.each([
+  `Modulus=${'AB'.repeat(128)}`,
+  'ab'.repeat(128),
+  'no key',
+  'KEY=no key at all, but a long sentence about keys',
+])('the console leaves %s to the service', (text) => expect(convert(text)).toEqual([]))
 
 test('a check of a vanity key warns, and the key is accepted', async () => {
   const vanity = 'test/fixtures/keys/rsa/vanity-half.pem'

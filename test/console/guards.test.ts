@@ -171,7 +171,7 @@ test.each([
   'the advice for a private key in %s prints a public key that the console takes',
   async (_form, make) => {
     const printed = publicHalf(make())
-    const publicKeyPem = convert(printed)?.pem ?? printed
+    const publicKeyPem = convert(printed)[0]?.pem ?? printed
     expect(await console_.client.keys.check({ publicKeyPem })).toMatchObject({ accepted: true })
   },
 )
@@ -193,7 +193,7 @@ test.each([
     priv,
     ...jwk
   } = key.export({ format: 'jwk' }) as Record<string, unknown>
-  expect(convert(JSON.stringify(jwk))?.pem).toBe(pemOf(key))
+  expect(convert(JSON.stringify(jwk))[0]?.pem).toBe(pemOf(key))
 })
 
 test('on plain http nothing is copied in silence, and the secret is not lost', async () => {

@@ -64,7 +64,7 @@ function readByOpenSsh(text: string) {
   const args = isEd25519 ? ['-l', '-f', file] : ['-e', '-m', 'PKCS8', '-f', file]
   const printed = execFileSync('ssh-keygen', args, { encoding: 'utf8' })
   rmSync(folder, { recursive: true })
-  return createPublicKey(isEd25519 ? (convert(text)?.pem ?? '') : printed)
+  return createPublicKey(isEd25519 ? (convert(text)[0]?.pem ?? '') : printed)
 }
 
 test('the page of a key says what it is, who registered it and what depends on it', async () => {

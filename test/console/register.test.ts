@@ -99,6 +99,32 @@ describe('a key is registered', () => {
     await page.getByRole('button', { name: 'Extract public key' }).click()
     expect(await register(page, `from a ${form}`)).toMatchObject({ active: true })
   })
+
+  test('with the kid of the JWK that was chosen in a JWKS, and the name in an OpenSSH key', async () => {
+    const page = await openForm()
+    const keys = ['a', 'b'].map((kid) => ({
+      ...freshPair('P-256').publicKey.export({ format: 'jwk' }),
+      kid: `orders-${kid}`,
+    }))
+    await field(page).fill(JSON.stringify({ keys }))
+    await page.getByLabel('Key of the JWKS').selectOption('orders-b')
+    await page.getByText('“orders-b”, becomes the published kid').waitFor()
+    await page.getByRole('button', { name: 'Extract public key' }).click()
+    await page.getByText('Valid key').waitFor()
+    const kid = page.getByLabel('Published kid')
+    expect(await kid.inputValue()).toBe('orders-b')
+    await field(page).fill(sshKey())
+    await page.getByText('The label will be “alice@example.com”').waitFor()
+    await page.getByRole('button', { name: 'Extract public key' }).click()
+    await page.getByText('Valid key').waitFor()
+    expect(await page.getByLabel('Label').inputValue()).toBe('alice@example.com')
+    // It was that of another key.
+    expect(await kid.inputValue()).toBe('')
+    await page.getByRole('button', { name: '90 days' }).click()
+    const key = await register(page, 'alice@example.com')
+    const days = (Date.parse(key?.expireTime ?? '') - Date.now()) / 86_400_000
+    expect(Math.round(days)).toBe(90)
+  })
 })
 
 /** An Ed25519 key as in a .pub file: each part after its length (RFC 8709 section 4). */

@@ -1,4 +1,4 @@
-import { TextInput } from '@mantine/core'
+import { Button, Group, TextInput } from '@mantine/core'
 
 /** A field for a local date and time, such as 2026-11-28T14:03; '' for none. */
 export function TimeField(props: {
@@ -20,9 +20,31 @@ export function TimeField(props: {
   )
 }
 
-/** A field for an expiry. */
+const presetDays = [30, 90, 365]
+
+/** A field for an expiry, with the usual ones to choose. */
 export function ExpiryField(props: Omit<Parameters<typeof TimeField>[0], 'label'>) {
-  return <TimeField {...props} label="Expires at (your local time)" />
+  const { onValue, disabled = false } = props
+  const choose = (days: number) => () =>
+    onValue(toExpiryInput(new Date(Date.now() + days * 86_400_000).toISOString()))
+  return (
+    <div>
+      <TimeField {...props} label="Expires at (your local time)" />
+      <Group gap={6} mt={6} role="group" aria-label="Expires in">
+        {presetDays.map((days) => (
+          <Button
+            key={days}
+            variant="default"
+            size="compact-xs"
+            disabled={disabled}
+            onClick={choose(days)}
+          >
+            {days} days
+          </Button>
+        ))}
+      </Group>
+    </div>
+  )
 }
 
 /** The value of an `ExpiryField` for an ISO 8601 time. */

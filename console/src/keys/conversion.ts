@@ -1,4 +1,6 @@
-import { decodeBase64, readChildren, readElement, toPem } from './der.ts'
+import { decodeHex } from '@pubring/intake/secrets'
+import { decodeBase64, type Element, readChildren, readElement, toPem } from './der.ts'
+import { readKeyFile } from './file.ts'
 import {
   coordinateLengths,
   type EcCurve,
@@ -9,46 +11,115 @@ import {
   rawPem,
   rsaPem,
 } from './spki.ts'
-
-/** A public key in PEM, extracted from a format that the service does not accept. */
-export type Conversion = { from: 'certificate' | 'JWK' | 'OpenSSH key'; pem: string }
+import { isObject } from './tokens.ts'
 
 /**
- * The public key of a certificate, a public JWK or an OpenSSH public key; undefined if the text is
- * none of them. The service checks the key; a certificate is not verified. Throws an error for the
- * user if the text cannot be read.
+ * A public key in PEM, extracted from a format that the service does not accept, with the kid that its
+ * tokens carry and a name for it, where the format has them.
  */
-export function convert(text: string): Conversion | undefined {
+export type Conversion = {
+  from: 'certificate' | 'JWK' | 'OpenSSH key' | 'key in base64' | 'key in hexadecimal' | 'variable'
+  pem: string
+  kid?: string
+  label?: string
+}
+
+/**
+ * The public keys of a certificate, a public JWK or JWKS, an OpenSSH public key, base64, hexadecimal or
+ * the assignment of a variable; none if the text is something else. The service checks the keys; a
+ * certificate is not verified. Throws an error for the user if the text cannot be read.
+ */
+export function convert(text: string): Conversion[] {
   if (/^\s*[{[]/.test(text)) return convertJson(text)
   if (/^\s*(?:ssh|ecdsa-sha2)-\S+\s/.test(text)) return convertSsh(text)
   const [, body] =
     /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----([\s\S]*?)-----END/.exec(text) ?? []
-  const pem = body === undefined ? undefined : certificateKey(body.replace(/\\[rn]/g, ''))
-  return pem === undefined ? undefined : { from: 'certificate', pem }
+  if (body !== undefined) return convertCertificate(body.replace(/\\[rn]/g, ''))
+  const wrapped = unwrap(text.trim())
+  if (wrapped === undefined) return []
+  const { from, content } = wrapped
+  return content.includes('-----BEGIN PUBLIC KEY-----')
+    ? [{ from, pem: content }]
+    : convert(content)
 }
 
-/** The SubjectPublicKeyInfo of an X.509 certificate (RFC 5280 section 4.1); undefined if that is all. */
-function certificateKey(body: string): string | undefined {
+/** The text inside an assignment such as `export KEY="…"`, hexadecimal or base64. */
+function unwrap(text: string): { from: Conversion['from']; content: string } | undefined {
+  const [, value] = /^(?:export\s+)?[a-z_]\w*\s*=\s*([^\s=].{40,})$/is.exec(text) ?? []
+  if (value !== undefined) {
+    const content = value.replace(/^["']|["'];?$/g, '').replaceAll('\\n', '\n')
+    return { from: 'variable', content }
+  }
+  const hex = text.replace(/0x|[\s:,]/gi, '')
+  const isHex = /^(?:[0-9a-f]{2}){40,}$/i.test(hex)
+  const bytes = isHex ? decodeHex(hex) : decodeBase64(text)
+  if (bytes === undefined || bytes.length < 40) return undefined
+  try {
+    const content = readKeyFile(bytes)
+    return { from: isHex ? 'key in hexadecimal' : 'key in base64', content }
+  } catch {
+    // The service says what else it may be.
+    return undefined
+  }
+}
+
+/**
+ * The SubjectPublicKeyInfo of an X.509 certificate (RFC 5280 section 4.1), with the common name of its
+ * subject; none if the block has only that.
+ */
+function convertCertificate(body: string): Conversion[] {
   const bytes = decodeBase64(body)
   const certificate = bytes && readElement(bytes, 0)
   const tbs = bytes && certificate && readChildren(bytes, certificate)?.[0]
   const fields = bytes && tbs && readChildren(bytes, tbs)
   // The service says what a block with a wrong label contains.
-  if (fields?.[0]?.tag === 0x06) return undefined
+  if (fields?.[0]?.tag === 0x06) return []
   // version [0], serial number, signature, issuer, validity, subject, then the key.
-  const key = fields?.[fields[0]?.tag === 0xa0 ? 6 : 5]
-  if (bytes === undefined || key?.tag !== 0x30) {
+  const [subject, key] = fields?.slice(fields[0]?.tag === 0xa0 ? 5 : 4) ?? []
+  if (bytes === undefined || subject === undefined || key?.tag !== 0x30) {
     throw new Error('The certificate is damaged. Copy all of it.')
   }
-  return toPem(bytes.subarray(key.start, key.to), 'PUBLIC KEY')
+  const label = commonName(bytes, subject)
+  const pem = toPem(bytes.subarray(key.start, key.to), 'PUBLIC KEY')
+  return [{ from: 'certificate', pem, ...(label && { label }) }]
 }
 
-/** A JWK or JWKS; the service says what to do with other JSON. */
-function convertJson(text: string): Conversion | undefined {
+/** The last common name of a distinguished name (RFC 5280 section 4.1.2.4), which is the most specific. */
+function commonName(bytes: Uint8Array, name: Element): string | undefined {
+  const childrenOf = (parent: Element) => readChildren(bytes, parent) ?? []
+  const contentOf = ({ from, to }: Element) => bytes.subarray(from, to)
+  const value = childrenOf(name)
+    .flatMap(childrenOf)
+    .map(childrenOf)
+    .findLast(([type]) => type && String(contentOf(type)) === '85,4,3')?.[1]
+  const encoding = value?.tag === 0x1e ? 'utf-16be' : 'utf-8'
+  return value && new TextDecoder(encoding).decode(contentOf(value)).trim()
+}
+
+/** A JWK or the keys of a JWKS that can be used; the service says what to do with other JSON. */
+function convertJson(text: string): Conversion[] {
   const value = parseJson(text)
-  if (typeof value !== 'object' || value === null) return undefined
-  if (!Object.hasOwn(value, 'kty') && !Object.hasOwn(value, 'keys')) return undefined
-  return { from: 'JWK', pem: jwkKey(singleKey(value)) }
+  if (!isObject(value)) return []
+  const { keys, kty } = value
+  if (keys === undefined) return kty === undefined ? [] : [convertJwk(value)]
+  if (!Array.isArray(keys)) throw new Error('The keys of this JWKS are not an array.')
+  const errors: unknown[] = []
+  const converted = keys.flatMap((key) => {
+    try {
+      return [convertJwk(Object(key))]
+    } catch (error) {
+      errors.push(error)
+      return []
+    }
+  })
+  if (converted.length === 0) throw errors[0] ?? new Error('This JWKS has no keys.')
+  return converted
+}
+
+function convertJwk(jwk: Record<string, unknown>): Conversion {
+  const { kid } = jwk
+  const pem = jwkKey(jwk)
+  return { from: 'JWK', pem, ...(typeof kid === 'string' && kid !== '' && { kid }) }
 }
 
 /** The key of a public JWK (RFC 7517, RFC 7518 section 6, RFC 8037, draft-ietf-cose-dilithium). */
@@ -73,29 +144,22 @@ function parseJson(text: string): unknown {
   }
 }
 
-function singleKey(value: object): Record<string, unknown> {
-  const { keys } = Object(value)
-  if (keys === undefined) return Object(value)
-  if (!Array.isArray(keys)) throw new Error('The keys of this JWKS are not an array.')
-  if (keys.length !== 1) {
-    throw new Error(`This JWKS has ${keys.length} keys. Paste one of them, or use pubring import.`)
-  }
-  return Object(keys[0])
-}
-
 const sshCurves: Record<string, EcCurve> = {
   nistp256: 'P-256',
   nistp384: 'P-384',
   nistp521: 'P-521',
 }
 
-/** An OpenSSH public key (RFC 4253 section 6.6, RFC 5656, RFC 8709); the service names other kinds. */
-function convertSsh(text: string): Conversion | undefined {
-  const blob = decodeBase64(text.trim().split(/\s+/)[1] ?? '')
+/**
+ * An OpenSSH public key (RFC 4253 section 6.6, RFC 5656, RFC 8709) with its comment; the service names
+ * other kinds.
+ */
+function convertSsh(text: string): Conversion[] {
+  const [, base64 = '', label] = /^\S+\s+(\S+)[^\S\n]*(.*)/.exec(text.trim()) ?? []
+  const blob = decodeBase64(base64)
   const [type = new Uint8Array(), second, third] = blob === undefined ? [] : readStrings(blob)
-  const name = new TextDecoder().decode(type)
-  const pem = sshPem(name, second, third)
-  return pem === undefined ? undefined : { from: 'OpenSSH key', pem }
+  const pem = sshPem(new TextDecoder().decode(type), second, third)
+  return pem === undefined ? [] : [{ from: 'OpenSSH key', pem, ...(label && { label }) }]
 }
 
 function sshPem(name: string, second?: Uint8Array, third?: Uint8Array): string | undefined {

@@ -73,7 +73,7 @@ function KeyTextarea(props: {
   return (
     <TextArea
       label="Public key"
-      description="Paste a key in PEM, or drop a file. Certificates, JWKs and OpenSSH keys can be converted here."
+      description="Paste a key in PEM, or drop a file. Certificates, JWKs, OpenSSH keys, base64 and hexadecimal can be converted here."
       placeholder={
         '-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----END PUBLIC KEY-----'
       }

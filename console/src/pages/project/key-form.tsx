@@ -1,5 +1,6 @@
 import { Checkbox, Group, Select } from '@mantine/core'
 import { type Algorithm, algorithms, type KeyCheck } from '@pubring/client'
+import { useRef } from 'react'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
@@ -54,6 +55,7 @@ export function KeyForm(props: {
   const draft = `key.${projectId}`
   const [input, change] = useDraft(draft, emptyInput)
   const verdict = useVerdict(projectId, input.text)
+  const convertedKid = useRef('')
   const matching = matchingAlgorithms(verdict.check)
   const algorithm = matching.find((each) => each === input.algorithm) ?? matching[0]
   const accepted = verdict.check?.accepted === true && verdict.duplicate === undefined
@@ -76,7 +78,19 @@ export function KeyForm(props: {
       onCancel={onCancel}
     >
       <KeyField text={input.text} onText={(text) => change({ text })} />
-      <VerdictNotice verdict={verdict} text={input.text} onText={(text) => change({ text })} />
+      <VerdictNotice
+        verdict={verdict}
+        text={input.text}
+        onConvert={({ pem, kid = '', label = '' }) => {
+          const isTyped = input.publishedKid !== convertedKid.current
+          change({
+            text: pem,
+            publishedKid: kid === '' && isTyped ? input.publishedKid : kid,
+            label: input.label || label,
+          })
+          convertedKid.current = kid
+        }}
+      />
       <Group align="flex-start" grow preventGrowOverflow={false}>
         <LabelField
           label="Label"

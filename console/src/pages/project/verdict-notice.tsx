@@ -1,12 +1,14 @@
-import { Alert, Button, Group, List, Loader, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, List, Loader, NativeSelect, Stack, Text } from '@mantine/core'
 import type { JwtKey, KeyCheck } from '@pubring/client'
 import { IconAlertTriangle, IconCircleCheck, IconCopy, IconTransform } from '@tabler/icons-react'
+import { useState } from 'react'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { UserText } from '../../components/user-text.tsx'
+import { quoted, UserText } from '../../components/user-text.tsx'
 import type { Conversion } from '../../keys/conversion.ts'
 import type { KeyVerdict } from './verdict.ts'
 
-type NoticeProps = { verdict: KeyVerdict; text: string; onText(text: string): void }
+type OnConvert = (conversion: Conversion) => void
+type NoticeProps = { verdict: KeyVerdict; text: string; onConvert: OnConvert }
 
 /** Shows the verdict on a key, and offers what to do next. */
 export function VerdictNotice(props: NoticeProps) {
@@ -17,11 +19,11 @@ export function VerdictNotice(props: NoticeProps) {
   )
 }
 
-function Notice({ verdict, text, onText }: NoticeProps) {
-  const { pending, check, duplicate, conversion, error } = verdict
+function Notice({ verdict, text, onConvert }: NoticeProps) {
+  const { pending, check, duplicate, conversions, error } = verdict
   if (text.trim() === '') return null
-  if (conversion !== undefined) {
-    return <ConversionNotice conversion={conversion} onConvert={onText} />
+  if (conversions !== undefined) {
+    return <ConversionNotice key={text} conversions={conversions} onConvert={onConvert} />
   }
   if (error !== undefined) {
     const isConversionError = error instanceof Error && error.name === 'Error'
@@ -43,25 +45,42 @@ function Notice({ verdict, text, onText }: NoticeProps) {
   return <Faults faults={check.faults} check={check} />
 }
 
-function ConversionNotice(props: { conversion: Conversion; onConvert(pem: string): void }) {
-  const { conversion, onConvert } = props
+/** Of several keys, the user picks one. */
+function ConversionNotice(props: { conversions: Conversion[]; onConvert: OnConvert }) {
+  const { conversions, onConvert } = props
+  const [index, setIndex] = useState(0)
+  const conversion = conversions[index]
+  if (conversion === undefined) return null
+  const { from, kid, label } = conversion
+  const isSet = conversions.length > 1
+  const title = isSet
+    ? 'This is a JWKS: choose one of its keys'
+    : `This is ${from === 'OpenSSH key' ? 'an' : 'a'} ${from}`
   return (
-    <Alert
-      color="petrol"
-      icon={<IconTransform />}
-      title={`This is ${articleOf(conversion)} ${conversion.from}`}
-    >
+    <Alert color="petrol" icon={<IconTransform />} title={title}>
       <Text size="sm">
-        Pubring accepts only public keys. You can extract the key here in your browser.
+        Pubring accepts only public keys in PEM. You can extract the key here in your browser.
+        {kid !== undefined && ` Its kid, ${quoted(kid)}, becomes the published kid.`}
+        {label !== undefined && ` The label will be ${quoted(label)}, unless you have entered one.`}
       </Text>
-      <Button size="xs" mt="sm" onClick={() => onConvert(conversion.pem)}>
+      {isSet && (
+        <NativeSelect
+          mt="sm"
+          aria-label="Key of the JWKS"
+          data={conversions.map((each, at) => ({
+            value: String(at),
+            label: each.kid ?? `Key ${at + 1}, without a kid`,
+          }))}
+          value={index}
+          onChange={({ currentTarget }) => setIndex(Number(currentTarget.value))}
+        />
+      )}
+      <Button size="xs" mt="sm" onClick={() => onConvert(conversion)}>
         Extract public key
       </Button>
     </Alert>
   )
 }
-
-const articleOf = ({ from }: Conversion) => (from === 'OpenSSH key' ? 'an' : 'a')
 
 function Duplicate({ jwtKey: { id, label, active } }: { jwtKey: JwtKey }) {
   return (

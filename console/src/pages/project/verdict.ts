@@ -10,14 +10,14 @@ export type KeyVerdict = {
   check?: KeyCheck | undefined
   /** The registered key of the project that is the same. */
   duplicate?: JwtKey | undefined
-  /** The key in a format that the service does not accept. */
-  conversion?: Conversion | undefined
+  /** The keys of a text in a format that the service does not accept. */
+  conversions?: Conversion[] | undefined
   error?: unknown
 }
 
 /**
- * Checks a key while the user types. Certificates, JWKs and OpenSSH keys are converted here;
- * everything else is checked by the service, and compared with the keys of the project.
+ * Checks a key while the user types. What `convert` knows is converted here; everything else is checked
+ * by the service, and compared with the keys of the project.
  */
 export function useVerdict(projectId: string, text: string): KeyVerdict {
   const keys = useKeys(projectId)
@@ -25,9 +25,9 @@ export function useVerdict(projectId: string, text: string): KeyVerdict {
   const checked = settled === text.trim() ? settled : ''
   const query = useApi(
     ['verdict', checked],
-    async (client, signal): Promise<Pick<KeyVerdict, 'check' | 'conversion'>> => {
-      const conversion = convert(checked)
-      if (conversion !== undefined) return { conversion }
+    async (client, signal): Promise<Pick<KeyVerdict, 'check' | 'conversions'>> => {
+      const conversions = convert(checked)
+      if (conversions.length > 0) return { conversions }
       return { check: await client.keys.check({ publicKeyPem: checked }, { signal }) }
     },
     { enabled: checked !== '', gcTime: 0 },
