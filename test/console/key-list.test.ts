@@ -161,6 +161,29 @@ test('an outage stops a change of many keys, which can be continued', async () =
   expect(keys.filter(({ label }) => label.startsWith('service 9,'))).toHaveLength(20)
 })
 
+test('changes of a few keys are shown without the list being loaded again', async () => {
+  await page.goto(`${console_.server.url}/console/#/projects/${projectId}/keys?q=elsewhere`)
+  await page.getByText('No key matches').waitFor()
+  const requested: string[] = []
+  page.on('request', (request) => requested.push(new URL(request.url()).pathname))
+  const shown = async () => (await labels()).toSorted()
+  const { publicKeyPem } = ecKey()
+  const create = {
+    name: 'elsewhere, new',
+    algorithm: 'ES256',
+    publicKeyPem,
+    active: false,
+  } as const
+  const { kid } = await client.keys.create(projectId, create)
+  await expect.poll(shown).toEqual(['elsewhere, new'])
+  await client.keys.update(projectId, kid, { label: 'elsewhere, renamed' })
+  await expect.poll(shown).toEqual(['elsewhere, renamed'])
+  await client.keys.delete(projectId, kid)
+  await page.getByText('No key matches').waitFor()
+  expect(requested).toContain(`/v1/projects/${projectId}/jwt-keys/${kid}`)
+  expect(requested).not.toContain(`/v1/projects/${projectId}/jwt-keys`)
+})
+
 test('deactivating all active keys at once warns', async () => {
   await open('')
   await expectRows(count - 1)

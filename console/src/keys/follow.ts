@@ -1,5 +1,5 @@
 import { useDocumentVisibility } from '@mantine/hooks'
-import { type Client, PubringError, positionOf } from '@pubring/client'
+import { type Client, type Event, PubringError, positionOf } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { isOutage } from '../components/outage.ts'
@@ -17,13 +17,13 @@ export type FollowedLedger = {
 }
 
 /**
- * Calls `onEvent` for each new event of a ledger, and reconnects after an outage. Only while the tab is
- * visible: over HTTP/1.1 a browser shares six connections among all tabs. `ledger` and `onEvent` must
- * not change between renders; without `ledger`, nothing is followed.
+ * Calls `onEvents` with the new events of a ledger, and without them after an outage, from which it
+ * reconnects. Only while the tab is visible: over HTTP/1.1 a browser shares six connections among all
+ * tabs. `ledger` and `onEvents` must not change between renders; without `ledger`, nothing is followed.
  */
 export function useLedgerEvents(
   ledger: FollowedLedger | undefined,
-  onEvent: () => Promise<unknown>,
+  onEvents: (events?: Event[]) => Promise<unknown>,
 ): void {
   const { client, report } = useSession()
   const queries = useQueryClient()
@@ -35,7 +35,7 @@ export function useLedgerEvents(
     const { signal } = controller
     const followed = ledger
     const { project, findStart } = followed
-    const refresh = coalesce(onEvent)
+    const refresh = coalesce(onEvents)
     async function follow() {
       const known = last.current?.ledger === followed ? last.current : undefined
       const position = known ?? { ledger: followed, after: await findStart(client, signal) }
@@ -43,7 +43,7 @@ export function useLedgerEvents(
       const options = { after: position.after, signal, ...(project && { project }) }
       for await (const event of client.events.follow(options)) {
         position.after = positionOf(event)
-        refresh()
+        refresh(event)
       }
     }
     async function keepFollowing() {
@@ -56,31 +56,28 @@ export function useLedgerEvents(
           if (isRejected(error)) return
           const isOtherHistory = isHistoryChange(error)
           if (isOtherHistory) last.current = undefined
-          await (isOtherHistory ? queries.invalidateQueries() : onEvent())
+          await (isOtherHistory ? queries.invalidateQueries() : onEvents())
           await new Promise((resolve) => setTimeout(resolve, reconnectMs))
         }
       }
     }
     void keepFollowing()
     return () => controller.abort()
-  }, [client, report, queries, ledger, onEvent, visible])
+  }, [client, report, queries, ledger, onEvents, visible])
 }
 
-/** Runs the action once more after its end if it was called meanwhile, however often. */
-function coalesce(action: () => Promise<unknown>): () => void {
+/** Passes events to the action; those that come while it runs are passed together after its end. */
+function coalesce(action: (events: Event[]) => Promise<unknown>): (event: Event) => void {
+  const waiting: Event[] = []
   let running = false
-  let again = false
   async function run() {
     running = true
-    do {
-      again = false
-      await action()
-    } while (again)
+    while (waiting.length > 0) await action(waiting.splice(0))
     running = false
   }
-  return () => {
-    if (running) again = true
-    else void run()
+  return (event) => {
+    waiting.push(event)
+    if (!running) void run()
   }
 }
 

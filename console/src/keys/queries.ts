@@ -1,5 +1,6 @@
 import {
   type Client,
+  type Event,
   type JwtKey,
   type JwtKeyUpdate,
   type Project,
@@ -8,8 +9,10 @@ import {
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import type { ApiRequest } from '../components/curl.tsx'
-import { useApi, useChange } from '../session/api.ts'
+import { useApi } from '../session/api.ts'
+import { useSession } from '../session/context.tsx'
 import { useLedgerEvents } from './follow.ts'
+import { useKeyRefresh } from './refresh.ts'
 
 /** A project by its id or name. */
 export function useProject(project: string | undefined) {
@@ -67,7 +70,12 @@ type KeyChange = { request: ApiRequest; run(): Promise<unknown> }
 
 /** The changes of one key. */
 export function useKeyChanges({ projectId, id }: JwtKey) {
-  const change = useChange(['keys', projectId])
+  const { client } = useSession()
+  const refresh = useKeyRefresh(projectId)
+  const change = async (send: (client: Client) => Promise<unknown>) => {
+    await send(client)
+    await refresh([id])
+  }
   const path = `/projects/${projectId}/jwt-keys/${id}`
   return {
     update: (body: JwtKeyUpdate): KeyChange => ({
@@ -85,13 +93,22 @@ export function useKeyChanges({ projectId, id }: JwtKey) {
 export function useLiveProject(project: Project | undefined): void {
   const queries = useQueryClient()
   const id = project?.id
-  const onEvent = useCallback(async () => {
-    await queries.invalidateQueries({ queryKey: ['keys', id] })
-    await queries.invalidateQueries({ queryKey: ['rotations', id] })
-    await queries.invalidateQueries({ queryKey: ['events', id] })
-    await queries.invalidateQueries({ queryKey: ['warnings'] })
-    await queries.invalidateQueries({ queryKey: ['project'] })
-  }, [queries, id])
+  const refresh = useKeyRefresh(id)
+  const onEvents = useCallback(
+    async (events?: Event[]) => {
+      await refresh(
+        events
+          ?.map(({ subject }) => subject)
+          .filter(({ type }) => type === 'key')
+          .map((subject) => subject.id),
+      )
+      await queries.invalidateQueries({ queryKey: ['rotations', id] })
+      await queries.invalidateQueries({ queryKey: ['events', id] })
+      await queries.invalidateQueries({ queryKey: ['warnings'] })
+      await queries.invalidateQueries({ queryKey: ['project'] })
+    },
+    [queries, refresh, id],
+  )
   const ledger = useMemo(() => {
     if (id === undefined) return undefined
     const findStart = async (client: Client, signal: AbortSignal) => {
@@ -104,5 +121,5 @@ export function useLiveProject(project: Project | undefined): void {
     }
     return { project: id, findStart }
   }, [queries, id])
-  useLedgerEvents(ledger, onEvent)
+  useLedgerEvents(ledger, onEvents)
 }

@@ -21,7 +21,7 @@ export function useRotations(projectId: string | undefined) {
     { enabled: projectId !== undefined },
   )
   const times = query.data?.flatMap(({ convergedTime, expireTime }) => [convergedTime, expireTime])
-  useRefreshAt('rotations', projectId, times ?? [])
+  useRefreshAt(times ?? [], () => query.refetch())
   return query
 }
 

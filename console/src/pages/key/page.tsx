@@ -5,7 +5,7 @@ import { KeyStateBadge } from '../../components/key-state-badge.tsx'
 import { LoadingRows, PageHeader, QueryResult } from '../../components/states.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { useActiveKeys, useKey } from '../../keys/queries.ts'
-import { useRefreshAt } from '../../keys/refresh.ts'
+import { useKeyRefresh, useRefreshAt } from '../../keys/refresh.ts'
 import { LiveProject } from '../live-project.tsx'
 import { KeyActionButtons } from './actions.tsx'
 import { Breadcrumb } from './breadcrumb.tsx'
@@ -44,7 +44,8 @@ function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDe
   const active = useActiveKeys(project.id)
   const label = withVisibleControls(jwtKey.label)
   const { role, convergedTime } = jwtKey.details
-  useRefreshAt('keys', project.id, [convergedTime, jwtKey.expireTime])
+  const refresh = useKeyRefresh(project.id)
+  useRefreshAt([convergedTime, jwtKey.expireTime], () => refresh([jwtKey.id]))
   return (
     <>
       <PageHeader

@@ -1,7 +1,7 @@
 import { Button, Group, Stack } from '@mantine/core'
 import type { Project } from '@pubring/client'
-import { useQueryClient } from '@tanstack/react-query'
 import { Dialog } from '../../components/dialog.tsx'
+import { useKeyRefresh } from '../../keys/refresh.ts'
 import { KeyForm } from './key-form.tsx'
 import { NewKeyInstructions } from './new-key.tsx'
 
@@ -13,7 +13,7 @@ export function RegisterDialog(props: {
   onClose(): void
 }) {
   const { project, kid, onRegistered, onClose } = props
-  const queries = useQueryClient()
+  const refresh = useKeyRefresh(project.id)
   return (
     <Dialog
       onClose={onClose}
@@ -27,7 +27,7 @@ export function RegisterDialog(props: {
           onCancel={onClose}
           onRegistered={(registered) => {
             onRegistered(registered)
-            void queries.invalidateQueries({ queryKey: ['keys', project.id] })
+            void refresh([registered])
           }}
         />
       ) : (

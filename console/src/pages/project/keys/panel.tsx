@@ -9,7 +9,7 @@ import { EmptyState, LoadingRows, QueryResult } from '../../../components/states
 import { UserText } from '../../../components/user-text.tsx'
 import { useOpenDialog } from '../../../forms/drafts.ts'
 import { useKeys } from '../../../keys/queries.ts'
-import { useRefreshAt } from '../../../keys/refresh.ts'
+import { useKeyRefresh, useRefreshAt } from '../../../keys/refresh.ts'
 import { type KeyRow, useKeyRoles, useKeyRows } from '../../../keys/roles.ts'
 import { isUnderWay, nextStep, useRotations } from '../../../keys/rotations.ts'
 import { useRights } from '../../../session/rights.ts'
@@ -96,10 +96,10 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; roles: KeyRoleEntry
   const { projectId, keys, roles } = props
   usePreload(loadKeyDialog)
   const rows = useKeyRows(keys, roles)
+  const refresh = useKeyRefresh(projectId)
   useRefreshAt(
-    'keys',
-    projectId,
     rows.flatMap(({ convergedTime, expireTime }) => [convergedTime, expireTime]),
+    (time) => refresh(rows.filter(({ expireTime }) => expireTime === time).map(({ id }) => id)),
   )
   const [query, setQuery] = useListQuery()
   const { matching, shown } = useShownKeys(rows, query)
