@@ -10,7 +10,7 @@ export default defineConfig({
   base: './',
   // The server replaces it with a nonce in each response.
   html: { cspNonce: 'STYLE_NONCE' },
-  plugins: [react(), precompress()],
+  plugins: [react(), stylesLast(), precompress()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -19,6 +19,20 @@ export default defineConfig({
     reportCompressedSize: false,
   },
 })
+
+/** Moves the style sheet behind the text that a browser shows while it loads. */
+function stylesLast(): Plugin {
+  return {
+    name: 'pubring-styles-last',
+    transformIndexHtml: {
+      order: 'post',
+      handler(html) {
+        const [link = ''] = /<link rel="stylesheet"[^>]*>/.exec(html) ?? []
+        return html.replace(link, '').replace('<div id="root">', `${link}\n    $&`)
+      },
+    },
+  }
+}
 
 /** Writes a `.br` and a `.gz` beside each text file, for the server to send. */
 function precompress(): Plugin {

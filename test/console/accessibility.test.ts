@@ -1,12 +1,14 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
-import { createClient } from '../../packages/client/src/index.ts'
+import { spanStates } from '../../console/src/timeline/spans.ts'
+import { type Client, createClient } from '../../packages/client/src/index.ts'
 import {
   accessibilityViolations,
   openConsole,
   phone,
   type TestConsole,
 } from '../support/console/console.ts'
+import { layoutFaults, looksDifferent } from '../support/console/layout.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
@@ -15,6 +17,7 @@ let console_: TestConsole
 let projectId: string
 let kid: string
 let emptyId: string
+let rotatingId: string
 
 beforeAll(async () => {
   console_ = await openConsole({
@@ -29,6 +32,7 @@ beforeAll(async () => {
     kids.push((await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })).kid)
   }
   emptyId = (await client.projects.create({ name: 'empty' })).id
+  rotatingId = await createRotation(client)
   const [inactive = '', active = ''] = kids
   kid = active
   await client.keys.update(projectId, inactive, { active: false })
@@ -54,10 +58,24 @@ beforeAll(async () => {
   })
 })
 
+/** A project with a rotation under way, two keys of one label, and a label without a space. */
+async function createRotation(client: Client): Promise<string> {
+  const { id } = await client.projects.create({ name: 'rotating' })
+  const register = async (name: string) => {
+    const { publicKeyPem } = keyFor('ES256')
+    return (await client.keys.create(id, { name, algorithm: 'ES256', publicKeyPem })).kid
+  }
+  const from = await register('payments')
+  await client.rotations.start(id, { from, to: await register('payments'), tokenLifetime: 3_600 })
+  await register('a-label-without-any-space-that-names-a-service-and-its-environment')
+  return id
+}
+
 /** Every page, with its title. */
 const pages = (): Record<string, string> => ({
   '/': 'Projects',
   [`/projects/${projectId}/keys`]: 'Keys · default',
+  [`/projects/${rotatingId}/keys`]: 'Keys · rotating',
   [`/projects/${projectId}/timeline`]: 'Timeline · default',
   [`/projects/${projectId}/timeline?view=table`]: 'Timeline · default',
   [`/projects/${projectId}/keys/${kid}`]: 'orders, autumn · default',
@@ -238,13 +256,91 @@ test('the focus returns after dialogs and menus, and stays after changes of tab 
   await expectFocus('h1: default')
 })
 
-test('no page is wider than a phone', async () => {
-  const page = await console_.open('/', phone)
+test('at no width does a page scroll sideways, or have texts or controls on top of each other', async () => {
+  const page = await console_.open('/')
+  const faults: Record<string, string[]> = {}
   for (const route of Object.keys(pages())) {
     await go(page, route)
-    const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-    expect(wide, route).toBeLessThanOrEqual(0)
+    for (const width of [320, 390, 768, 992, 1_024, 1_100, 1_280, 1_440]) {
+      await page.setViewportSize({ width, height: 800 })
+      const found = await layoutFaults(page)
+      if (found.length > 0) faults[`${route} at ${width}`] = found
+    }
   }
+  expect(faults).toEqual({})
+})
+
+test('axe finds no fault in lists of a phone, without warnings', async () => {
+  const page = await console_.open('/no-such-page', phone)
+  await page.route('**/v1/warnings*', (route) => route.fulfill({ json: [] }))
+  await page.reload()
+  for (const route of ['/', `/projects/${rotatingId}/keys`, '/api-keys']) {
+    await go(page, route)
+    expect(await accessibilityViolations(page), route).toEqual([])
+  }
+  await page.getByRole('button', { name: 'No warnings' }).click()
+  await page.locator('[role=menu]').waitFor()
+  expect(await accessibilityViolations(page, '[role=menu]')).toEqual([])
+})
+
+test('the controls of keys with one label have names of their own', async () => {
+  const page = await console_.open(`/projects/${rotatingId}/keys`)
+  await page.locator('tr[data-id]').first().waitFor()
+  const names = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('tr[data-id] :is(a, button, input)[aria-label]')].map((each) => each.ariaLabel)`,
+  )
+  expect(names.length).toBeGreaterThan(9)
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+})
+
+test('on a slow network the page says that it is loading before its code has come', async () => {
+  const page = await console_.open('/')
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+  const speed = { downloadThroughput: 50_000, uploadThroughput: 50_000, latency: 400 }
+  await session.send('Network.emulateNetworkConditions', { offline: false, ...speed })
+  await page.reload({ waitUntil: 'commit' })
+  await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' })
+  const shown = await page.evaluate<string[]>(`[
+    ...performance.getEntriesByName('first-contentful-paint').map(({ startTime }) => [startTime, 'text']),
+    ...performance.getEntriesByType('resource').map(({ name, responseEnd }) => [
+      responseEnd, /index-.*.(js|css)$/.exec(name)?.[1],
+    ]),
+  ].filter(([, what]) => what).sort(([a], [b]) => a - b).map(([, what]) => what)`)
+  expect(shown[0]).toBe('text')
+  expect(shown.toSorted()).toEqual(['css', 'js', 'text'])
+})
+
+test('with forced colors, states and selections are seen', async () => {
+  const options = { forcedColors: 'active' } as const
+  const page = await console_.open(`/projects/${projectId}/timeline`, options)
+  await page.locator('.chart-span').first().waitFor()
+  const unseen: string[] = []
+  const expectSeen = async (selector: string, change: string) => {
+    if (!(await looksDifferent(page, selector, change))) unseen.push(`${selector} ${change}`)
+  }
+  const hide = (each: string) => `element.querySelector('${each}').style.visibility = 'hidden'`
+  const unselect = (attribute: string) => `element.removeAttribute('${attribute}')`
+  for (const each of ['.chart-event', '.chart-now', '.chart-span']) {
+    await expectSeen('.chart-track', hide(each))
+  }
+  for (const state of spanStates) {
+    await expectSeen(`[role=listitem]:has(.span-${state})`, hide(`.span-${state}`))
+  }
+  await expectSeen('.mantine-SegmentedControl-label[data-active]', unselect('data-active'))
+  await expectSeen('[role=tab][aria-selected=true]', unselect('aria-selected'))
+  await go(page, `/projects/${projectId}/keys`)
+  await page.getByRole('checkbox', { name: 'Select all' }).click()
+  await expectSeen('tr[data-selected]', unselect('data-selected'))
+  await expectSeen('[aria-pressed=true]', unselect('aria-pressed'))
+  await expectSeen('[aria-current=page]', unselect('aria-current'))
+  await page.keyboard.press('Control+k')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('combobox').fill('orders')
+  await dialog.getByRole('option').first().waitFor()
+  await expectSeen('[role=dialog] [role=option][aria-selected=true]', unselect('aria-selected'))
+  expect(unseen).toEqual([])
 })
 
 test('the list of keys loads at most 200 kB of JavaScript, and nothing violates the rule', async () => {

@@ -1,7 +1,8 @@
 import { useProject } from '../keys/queries.ts'
+import { endOf } from './ids.ts'
 
-/** The name of a project, or the beginning of its id until that is known; without one, all of them. */
+/** The name of a project, or the end of its id until that is known; without one, all of them. */
 export function ProjectName({ id }: { id: string | undefined }) {
   const { data } = useProject(id)
-  return <>{id === undefined ? 'all projects' : (data?.name ?? `${id.slice(0, 8)}…`)}</>
+  return <>{id === undefined ? 'all projects' : (data?.name ?? endOf(id))}</>
 }

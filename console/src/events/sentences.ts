@@ -1,4 +1,5 @@
 import type { Event } from '@pubring/client'
+import { endOf } from '../components/ids.ts'
 import { localTime } from '../components/times.tsx'
 
 type Changes = NonNullable<Event['changes']>
@@ -83,7 +84,7 @@ export function sentenceText(event: Event, name: string | undefined): string {
 
 function rotationSentence({ type, subject, changes = {} }: Event, nameOf: NameOf): Sentence {
   const { from, to, tokenLifetime } = changes
-  const label = (kid: string) => nameOf(kid) ?? `${kid.slice(0, 8)}…`
+  const label = (kid: string) => nameOf(kid) ?? endOf(kid)
   const name = from?.to === undefined ? nameOf(subject.id) : label(String(from.to))
   const parts = [
     to?.to !== undefined && `to “${label(String(to.to))}”`,

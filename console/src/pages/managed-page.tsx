@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { ActionsMenu } from '../components/actions-menu.tsx'
 import { CurlHint } from '../components/curl.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
+import { rowNames } from '../components/ids.ts'
 import { StateBadge, stateOf } from '../components/state-badge.tsx'
 import { EmptyState, MessagePage, PageHeader, QueryResult } from '../components/states.tsx'
 import { withVisibleControls } from '../components/user-text.tsx'
@@ -112,14 +113,15 @@ function Records<Row extends Managed, Own extends string>(
   const { mayManage } = useRights()
   const reading = ownActions.find(({ reads }) => reads)
   const { words } = kind
+  const nameOf = rowNames(rows, ({ name }) => withVisibleControls(name))
   if (empty && rows.length === 0) return <EmptyState title={empty.title}>{empty.advice}</EmptyState>
   const menu = (row: Row) => {
-    const { id, name, active } = row
+    const { id, active } = row
     const toggle = active ? 'deactivate' : 'activate'
     const open = mayManage ? first : reading
     const frequent = open && { label: open.label, onClick: () => onAction(open.action, id) }
     return (
-      <ActionsMenu name={withVisibleControls(name)} {...(frequent && { frequent })}>
+      <ActionsMenu name={nameOf(row)} {...(frequent && { frequent })}>
         {!mayManage || isFixed?.(row) ? undefined : (
           <>
             {others.map(({ action, label }) => (

@@ -39,7 +39,12 @@ export function WarningBell() {
         </Menu.Target>
       </Indicator>
       <Menu.Dropdown className="warning-list">
-        <Menu.Label>{isError ? 'The warnings could not be loaded' : name}</Menu.Label>
+        {length > 0 && <Menu.Label>{name}</Menu.Label>}
+        {length === 0 && (
+          <Menu.Item disabled>
+            {isError ? 'The warnings could not be loaded' : 'Nothing needs attention'}
+          </Menu.Item>
+        )}
         {warnings.slice(0, maxListed).map((warning) => (
           <WarningItem key={JSON.stringify(warning)} warning={warning} />
         ))}

@@ -4,6 +4,7 @@ import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
+import { rowNames } from '../../components/ids.ts'
 import { EmptyState, MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
 import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
@@ -46,6 +47,7 @@ function PeopleTable({ people }: { people: Person[] }) {
   const [open, setOpen] = useOpenDialog('person', actions)
   const person = people.find(({ id }) => id === open?.id)
   const close = () => setOpen(undefined)
+  const rowName = rowNames(people, (row) => withVisibleControls(nameOf(row)))
   return (
     <Card withBorder padding="sm" mb="sm">
       {people.length === 0 ? (
@@ -70,7 +72,7 @@ function PeopleTable({ people }: { people: Person[] }) {
               title: 'Actions',
               cell: (row) =>
                 mayManage && (
-                  <ActionsMenu name={withVisibleControls(nameOf(row))}>
+                  <ActionsMenu name={rowName(row)}>
                     <Menu.Item onClick={() => setOpen({ action: 'end-all', id: row.id })}>
                       End all sessions
                     </Menu.Item>

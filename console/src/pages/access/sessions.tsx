@@ -4,6 +4,7 @@ import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
+import { rowNames } from '../../components/ids.ts'
 import { PageHeader, QueryResult } from '../../components/states.tsx'
 import { OptionalTime, RelativeTime } from '../../components/times.tsx'
 import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
@@ -39,8 +40,9 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
     mayManage || (personId === self.person?.id && apiKeyId === self.apiKeyId)
   const [open, setOpen] = useOpenDialog('session', actions)
   const session = sessions.find(({ id }) => id === open?.id)
-  const menuOf = ({ id, name, personId, current }: Session) => (
-    <ActionsMenu name={withVisibleControls(name)}>
+  const nameOf = rowNames(sessions, ({ name }) => withVisibleControls(name))
+  const menuOf = ({ id, personId, current }: Session, name: string) => (
+    <ActionsMenu name={name}>
       {current ? (
         <Menu.Label>Sign out to end this session</Menu.Label>
       ) : (
@@ -68,7 +70,7 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
           { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
           {
             title: 'Actions',
-            cell: (row) => mayEnd(row) && menuOf(row),
+            cell: (row) => mayEnd(row) && menuOf(row, nameOf(row)),
           },
         ]}
       />

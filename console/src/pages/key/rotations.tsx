@@ -1,6 +1,7 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import type { JwtKeyWithDetails, Rotation } from '@pubring/client'
 import { Link } from 'wouter'
+import { endOf } from '../../components/ids.ts'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
@@ -57,7 +58,7 @@ function KeyLink({ projectId, kid }: { projectId: string; kid: string }) {
   const { data } = useKey(projectId, kid)
   return (
     <Anchor component={Link} href={`/projects/${projectId}/keys/${kid}`} underline="always" inherit>
-      {data === undefined ? `${kid.slice(0, 8)}…` : <UserText>{data.label}</UserText>}
+      {data === undefined ? endOf(kid) : <UserText>{data.label}</UserText>}
     </Anchor>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, Card, Text } from '@mantine/core'
+import { Button, Card, Group, NativeSelect, Text } from '@mantine/core'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
 import { useSearchParams } from 'wouter'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -65,14 +65,22 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
   const found = exact.data && !isListed ? [exact.data, ...matching] : matching
   return (
     <>
-      <TextField
-        aria-label="Search projects"
-        placeholder="Search by name, or enter an id"
-        leftSection={<IconSearch size={16} />}
-        {...typed}
-        mb="md"
-        maw={420}
-      />
+      <Group gap="xs" mb="md" className="filters">
+        <TextField
+          aria-label="Search projects"
+          placeholder="Search by name, or enter an id"
+          leftSection={<IconSearch size={16} />}
+          {...typed}
+          maw={420}
+        />
+        <NativeSelect
+          className="sort-select"
+          aria-label="Order"
+          data={projectOrders}
+          value={by}
+          onChange={({ currentTarget }) => change({ sort: currentTarget.value })}
+        />
+      </Group>
       <Card withBorder padding={0} className="list-card">
         {found.length === 0 ? (
           <NoMatch term={term} />
@@ -96,6 +104,15 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
     </>
   )
 }
+
+/** For cards, which have no headings to sort by. */
+const projectOrders = [
+  { value: 'urgency', label: 'Most urgent first' },
+  { value: 'name', label: 'By name' },
+  { value: 'keys', label: 'Fewest active keys first' },
+  { value: 'expiry', label: 'Next expiry first' },
+  { value: 'rotations', label: 'Most rotations first' },
+]
 
 function NoMatch({ term }: { term: string }) {
   if (term === '') {

@@ -1,6 +1,7 @@
 import { Anchor, Badge, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { CopyButton } from '../../components/copy.tsx'
+import { endOf } from '../../components/ids.ts'
 import { OptionalTime, week } from '../../components/times.tsx'
 import {
   type SortableColumn,
@@ -25,7 +26,7 @@ const columns: SortableColumn<ProjectRow>[] = [
         </Anchor>
         <Group gap={2} wrap="nowrap" className="row-kid">
           <Text span size="xs" c="dimmed" className="mono" style={{ whiteSpace: 'nowrap' }}>
-            {id.slice(0, 8)}…{id.slice(-4)}
+            {endOf(id)}
           </Text>
           <CopyButton value={id} name={`id of ${name}`} />
         </Group>

@@ -3,6 +3,7 @@ import type { JwtKey, Project } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { endOf } from '../../components/ids.ts'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
@@ -50,7 +51,7 @@ export function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: 
               placeholder="Choose a key"
               data={candidates.map(({ id, label }) => ({
                 value: id,
-                label: `${withVisibleControls(label)} (${id.slice(0, 8)}…)`,
+                label: `${withVisibleControls(label)} (${endOf(id)})`,
               }))}
               value={chosen}
               onChange={setChosen}

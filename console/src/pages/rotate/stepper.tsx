@@ -14,12 +14,12 @@ export function RotationStepper({ step }: { step: number }) {
   const current = steps[step]
   return (
     <>
-      <Stepper active={step} size="sm" mb="xl" visibleFrom="md">
+      <Stepper active={step} size="sm" mb="xl" visibleFrom="lg">
         {steps.map(({ label }) => (
           <Stepper.Step key={label} label={label} />
         ))}
       </Stepper>
-      <Stack gap={6} mb="lg" hiddenFrom="md">
+      <Stack gap={6} mb="lg" hiddenFrom="lg">
         {current !== undefined && (
           <div>
             <Text size="sm" c="dimmed">

@@ -4,6 +4,7 @@ import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { ActionsMenu } from '../../../components/actions-menu.tsx'
 import { CopyButton } from '../../../components/copy.tsx'
+import { endOf, rowNames } from '../../../components/ids.ts'
 import { KeyStateBadge } from '../../../components/key-state-badge.tsx'
 import { OptionalTime, RelativeTime } from '../../../components/times.tsx'
 import { UserText, withVisibleControls } from '../../../components/user-text.tsx'
@@ -16,7 +17,7 @@ import { isOrder, type ListQuery } from './query.ts'
 
 type OnAction = (action: KeyAction, key: KeyRow) => void
 
-const nameOf = ({ label }: KeyRow) => withVisibleControls(label)
+type NameOf = (row: KeyRow) => string
 
 /** The keys of a project. `onAction` and `onSelect` must not change between renders. */
 export function KeyTable(props: {
@@ -30,7 +31,11 @@ export function KeyTable(props: {
 }) {
   const { projectId, rows, query, onQuery, selected, onSelect, onAction } = props
   const { mayWrite } = useRights(projectId)
-  const columns = useMemo(() => columnsOf(mayWrite ? onAction : undefined), [mayWrite, onAction])
+  const nameOf = useMemo(() => rowNames(rows, ({ label }) => withVisibleControls(label)), [rows])
+  const columns = useMemo(
+    () => columnsOf(nameOf, mayWrite ? onAction : undefined),
+    [nameOf, mayWrite, onAction],
+  )
   const { sort, descending } = query
   const onSort = (by: string) => {
     if (isOrder(by)) onQuery({ sort: by, descending: by === sort ? !descending : false })
@@ -47,9 +52,9 @@ export function KeyTable(props: {
 }
 
 /** Without `onAction`, for readers. */
-function columnsOf(onAction: OnAction | undefined): SortableColumn<KeyRow>[] {
+function columnsOf(nameOf: NameOf, onAction: OnAction | undefined): SortableColumn<KeyRow>[] {
   const columns: SortableColumn<KeyRow>[] = [
-    { title: 'Label', sort: 'label', cell: (row) => <KeyName row={row} /> },
+    { title: 'Label', sort: 'label', cell: (row) => <KeyName row={row} name={nameOf(row)} /> },
     {
       title: 'State',
       sort: 'state',
@@ -76,12 +81,13 @@ function columnsOf(onAction: OnAction | undefined): SortableColumn<KeyRow>[] {
     },
   ]
   if (onAction === undefined) return columns
-  const cell = (row: KeyRow) => <KeyActions row={row} onAction={onAction} />
+  const cell = (row: KeyRow) => <KeyActions row={row} name={nameOf(row)} onAction={onAction} />
   return [...columns, { title: 'Actions', width: '14.75rem', cell }]
 }
 
 /** The label, which leads to the page of the key, and the kid. */
-function KeyName({ row: { id, label, projectId } }: { row: KeyRow }) {
+function KeyName(props: { row: KeyRow; name: string }) {
+  const { id, label, projectId } = props.row
   return (
     <div className="row-name">
       <Anchor
@@ -96,10 +102,10 @@ function KeyName({ row: { id, label, projectId } }: { row: KeyRow }) {
       <Group gap={2} wrap="nowrap" className="row-kid">
         <Tooltip label={id}>
           <Text span size="xs" c="dimmed" className="mono" style={{ whiteSpace: 'nowrap' }}>
-            {id.slice(0, 8)}…{id.slice(-4)}
+            {endOf(id)}
           </Text>
         </Tooltip>
-        <CopyButton value={id} name={`kid of ${withVisibleControls(label)}`} />
+        <CopyButton value={id} name={`kid of ${props.name}`} />
       </Group>
     </div>
   )
@@ -120,9 +126,9 @@ function AlgorithmText({ row }: { row: KeyRow }) {
 }
 
 /** The frequent actions, and a menu with the others. */
-function KeyActions({ row, onAction }: { row: KeyRow; onAction: OnAction }) {
+function KeyActions(props: { row: KeyRow; name: string; onAction: OnAction }) {
+  const { row, name, onAction } = props
   const { id, projectId, active, state } = row
-  const name = nameOf(row)
   const rotate = state === 'previous' ? 'Continue' : 'Rotate'
   const button = (action: KeyAction, label: string) => (
     <Button

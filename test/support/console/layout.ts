@@ -1,0 +1,82 @@
+import type { Page } from 'playwright-core'
+
+/**
+ * What is wrong with the layout of the page in its current state: scrolling sideways, columns that are too
+ * narrow for what is in them, and texts or controls on top of each other.
+ */
+export function layoutFaults(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`{
+    const faults = []
+    // The navigation slides away from narrow windows.
+    for (const each of document.getAnimations()) each.finish()
+    const isVisible = (element) =>
+      element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    const textOf = (node) => (node.textContent || node.getAttribute?.('aria-label') || node.outerHTML).trim().slice(0, 30)
+    const { scrollWidth } = document.documentElement
+    if (scrollWidth > innerWidth) faults.push('scrolls sideways: ' + scrollWidth)
+    for (const cell of document.querySelectorAll('main :is(th, td)')) {
+      const isNarrow = cell.scrollWidth > cell.clientWidth + 1 || cell.clientWidth === 0
+      if (isVisible(cell) && isNarrow) faults.push('narrow column: ' + textOf(cell))
+    }
+
+    /** The part of a rectangle that is not clipped. */
+    function shown({ left, top, right, bottom }, from) {
+      for (let each = from; each !== null; each = each.parentElement) {
+        if (getComputedStyle(each).overflow === 'visible') continue
+        const clip = each.getBoundingClientRect()
+        left = Math.max(left, clip.left)
+        right = Math.min(right, clip.right)
+        top = Math.max(top, clip.top)
+        bottom = Math.min(bottom, clip.bottom)
+      }
+      return { left, top, right, bottom }
+    }
+    const boxes = []
+    const add = (node, element, rects) => {
+      for (const rect of rects) {
+        const box = shown(rect, element)
+        if (box.right > 1 && box.right - box.left > 1 && box.bottom - box.top > 1) boxes.push({ node, ...box })
+      }
+    }
+    const range = document.createRange()
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) {
+      const { currentNode: node } = walker
+      const { parentElement } = node
+      if (node.data.trim() === '' || parentElement.closest('[aria-hidden=true]') || !isVisible(parentElement)) continue
+      range.selectNodeContents(node)
+      add(node, parentElement, range.getClientRects())
+    }
+    for (const control of document.querySelectorAll('a, button, input, select, textarea')) {
+      if (isVisible(control)) add(control, control.parentElement, control.getClientRects())
+    }
+    const isOver = (a, b) => {
+      const width = Math.min(a.right, b.right) - Math.max(a.left, b.left)
+      const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)
+      // The lines of a text are closer than its font is high.
+      return width > 2 && height > 0.4 * Math.min(a.bottom - a.top, b.bottom - b.top)
+    }
+    // The buttons of a field stand in it.
+    const isIn = (a, b) => a.node.contains(b.node) || (a.node.matches?.('input') && a.node.parentElement.contains(b.node))
+    boxes.forEach((a, index) => {
+      for (const b of boxes.slice(index + 1)) {
+        if (!isIn(a, b) && !isIn(b, a) && isOver(a, b))
+          faults.push(textOf(a.node) + ' overlaps ' + textOf(b.node))
+      }
+    })
+    ;[...new Set(faults)]
+  }`)
+}
+
+/** Whether the first such element looks different after the change, a statement about `element`. */
+export async function looksDifferent(
+  page: Page,
+  selector: string,
+  change: string,
+): Promise<boolean> {
+  const element = await page.locator(selector).first().elementHandle()
+  const before = await element?.screenshot()
+  await page.evaluate(`{ const element = document.querySelector('${selector}'); ${change} }`)
+  const after = await element?.screenshot()
+  return before === undefined || after === undefined || !before.equals(after)
+}
