@@ -27,8 +27,8 @@ import {
   JwtKeyUpdated,
   JwtKeyWithDetails,
   KeyImportItem,
-  KeyRole,
-  KeyRoleEntry,
+  KeyState,
+  KeyStateEntry,
 } from '../packages/server/src/features/keys/contract.ts'
 import { LedgerProof, LogTree } from '../packages/server/src/features/log/contract.ts'
 import { Project } from '../packages/server/src/features/projects/contract.ts'
@@ -88,8 +88,8 @@ const contract: Record<string, object> = {
       'A role, from weak to strong; `auditor` is beside the others: it reads everything and changes nothing.',
   },
   Project,
-  KeyRole,
-  KeyRoleEntry,
+  KeyState,
+  KeyStateEntry,
   JwtKey,
   JwtKeyWithDetails,
   JwtKeyCreate: { ...JwtKeyCreate, description: 'A key to register.' },

@@ -25,7 +25,7 @@ works wherever GET does.`
 
 /** The groups of the operations, and what their paths begin with, `/v1` and the project aside. */
 const groups: Readonly<Record<string, RegExp>> = {
-  'JWT keys': /^(jwt-keys|key-roles|key-imports|key-checks|token-checks)\b/,
+  'JWT keys': /^(jwt-keys|key-states|key-imports|key-checks|token-checks)\b/,
   'Key sets': /^\.well-known\/(?!ledger-proof)/,
   Projects: /^projects\b/,
   Rotations: /^rotations\b/,

@@ -142,7 +142,7 @@ describe('the server address', () => {
     })
     const env = { HTTP_PROXY: proxy.url }
     expect((await shell.pubring(list, { env })).code).toBe(0)
-    const urls = ['jwt-keys', 'key-roles'].map(
+    const urls = ['jwt-keys', 'key-states'].map(
       (path) => `${shell.url}/v1/projects/payments/${path}`,
     )
     expect(proxied).toEqual(urls)

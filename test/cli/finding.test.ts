@@ -17,7 +17,7 @@ await waitUntil(async () => !(await read()).json().active)
 describe('pubring search', () => {
   test('shows what it finds', async () => {
     const found = await shell.pubring(['search', 'orders, a'])
-    expect(found.stdout).toBe(`key\t${kid}\tOrders, autumn\tpayments\tinactive\tlabel\n`)
+    expect(found.stdout).toBe(`key\t${kid}\tOrders, autumn\tpayments\texpired\tlabel\n`)
     const { code, stderr } = await shell.pubring(['search', deleted])
     expect({ code, stderr }).toEqual({
       code: 0,

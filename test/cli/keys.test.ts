@@ -23,7 +23,12 @@ describe('pubring key add', () => {
       /^Registered “first” \(RSA\) in project payments\. Verifiers know it from /,
     )
     const list = await shell.pubring(['key', 'list'])
-    expect(list.stdout.split('\t').slice(0, 4)).toEqual([stdout.trim(), 'first', 'RSA', 'active'])
+    expect(list.stdout.split('\t').slice(0, 4)).toEqual([
+      stdout.trim(),
+      'first',
+      'RSA',
+      'spreading',
+    ])
   })
 
   test('publishes it under the given kid, by which it is found', async () => {

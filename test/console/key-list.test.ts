@@ -119,6 +119,8 @@ test('one confirmation identifies the selected keys, and says which of them fail
   await select('service 8, key 008').click()
   await select('service 8, key 068').click({ modifiers: ['Shift'] })
   await page.getByText('6 selected').waitFor()
+  // No row is partly behind the heading of the table.
+  await page.evaluate('scrollTo(0, 0)')
   await page.getByRole('button', { name: 'Activate 5' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('heading', { name: 'Activate 5 keys?' }).waitFor()

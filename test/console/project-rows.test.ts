@@ -2,6 +2,10 @@ import { expect, test } from 'vitest'
 import { type ProjectRow, sortedProjects, totalsOf } from '../../console/src/pages/projects/rows.ts'
 import { placeOf } from '../../console/src/warnings/places.ts'
 
+type Warnings = NonNullable<ProjectRow['health']>['warnings']
+type Code = Warnings[number]['code']
+type Severity = Warnings[number]['severity']
+
 const time = '2026-03-01T00:00:00.000Z'
 const row = (name: string, health?: Partial<ProjectRow['health']>): ProjectRow => ({
   id: name,
@@ -12,53 +16,66 @@ const row = (name: string, health?: Partial<ProjectRow['health']>): ProjectRow =
   ...(health && {
     health: {
       projectId: name,
-      keys: { active: 1, off: 0, expired: 0 },
+      keys: { active: 1, compromised: 0, off: 0, expired: 0 },
       rotations: 0,
-      warnings: 0,
+      warnings: [],
       ...health,
     },
   }),
 })
 
+const warned = (code: Code, severity: Severity) => ({ warnings: [{ code, severity }] })
+
 const rows = [
   row('healthy'),
   row('calm', {}),
-  row('warned', { warnings: 2 }),
-  row('next-week', { nextExpireTime: '2026-03-06T00:00:00.000Z', warnings: 1 }),
-  row('next-month', { nextExpireTime: '2026-03-29T00:00:00.000Z', rotations: 1 }),
-  row('empty', { keys: { active: 0, off: 0, expired: 0 } }),
-  row('broken', { keys: { active: 0, off: 1, expired: 0 } }),
+  row('warned', {
+    warnings: [
+      { code: 'key_expires', severity: 'info' },
+      { code: 'vouched_keys_active', severity: 'info' },
+    ],
+  }),
+  row('next-week', {
+    nextExpireTime: '2026-03-06T00:00:00.000Z',
+    ...warned('key_expires', 'warning'),
+  }),
+  row('succeeded', { nextExpireTime: '2026-03-05T00:00:00.000Z', rotations: 1 }),
+  row('empty', { keys: { active: 0, compromised: 0, off: 0, expired: 0 } }),
+  row('broken', {
+    keys: { active: 0, compromised: 0, off: 1, expired: 0 },
+    ...warned('no_active_key', 'warning'),
+  }),
+  row('leaked', {
+    keys: { active: 1, compromised: 1, off: 0, expired: 0 },
+    ...warned('key_compromised', 'critical'),
+  }),
 ]
 const order = (by: Parameters<typeof sortedProjects>[1]['by'], descending = false) =>
   sortedProjects(rows, { by, descending }).map(({ name }) => name)
 
-test('what breaks first comes first: no active key, then the next expiry, then warnings', () => {
+test('a compromised key comes first, then no active key, then a key that nothing succeeds', () => {
   expect(order('urgency')).toEqual([
+    'leaked',
     'broken',
     'next-week',
-    'next-month',
+    'succeeded',
     'warned',
     'calm',
     'empty',
     'healthy',
   ])
-  expect(order('urgency', true).at(-1)).toBe('broken')
+  expect(order('urgency', true).at(-1)).toBe('leaked')
 })
 
 test('projects are sorted by each part of their health, and then by name', () => {
   expect(order('name').slice(0, 2)).toEqual(['broken', 'calm'])
-  expect(order('expiry').slice(0, 2)).toEqual(['next-week', 'next-month'])
-  expect(order('rotations')[0]).toBe('next-month')
-  expect(order('warnings').slice(0, 2)).toEqual(['warned', 'next-week'])
+  expect(order('expiry').slice(0, 2)).toEqual(['succeeded', 'next-week'])
+  expect(order('rotations')[0]).toBe('succeeded')
+  expect(order('warnings')[0]).toBe('warned')
 })
 
-test('the figures count what breaks within a week and what has no active key', () => {
-  expect(totalsOf(rows, Date.parse('2026-03-08'))).toEqual({
-    projects: 7,
-    activeKeys: 4,
-    soon: 1,
-    withoutKey: 1,
-  })
+test('the figures count the projects by what they are to be looked at for', () => {
+  expect(totalsOf(rows)).toEqual({ projects: 8, activeKeys: 5, raised: [1, 1, 1] })
 })
 
 test('each warning leads to where it is mended', () => {

@@ -65,11 +65,11 @@ function spansOf(input: Partial<BarInput>): Record<string, string> {
 test('a key spreads after its registration and each time it is switched on again', () => {
   const events = [created('a', 0), switched('a', 10, false), switched('a', 20, true)]
   expect(spansOf({ keys: [key('a', 0)], events, spreadMs: day })).toEqual({
-    a: 'spreading 0-1, trusted 1-10, off 10-20, spreading 20-21, trusted 21-',
+    a: 'spreading 0-1, current 1-10, off 10-20, spreading 20-21, current 21-',
   })
 })
 
-test('a key that was switched off while it spread was never trusted', () => {
+test('a key that was switched off while it spread was never current', () => {
   const events = [created('a', 0), switched('a', 1, false)]
   const keys = [key('a', 0, { active: false })]
   expect(spansOf({ keys, events, spreadMs: 2 * day })).toEqual({ a: 'spreading 0-1, off 1-' })
@@ -89,21 +89,27 @@ test('an expiry that passed, was cleared, and was set again', () => {
     expiry('a', 60, undefined, 100),
   ]
   expect(spansOf({ events, now: at(80) })).toEqual({
-    a: 'trusted 0-10, expiring 10-40, expired 40-45, trusted 45-70, expiring 70-100, expired 100-',
+    a: 'current 0-40, expired 40-45, current 45-100, expired 100-',
   })
 })
 
 test('an expiry in the past of a key that is off leaves it off', () => {
   const events = [created('a', 0, { expireTime: { to: iso(40) } }), switched('a', 5, false)]
-  expect(spansOf({ events })).toEqual({ a: 'trusted 0-5, off 5-' })
+  expect(spansOf({ events })).toEqual({ a: 'current 0-5, off 5-' })
 })
 
 test('a deleted key ends, and keeps the label that it had', () => {
   const deleted = event('a', 20, 'key.deleted', { label: { from: 'spring' } })
   const events = [created('a', 0), switched('a', 10, false), deleted]
-  expect(spansOf({ events })).toEqual({ a: 'trusted 0-10, off 10-20' })
+  expect(spansOf({ events })).toEqual({ a: 'current 0-10, off 10-20' })
   const [bar] = keyBars({ keys: [], events, rotations: [], now: at(50), spreadMs: 0 })
   expect(bar).toMatchObject({ label: 'spring', isDeleted: true })
+})
+
+test('a key is compromised from when its private key was submitted until it is off', () => {
+  const found = event('a', 10, 'key.weakness_found', { reason: { to: 'compromised' } })
+  const events = [created('a', 0), found, switched('a', 20, false)]
+  expect(spansOf({ events })).toEqual({ a: 'current 0-10, compromised 10-20, off 20-' })
 })
 
 test('keys without any event are drawn as they are', () => {
@@ -113,9 +119,9 @@ test('keys without any event are drawn as they are', () => {
     key('c', 2, { active: false, expireTime: iso(40) }),
   ]
   expect(spansOf({ keys })).toEqual({
-    a: 'trusted 0-',
+    a: 'current 0-',
     b: 'off 1-',
-    c: 'trusted 2-10, expiring 10-40, expired 40-',
+    c: 'current 2-40, expired 40-',
   })
 })
 
@@ -132,36 +138,36 @@ test('of a ledger longer than what was read, the rest is unknown and nothing is 
     expiry('expiry', 41, 90),
   ]
   expect(spansOf({ keys, events, completeSince: at(30) })).toEqual({
-    untouched: 'unknown 0-5, trusted 5-',
-    changed: 'unknown 1-30, trusted 30-40, off 40-',
-    expiry: 'unknown 2-30, trusted 30-',
-    gone: 'trusted 30-31, off 31-33',
+    untouched: 'unknown 0-5, current 5-',
+    changed: 'unknown 1-30, current 30-40, off 40-',
+    expiry: 'unknown 2-30, current 30-',
+    gone: 'current 30-31, off 31-33',
   })
 })
 
 test('a key recorded as it was is unknown before', () => {
   const recorded = event('a', 20, 'key.recorded', { label: { to: 'a' }, active: { to: true } })
   expect(spansOf({ keys: [key('a', 0)], events: [recorded] })).toEqual({
-    a: 'unknown 0-20, trusted 20-',
+    a: 'unknown 0-20, current 20-',
   })
 })
 
-test('a rotation: the old key overlaps from when the new one is trusted until it is off', () => {
+test('a rotation: the old key is previous from when the new one is current until it is off', () => {
   const events = [created('old', 0), created('new', 20), switched('old', 30, false)]
   const rotation: RotationSpan = { from: 'old', to: 'new', start: at(20), end: at(30) }
   const keys = [key('old', 0, { active: false }), key('new', 20)]
   expect(spansOf({ keys, events, rotations: [rotation], spreadMs: day })).toEqual({
-    old: 'spreading 0-1, trusted 1-21, overlapping 21-30, off 30-',
-    new: 'spreading 20-21, trusted 21-',
+    old: 'spreading 0-1, current 1-21, previous 21-30, off 30-',
+    new: 'spreading 20-21, current 21-',
   })
 })
 
-test('an abandoned rotation ends the overlap', () => {
+test('an abandoned rotation makes the old key current again', () => {
   const events = [created('old', 0), created('new', 20)]
   const rotation = { from: 'old', to: 'new', start: at(20) }
   const overlap = (more: object) => spansOf({ events, rotations: [{ ...rotation, ...more }] }).old
-  expect(overlap({ end: at(30) })).toBe('trusted 0-20, overlapping 20-30, trusted 30-')
-  expect(overlap({})).toBe('trusted 0-20, overlapping 20-')
+  expect(overlap({ end: at(30) })).toBe('current 0-20, previous 20-30, current 30-')
+  expect(overlap({})).toBe('current 0-20, previous 20-')
 })
 
 test('rotations are read from their events', () => {
@@ -174,8 +180,8 @@ test('rotations are read from their events', () => {
   const base = [created('old', 0), created('new', 20)]
   const old = (...more: Event[]) =>
     spansOf({ events: base, rotations: rotationsOf([...base, ...more]), now: at(35) }).old
-  expect(old(started)).toBe('trusted 0-20, overlapping 20-')
-  expect(old(started, abandoned)).toBe('trusted 0-20, overlapping 20-30, trusted 30-')
+  expect(old(started)).toBe('current 0-20, previous 20-')
+  expect(old(started, abandoned)).toBe('current 0-20, previous 20-30, current 30-')
   expect(rotationsOf([abandoned])).toEqual([])
 })
 

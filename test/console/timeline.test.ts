@@ -43,7 +43,7 @@ const statesOf = (label: string) =>
 test('each key has a bar with its states, and the table has the same', async () => {
   const expected = {
     winter: ['spreading', 'off'],
-    spring: ['spreading', 'expiring', 'expired'],
+    spring: ['spreading', 'current', 'expired'],
     gone: ['spreading', 'off'],
   }
   await page.locator('li[data-kid]').first().waitFor()

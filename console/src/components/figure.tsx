@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { capitalized } from './user-text.tsx'
 
 /** A value that matters first: its name, the value large, and what it means. */
 export function Figure(props: {
@@ -14,9 +15,7 @@ export function Figure(props: {
       <Text size="xs" c="dimmed" fw={600}>
         {name}
       </Text>
-      <Text className={alarming ? 'figure warning' : 'figure'}>
-        {value.replace(/^./, (first) => first.toUpperCase())}
-      </Text>
+      <Text className={alarming ? 'figure warning' : 'figure'}>{capitalized(value)}</Text>
       <Text size="xs" c="dimmed">
         {children}
       </Text>

@@ -1,6 +1,7 @@
 import { Badge } from '@mantine/core'
 import {
   IconAlarm,
+  IconAlertTriangle,
   IconBroadcast,
   IconCircleCheck,
   IconCircleX,
@@ -15,6 +16,7 @@ const orange = { color: 'orange', c: 'light-dark(#8a3600, var(--mantine-color-or
 /** How each state is shown; one that verifiers do not know of any more has no color. */
 const looks = {
   active: { Icon: IconCircleCheck, variant: 'light', ...teal },
+  compromised: { Icon: IconAlertTriangle, variant: 'filled', color: 'red.8' },
   spreading: { Icon: IconBroadcast, variant: 'light', ...petrol },
   current: { Icon: IconCircleCheck, variant: 'light', ...teal },
   previous: { Icon: IconHistory, variant: 'light', ...violet },
@@ -27,7 +29,7 @@ const looks = {
 export type State = keyof typeof looks
 
 /** The state of a record that can be switched on and off; `inactive` is the word for one that is off. */
-export function stateOf<Inactive extends 'inactive' | 'revoked' | 'off'>(
+export function stateOf<Inactive extends 'inactive' | 'revoked'>(
   { active, expireTime }: { active: boolean; expireTime?: string },
   inactive: Inactive,
 ): 'active' | 'expired' | Inactive {

@@ -39,6 +39,10 @@ export function localTime(time: string | number): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
+/** Local time with seconds, of a time today. */
+export const clockTime = (time: string): string =>
+  new Date(time).toLocaleTimeString(undefined, { timeStyle: 'medium' })
+
 /** Local date and time with seconds and the time zone, for details. */
 export function exactTime(time: string | number): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' })
@@ -57,7 +61,7 @@ export function RelativeTime({ time }: { time: string }) {
 }
 
 /** The time that is called soon, in milliseconds. */
-export const week = 7 * 86_400_000
+const week = 7 * 86_400_000
 
 /** Whether the time is within the next week. */
 export function isSoon(time: string): boolean {

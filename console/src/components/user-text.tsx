@@ -17,3 +17,6 @@ export function UserText({ children }: { children: string }) {
 
 /** A name in quotation marks, for plain text such as the title of a dialog. */
 export const quoted = (name: string): string => `“${withVisibleControls(name)}”`
+
+export const capitalized = (text: string): string =>
+  text.replace(/^./, (first) => first.toUpperCase())

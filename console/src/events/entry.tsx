@@ -21,7 +21,7 @@ import {
 } from '@tabler/icons-react'
 import { type ReactNode, useId } from 'react'
 import { CopyField } from '../components/copy.tsx'
-import { exactTime } from '../components/times.tsx'
+import { clockTime, exactTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { ActorDetails, ActorName, actorId } from './actor.tsx'
 import type { Filter } from './filter.ts'
@@ -111,7 +111,7 @@ function TimeOfDay({ time }: { time: string }) {
   return (
     <Tooltip label={`${exactTime(time)} · ${time}`}>
       <Text component="time" inherit dateTime={time}>
-        {new Date(time).toLocaleTimeString(undefined, { timeStyle: 'medium' })}
+        {clockTime(time)}
       </Text>
     </Tooltip>
   )

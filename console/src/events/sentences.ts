@@ -65,7 +65,7 @@ export function sentenceOf(
     return { verb: 'Exchanged', noun: 'a token for an API key', rest: '' }
   }
   if (type === 'key.weakness_found') {
-    return { verb: 'Found a weakness in', noun, ...named, rest: changeList(changes) }
+    return { verb: 'Found', noun, ...named, rest: weaknessPhrase(changes, event.actor.name) }
   }
   if (subject.type === 'rotation') return rotationSentence(event, nameOf)
   const verb = verbOf(type)
@@ -74,6 +74,15 @@ export function sentenceOf(
   if (verb !== undefined) return { verb, noun, ...named, rest: '' }
   if (renamed !== undefined && Object.keys(changes).length === 1) return renaming(noun, renamed)
   return { ...updating(noun, changes), ...named }
+}
+
+/** An audit finds keys of published lists too. */
+function weaknessPhrase({ weaknesses, ...others }: Changes, actor: string): string {
+  if (weaknesses?.to !== 'key_known_compromised') {
+    return `to be weak: ${changeList({ ...(weaknesses && { weaknesses }), ...others })}`
+  }
+  const cause = actor === 'pubring audit' ? 'is known to others' : 'was submitted here'
+  return `compromised. Its private key ${cause}`
 }
 
 /** The sentence of an event as text. */

@@ -71,7 +71,7 @@ function ignoreDeleted(error: unknown): undefined {
 const byAge = (a: JwtKey, b: JwtKey) => (a.createTime + a.id < b.createTime + b.id ? -1 : 1)
 
 /**
- * Calls `refresh` once when the next of these times has passed: roles and states depend on them. A time
+ * Calls `refresh` once when the next of these times has passed: states depend on them. A time
  * may have passed between the answer and its display.
  */
 export function useRefreshAt(

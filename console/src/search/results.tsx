@@ -58,7 +58,7 @@ export function ResultRow({ result }: { result: SearchResult }) {
           {isTold(result) && ` · found by ${members[result.matched]}`}
         </Text>
       </div>
-      {result.type === 'key' && <StateBadge state={result.active ? 'active' : 'off'} />}
+      {result.type === 'key' && <StateBadge state={result.state} />}
     </Group>
   )
 }

@@ -7,7 +7,7 @@ import { sentenceText } from '../events/sentences.ts'
 import { SpanTable } from './span-table.tsx'
 import { type KeyBar, spanAt } from './spans.ts'
 import { lengthOf, type TimeWindow, ticks } from './window.ts'
-import { describeBar, stateLabels, visibleSpans } from './words.ts'
+import { describeBar, labelOf, visibleSpans } from './words.ts'
 
 type View = { window: TimeWindow; now: number }
 type ChartProps = View & { projectId: string; bars: KeyBar[] }
@@ -65,7 +65,7 @@ function Row({ projectId, bar, window, now }: RowProps) {
             <UserText>{bar.label}</UserText>
           </span>
           <Text span size="xs" c="dimmed" className="unshrinkable">
-            {bar.isDeleted ? 'Deleted' : current && stateLabels[current.state]}
+            {bar.isDeleted ? 'Deleted' : current && labelOf(current.state)}
           </Text>
         </span>
         <Track bar={bar} window={window} now={now} />
@@ -90,7 +90,7 @@ function Track({ bar, window, now }: Omit<RowProps, 'projectId'>) {
             className={`chart-span span-${state}`}
             data-state={state}
             style={{ left: `${left}%`, width: `${position(to, window) - left}%` }}
-            title={`${stateLabels[state]} from ${exactTime(from)}`}
+            title={`${labelOf(state)} from ${exactTime(from)}`}
           />
         )
       })}

@@ -29,7 +29,7 @@ import { type Bars, useBars } from './queries.ts'
 import { SpanTable } from './span-table.tsx'
 import { isPublished, type KeyBar, spanAt, spanStates } from './spans.ts'
 import { lengthOf, pan, resize, type TimeWindow, windowOfAll, zoomLevels } from './window.ts'
-import { stateHelp, stateLabels, visibleSpans } from './words.ts'
+import { labelOf, meaningOf, visibleSpans } from './words.ts'
 
 /** Bars that are drawn at first, and with each click on “Show more”. */
 const pageSize = 100
@@ -51,7 +51,7 @@ function LoadedTimeline({ project, keys }: { project: Project; keys: JwtKey[] })
     return (
       <Card withBorder>
         <EmptyState title="No keys yet">
-          The timeline shows when each key was published, trusted and switched off.
+          The timeline shows when each key was published and switched off.
         </EmptyState>
       </Card>
     )
@@ -225,10 +225,10 @@ function Legend() {
   return (
     <Group gap="md" mt="md" role="list" aria-label="Legend">
       {spanStates.map((state) => (
-        <Tooltip key={state} label={stateHelp[state]}>
+        <Tooltip key={state} label={meaningOf(state)}>
           <Group gap={6} role="listitem">
             <span className={`chart-swatch span-${state}`} aria-hidden />
-            <Text size="xs">{stateLabels[state]}</Text>
+            <Text size="xs">{labelOf(state)}</Text>
           </Group>
         </Tooltip>
       ))}

@@ -14,6 +14,7 @@ const types = [
   'key.updated',
   'key.deleted',
   'key.recorded',
+  'key.weakness_found',
   'rotation.started',
   'rotation.recorded',
   'rotation.abandoned',

@@ -6,7 +6,7 @@ import { UserText } from '../components/user-text.tsx'
 import { sentenceText } from '../events/sentences.ts'
 import type { KeyBar, Span } from './spans.ts'
 import type { TimeWindow } from './window.ts'
-import { endOf, stateHelp, stateLabels, visibleSpans } from './words.ts'
+import { endOf, labelOf, meaningOf, visibleSpans } from './words.ts'
 
 /** The spans and events of the bars in the visible time, as a table. */
 export function SpanTable(props: {
@@ -59,8 +59,8 @@ function KeyCell(props: { projectId: string; bar: KeyBar; rows: number }) {
 function SpanCells({ bar, span, now }: { bar: KeyBar; span: Span; now: number }) {
   return (
     <>
-      <Table.Td title={stateHelp[span.state]}>
-        {stateLabels[span.state]}
+      <Table.Td title={meaningOf(span.state)}>
+        {labelOf(span.state)}
         {span.from > now && ' (planned)'}
       </Table.Td>
       <Table.Td>{exactTime(span.from)}</Table.Td>

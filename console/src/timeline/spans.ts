@@ -1,25 +1,9 @@
 import type { Event, JwtKeyWithDetails } from '@pubring/client'
+import { keyStates } from '../keys/state-words.ts'
 import { type Life, type ListedKey, toTime, type Version, versionsOf } from './versions.ts'
 
-/**
- * The worth of a key to verifiers during a span:
- * - `spreading`: published, but not every verifier has loaded it yet;
- * - `trusted`: published and known to every verifier that honors the cache headers;
- * - `overlapping`: trusted, and superseded by a rotation whose new key is trusted too;
- * - `expiring`: trusted, in the last 30 days before its expiry;
- * - `off`: switched off;
- * - `expired`;
- * - `unknown`: registered, but the events of that time have not been read.
- */
-export const spanStates = [
-  'spreading',
-  'trusted',
-  'overlapping',
-  'expiring',
-  'off',
-  'expired',
-  'unknown',
-] as const
+/** The states of keys; `unknown`: registered, but the events of that time have not been read. */
+export const spanStates = [...keyStates, 'unknown'] as const
 export type SpanState = (typeof spanStates)[number]
 
 /** From `from` until before `to`, both epoch milliseconds; `to` is Infinity if no end is known. */
@@ -53,8 +37,6 @@ export type BarInput = Pick<Life, 'completeSince' | 'now'> & {
   spreadMs: number
 }
 
-const expiringMs = 30 * 86_400_000
-
 /** One bar for each key that exists or that the events tell of, in order of registration. */
 export function keyBars(input: BarInput): KeyBar[] {
   const { keys, events, rotations } = input
@@ -71,6 +53,7 @@ export function keyBars(input: BarInput): KeyBar[] {
     const [from, to] = [byKid.get(rotation.from), byKid.get(rotation.to)]
     if (from && to) from.spans = markRotation(from.spans, to.spans, rotation)
   }
+  for (const bar of bars) bar.spans = markCompromised(bar)
   return bars.sort((one, other) => startOf(one) - startOf(other))
 }
 
@@ -155,10 +138,8 @@ function lastValue(events: Event[], member: string): string | undefined {
 function spansOfVersion({ time, enabled, expireTime }: Version, end: number): Span[] {
   if (!enabled) return nonEmpty([{ state: 'off', from: time, to: end }])
   const expiry = Math.min(Math.max(expireTime, time), end)
-  const warning = Math.min(Math.max(expireTime - expiringMs, time), expiry)
   return nonEmpty([
-    { state: 'trusted', from: time, to: warning },
-    { state: 'expiring', from: warning, to: expiry },
+    { state: 'current', from: time, to: expiry },
     { state: 'expired', from: expiry, to: end },
   ])
 }
@@ -207,10 +188,17 @@ function markSpreading(spans: Span[], spreadMs: number): Span[] {
 /** The spans of the old key of a rotation, given those of its new key. */
 function markRotation(from: Span[], to: Span[], rotation: RotationSpan): Span[] {
   const { start, end = Number.POSITIVE_INFINITY } = rotation
-  const trusted = to.find((span) => isTrusted(span.state) && span.to > start)
-  if (trusted === undefined) return from
-  const overlap = { from: Math.max(start, trusted.from), to: end }
-  return paint(from, { state: 'overlapping', ...overlap }, isTrusted)
+  const known = to.find((span) => isKnown(span.state) && span.to > start)
+  if (known === undefined) return from
+  const overlap = { from: Math.max(start, known.from), to: end }
+  return paint(from, { state: 'previous', ...overlap }, isKnown)
 }
 
-const isTrusted = (state: SpanState) => isPublished(state) && state !== 'spreading'
+const isKnown = (state: SpanState) => isPublished(state) && state !== 'spreading'
+
+function markCompromised({ spans, events }: KeyBar): Span[] {
+  const event = events.find(({ changes }) => changes?.reason?.to === 'compromised')
+  if (event === undefined) return spans
+  const rest = { from: Date.parse(event.time), to: Number.POSITIVE_INFINITY }
+  return paint(spans, { state: 'compromised', ...rest }, isPublished)
+}

@@ -1,26 +1,14 @@
 import { exactTime } from '../components/times.tsx'
+import { capitalized } from '../components/user-text.tsx'
+import { stateMeanings } from '../keys/state-words.ts'
 import type { KeyBar, Span, SpanState } from './spans.ts'
 import type { TimeWindow } from './window.ts'
 
-export const stateLabels: Record<SpanState, string> = {
-  spreading: 'Spreading',
-  trusted: 'Trusted',
-  overlapping: 'Overlapping',
-  expiring: 'Expiring',
-  off: 'Off',
-  expired: 'Expired',
-  unknown: 'Not read',
-}
+export const labelOf = (state: SpanState): string =>
+  state === 'unknown' ? 'Not read' : capitalized(state)
 
-export const stateHelp: Record<SpanState, string> = {
-  spreading: 'Published, but not every verifier has loaded it yet',
-  trusted: 'Every verifier accepts its tokens',
-  overlapping: 'Trusted beside the key that replaces it',
-  expiring: 'Trusted, in the last 30 days before its expiry',
-  off: 'Switched off',
-  expired: 'Past its expiry',
-  unknown: 'The events of this time are not loaded',
-}
+export const meaningOf = (state: SpanState): string =>
+  state === 'unknown' ? 'The events of this time are not loaded' : stateMeanings[state]
 
 /** The spans that are at least partly in the window. */
 export function visibleSpans({ spans }: KeyBar, { from, to }: TimeWindow): Span[] {
@@ -34,7 +22,7 @@ export const endOf = ({ to }: Span): string =>
 /** The words of a screen reader for a bar. */
 export function describeBar(bar: KeyBar, window: TimeWindow): string {
   const spans = visibleSpans(bar, window).map(
-    (span) => `${stateLabels[span.state]} from ${exactTime(span.from)}, ${endOf(span)}`,
+    (span) => `${labelOf(span.state)} from ${exactTime(span.from)}, ${endOf(span)}`,
   )
   return spans.length === 0 ? 'Nothing in the visible time' : spans.join('; ')
 }

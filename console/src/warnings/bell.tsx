@@ -1,22 +1,15 @@
 import { ActionIcon, Indicator, Menu, Text } from '@mantine/core'
 import type { Warning } from '@pubring/client'
 import { IconAlertTriangle, IconBell, IconInfoCircle } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
 import { Link } from 'wouter'
-import { localTime } from '../components/times.tsx'
 import { withVisibleControls } from '../components/user-text.tsx'
-import { useApi } from '../session/api.ts'
 import { placeOf } from './places.ts'
+import { textOf, useWarnings } from './project-warnings.tsx'
 
 /** Warnings that are listed; the rest are counted. */
 const maxListed = 20
 
-/**
- * The number of warnings, and a list of them, each of which leads to where it is mended. They are read
- * again when the user goes to another page or comes back to the tab, and not by a timer, because that
- * would keep an unattended session alive.
- */
+/** The number of warnings, and a list of them, each of which leads to where it is mended. */
 export function WarningBell() {
   const { data: warnings = [], isError } = useWarnings()
   const { length } = warnings
@@ -58,20 +51,8 @@ export function WarningBell() {
   )
 }
 
-function useWarnings() {
-  const queries = useQueryClient()
-  useEffect(() => {
-    const refresh = () => void queries.refetchQueries({ queryKey: ['warnings'], stale: true })
-    addEventListener('hashchange', refresh)
-    return () => removeEventListener('hashchange', refresh)
-  }, [queries])
-  return useApi(['warnings'], (client, signal) => client.warnings({ signal }), {
-    staleTime: 10_000,
-  })
-}
-
 function WarningItem({ warning }: { warning: Warning }) {
-  const { severity, label, projectName, detail } = warning
+  const { severity, label, projectName } = warning
   const Icon = severity === 'info' ? IconInfoCircle : IconAlertTriangle
   const subject = [label, projectName].filter((each) => each !== undefined).join(' · ')
   return (
@@ -88,11 +69,8 @@ function WarningItem({ warning }: { warning: Warning }) {
         </Text>
       )}
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {withVisibleControls(inLocalTime(detail))}
+        {textOf(warning)}
       </Text>
     </Menu.Item>
   )
 }
-
-/** The text with its ISO 8601 times as local times. */
-const inLocalTime = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, localTime)

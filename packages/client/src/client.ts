@@ -109,8 +109,8 @@ function keyOperations(send: Send): KeyOperations {
     list: async (project, { active, ...options } = {}) =>
       send(readList(keysPath(project), { active }), options),
     get: async (project, kid, options = {}) => send(read(keyPath(project, kid)), options),
-    roles: async (project, options = {}) =>
-      send(readList(`${projectPath(project)}/key-roles`), options),
+    states: async (project, options = {}) =>
+      send(readList(`${projectPath(project)}/key-states`), options),
     create: async (project, body, options = {}) => send(create(keysPath(project), body), options),
     update: async (project, kid, changes, options = {}) =>
       send(conditional(patch(keyPath(project, kid), changes), options), options),

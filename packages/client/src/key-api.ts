@@ -10,7 +10,7 @@ import type {
   KeyCheck,
   KeyImport,
   KeyImportReport,
-  KeyRoleEntry,
+  KeyStateEntry,
   Rotation,
   RotationCreate,
   RotationUpdate,
@@ -27,8 +27,8 @@ export type KeyOperations = {
   /** All keys, oldest first; with `active: true` only the active ones. */
   list(project: string, options?: CallOptions & { active?: boolean }): Promise<JwtKey[]>
   get(project: string, kid: string, options?: CallOptions): Promise<JwtKeyWithDetails>
-  /** The role of each key, in the order of `list`. */
-  roles(project: string, options?: CallOptions): Promise<KeyRoleEntry[]>
+  /** The state of each key, in the order of `list`. */
+  states(project: string, options?: CallOptions): Promise<KeyStateEntry[]>
   /**
    * Registers a key and returns its `kid`. Not retried if it may have succeeded; a repeated call fails
    * with `duplicate_key` and the `kid` in `error.problem.kid`.

@@ -67,18 +67,18 @@ export type Project = {
   updateTime: string
 }
 
-/** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
-export type KeyRole = 'spreading' | 'current' | 'previous' | 'off' | 'expired'
+/** `compromised`: active, although its private key is known to others: replace and deactivate it. `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+export type KeyState = 'compromised' | 'spreading' | 'current' | 'previous' | 'off' | 'expired'
 
-/** The role of a key in its project. */
-export type KeyRoleEntry = {
+/** The state of a key. */
+export type KeyStateEntry = {
   kid: string
-  /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
-  role: KeyRole
-  /** `spreading`: the time at which the key ceases to be that. */
+  /** `compromised`: active, although its private key is known to others: replace and deactivate it. `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+  state: KeyState
+  /** Why the key has ended or has to. `compromised`: its private key is known to others; it can never be activated again. `superseded`: a rotation replaces it. */
+  endsBecause?: 'compromised' | 'superseded'
+  /** While some verifiers may not know the state yet: when all that honor the cache headers do. */
   convergedTime?: string
-  /** Id of the rotation under way in which the key is replaced or replaces another. */
-  rotationId?: string
 }
 
 /** A registered JWT public key. */
@@ -101,8 +101,8 @@ export type JwtKey = {
 /** A JWT key with details of its key material. */
 export interface JwtKeyWithDetails extends JwtKey {
   details: {
-    /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
-    role: KeyRole
+    /** `compromised`: active, although its private key is known to others: replace and deactivate it. `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+    state: KeyState
     kty: string
     /** RSA: length of the modulus in bits. */
     bits?: number
@@ -586,7 +586,8 @@ export type Search = {
         publishedKid?: string
         label: string
         algorithm: string
-        active: boolean
+        /** `compromised`: active, although its private key is known to others: replace and deactivate it. `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+        state: KeyState
       }
     | {
         type: 'project'
@@ -602,14 +603,15 @@ export type Search = {
 
 /** What needs attention before it breaks. */
 export type Warning = {
-  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
+  /** `key_compromised`: the private key of an active key is known to others. `key_expires`: an active key expires within 30 days, and no active key that outlives it has its label, was vouched for by it, or replaces it by a rotation. `no_active_key`: the project has keys, or keys for `jwks.json`, and none of them is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
   code:
+    | 'key_compromised'
     | 'key_expires'
     | 'no_active_key'
     | 'vouched_keys_active'
     | 'api_key_expires'
     | 'api_key_unused'
-  /** Urgency of an expiry: `critical` within a day, `warning` within 7 days, else `info`. */
+  /** `critical`: at once. Of an expiry `critical` within a day, `warning` within 7 days, else `info`. */
   severity: 'info' | 'warning' | 'critical'
   projectId?: string
   projectName?: string
@@ -628,6 +630,8 @@ export type ProjectHealth = {
   projectId: string
   keys: {
     active: number
+    /** Of the active ones. */
+    compromised: number
     off: number
     expired: number
   }
@@ -635,8 +639,19 @@ export type ProjectHealth = {
   nextExpireTime?: string
   /** Rotations under way. */
   rotations: number
-  /** Number of warnings about its keys; the list of warnings has them. */
-  warnings: number
+  /** The warnings about its keys, the most urgent first; their list says what to do. */
+  warnings: {
+    /** `key_compromised`: the private key of an active key is known to others. `key_expires`: an active key expires within 30 days, and no active key that outlives it has its label, was vouched for by it, or replaces it by a rotation. `no_active_key`: the project has keys, or keys for `jwks.json`, and none of them is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
+    code:
+      | 'key_compromised'
+      | 'key_expires'
+      | 'no_active_key'
+      | 'vouched_keys_active'
+      | 'api_key_expires'
+      | 'api_key_unused'
+    /** `critical`: at once. Of an expiry `critical` within a day, `warning` within 7 days, else `info`. */
+    severity: 'info' | 'warning' | 'critical'
+  }[]
 }
 
 /** Shows that the log has the hash of an event of a ledger, and of all before it. */

@@ -6,6 +6,7 @@ import {
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, edKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
+import { signToken } from '../../support/keys/tokens.ts'
 
 const app = await startApp({ config: { maxKeysPerProject: 500, maxJwksBytes: 1_000_000 } })
 const other: { id: string; name: string } = (
@@ -102,6 +103,69 @@ describe('a key that is registered when its private half is submitted', () => {
     await submit('payments', key)
     const again = await app.send('POST', keys('payments'), { body: body(key.publicKeyPem) })
     expect(again.json().code).toBe('compromised_key')
+  })
+})
+
+describe('a key whose private half was submitted', () => {
+  const get = async (url: string) => (await app.send('GET', url)).json()
+  const stateOf = async (project: string, kid: string) => {
+    const states: { kid: string }[] = await get(`/v1/projects/${project}/key-states`)
+    return states.find((each) => each.kid === kid)
+  }
+
+  test('is compromised wherever a state is shown, until it is off for ever', async () => {
+    const { id, name } = (
+      await app.send('POST', '/v1/projects', { body: { name: 'leaked' } })
+    ).json()
+    const key = ecKey()
+    const kid = await register(name, key)
+    const url = `${keys(name)}/${kid}`
+    const { etag } = (await app.send('GET', url)).headers
+    await submit('payments', key)
+    const read = await app.send('GET', url, { headers: { 'if-none-match': String(etag) } })
+    expect(read.json()).toMatchObject({ active: true, details: { state: 'compromised' } })
+    expect(await stateOf(name, kid)).toEqual({
+      kid,
+      state: 'compromised',
+      endsBecause: 'compromised',
+    })
+    const found = await get(`/v1/search?q=${kid}`)
+    expect(found.results).toMatchObject([{ kid, state: 'compromised' }])
+    const token = signToken(key.privateKey, { alg: 'ES256', kid }, {})
+    const check = await app.send('POST', `/v1/projects/${name}/token-checks`, { body: { token } })
+    expect(check.json().steps).toContainEqual(
+      expect.objectContaining({ step: 'key_active', outcome: 'warned' }),
+    )
+    const headers = { 'x-api-key': await app.apiKey('reader', id) }
+    const warnings = await app.send('GET', '/v1/warnings', { headers })
+    const warning = { code: 'key_compromised', severity: 'critical' }
+    expect(warnings.json()).toMatchObject([{ ...warning, projectId: id, kid }])
+    expect((await app.send('GET', '/v1/project-health', { headers })).json()).toMatchObject([
+      { keys: { active: 1, compromised: 1 }, warnings: [warning] },
+    ])
+    await app.send('PATCH', url, { body: { active: false } })
+    expect(await stateOf(name, kid)).toMatchObject({ state: 'off', endsBecause: 'compromised' })
+    const again = await app.send('PATCH', url, { body: { active: true } })
+    expect(again.json().code).toBe('compromised_key')
+  })
+
+  test('succeeds no key that expires', async () => {
+    const { id, name } = (
+      await app.send('POST', '/v1/projects', { body: { name: 'succeeded' } })
+    ).json()
+    const [old, next] = [ecKey(), ecKey()]
+    const kid = await register(name, old)
+    const expireTime = new Date(Date.now() + 5 * 86_400_000).toISOString()
+    await app.send('PATCH', `${keys(name)}/${kid}`, { body: { expireTime } })
+    await register(name, next)
+    const headers = { 'x-api-key': await app.apiKey('reader', id) }
+    const codes = async () => {
+      const warnings = await app.send('GET', '/v1/warnings', { headers })
+      return warnings.json().map(({ code }: { code: string }) => code)
+    }
+    expect(await codes()).toEqual([])
+    await submit(name, next)
+    expect(await codes()).toEqual(['key_compromised', 'key_expires'])
   })
 })
 

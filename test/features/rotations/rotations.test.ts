@@ -16,25 +16,25 @@ const server = await startRotationsApp()
 
 const absent = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
 
-test('a rotation goes from spreading to overlapping to finished, and so do the roles of its keys', async () => {
+test('a rotation goes from spreading to overlapping to finished, and so do the states of its keys', async () => {
   const scene = await server.scene()
   const { from, to } = scene
   const started = await server.start(scene)
   expect(started).toMatchObject({ from, to, state: 'spreading', startedBy: { name: 'a admin' } })
   expect(started).toMatchObject({ tokenLifetime })
-  expect(await server.roles(scene)).toEqual({ [from]: 'current', [to]: 'spreading' })
+  expect(await server.states(scene)).toEqual({ [from]: 'current', [to]: 'spreading' })
   server.clock.advance(convergenceMs)
   expect((await server.get(scene, started.id)).state).toBe('overlapping')
-  expect(await server.roles(scene)).toEqual({ [from]: 'previous', [to]: 'current' })
+  expect(await server.states(scene)).toEqual({ [from]: 'previous', [to]: 'current' })
   const finished = (await server.finish(scene, started.id)).json()
   expect(finished.state).toBe('finished')
   const { endTime, expireTime } = finished
   expect(Date.parse(expireTime) - Date.parse(endTime)).toBe(tokenLifetime * 1_000)
   const old = (await server.send('GET', `${scene.project.keys}/${from}`)).json()
   expect(old).toMatchObject({ active: true, expireTime, updateTime: endTime })
-  expect(await server.roles(scene)).toEqual({ [from]: 'previous', [to]: 'current' })
+  expect(await server.states(scene)).toEqual({ [from]: 'previous', [to]: 'current' })
   server.clock.advance(tokenLifetime * 1_000)
-  expect(await server.roles(scene)).toEqual({ [from]: 'expired', [to]: 'current' })
+  expect(await server.states(scene)).toEqual({ [from]: 'expired', [to]: 'current' })
   expect((await server.events(scene)).slice(-3).map(({ type }) => type)).toEqual([
     'rotation.started',
     'key.updated',
@@ -126,7 +126,7 @@ test('a session needs a recent sign-in to finish a rotation that leaves no activ
   expect((await server.get(scene, id)).state).toBe('finished')
 })
 
-test('a row that contradicts the ledger is no rotation, and changes no role', async () => {
+test('a row that contradicts the ledger is no rotation, and changes no state', async () => {
   const [altered, inserted] = [await server.scene(), await server.scene()]
   const { id } = await server.start(altered)
   server.clock.advance(convergenceMs)
@@ -138,7 +138,7 @@ test('a row that contradicts the ledger is no rotation, and changes no role', as
     ...[inserted.project.id, newId(), inserted.from, inserted.to, id],
   )
   for (const scene of [altered, inserted]) {
-    expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'current' })
+    expect(await server.states(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'current' })
     expect((await server.send('GET', scene.url)).json()).toEqual([])
   }
   expect((await server.send('GET', `${altered.url}/${id}`)).statusCode).toBe(404)
@@ -153,23 +153,23 @@ test('a rotation under way is part of the health of its project', async () => {
   const headers = { 'x-api-key': await server.apiKey('reader', scene.project.id) }
   const { id } = await server.start(scene)
   const health = async () => (await server.send('GET', '/v1/project-health', { headers })).json()
-  expect(await health()).toMatchObject([{ rotations: 1, warnings: 0 }])
+  expect(await health()).toMatchObject([{ rotations: 1, warnings: [] }])
   server.clock.advance(convergenceMs)
   await server.finish(scene, id)
-  expect(await health()).toMatchObject([{ rotations: 0, warnings: 0 }])
+  expect(await health()).toMatchObject([{ rotations: 0, warnings: [] }])
 })
 
-test('the details of a key name its role, and a rotation changes its ETag', async () => {
+test('the details of a key name its state, and a rotation changes its ETag', async () => {
   const scene = await server.scene()
   server.clock.advance(convergenceMs)
   const url = `${scene.project.keys}/${scene.from}`
   const before = await server.send('GET', url)
-  expect(before.json().details.role).toBe('current')
+  expect(before.json().details.state).toBe('current')
   await server.start(scene)
   const headers = { 'if-none-match': String(before.headers.etag) }
   const after = await server.send('GET', url, { headers })
   expect(after.statusCode).toBe(200)
-  expect(after.json().details.role).toBe('previous')
+  expect(after.json().details.state).toBe('previous')
 })
 
 test('a new expireTime does not make the key in use look unknown to verifiers', async () => {
@@ -180,10 +180,10 @@ test('a new expireTime does not make the key in use look unknown to verifiers', 
     await patchKey(server, kid, { expireTime: '2099-01-01T00:00:00Z' }, scene.project.keys)
     await patchKey(server, kid, { expireTime: null }, scene.project.keys)
   }
-  expect(await server.roles(scene)).toEqual({ [scene.from]: 'previous', [scene.to]: 'current' })
+  expect(await server.states(scene)).toEqual({ [scene.from]: 'previous', [scene.to]: 'current' })
   await patchKey(server, scene.to, { active: false }, scene.project.keys)
   await patchKey(server, scene.to, { active: true }, scene.project.keys)
-  expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'spreading' })
+  expect(await server.states(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'spreading' })
 })
 
 test('two callers see the same rotation, started by either', async () => {
@@ -211,7 +211,7 @@ test('an abandoned rotation leaves the keys as they are, and another one can be 
   expect((await server.send('DELETE', `${scene.url}/${first.id}`)).statusCode).toBe(204)
   expect((await server.get(scene, first.id)).state).toBe('abandoned')
   server.clock.advance(convergenceMs)
-  expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'current' })
+  expect(await server.states(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'current' })
   const twice = await server.send('DELETE', `${scene.url}/${first.id}`)
   expect(twice.json().code).toBe('rotation_ended')
   const second = await server.start(scene)
@@ -276,7 +276,7 @@ describe('is refused', () => {
     const { id } = await server.start(scene)
     const response = await server.finish(scene, id)
     expect(response.json().code).toBe('rotation_not_ready')
-    expect((await server.roles(scene))[scene.from]).toBe('current')
+    expect((await server.states(scene))[scene.from]).toBe('current')
   })
 
   test('a change with an outdated If-Match', async () => {
@@ -314,11 +314,11 @@ describe('a change of the keys by hand', () => {
     await patchKey(server, scene.from, { active: false }, scene.project.keys)
     await patchKey(server, scene.from, { active: true }, scene.project.keys)
     server.clock.advance(convergenceMs)
-    expect(await server.roles(scene)).toEqual({ [scene.from]: 'previous', [scene.to]: 'current' })
+    expect(await server.states(scene)).toEqual({ [scene.from]: 'previous', [scene.to]: 'current' })
     // Back again.
     const body = { from: scene.to, to: scene.from, tokenLifetime }
     expect((await server.send('POST', scene.url, { body })).statusCode).toBe(201)
-    expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'previous' })
+    expect(await server.states(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'previous' })
   })
 
   test('of the old key: its expiry ends the rotation', async () => {
@@ -341,7 +341,7 @@ describe('a change of the keys by hand', () => {
     expect(rotation).not.toHaveProperty('convergedTime')
     const refused = await server.finish(scene, id)
     expect(refused.json().code).toBe('rotation_not_ready')
-    expect((await server.roles(scene))[scene.from]).toBe('current')
+    expect((await server.states(scene))[scene.from]).toBe('current')
   })
 
   test('of the new key: its deletion abandons the rotation', async () => {
@@ -381,6 +381,6 @@ test('a private key in a member is refused', async () => {
 
 test('the default project has no rotations', async () => {
   const kid = await registerKey(server)
-  expect((await server.send('GET', keyUrl(kid))).json().details.role).toBe('spreading')
+  expect((await server.send('GET', keyUrl(kid))).json().details.state).toBe('spreading')
   expect((await server.send('GET', '/v1/projects/payments/rotations')).json()).toEqual([])
 })

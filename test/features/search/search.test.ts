@@ -84,7 +84,7 @@ describe('a key is found', () => {
       publishedKid: 'orders-2026-05',
       label: 'Orders, spring',
       algorithm: 'ES256',
-      active: true,
+      state: 'spreading',
     })
     expect(await found(kid.slice(0, 7))).toEqual([])
   })
@@ -217,11 +217,11 @@ describe('a secret is rejected, and neither logged nor stored:', () => {
   })
 })
 
-test('a key whose row contradicts the ledger is not active', async () => {
+test('a key whose row contradicts the ledger is off', async () => {
   const key = await registerKey(server, { name: 'tampered' }, orders.keys)
   await patchKey(server, key, { active: false }, orders.keys)
   await server.database.execute('update jwt_key set enabled = 1 where id = ?', key)
-  expect(await find('tampered', keys.reader)).toMatchObject([{ kid: key, active: false }])
+  expect(await find('tampered', keys.reader)).toMatchObject([{ kid: key, state: 'off' }])
 })
 
 test('a project whose row contradicts its ledger is left out of a search', async () => {

@@ -6,6 +6,7 @@ import type {
 import { publicUrl, startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { keyFor } from '../../support/keys/tokens.ts'
 
 const dayMs = 86_400_000
 const clock = testClock()
@@ -15,7 +16,7 @@ const server = await startApp({ clock, http: { metrics: true } })
 const inDays = (days: number) => new Date(clock.now() + days * dayMs).toISOString()
 let projects = 0
 
-/** A project with a key for each time at which one expires, in days; none: it never does. */
+/** A project with a key of one signer for each time at which one expires, in days; none: it never does. */
 async function projectWith(...expiries: (number | undefined)[]) {
   projects += 1
   const project = await newProject(server, `project-${projects}`)
@@ -74,20 +75,19 @@ describe('a key that expires', () => {
         kid: project.kids[0],
         label: 'n',
         time: expect.any(String),
-        detail: expect.stringContaining('Register its successor'),
+        detail: expect.stringContaining('no key succeeds it'),
       },
     ])
   })
 
-  test('in 31 days, or beside a newer active key that remains, is none', async () => {
+  test('in 31 days, or beside one with its label that outlives it, is none', async () => {
     expect(await ofProject(await projectWith(31))).toEqual([])
     expect(await ofProject(await projectWith(5, undefined))).toEqual([])
     expect(await ofProject(await projectWith(5, 60))).toEqual([])
   })
 
-  test('is one beside an older key, one that expires first, and one that is off', async () => {
+  test('is one beside one that expires first or with it, and one that is off', async () => {
     for (const expiries of [
-      [undefined, 5],
       [5, 3],
       [5, 5],
     ]) {
@@ -99,6 +99,31 @@ describe('a key that expires', () => {
     expect(await ofProject(project)).toMatchObject([{ kid: project.kids[0] }])
   })
 
+  test('is one beside a newer key with another label, unless a rotation replaces it by that', async () => {
+    const project = await projectWith(5)
+    const [from] = project.kids
+    const to = await registerKey(server, { name: 'another signer' }, project.keys)
+    expect(await ofProject(project)).toMatchObject([{ code: 'key_expires', kid: from }])
+    const url = `/v1/projects/${project.name}/rotations`
+    const body = { from, to, tokenLifetime: 60 }
+    expect((await server.send('POST', url, { body })).statusCode).toBe(201)
+    expect(await ofProject(project)).toEqual([])
+    await patchKey(server, to, { active: false }, project.keys)
+    expect(await ofProject(project)).toMatchObject([{ code: 'key_expires', kid: from }])
+  })
+
+  test('in jwks.json is one beside an ML-DSA key, and so is the last one there that is off', async () => {
+    const project = await projectWith(5)
+    const { publicKeyPem } = keyFor('ML-DSA-44')
+    await registerKey(server, { algorithm: 'ML-DSA-44', publicKeyPem }, project.keys)
+    const [kid = ''] = project.kids
+    expect(await ofProject(project)).toMatchObject([{ code: 'key_expires', kid }])
+    await patchKey(server, kid, { active: false }, project.keys)
+    expect(await ofProject(project)).toMatchObject([
+      { code: 'no_active_key', detail: expect.stringContaining('jwks.json') },
+    ])
+  })
+
   test('is none as soon as its successor is registered, although the census is older', async () => {
     const project = await projectWith(5)
     expect(await ofProject(project)).toHaveLength(1)
@@ -106,6 +131,16 @@ describe('a key that expires', () => {
     const all: Warning[] = (await server.send('GET', '/v1/warnings')).json()
     expect(all.filter(({ projectId }) => projectId === project.id)).toEqual([])
   })
+})
+
+test('a change is a warning at once, although the census is older', async () => {
+  const project = await projectWith(undefined)
+  await warnings()
+  await patchKey(server, project.kids[0] ?? '', { active: false }, project.keys)
+  const all = await listed(server.admin)
+  expect(all.filter(({ projectId }) => projectId === project.id)).toMatchObject([
+    { code: 'no_active_key' },
+  ])
 })
 
 test('a day after the last census there is another one before the response', async () => {
@@ -186,10 +221,10 @@ describe('the health of projects', () => {
     expect((await health('', reader)).json()).toEqual([
       {
         projectId: project.id,
-        keys: { active: 1, off: 1, expired: 1 },
+        keys: { active: 1, compromised: 0, off: 1, expired: 1 },
         rotations: 0,
         nextExpireTime: expect.any(String),
-        warnings: 1,
+        warnings: [{ code: 'key_expires', severity: 'warning' }],
       },
     ])
   })

@@ -59,7 +59,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'PATCH /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 400, 'invalid_json'],
   'DELETE /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 404, 'key_not_found'],
   'POST /v1/projects/{projectIdOrName}/jwt-keys/{kid}/end': ['public', 400, 'invalid_json'],
-  'GET /v1/projects/{projectIdOrName}/key-roles': ['reader', 200],
+  'GET /v1/projects/{projectIdOrName}/key-states': ['reader', 200],
   'GET /v1/projects/{projectIdOrName}/rotations': ['reader', 200],
   'GET /v1/history': ['unbound admin', 200],
   'GET /v1/search': ['reader', 400, 'invalid_request'],

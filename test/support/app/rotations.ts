@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { KeyRole } from '../../../packages/server/src/features/keys/contract.ts'
+import type { KeyState } from '../../../packages/server/src/features/keys/contract.ts'
 import type { Rotation } from '../../../packages/server/src/features/rotations/contract.ts'
 import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
@@ -26,7 +26,7 @@ export interface RotationsApp extends KeyChangesApp {
   scene(): Promise<RotationScene>
   start(scene: RotationScene, members?: object, secret?: string): Promise<Rotation>
   get(scene: RotationScene, id: string): Promise<Rotation>
-  roles(scene: RotationScene): Promise<Record<string, KeyRole>>
+  states(scene: RotationScene): Promise<Record<string, KeyState>>
   events(scene: RotationScene): Promise<LedgerEvent[]>
   finish(scene: RotationScene, id: string): ReturnType<RotationsApp['send']>
 }
@@ -53,10 +53,10 @@ export async function startRotationsApp(): Promise<RotationsApp> {
     start: ({ url, from, to }, members = {}, secret) =>
       json('POST', url, { from, to, tokenLifetime, ...members }, secret),
     get: ({ url }, id) => json('GET', `${url}/${id}`),
-    async roles({ project }) {
-      const entries = await json('GET', `/v1/projects/${project.name}/key-roles`)
+    async states({ project }) {
+      const entries = await json('GET', `/v1/projects/${project.name}/key-states`)
       return Object.fromEntries(
-        entries.map(({ kid, role }: { kid: string; role: KeyRole }) => [kid, role]),
+        entries.map(({ kid, state }: { kid: string; state: KeyState }) => [kid, state]),
       )
     },
     events: ({ project }) =>

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import type { JwtKey, JwtKeyWithDetails } from '@pubring/client'
+import type { JwtKey } from '@pubring/client'
 import {
   IconAlarm,
   IconPencil,
@@ -12,6 +12,7 @@ import { lazy } from 'react'
 import { Link } from 'wouter'
 import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
+import { type KeyRow, mayBeActivated } from '../../keys/states.ts'
 import { useRights } from '../../session/rights.ts'
 import { type KeyAction, keyActions } from '../project/key-actions.ts'
 
@@ -20,20 +21,20 @@ const KeyDialog = lazy(loadDialog)
 
 /** Everything that can be done with the key; nothing is in a menu. */
 export function KeyActionButtons(props: {
-  jwtKey: JwtKeyWithDetails
+  row: KeyRow
   /** The active keys of the project; without them, a dialog cannot warn of the last one. */
   activeKeys: JwtKey[] | undefined
 }) {
-  const { jwtKey, activeKeys } = props
-  const { id, projectId, active } = jwtKey
-  const { role } = jwtKey.details
+  const { row, activeKeys } = props
+  const { id, projectId, active, state } = row
+  const isCompromised = state === 'compromised'
   const { mayWrite } = useRights(projectId)
   const [open, setOpen] = useOpenDialog(`page.${id}`, keyActions)
   usePreload(loadDialog)
   if (!mayWrite) return null
   const button = (action: KeyAction, label: string, Icon: typeof IconAlarm) => (
     <Button
-      variant="default"
+      {...(action === 'replace' ? { color: 'red.8' } : { variant: 'default' })}
       size="sm"
       leftSection={<Icon size={16} aria-hidden />}
       disabled={activeKeys === undefined}
@@ -45,7 +46,8 @@ export function KeyActionButtons(props: {
   )
   return (
     <>
-      {active && (
+      {isCompromised && button('replace', 'Replace and revoke now', IconRefresh)}
+      {active && !isCompromised && (
         <Button
           component={Link}
           href={`/projects/${projectId}/rotate/${id}`}
@@ -55,16 +57,16 @@ export function KeyActionButtons(props: {
           Rotate
         </Button>
       )}
-      {active && button('deactivate', 'Deactivate', IconPlayerPause)}
-      {role === 'off' && button('activate', 'Activate', IconPlayerPlay)}
-      {button('expire', role === 'expired' ? 'Extend or clear expiry' : 'Set expiry', IconAlarm)}
+      {active && !isCompromised && button('deactivate', 'Deactivate', IconPlayerPause)}
+      {mayBeActivated(row) && button('activate', 'Activate', IconPlayerPlay)}
+      {button('expire', state === 'expired' ? 'Extend or clear expiry' : 'Set expiry', IconAlarm)}
       {button('rename', 'Rename', IconPencil)}
       {!active && button('delete', 'Delete', IconTrash)}
       {open !== undefined && activeKeys !== undefined && (
         <LazyPart>
           <KeyDialog
             action={open.action}
-            jwtKey={jwtKey}
+            jwtKey={row}
             keys={activeKeys}
             onClose={() => setOpen(undefined)}
           />

@@ -1,14 +1,12 @@
-import { Anchor, List, Text } from '@mantine/core'
+import { Anchor, List } from '@mantine/core'
 import type { JwtKey, JwtKeyWithDetails } from '@pubring/client'
 import { Link } from 'wouter'
 import { Section } from '../../components/section.tsx'
-import { exactTime, useNow } from '../../components/times.tsx'
+import { exactTime } from '../../components/times.tsx'
 import { useApi } from '../../session/api.ts'
 import { readKeySetMaxAge } from '../../session/client.ts'
 import { emptiedBy, LastActiveWarning } from '../project/last-active.tsx'
-
-/** Every replica serves a change within this time, in seconds. */
-const propagationSeconds = 1
+import { Obedience } from '../project/revocation.tsx'
 
 type ImpactProps = { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[] | undefined }
 
@@ -19,8 +17,10 @@ export function Impact({ jwtKey, activeKeys }: ImpactProps) {
       <IfDeactivated jwtKey={jwtKey} activeKeys={activeKeys} />
     </Section>
   ) : (
-    <Section title="Who still accepts it">
-      <SinceDeactivated jwtKey={jwtKey} />
+    <Section title="Who rejects it, and by when">
+      <List size="sm" spacing="xs">
+        <Obedience cached={`By ${exactTime(jwtKey.details.convergedTime)}`} />
+      </List>
     </Section>
   )
 }
@@ -30,29 +30,24 @@ function IfDeactivated({ jwtKey, activeKeys }: ImpactProps) {
   return (
     <List size="sm" spacing="xs">
       {activeKeys !== undefined && <List.Item>{remaining(jwtKey, activeKeys)}</List.Item>}
-      <List.Item>
-        <b>Verifiers that follow the key set live</b> reject its tokens within a second.
-      </List.Item>
-      <List.Item>
-        <b>Verifiers that cache it</b>{' '}
-        {maxAge === undefined
-          ? 'do so when their copy expires.'
-          : `do so within ${maxAge + propagationSeconds} s, if they honor its max-age of ${maxAge} s.`}{' '}
-        Some libraries keep keys for 5 to 10 minutes.
-      </List.Item>
-      <List.Item>
-        <b>Tokens in flight</b> are rejected too, however new. Pubring sees no tokens: first make
-        the signer use another key, and wait for the longest lifetime of a token.{' '}
-        <Anchor
-          component={Link}
-          href={`/projects/${jwtKey.projectId}/rotate/${jwtKey.id}`}
-          underline="always"
-          inherit
-        >
-          A rotation
-        </Anchor>{' '}
-        does it in this order.
-      </List.Item>
+      <Obedience
+        cached={maxAge === undefined ? 'When their copy expires' : `Within ${maxAge + 1} s`}
+      />
+      {jwtKey.details.state !== 'compromised' && (
+        <List.Item>
+          <b>Tokens in flight</b> are rejected too, however new. Pubring sees no tokens: first make
+          the signer use another key, and wait for the longest lifetime of a token.{' '}
+          <Anchor
+            component={Link}
+            href={`/projects/${jwtKey.projectId}/rotate/${jwtKey.id}`}
+            underline="always"
+            inherit
+          >
+            A rotation
+          </Anchor>{' '}
+          does it in this order.
+        </List.Item>
+      )}
     </List>
   )
 }
@@ -66,20 +61,6 @@ function remaining(jwtKey: JwtKey, activeKeys: JwtKey[]) {
       <b>{others === 1 ? '1 other key stays' : `${others.toLocaleString()} other keys stay`}</b>{' '}
       active, and tokens signed with {others === 1 ? 'it' : 'them'} verify as before.
     </>
-  )
-}
-
-function SinceDeactivated({ jwtKey: { details } }: { jwtKey: JwtKeyWithDetails }) {
-  const { convergedTime } = details
-  const now = useNow(1_000)
-  const time = exactTime(convergedTime)
-  return (
-    <Text size="sm">
-      {Date.parse(convergedTime) > now
-        ? `Verifiers that cache the key set may accept its tokens until ${time}. Those that follow it live reject them already.`
-        : `Every verifier that honors the cache headers has rejected its tokens since ${time}.`}{' '}
-      Some libraries keep keys for 5 to 10 minutes.
-    </Text>
   )
 }
 

@@ -6,7 +6,10 @@ import { LoadingRows, PageHeader, QueryResult } from '../../components/states.ts
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { useActiveKeys, useKey } from '../../keys/queries.ts'
 import { useKeyRefresh, useRefreshAt } from '../../keys/refresh.ts'
+import { useKeyRow, useKeyStates } from '../../keys/states.ts'
+import { ProjectWarnings } from '../../warnings/project-warnings.tsx'
 import { LiveProject } from '../live-project.tsx'
+import { Revocations } from '../project/revocation.tsx'
 import { KeyActionButtons } from './actions.tsx'
 import { Breadcrumb } from './breadcrumb.tsx'
 import { DeletedKey } from './deleted.tsx'
@@ -28,11 +31,12 @@ export function KeyPage({ project: name, kid }: { project: string; kid: string }
 
 function KeyOfProject({ project, kid }: { project: Project; kid: string }) {
   const key = useKey(project.id, kid)
+  const states = useKeyStates(project.id)
   const { error } = key
   if (error instanceof PubringError && error.status === 404) {
     return <DeletedKey project={project} kid={kid} />
   }
-  if (key.isPending) return <LoadingRows rows={8} />
+  if (key.isPending || states.isPending) return <LoadingRows rows={8} />
   return (
     <QueryResult query={key}>
       {(loaded) => <LoadedKey project={project} jwtKey={loaded} />}
@@ -43,8 +47,9 @@ function KeyOfProject({ project, kid }: { project: Project; kid: string }) {
 function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDetails }) {
   const active = useActiveKeys(project.id)
   const label = withVisibleControls(jwtKey.label)
-  const { role, convergedTime } = jwtKey.details
+  const row = useKeyRow(jwtKey)
   const refresh = useKeyRefresh(project.id)
+  const { convergedTime } = jwtKey.details
   useRefreshAt([convergedTime, jwtKey.expireTime], () => refresh([jwtKey.id]))
   return (
     <>
@@ -52,11 +57,13 @@ function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDe
         title={label}
         name={`${label} · ${project.name}`}
         above={<Breadcrumb project={project} />}
-        badge={<KeyStateBadge row={{ state: role, convergedTime }} />}
-        actions={<KeyActionButtons jwtKey={jwtKey} activeKeys={active.data} />}
+        badge={<KeyStateBadge row={jwtKey.active ? row : { state: row.state }} />}
+        actions={<KeyActionButtons row={row} activeKeys={active.data} />}
       />
+      <Revocations rows={[row]} />
+      <ProjectWarnings projectId={project.id} kid={jwtKey.id} />
       <Stack>
-        <Summary jwtKey={jwtKey} activeKeys={active.data} />
+        <Summary row={row} activeKeys={active.data} />
         <Grid>
           <Grid.Col span={{ base: 12, md: 7 }}>
             <Stack>

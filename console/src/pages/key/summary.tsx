@@ -1,42 +1,35 @@
 import { Card, SimpleGrid } from '@mantine/core'
-import type { JwtKey, JwtKeyWithDetails, KeyRole } from '@pubring/client'
+import type { JwtKey } from '@pubring/client'
 import { Figure } from '../../components/figure.tsx'
 import { exactTime, isSoon, relativeTime, useNow } from '../../components/times.tsx'
-
-/** The meaning of a role for those who sign and verify. */
-const meanings: Record<KeyRole, string> = {
-  spreading: 'Verifiers are still loading it. Do not sign with it yet.',
-  current: 'Every verifier knows it. You can sign with it.',
-  previous: 'A rotation replaces it. Sign with the new key.',
-  off: 'Not published. Its tokens are rejected.',
-  expired: 'Past its expiry. Its tokens are rejected.',
-}
+import { stateMeanings } from '../../keys/state-words.ts'
+import type { KeyRow } from '../../keys/states.ts'
 
 /** The figures that matter first. */
-export function Summary(props: { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[] | undefined }) {
-  const { jwtKey, activeKeys } = props
-  const { createTime, expireTime, details } = jwtKey
+export function Summary({ row, activeKeys }: { row: KeyRow; activeKeys: JwtKey[] | undefined }) {
+  const { id, state, endsBecause, active, createTime, expireTime } = row
   const now = useNow(15_000)
   const time = (text: string) => relativeTime(Date.parse(text), Math.max(now, Date.now()))
-  const others = activeKeys?.filter(({ id }) => id !== jwtKey.id).length
+  const others = activeKeys?.filter((key) => key.id !== id).length
   return (
     <Card withBorder padding="md">
       <SimpleGrid cols={{ base: 2, md: 4 }} spacing="lg">
-        <Figure name="State" value={details.role}>
-          {meanings[details.role]}
+        <Figure name="State" value={state} alarming={state === 'compromised'}>
+          {stateMeanings[state]}{' '}
+          {endsBecause === 'compromised' && !active && 'It is compromised: it stays off.'}
         </Figure>
         <Figure name="Registered" value={time(createTime)}>
           {exactTime(createTime)}
         </Figure>
         <Figure
-          name={details.role === 'expired' ? 'Expired' : 'Expires'}
+          name={state === 'expired' ? 'Expired' : 'Expires'}
           value={expireTime ? time(expireTime) : 'never'}
-          alarming={jwtKey.active && expireTime !== undefined && isSoon(expireTime)}
+          alarming={active && expireTime !== undefined && isSoon(expireTime)}
         >
           {expireTime === undefined ? 'It has no expiry time.' : exactTime(expireTime)}
         </Figure>
         <Figure name="Other active keys" value={others === undefined ? '…' : String(others)}>
-          {others === 0 && jwtKey.active ? 'It is the last one.' : 'In this project.'}
+          {others === 0 && active ? 'It is the last one.' : 'In this project.'}
         </Figure>
       </SimpleGrid>
     </Card>

@@ -1,3 +1,10 @@
 /** The actions on a key that open a dialog. */
-export const keyActions = ['rename', 'expire', 'activate', 'deactivate', 'delete'] as const
+export const keyActions = [
+  'replace',
+  'rename',
+  'expire',
+  'activate',
+  'deactivate',
+  'delete',
+] as const
 export type KeyAction = (typeof keyActions)[number]

@@ -6,13 +6,16 @@ import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
+import { useKeyRow } from '../../keys/states.ts'
 import type { KeyAction } from './key-actions.ts'
 import { emptiedBy, LastActiveWarning, LastExpiryWarning } from './last-active.tsx'
+import { ReplaceKey } from './replace-key.tsx'
 
 type DialogProps = { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }
 
 /** The dialog for an action on a key. */
 export function KeyDialog({ action, ...props }: DialogProps & { action: KeyAction }) {
+  if (action === 'replace') return <ReplaceKey {...props} />
   if (action === 'rename') return <RenameKey {...props} />
   if (action === 'expire') return <ExpireKey {...props} />
   if (action === 'activate') return <ActivateKey {...props} />
@@ -38,6 +41,7 @@ function ActivateKey({ jwtKey, onClose }: DialogProps) {
 function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
   const change = useKeyChanges(jwtKey).update({ active: false })
   const emptied = emptiedBy([jwtKey], keys)
+  const { endsBecause } = useKeyRow(jwtKey)
   return (
     <ActionDialog
       title={`Deactivate ${quoted(jwtKey.label)}?`}
@@ -50,8 +54,11 @@ function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
       {emptied !== undefined ? (
         <LastActiveWarning emptied={emptied} />
       ) : (
-        'The key leaves the key set within a second. Verifiers that follow the key set live reject its tokens immediately, others when their cache expires (usually after 5 to 10 minutes). You can activate it again.'
-      )}
+        'The key leaves the key set within a second. Verifiers that follow the key set live reject its tokens immediately, others when their cache expires (usually after 5 to 10 minutes).'
+      )}{' '}
+      {endsBecause === 'compromised'
+        ? 'It is compromised, so it can never be activated again.'
+        : 'You can activate it again.'}
     </ActionDialog>
   )
 }

@@ -45,12 +45,13 @@ function bodyOf(input: typeof emptyInput, algorithm: Algorithm) {
 /** Registers a key, and checks it while the user types. */
 export function KeyForm(props: {
   projectId: string
+  action?: string
   /** The parts that the page still needs besides the key. */
   missing?: (string | false)[]
   onCancel(): void
   onRegistered(kid: string): void
 }) {
-  const { projectId, missing = [], onCancel, onRegistered } = props
+  const { projectId, action = 'Register key', missing = [], onCancel, onRegistered } = props
   const { client } = useSession()
   const draft = `key.${projectId}`
   const [input, change] = useDraft(draft, emptyInput)
@@ -62,7 +63,7 @@ export function KeyForm(props: {
   const body = accepted && algorithm !== undefined ? bodyOf(input, algorithm) : undefined
   return (
     <ActionForm
-      action="Register key"
+      action={action}
       missing={[
         body === undefined && missingKey(input.text, verdict),
         input.label.trim() === '' && 'a label',

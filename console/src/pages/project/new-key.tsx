@@ -4,13 +4,14 @@ import { Countdown } from '../../components/countdown.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { useKey } from '../../keys/queries.ts'
 
-/** How to use a new key: its kid, the token header, and when verifiers know the key. */
+/** How to use a new key: its kid, the token header, and when verifiers know the key; at once, if it is `urgent`. */
 export function NewKeyInstructions(props: {
   projectId: string
   kid: string
+  urgent?: boolean
   onConverged?: () => void
 }) {
-  const { projectId, kid, onConverged } = props
+  const { projectId, kid, urgent = false, onConverged } = props
   const query = useKey(projectId, kid)
   return (
     <QueryResult query={query} rows={3}>
@@ -32,7 +33,9 @@ export function NewKeyInstructions(props: {
               key set that has an ML-DSA key.
             </Text>
           )}
-          {active ? (
+          {urgent ? (
+            <Text size="sm">Sign with it now: all verifiers know it within a minute or so.</Text>
+          ) : active ? (
             <Countdown
               from={updateTime}
               until={details.convergedTime}

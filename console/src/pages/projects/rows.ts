@@ -3,22 +3,31 @@ import type { Project, ProjectHealth } from '@pubring/client'
 /** A project with its health, once that is loaded. */
 export type ProjectRow = Project & { health?: ProjectHealth }
 
-/** Epoch milliseconds at which tokens stop verifying, as far as is known: past if no key is active. */
-export function breakTime({ health }: ProjectRow): number {
-  if (health === undefined) return Number.POSITIVE_INFINITY
-  const { keys, nextExpireTime } = health
-  // A project that never had a key has no tokens either.
-  if (keys.active === 0 && keys.off + keys.expired > 0) return 0
-  return nextExpireTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextExpireTime)
+/** The warnings for which a project is to be looked at now, the most urgent first; others are counted. */
+export const alarms = [
+  { code: 'key_compromised', text: 'Compromised key', project: 'a compromised key' },
+  { code: 'no_active_key', text: 'No active key', project: 'keys, but no active one' },
+  { code: 'key_expires', text: 'Key expires soon', project: 'a key that expires within 7 days' },
+]
+
+/** The index of the alarm that the project raises; their number if it raises none. */
+export function alarmOf({ health }: ProjectRow): number {
+  const urgent = health?.warnings.filter(({ severity }) => severity !== 'info')
+  const index = alarms.findIndex((alarm) => urgent?.some(({ code }) => code === alarm.code))
+  return index === -1 ? alarms.length : index
 }
 
 const orders = {
-  urgency: (row: ProjectRow) => [breakTime(row), -(row.health?.warnings ?? 0)],
+  urgency: (row: ProjectRow) => [
+    alarmOf(row),
+    Date.parse(row.health?.nextExpireTime ?? '9999-12-31'),
+    -(row.health?.warnings.length ?? 0),
+  ],
   name: () => [],
   keys: ({ health }: ProjectRow) => [health?.keys.active ?? 0],
   expiry: ({ health }: ProjectRow) => [Date.parse(health?.nextExpireTime ?? '9999-12-31')],
   rotations: ({ health }: ProjectRow) => [-(health?.rotations ?? 0)],
-  warnings: ({ health }: ProjectRow) => [-(health?.warnings ?? 0)],
+  warnings: ({ health }: ProjectRow) => [-(health?.warnings.length ?? 0)],
 }
 type ProjectOrder = keyof typeof orders
 
@@ -43,18 +52,14 @@ export function sortedProjects(
 
 const compare = <Value extends string | number>(a: Value, b: Value) => (a < b ? -1 : a > b ? 1 : 0)
 
-type Totals = { projects: number; activeKeys: number; soon: number; withoutKey: number }
+type Totals = { projects: number; activeKeys: number; raised: number[] }
 
-/**
- * The figures above the list. `soon`: projects with an expiry before the time `until`; `withoutKey`:
- * those that have keys, but no active one.
- */
-export function totalsOf(rows: ProjectRow[], until: number): Totals {
-  const times = rows.map(breakTime)
+/** The figures above the list; `raised`: how many projects raise each of the alarms. */
+export function totalsOf(rows: ProjectRow[]): Totals {
+  const found = rows.map(alarmOf)
   return {
     projects: rows.length,
     activeKeys: rows.reduce((sum, { health }) => sum + (health?.keys.active ?? 0), 0),
-    soon: times.filter((time) => time > 0 && time <= until).length,
-    withoutKey: times.filter((time) => time === 0).length,
+    raised: alarms.map((_alarm, index) => found.filter((each) => each === index).length),
   }
 }

@@ -2,13 +2,13 @@ import { Anchor, Badge, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { CopyButton } from '../../components/copy.tsx'
 import { endOf } from '../../components/ids.ts'
-import { OptionalTime, week } from '../../components/times.tsx'
+import { OptionalTime } from '../../components/times.tsx'
 import {
   type SortableColumn,
   type Sorting,
   VirtualTable,
 } from '../../components/virtual-table/table.tsx'
-import { breakTime, type ProjectRow } from './rows.ts'
+import { alarmOf, alarms, type ProjectRow } from './rows.ts'
 
 /** The projects, sortable by each part of their health. */
 export function ProjectTable({ rows, sorting }: { rows: ProjectRow[]; sorting: Sorting }) {
@@ -39,23 +39,20 @@ const columns: SortableColumn<ProjectRow>[] = [
   { title: 'Rotations', sort: 'rotations', width: '9rem', cell: (row) => <Rotations row={row} /> },
 ]
 
-/** Whether the project breaks, and when; the number of its warnings. */
+/** The alarm that the project raises, or the number of its warnings. */
 function Health({ row }: { row: ProjectRow }) {
   const { health } = row
   if (health === undefined) return <Pending />
-  const time = breakTime(row)
-  const isSoon = time - Date.now() < week
   const { active, off, expired } = health.keys
-  const [color, text] =
-    time === 0
-      ? ['red', 'No active key']
-      : active + off + expired === 0
-        ? ['gray', 'No keys yet']
-        : isSoon
-          ? ['red', 'Key expires soon']
-          : health.warnings > 0
-            ? ['yellow', health.warnings === 1 ? '1 warning' : `${health.warnings} warnings`]
-            : ['teal', 'Healthy']
+  const alarm = alarms[alarmOf(row)]
+  const { length } = health.warnings
+  const [color, text] = alarm
+    ? ['red', alarm.text]
+    : active + off + expired === 0
+      ? ['gray', 'No keys yet']
+      : length > 0
+        ? ['yellow', length === 1 ? '1 warning' : `${length} warnings`]
+        : ['teal', 'Healthy']
   return (
     <Badge
       variant="light"
@@ -72,8 +69,12 @@ function Health({ row }: { row: ProjectRow }) {
 /** Active keys large, the others beside them. */
 function Keys({ row: { health } }: { row: ProjectRow }) {
   if (health === undefined) return <Pending />
-  const { active, off, expired } = health.keys
-  const others = [off > 0 && `${off} off`, expired > 0 && `${expired} expired`].filter(Boolean)
+  const { active, compromised, off, expired } = health.keys
+  const others = [
+    compromised > 0 && `${compromised} compromised`,
+    off > 0 && `${off} off`,
+    expired > 0 && `${expired} expired`,
+  ].filter(Boolean)
   return (
     <span>
       <Text span inherit fw={650} size="lg">

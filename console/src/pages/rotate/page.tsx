@@ -7,6 +7,7 @@ import { quoted, UserText } from '../../components/user-text.tsx'
 import { useKeys } from '../../keys/queries.ts'
 import { isUnderWay, useRotations } from '../../keys/rotations.ts'
 import { useRights } from '../../session/rights.ts'
+import { ProjectWarnings } from '../../warnings/project-warnings.tsx'
 import { LiveProject } from '../live-project.tsx'
 import { ChooseNewKey } from './choose-key.tsx'
 import { RotationSteps } from './steps.tsx'
@@ -55,6 +56,7 @@ function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
         . You can leave at any step: you or a colleague continue here, or with{' '}
         <span className="mono">pubring key rotate --resume --project {project.name}</span>.
       </PageHeader>
+      <ProjectWarnings projectId={project.id} kid={oldKid} />
       <Card withBorder padding="lg">
         {rotation !== undefined ? (
           <RotationSteps project={project} keys={keys} rotation={rotation} />

@@ -32,8 +32,8 @@ function rowOf(result: Result) {
     const { id, name } = result
     return { type, matched, id, name, project: id, state: '' }
   }
-  const { kid: id, label: name, projectId, projectName: project = projectId, active } = result
-  return { type, matched, id, name, project, state: active ? 'active' : 'inactive' }
+  const { kid: id, label: name, projectId, projectName: project = projectId, state } = result
+  return { type, matched, id, name, project, state }
 }
 
 /** Shows what needs attention, the most urgent first. */

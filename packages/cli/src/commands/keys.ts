@@ -85,7 +85,7 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
   addProjectCommand(key, 'list', 'List the keys of a project, oldest first', {
     notes:
-      'A key is active, inactive or expired. The role says what an active one is for: spreading (not every verifier knows it yet), current (sign with it) or previous (it is being replaced). In a pipe: kid, label, algorithm, state, createTime, expireTime, role, tab-separated.',
+      'The state of an active key is compromised (its private key is known: replace it), spreading (not every verifier knows it yet), current (sign with it) or previous (it is being replaced); that of an inactive one is off or expired. In a pipe: kid, label, algorithm, state, createTime, expireTime, tab-separated.',
     examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].kid"'],
   })
     .option('--active', 'Only active keys')

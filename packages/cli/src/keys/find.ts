@@ -3,7 +3,6 @@ import { parseId } from '@pubring/server/kernel/values/ids'
 import { projectCommandLine } from '../connection/command-lines.ts'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, unless } from '../connection/session.ts'
-import { formatState } from '../terminal/times.ts'
 
 /**
  * The ids of the keys that are named by id, unique end of an id, published kid or unique label;
@@ -40,7 +39,7 @@ export function findKey(session: Session, keys: readonly JwtKey[], ref: string):
     idName: 'kid',
     missing: `Project ${session.project} has no key`,
     nameOf: ({ label }) => label,
-    describe: (key) => `${key.label} (${formatState(key)})`,
+    describe: (key) => `${key.label} (${key.active ? 'active' : 'inactive'})`,
   })
 }
 

@@ -1,18 +1,17 @@
-import type { JwtKey, JwtKeyWithDetails, KeyRole } from '@pubring/client'
+import type { JwtKey, JwtKeyWithDetails, KeyState } from '@pubring/client'
 import { projectCommandLine } from '../connection/command-lines.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatState } from '../terminal/times.ts'
 import { getKeys, withKid } from './find.ts'
 
 export async function listKeys(session: Session, { active }: { active?: true }): Promise<void> {
   const { client, project, terminal, print, notify } = session
-  const [all, entries] = await Promise.all([client.keys.list(project), client.keys.roles(project)])
-  const roles = new Map(entries.map(({ kid, role }) => [kid, role]))
+  const [all, entries] = await Promise.all([client.keys.list(project), client.keys.states(project)])
+  const states = new Map(entries.map(({ kid, state }) => [kid, state]))
   const listed = active ? all.filter((key) => key.active) : all
-  const keys = listed.map((key) => ({ ...key, role: roles.get(key.id) }))
+  const keys = listed.map((key) => ({ ...key, state: states.get(key.id) }))
   const kids = all.map(({ id }) => id)
   print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
   if (all.length === 0) {
@@ -23,15 +22,13 @@ export async function listKeys(session: Session, { active }: { active?: true }):
   }
 }
 
-const columns: readonly Column<JwtKey & { role?: KeyRole | undefined }>[] = [
+const columns: readonly Column<JwtKey & { state?: KeyState | undefined }>[] = [
   { heading: 'KID', value: ({ id }) => id, id: true },
   { heading: 'LABEL', value: ({ label }) => label, cut: true },
   { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
-  { heading: 'STATE', value: formatState },
+  { heading: 'STATE', value: ({ state = '' }) => state },
   timeColumn('CREATED', ({ createTime }) => createTime),
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
-  // The roles of a key that is not active repeat its state.
-  { heading: 'ROLE', value: ({ active, role = '' }) => (active ? role : '') },
 ]
 
 /** Shows keys with their details, or with `--pem` the keys alone. */

@@ -15,8 +15,15 @@ export type RankedRole = (typeof rankedRoles)[number]
 export const roles = [...rankedRoles, 'auditor'] as const
 export type Role = (typeof roles)[number]
 
-/** The roles of a key in its project, as `KeyRole` describes. */
-export const keyRoles = ['spreading', 'current', 'previous', 'off', 'expired'] as const
+/** The states of a key, as `KeyState` describes; the first that applies. */
+export const keyStates = [
+  'compromised',
+  'spreading',
+  'current',
+  'previous',
+  'off',
+  'expired',
+] as const
 
 /** Project names need no escaping in URLs. `parseProjectName` also rules out UUIDs. */
 export const projectNamePattern = /^[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?$/

@@ -54,6 +54,7 @@ export interface KeyCount {
   algorithm: Algorithm
   enabled: boolean
   expired: boolean
+  compromised: boolean
   count: number
   /** The earliest `expireTime` among them. */
   firstExpiry?: string

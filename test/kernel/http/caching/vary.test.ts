@@ -101,7 +101,7 @@ test('no reusable response of any route depends on a header outside the cache ke
     `${project}/.well-known/openid-configuration`,
     `${project}/jwt-keys`,
     `${project}/jwt-keys/:kid`,
-    `${project}/key-roles`,
+    `${project}/key-states`,
     '/varying/:number',
   ])
 })

@@ -93,7 +93,7 @@ describe('the metrics', () => {
     const seen = await recounted()
     expect(seen.get('pubring_keys_count_failed')).toBe(0)
     expect(seen.get('pubring_keys{algorithm="ES256",state="active"}')).toBe(2)
-    expect(seen.get('pubring_keys{algorithm="ES256",state="inactive"}')).toBe(1)
+    expect(seen.get('pubring_keys{algorithm="ES256",state="off"}')).toBe(1)
     const expiry = seen.get('pubring_next_key_expiry_seconds') ?? 0
     expect(expiry).toBeGreaterThan(500)
     expect(expiry).toBeLessThanOrEqual(600)
@@ -104,14 +104,14 @@ describe('the metrics', () => {
   })
 
   test('say when the keys cannot be counted, and keep the last counts', async () => {
-    const before = (await metrics()).get('pubring_keys{algorithm="ES256",state="inactive"}')
+    const before = (await metrics()).get('pubring_keys{algorithm="ES256",state="off"}')
     const fault = await server.database.destroy()
     clock.advance(60_000)
     const failed = await waitUntil(async () => {
       const found = await metrics()
       return found.get('pubring_keys_count_failed') === 1 && found
     })
-    expect(failed.get('pubring_keys{algorithm="ES256",state="inactive"}')).toBe(before)
+    expect(failed.get('pubring_keys{algorithm="ES256",state="off"}')).toBe(before)
     expect(failed.get('pubring_keys_age_seconds')).toBeGreaterThanOrEqual(60)
     await fault.restore()
     // Not only after a minute: a count that failed at once has cost nothing.

@@ -1,14 +1,14 @@
 import { Button, Group, Text } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconTrash, IconX } from '@tabler/icons-react'
-import type { KeyRow } from '../../../keys/roles.ts'
+import { type KeyRow, mayBeActivated } from '../../../keys/states.ts'
 
 const bulkActions = ['deactivate', 'activate', 'delete'] as const
 export type BulkAction = (typeof bulkActions)[number]
 
-/** An expired key needs another expiry, and an active one is deactivated before it is deleted. */
+/** An active key is deactivated before it is deleted. */
 const applicable: Record<BulkAction, (key: KeyRow) => boolean> = {
   deactivate: ({ active }) => active,
-  activate: ({ state }) => state === 'off',
+  activate: mayBeActivated,
   delete: ({ active }) => !active,
 }
 

@@ -6,7 +6,7 @@ import { KeyStateBadge } from '../../../components/key-state-badge.tsx'
 import { RelativeTime } from '../../../components/times.tsx'
 import { UserText } from '../../../components/user-text.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
-import type { KeyRow } from '../../../keys/roles.ts'
+import type { KeyRow } from '../../../keys/states.ts'
 import { emptiedBy, LastActiveWarning } from '../last-active.tsx'
 import { applicableTo, type BulkAction } from './bulk-actions.tsx'
 import { type Outcome, requestOf, useBulkRun } from './bulk-run.ts'
@@ -16,7 +16,7 @@ const texts: Record<BulkAction, { verb: string; done: string; explanation: strin
     verb: 'Deactivate',
     done: 'deactivated',
     explanation:
-      'The keys leave the key set within a second. Verifiers that follow the key set live reject their tokens immediately, others when their cache expires (usually after 5 to 10 minutes). You can activate them again.',
+      'The keys leave the key set within a second. Verifiers that follow the key set live reject their tokens immediately, others when their cache expires (usually after 5 to 10 minutes). You can activate them again, except those that are compromised.',
   },
   activate: {
     verb: 'Activate',
@@ -124,7 +124,7 @@ function Explanation(props: {
 
 const unaffected: Record<BulkAction, string> = {
   deactivate: 'not active',
-  activate: 'active already, or expired, which needs another expiry',
+  activate: 'active already, expired, which needs another expiry, or compromised',
   delete: 'still active; deactivate first',
 }
 

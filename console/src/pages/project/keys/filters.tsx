@@ -1,8 +1,11 @@
 import { Button, Group, NativeSelect, Text } from '@mantine/core'
+import type { KeyState } from '@pubring/client'
 import { IconSearch } from '@tabler/icons-react'
+import { capitalized } from '../../../components/user-text.tsx'
 import { TextField } from '../../../forms/text-fields.tsx'
 import { useTyped } from '../../../forms/typed.ts'
-import { type KeyRow, type KeyState, keyStates } from '../../../keys/roles.ts'
+import { keyStates } from '../../../keys/state-words.ts'
+import type { KeyRow } from '../../../keys/states.ts'
 import { expiryLabels, type ListQuery, type SortOrder, sortLabels } from './query.ts'
 
 type FilterProps = {
@@ -90,7 +93,7 @@ function StateTabs(props: {
           aria-pressed={value === state}
           onClick={() => onState(value)}
         >
-          {label.replace(/^./, (first) => first.toUpperCase())}
+          {capitalized(label)}
           <Text span className="state-count">
             {size.toLocaleString()}
           </Text>

@@ -1,19 +1,21 @@
-import { Alert, Anchor, Button, Card, Text } from '@mantine/core'
-import type { JwtKey, KeyRoleEntry, Project } from '@pubring/client'
+import { Alert, Anchor, Button, Card } from '@mantine/core'
+import type { JwtKey, KeyStateEntry, Project } from '@pubring/client'
 import { IconRefresh } from '@tabler/icons-react'
 import { lazy, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { CurlHint } from '../../../components/curl.tsx'
 import { componentOf, LazyPart, usePreload } from '../../../components/lazy.tsx'
-import { EmptyState, LoadingRows, QueryResult } from '../../../components/states.tsx'
+import { EmptyState, QueryResult } from '../../../components/states.tsx'
 import { UserText } from '../../../components/user-text.tsx'
 import { useOpenDialog } from '../../../forms/drafts.ts'
 import { useKeys } from '../../../keys/queries.ts'
 import { useKeyRefresh, useRefreshAt } from '../../../keys/refresh.ts'
-import { type KeyRow, useKeyRoles, useKeyRows } from '../../../keys/roles.ts'
 import { isUnderWay, nextStep, useRotations } from '../../../keys/rotations.ts'
+import { type KeyRow, useKeyRows, useKeyStates } from '../../../keys/states.ts'
 import { useRights } from '../../../session/rights.ts'
+import { ProjectWarnings } from '../../../warnings/project-warnings.tsx'
 import { type KeyAction, keyActions } from '../key-actions.ts'
+import { Revocations } from '../revocation.tsx'
 import { type BulkAction, SelectionBar } from './bulk-actions.tsx'
 import { ListFilters } from './filters.tsx'
 import { type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
@@ -27,8 +29,9 @@ const BulkDialog = lazy(loadBulkDialog)
 /** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
   const query = useKeys(project.id)
-  const roles = useKeyRoles(project.id)
-  if (roles.isPending) return <LoadingRows />
+  const states = useKeyStates(project.id)
+  if (states.data === undefined) return <QueryResult query={states}>{() => null}</QueryResult>
+  const { data } = states
   return (
     <QueryResult query={query}>
       {(keys) =>
@@ -36,13 +39,9 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
           <NoKeys projectId={project.id} onRegister={onRegister} />
         ) : (
           <>
-            {!keys.some(({ active }) => active) && (
-              <Text className="warning" fw={600} mb="sm" role="status">
-                No key is active: tokens of this project do not verify.
-              </Text>
-            )}
+            <ProjectWarnings projectId={project.id} />
             <PendingRotations projectId={project.id} keys={keys} />
-            <KeyList projectId={project.id} keys={keys} roles={roles.data} />
+            <KeyList projectId={project.id} keys={keys} states={data} />
             <CurlHint path={`/projects/${project.id}/jwt-keys`} />
           </>
         )
@@ -92,10 +91,10 @@ function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey
   ))
 }
 
-function KeyList(props: { projectId: string; keys: JwtKey[]; roles: KeyRoleEntry[] | undefined }) {
-  const { projectId, keys, roles } = props
+function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEntry[] }) {
+  const { projectId, keys, states } = props
   usePreload(loadKeyDialog)
-  const rows = useKeyRows(keys, roles)
+  const rows = useKeyRows(keys, states)
   const refresh = useKeyRefresh(projectId)
   useRefreshAt(
     rows.flatMap(({ convergedTime, expireTime }) => [convergedTime, expireTime]),
@@ -114,6 +113,7 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; roles: KeyRoleEntry
   const openKey = rows.find(({ id }) => id === open?.id)
   return (
     <>
+      <Revocations rows={rows} linked />
       <ListFilters keys={rows} matching={matching} query={query} onQuery={setQuery} />
       <Card withBorder padding={0} mb="sm" className="list-card">
         {selectedKeys.length > 0 && (

@@ -1,6 +1,8 @@
+import type { KeyState } from '@pubring/client'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
-import { type KeyRow, type KeyState, keyStates } from '../../../keys/roles.ts'
+import { keyStates } from '../../../keys/state-words.ts'
+import type { KeyRow } from '../../../keys/states.ts'
 
 const dayMs = 86_400_000
 
@@ -107,12 +109,17 @@ function expiresBetween({ expireTime }: KeyRow, from: number, until: number): bo
   return time > from && time <= until
 }
 
+/** In the order, except that compromised keys come first in any. */
 export function sortedKeys(keys: KeyRow[], { sort, descending }: ListQuery): KeyRow[] {
   const order = orders[sort]
   const sign = descending ? -1 : 1
+  const rank = ({ state }: KeyRow) => (state === 'compromised' ? 0 : 1)
   return keys
     .map((key) => ({ key, value: order(key) }))
-    .sort((a, b) => sign * (compare(a.value, b.value) || compare(a.key.id, b.key.id)))
+    .sort((a, b) => {
+      const inOrder = compare(a.value, b.value) || compare(a.key.id, b.key.id)
+      return rank(a.key) - rank(b.key) || sign * inOrder
+    })
     .map(({ key }) => key)
 }
 

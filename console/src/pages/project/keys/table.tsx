@@ -10,7 +10,7 @@ import { OptionalTime, RelativeTime } from '../../../components/times.tsx'
 import { UserText, withVisibleControls } from '../../../components/user-text.tsx'
 import { type SortableColumn, VirtualTable } from '../../../components/virtual-table/table.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
-import type { KeyRow } from '../../../keys/roles.ts'
+import { type KeyRow, mayBeActivated } from '../../../keys/states.ts'
 import { useRights } from '../../../session/rights.ts'
 import type { KeyAction } from '../key-actions.ts'
 import { isOrder, type ListQuery } from './query.ts'
@@ -130,9 +130,10 @@ function KeyActions(props: { row: KeyRow; name: string; onAction: OnAction }) {
   const { row, name, onAction } = props
   const { id, projectId, active, state } = row
   const rotate = state === 'previous' ? 'Continue' : 'Rotate'
+  const isCompromised = state === 'compromised'
   const button = (action: KeyAction, label: string) => (
     <Button
-      variant="default"
+      {...(action === 'replace' ? { color: 'red.8' } : { variant: 'default' })}
       size="compact-xs"
       aria-label={`${label} ${name}`}
       onClick={() => onAction(action, row)}
@@ -151,7 +152,8 @@ function KeyActions(props: { row: KeyRow; name: string; onAction: OnAction }) {
   )
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
-      {active && (
+      {isCompromised && button('replace', 'Replace and revoke now')}
+      {active && !isCompromised && (
         <Button
           component={Link}
           href={`/projects/${projectId}/rotate/${id}`}
@@ -162,8 +164,8 @@ function KeyActions(props: { row: KeyRow; name: string; onAction: OnAction }) {
           {rotate}
         </Button>
       )}
-      {active && button('deactivate', 'Deactivate')}
-      {state === 'off' && button('activate', 'Activate')}
+      {active && !isCompromised && button('deactivate', 'Deactivate')}
+      {mayBeActivated(row) && button('activate', 'Activate')}
       <ActionsMenu name={name}>
         {item('rename', 'Rename', IconPencil)}
         {item('expire', state === 'expired' ? 'Extend or clear expiry' : 'Set expiry', IconAlarm)}

@@ -34,11 +34,11 @@ import {
   patchedKeysEnd,
   patchKey,
   patchWarnings,
-  rejectBlockedActivation,
+  rejectCompromised,
   requirePatchCapacity,
 } from './patches.ts'
 import { readKeySet } from './reads.ts'
-import { keyEntityTags } from './roles.ts'
+import { keyEntityTags } from './states.ts'
 import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
 export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outcome<KeyUpdate>> {
@@ -54,7 +54,9 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
   const patched = patchKey(key, patch, time)
   if (isActive(patched, time) && !isActive(key, time)) {
     requirePatchCapacity(keys, patched, limits, time)
-    if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
+    if (key.endReason === 'compromised' || (await isBlockedUnderLock(db, key, time))) {
+      rejectCompromised()
+    }
   }
   const { events, warnings } = await patchEvents(tx, locked, [key, patched])
   if (events.length === 0) return { result: { key, warnings }, changed: false }
@@ -136,8 +138,9 @@ export async function deleteKey(
 }
 
 /**
- * Records a key's weaknesses in its project's ledger, each of them once, and deactivates the key
- * with the same event if `deactivate` is set. The event names no other project.
+ * Records a key's weaknesses in its project's ledger, each of them once. With the same event it marks
+ * the key as compromised, if that is one of them, and deactivates it if `deactivate` is set. The event names
+ * no other project.
  */
 export async function reportWeakness(
   tx: Transaction,
@@ -151,10 +154,12 @@ export async function reportWeakness(
   if (key.contradicted) throw notFound('key_not_found')
   const known = await readReportedWeaknesses(db, projectId, kid)
   const reported = weaknesses.filter((code) => !known.includes(code))
-  const after = deactivate ? patchKey(key, { active: false }, origin.time) : key
+  const ended = deactivate ? patchKey(key, { active: false }, origin.time) : key
+  const isCompromised = weaknesses.includes('key_known_compromised')
+  const after: KeyRecord = isCompromised ? { ...ended, endReason: 'compromised' } : ended
   const active = isActive(after, origin.time)
-  const result = { reported, active, deactivated: after !== key }
-  if (after === key && reported.length === 0) return { result, changed: false }
+  const result = { reported, active, deactivated: ended !== key }
+  if (ended === key && reported.length === 0) return { result, changed: false }
   const caused = after === key ? [] : await updateKeyRow(tx, after)
   const rows = reported.map((code) => ({ project_id: projectId, key_id: kid, code }))
   if (rows.length > 0) await db.insertInto('key_weakness').values(rows).execute()
@@ -164,8 +169,8 @@ export async function reportWeakness(
     ...keys.changes(key, after),
   }
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
-  const ended = after === key ? [] : await tx.hooks.run(keyEnded, tx, key, 'disable', origin.time)
-  await appendEvents(ledger, [eventAbout(type, key.id, changes), ...caused, ...ended.flat()])
+  const events = ended === key ? [] : await tx.hooks.run(keyEnded, tx, key, 'disable', origin.time)
+  await appendEvents(ledger, [eventAbout(type, key.id, changes), ...caused, ...events.flat()])
   return { result, changed: true }
 }
 
@@ -217,10 +222,11 @@ export function findKey(keySet: KeySet, kid: string): KeyRecord {
 /** Writes the members of a key that can change; returns the events of what else changes with them. */
 async function updateKeyRow(tx: Transaction, key: KeyRecord): Promise<NewEvent[]> {
   const caused = await tx.hooks.run(keyChanged, tx, key)
-  const { label, enabled, expire_time, update_time, publish_time, activate_time } = keyToRow(key)
+  const { label, enabled, expire_time, update_time, publish_time, activate_time, end_reason } =
+    keyToRow(key)
   await tx.db
     .updateTable('jwt_key')
-    .set({ label, enabled, expire_time, update_time, publish_time, activate_time })
+    .set({ label, enabled, expire_time, update_time, publish_time, activate_time, end_reason })
     .where('project_id', '=', key.projectId)
     .where('id', '=', key.id)
     .execute()

@@ -7,7 +7,7 @@ import { hook } from '../../kernel/hooks.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
-import type { Replacement } from './roles.ts'
+import type { Replacement } from './states.ts'
 import type { KeyRecord } from './stored.ts'
 
 /** Limits that the transaction of a change enforces. */
@@ -150,7 +150,7 @@ export const keyChanged = hook<[tx: Transaction, key: KeyRecord], Promise<NewEve
   'key changed',
 )
 
-/** Reads the replacements of keys of a project, for the roles of the keys. */
+/** Reads the replacements of keys of a project, for the states of the keys. */
 export const replacements = hook<[db: Db, projectId: string], Promise<Replacement[]>>(
   'replacements',
 )

@@ -6,7 +6,7 @@ import {
   described,
   exampleToken,
   flag,
-  keyRoles,
+  keyStates,
   mergePatch,
   optionalText,
   optionalTime,
@@ -64,25 +64,32 @@ const PublishedKid = optionalText(
   'orders-2026-05',
 )
 
-export const KeyRole = Type.Enum([...keyRoles], {
+export const KeyState = Type.Enum([...keyStates], {
   description:
-    '`spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`.',
+    '`compromised`: active, although its private key is known to others: replace and deactivate it. `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`.',
   examples: ['current'],
 })
-export type KeyRole = Static<typeof KeyRole>
+export type KeyState = Static<typeof KeyState>
 
-export const KeyRoleEntry = component('KeyRoleEntry', 'The role of a key in its project.', {
+const endReasons = ['compromised', 'superseded'] as const
+
+export const KeyStateEntry = component('KeyStateEntry', 'The state of a key.', {
   kid: Uuid,
-  role: KeyRole,
-  convergedTime: optionalTime('`spreading`: the time at which the key ceases to be that.'),
-  rotationId: optionalUuid(
-    'Id of the rotation under way in which the key is replaced or replaces another.',
+  state: KeyState,
+  endsBecause: Type.Optional(
+    Type.Enum([...endReasons], {
+      description:
+        'Why the key has ended or has to. `compromised`: its private key is known to others; it can never be activated again. `superseded`: a rotation replaces it.',
+    }),
+  ),
+  convergedTime: optionalTime(
+    'While some verifiers may not know the state yet: when all that honor the cache headers do.',
   ),
 })
-export type KeyRoleEntry = Static<typeof KeyRoleEntry>
+export type KeyStateEntry = Static<typeof KeyStateEntry>
 
 const KeyDetails = Type.Object({
-  role: KeyRole,
+  state: KeyState,
   kty: Type.String({ examples: ['RSA'] }),
   bits: Type.Optional(
     Type.Integer({ description: 'RSA: length of the modulus in bits.', examples: [2048] }),

@@ -5,11 +5,11 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { isActive, isoTime, now } from '../../kernel/values/times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
 import { type KeyUpdate, replacements } from './changes.ts'
-import type { KeyRole } from './contract.ts'
-import { activationConvergedTime } from './jwks.ts'
+import type { KeyState } from './contract.ts'
+import { activationConvergedTime, convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
-import { keyEntityTag, keyRole, type RoleSituation, toKeyRoleEntry } from './roles.ts'
+import { keyEntityTag, keyState, type StateSituation, toKeyStateEntry } from './states.ts'
 import type { KeyRecord, KeySet } from './stored.ts'
 
 /** Keys as they are sent. */
@@ -61,17 +61,17 @@ export async function keyDocument(
   const key = findByKid(keySet.keys, kid)
   if (key === undefined) throw notFound('key_not_found')
   return cachedDocument(kernel, { projectId, keySet, name: key.id }, async (time) => {
-    const role = keyRole(key, await situationOf(kernel, projectId, keySet, time))
-    return renderKey(key, role, time, kernel.config)
+    const state = keyState(key, await situationOf(kernel, projectId, keySet, time))
+    return renderKey(key, state, time, kernel.config)
   })
 }
 
-/** The role of each key of the project, oldest first. */
-export async function rolesDocument(kernel: Kernel, projectId: string): Promise<CachedDocument> {
+/** The state of each key of the project, oldest first. */
+export async function statesDocument(kernel: Kernel, projectId: string): Promise<CachedDocument> {
   const keySet = await requireKeySet(kernel, projectId)
-  return cachedDocument(kernel, { projectId, keySet, name: 'roles' }, async (time) => {
+  return cachedDocument(kernel, { projectId, keySet, name: 'states' }, async (time) => {
     const situation = await situationOf(kernel, projectId, keySet, time)
-    const body = JSON.stringify(keySet.keys.map((key) => toKeyRoleEntry(key, situation)))
+    const body = JSON.stringify(keySet.keys.map((key) => toKeyStateEntry(key, situation)))
     return { body, etag: entityTag(body) }
   })
 }
@@ -83,34 +83,34 @@ export async function renderUpdate(
 ): Promise<KeyDocument> {
   const time = now(kernel.clock)
   const keySet = await requireKeySet(kernel, key.projectId)
-  const role = keyRole(key, await situationOf(kernel, key.projectId, keySet, time))
-  return renderKey(key, role, time, kernel.config, warnings.length > 0 ? { warnings } : {})
+  const state = keyState(key, await situationOf(kernel, key.projectId, keySet, time))
+  return renderKey(key, state, time, kernel.config, warnings.length > 0 ? { warnings } : {})
 }
 
 /** One key as it is at the time (ISO 8601), with these members beside its own. */
 function renderKey(
   key: KeyRecord,
-  role: KeyRole,
+  state: KeyState,
   time: string,
   config: CoreConfig,
   others: object = {},
 ): KeyDocument {
-  const body = JSON.stringify({ ...toJwtKeyWithDetails(key, role, time, config), ...others })
-  return { body, etag: keyEntityTag(key, role, time, config.jwksMaxAge) }
+  const body = JSON.stringify({ ...toJwtKeyWithDetails(key, state, time, config), ...others })
+  return { body, etag: keyEntityTag(key, state, time, config.jwksMaxAge) }
 }
 
-/** The state that the roles of the keys depend on. */
-async function situationOf(
-  { hooks, store, config }: Kernel,
+/** Everything that the states of the keys depend on. */
+export async function situationOf(
+  { hooks, store, config }: Pick<Kernel, 'hooks' | 'store' | 'config'>,
   projectId: string,
   { keys }: KeySet,
   time: string,
-): Promise<RoleSituation> {
+): Promise<StateSituation> {
   const found = await hooks.run(replacements, store.reader, projectId)
   return { keys, replacements: found.flat(), time, jwksMaxAge: config.jwksMaxAge }
 }
 
-/** Documents change with time when a key expires, and when the last verifier learns of a new one. */
+/** Documents change with time when a key expires, and when the last verifier learns of a change. */
 async function cachedDocument(
   { clock, config }: Kernel,
   { projectId, keySet, name }: { projectId: string; keySet: KeySet; name: string },
@@ -122,6 +122,7 @@ async function cachedDocument(
     const ends = keySet.keys.flatMap((key) => [
       key,
       { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
+      { expireTime: convergedTime(key, isoTime(time), config.jwksMaxAge) },
     ])
     const heads = [{ ledgerId: projectId, hash: keySet.head }]
     documents = { validity: { heads, ...spanUntilExpiry(ends, time) }, rendered: new Map() }

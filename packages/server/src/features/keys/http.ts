@@ -19,7 +19,7 @@ import {
   JwtKeyUpdate,
   JwtKeyUpdated,
   JwtKeyWithDetails,
-  KeyRoleEntry,
+  KeyStateEntry,
 } from './contract.ts'
 import {
   type CachedDocument,
@@ -27,11 +27,11 @@ import {
   keyDocument,
   listDocument,
   renderUpdate,
-  rolesDocument,
+  statesDocument,
 } from './documents.ts'
 import { endKey } from './ending.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from './operations.ts'
-import { keyEntityTag, keyRole } from './roles.ts'
+import { keyEntityTag, keyState } from './states.ts'
 
 /** Long because it lists the handlers. */
 export function routes(app: App, kernel: Kernel): void {
@@ -43,7 +43,7 @@ export function routes(app: App, kernel: Kernel): void {
       const { publicUrl, jwksMaxAge } = kernel.config
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
       const situation = { keys: [key], replacements: [], time: own.origin.time, jwksMaxAge }
-      const etag = keyEntityTag(key, keyRole(key, situation), own.origin.time, jwksMaxAge)
+      const etag = keyEntityTag(key, keyState(key, situation), own.origin.time, jwksMaxAge)
       return reply.headers({ location, etag }).send({ kid: key.id })
     },
     async list(request: FastifyRequest<{ Querystring: { active?: boolean } }>, reply) {
@@ -66,16 +66,16 @@ export function routes(app: App, kernel: Kernel): void {
   })
   app.route({
     method: ['GET', 'HEAD'],
-    url: '/v1/projects/:projectIdOrName/key-roles',
+    url: '/v1/projects/:projectIdOrName/key-states',
     config: { access: readerAccess, etag: true },
     schema: {
-      operationId: 'listKeyRoles',
-      summary: 'List the roles of the keys of a project',
+      operationId: 'listKeyStates',
+      summary: 'List the states of the keys of a project',
       description: 'Returns one entry for each key, in the order of the list of keys.',
-      response: { 200: Type.Array(KeyRoleEntry) },
+      response: { 200: Type.Array(KeyStateEntry) },
     },
     handler: async (request, reply) => {
-      const document = await rolesDocument(kernel, projectOf(request).id)
+      const document = await statesDocument(kernel, projectOf(request).id)
       reuseDocument(request, kernel, document)
       return sendDocument(reply, document)
     },

@@ -4,7 +4,7 @@ import { collectFaults, notFound, rejection, type Submitted } from '../../kernel
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { type KeyLimits, type KeyUpdate, keyChanges, keySubmitted } from './changes.ts'
-import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyRole } from './contract.ts'
+import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyState } from './contract.ts'
 import { rejectPrivateKeys } from './exposure/incidents.ts'
 import { convergedTime } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
@@ -28,14 +28,14 @@ export function toJwtKey(key: KeyRecord, time: string): JwtKey {
 
 export function toJwtKeyWithDetails(
   key: KeyRecord,
-  role: KeyRole,
+  state: KeyState,
   time: string,
   config: CoreConfig,
 ): JwtKeyWithDetails {
   return {
     ...toJwtKey(key, time),
     details: {
-      role,
+      state,
       kty: key.jwk.kty,
       ...present({ bits: key.bits, crv: 'crv' in key.jwk ? key.jwk.crv : undefined }),
       jwsAlgorithm: key.jwsAlgorithm,

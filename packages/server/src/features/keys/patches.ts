@@ -4,8 +4,8 @@ import { isActive, latest, patchExpireTime } from '../../kernel/values/times.ts'
 import type { KeyLimits } from './changes.ts'
 import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
 import { isInCommonJwks, jwksBytes, withJwkText } from './jwks.ts'
-import { requireJwksCapacity, submittedBefore } from './registration/admission.ts'
-import { activeVouched, vouchedDetail } from './roles.ts'
+import { requireJwksCapacity } from './registration/admission.ts'
+import { activeVouched, vouchedDetail } from './states.ts'
 import type { KeyRecord } from './stored.ts'
 
 /** Throws `jwks_too_large` if the patched key no longer fits the key set of its project. */
@@ -35,10 +35,11 @@ export function patchKey(key: KeyRecord, patch: JwtKeyUpdate, now: string): KeyR
   return staysActive ? { ...patched, activateTime } : patched
 }
 
-/** Throws `compromised_key`: a key whose private half was submitted can only be deactivated. */
-export function rejectBlockedActivation(): never {
-  const { code, detail } = submittedBefore
-  throw invalidField('/active', code, detail, 'compromised_key')
+/** Throws `compromised_key`: a key whose private half is known to others can only be deactivated. */
+export function rejectCompromised(): never {
+  const detail =
+    'The private key of this key is known to others, so it is never activated again. Register a key of a new pair.'
+  throw invalidField('/active', 'key_known_compromised', detail, 'compromised_key')
 }
 
 /** The time from which none of these active keys is left; undefined if one never expires. */

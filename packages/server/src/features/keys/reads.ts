@@ -6,7 +6,7 @@ import {
   damagedJwk,
   hasKey,
   type KeySet,
-  type KeyState,
+  type KeySummary,
   keyColumns,
   keyPartFromRow,
   keys,
@@ -40,7 +40,10 @@ export async function readKeySet(db: Db, projectId: string): Promise<KeySet | un
 }
 
 /** The keys of projects, in no order. */
-export async function readKeyStates(db: Db, projectIds: readonly string[]): Promise<KeyState[]> {
+export async function readKeySummaries(
+  db: Db,
+  projectIds: readonly string[],
+): Promise<KeySummary[]> {
   const rows = await inChunks(projectIds, (some) =>
     db
       .selectFrom('jwt_key')
@@ -48,10 +51,11 @@ export async function readKeyStates(db: Db, projectIds: readonly string[]): Prom
         'id',
         'project_id',
         'label',
+        'algorithm',
         'enabled',
         'expire_time',
-        'create_time',
         'introduced_by',
+        'end_reason',
       ])
       .where('project_id', 'in', some)
       .execute(),

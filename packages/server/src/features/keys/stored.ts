@@ -8,6 +8,9 @@ import { columnsOf, type RowOf, rowMapping, table } from '../../kernel/storage/s
 import { inChunks } from '../../kernel/storage/statements.ts'
 import type { JwtKey } from './contract.ts'
 
+/** `compromised`: its private key is known to others. It stays, whatever becomes of the key. */
+export type EndReason = 'compromised' | 'superseded'
+
 /** A stored JWT key. `isActive` decides whether it is active. */
 export type KeyRecord = Stored<JwtKey> & {
   /** Its kid in the JWKS, if that is not the id. */
@@ -23,6 +26,8 @@ export type KeyRecord = Stored<JwtKey> & {
   normalised: Repair[]
   /** Id of the key that vouched for it. */
   introducedBy?: string
+  /** Why it has ended or has to, if that is known. */
+  endReason?: EndReason
   /** Time of its last activation, if `publishTime` is later: that of a new `expireTime`. */
   activateTime?: string
 }
@@ -50,10 +55,17 @@ export interface RsaKey {
   n: string
 }
 
-/** The members that decide whether a key is active, without its material. */
-export type KeyState = Pick<
+/** The members of a key that warnings about its project depend on. */
+export type KeySummary = Pick<
   KeyRecord,
-  'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime' | 'introducedBy'
+  | 'id'
+  | 'projectId'
+  | 'label'
+  | 'algorithm'
+  | 'enabled'
+  | 'expireTime'
+  | 'introducedBy'
+  | 'endReason'
 >
 
 export const keyTable = table(
@@ -82,12 +94,14 @@ export const keyTable = table(
     introduced_by: 'nullable text',
     /** When the key was last activated, if a new `expire_time` has made `publish_time` later. */
     activate_time: 'nullable text',
+    /** `compromised` or `superseded`. */
+    end_reason: 'nullable text',
   },
   [
     'unique index jwt_key_thumbprint on jwt_key (project_id, thumbprint)',
     'index jwt_key_material on jwt_key (material_sha256)',
     // Counting the keys reads only this index, which is a hundredth of the size of the rows.
-    'index jwt_key_census on jwt_key (algorithm, enabled, expire_time)',
+    'index jwt_key_census on jwt_key (algorithm, enabled, expire_time, end_reason)',
     // Holds only keys that another key introduced.
     'index jwt_key_introduced on jwt_key (project_id, introduced_by) where introduced_by is not null',
   ],
@@ -162,6 +176,7 @@ export const keys = subject({
     spkiSha256: key.spkiSha256,
     normalised: key.normalised.length === 0 ? undefined : key.normalised.join(' '),
     introducedBy: key.introducedBy,
+    reason: key.endReason,
   }),
   // Compares only the columns of the key material, which determine each other.
   damageOf: (key) =>

@@ -9,7 +9,7 @@ import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, latest } from '../../kernel/values/times.ts'
 import { findKey, type LockedKeySet, lockKeySet, patchEvents } from '../keys/apply.ts'
 import { patchKey } from '../keys/patches.ts'
-import type { KeySituation } from '../keys/roles.ts'
+import type { KeySituation } from '../keys/states.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import type {
   RotationAbandonment,

@@ -4,7 +4,7 @@ import { eventFromRow, eventTable } from '../../kernel/ledger/stored.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
 import {
-  type OpenRotation,
+  type RotationRecord,
   type RotationWithActor,
   rotationPartFromRow,
   rotations,
@@ -44,17 +44,31 @@ export async function findRotation(
   return (await withActors(db, await oneRotation(db, { projectId, id })))[0]
 }
 
-/** The rotations under way in projects, also those whose old key has expired, in no order. */
-export async function readOpenRotations(
+/** The replacement of an existing key, as far as warnings depend on it. */
+export type ReplacedKey = Pick<RotationRecord, 'projectId' | 'id' | 'fromKid' | 'toKid' | 'outcome'>
+
+/** The rotations of projects that replace existing keys and were not abandoned, in no order. */
+export async function readReplacedKeys(
   db: Db,
   projectIds: readonly string[],
-): Promise<OpenRotation[]> {
+): Promise<ReplacedKey[]> {
   const rows = await inChunks(projectIds, (some) =>
     db
       .selectFrom('rotation')
-      .select(['project_id', 'from_kid'])
-      .where('project_id', 'in', some)
-      .where('outcome', 'is', null)
+      .innerJoin('jwt_key', (join) =>
+        join
+          .onRef('jwt_key.project_id', '=', 'rotation.project_id')
+          .onRef('jwt_key.id', '=', 'rotation.from_kid'),
+      )
+      .select([
+        'rotation.project_id',
+        'rotation.id',
+        'rotation.from_kid',
+        'rotation.to_kid',
+        'rotation.outcome',
+      ])
+      .where('rotation.project_id', 'in', some)
+      .where((by) => by.or([by('outcome', 'is', null), by('outcome', '=', 'finished')]))
       .execute(),
   )
   return rows.map(rotationPartFromRow)

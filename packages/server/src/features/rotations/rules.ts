@@ -5,7 +5,7 @@ import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { insertion } from '../../kernel/storage/statements.ts'
 import { earliest, isoTime, latest } from '../../kernel/values/times.ts'
-import { hasEnded, type KeySituation, takeoverTime } from '../keys/roles.ts'
+import { hasEnded, type KeySituation, takeoverTime } from '../keys/states.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { type RotationRecord, rotations, rotationToRow } from './stored.ts'
 

@@ -23,9 +23,6 @@ export interface RotationWithActor extends RotationRecord {
   startedBy: Actor
 }
 
-/** The members of a rotation by which those that have not ended are counted. */
-export type OpenRotation = Pick<RotationRecord, 'projectId' | 'fromKid'>
-
 /** Replacements of keys by others. */
 export const rotationTable = table('rotation', {
   project_id: 'key text',

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { component, flag, optionalText, Type, Uuid } from '../../kernel/contract.ts'
+import { KeyState } from '../keys/contract.ts'
 
 /** The member that the text was found in. */
 const Matched = <Name extends string>(...names: Name[]) =>
@@ -14,7 +15,7 @@ const KeyResult = Type.Object({
   publishedKid: Type.Optional(Type.String()),
   label: Type.String(),
   algorithm: Type.String(),
-  active: Type.Boolean(),
+  state: KeyState,
 })
 
 const ProjectResult = Type.Object({

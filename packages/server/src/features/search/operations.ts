@@ -1,9 +1,13 @@
 import { projectsWith, readerAccess } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
-import { isActive, now } from '../../kernel/values/times.ts'
+import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
+import type { KeyState } from '../keys/contract.ts'
+import { situationOf } from '../keys/documents.ts'
 import { keySetOf } from '../keys/key-sets.ts'
+import { keyState } from '../keys/states.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 import { readProjectNames, readProjects } from '../projects/reads.ts'
 import type { Search } from './contract.ts'
 import { matchKey, matchProject, type Needle, readQuery } from './needle.ts'
@@ -12,11 +16,11 @@ import { findKeys, findProjects } from './reads.ts'
 type Result = Search['results'][number]
 
 /** The projects to search, and the number of results wanted of each type. */
-interface Scope extends Pick<Context, 'store'> {
+interface Scope {
+  context: RequestContext
   /** The projects that the caller may see. */
   visible: 'all' | string[]
   limit: number
-  time: string
 }
 
 /**
@@ -30,10 +34,9 @@ export async function search(
 ): Promise<Search> {
   const needle = await readQuery(context, query)
   const scope: Scope = {
-    store: context.store,
+    context,
     visible: projectsWith(context.principal.grants, readerAccess),
     limit: limit + 1,
-    time: now(context.clock),
   }
   const found = await Promise.all([searchKeys(scope, needle), searchProjects(scope, needle)])
   return {
@@ -43,33 +46,46 @@ export async function search(
 }
 
 async function searchKeys(scope: Scope, needle: Needle): Promise<Result[]> {
-  const { store, visible, limit, time } = scope
+  const { context, visible, limit } = scope
+  const { store } = context
   const candidates =
     visible === 'all' ? await findKeys(store.reader, needle, limit) : await keysOf(store, visible)
   const found = matching(candidates, (key) => matchKey(needle, key), limit)
   const names = await readProjectNames(store.reader, found)
-  return found.map(({ matched, id: kid, projectId, publishedKid, label, algorithm, ...key }) => ({
-    type: 'key',
-    matched,
-    projectId,
-    ...names.get(projectId),
-    kid,
-    ...present({ publishedKid }),
-    label,
-    algorithm,
-    active: isActive(key, time),
-  }))
+  const stateOf = await readStates(context, [...names.keys()])
+  return found.map((key) => {
+    const { matched, id: kid, projectId, publishedKid, label, algorithm } = key
+    const shown = { projectId, ...names.get(projectId), kid, ...present({ publishedKid }) }
+    return { type: 'key', matched, ...shown, label, algorithm, state: stateOf(key) }
+  })
+}
+
+/** The states of keys of projects. Other keys, those of damaged projects, are published nowhere: off. */
+async function readStates(context: RequestContext, projectIds: readonly string[]) {
+  const time = now(context.clock)
+  const situations = await Promise.all(
+    projectIds.map(async (id) => {
+      const keySet = await keySetOf(context.store, id)
+      return [id, keySet && (await situationOf(context, id, keySet, time))] as const
+    }),
+  )
+  const byProject = new Map(situations)
+  return (key: KeyRecord): KeyState => {
+    const situation = byProject.get(key.projectId)
+    return situation === undefined ? 'off' : keyState(key, situation)
+  }
 }
 
 /** Leaves out projects that contradict their ledgers, whose keys cannot be read. */
-async function keysOf(store: Scope['store'], visible: string[]) {
+async function keysOf(store: Context['store'], visible: string[]) {
   const projects = await readProjects(store.reader, visible)
   const keySets = await Promise.all(projects.map(({ id }) => keySetOf(store, id)))
   return keySets.flatMap((keySet) => keySet?.keys ?? [])
 }
 
 async function searchProjects(scope: Scope, needle: Needle): Promise<Result[]> {
-  const { store, visible, limit } = scope
+  const { context, visible, limit } = scope
+  const { store } = context
   const candidates =
     visible === 'all'
       ? await findProjects(store.reader, needle, limit)

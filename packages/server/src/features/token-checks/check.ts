@@ -93,6 +93,9 @@ function checkActive(key: KeyRecord, active: boolean, nowMs: number): Finding {
     const detail = 'The stored key is damaged, or contradicts the ledger, and is not published.'
     return failed(`${detail} Delete it and register it again.`)
   }
+  if (active && key.endReason === 'compromised') {
+    return warned('The key is active, but compromised: others have its private key.')
+  }
   if (active) return passed('The key is active.')
   if (!key.enabled) return failed('The key is deactivated.')
   const { expireTime = '' } = key

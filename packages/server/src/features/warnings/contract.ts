@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { component, optionalText, optionalTime, Type, text, Uuid } from '../../kernel/contract.ts'
 
 const warningCodes = [
+  'key_compromised',
   'key_expires',
   'no_active_key',
   'vouched_keys_active',
@@ -9,15 +10,21 @@ const warningCodes = [
   'api_key_unused',
 ] as const
 
-export const Warning = component('Warning', 'What needs attention before it breaks.', {
+const kind = {
   code: Type.Enum([...warningCodes], {
     description:
-      '`key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days.',
+      '`key_compromised`: the private key of an active key is known to others. `key_expires`: an active key expires within 30 days, and no active key that outlives it has its label, was vouched for by it, or replaces it by a rotation. `no_active_key`: the project has keys, or keys for `jwks.json`, and none of them is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days.',
   }),
   severity: Type.Enum(['info', 'warning', 'critical'], {
     description:
-      'Urgency of an expiry: `critical` within a day, `warning` within 7 days, else `info`.',
+      '`critical`: at once. Of an expiry `critical` within a day, `warning` within 7 days, else `info`.',
   }),
+}
+
+const WarningKind = Type.Object(kind)
+
+export const Warning = component('Warning', 'What needs attention before it breaks.', {
+  ...kind,
   projectId: Type.Optional(Uuid),
   projectName: Type.Optional(Type.String()),
   kid: Type.Optional(Uuid),
@@ -32,13 +39,14 @@ export const ProjectHealth = component('ProjectHealth', 'The state of a project 
   projectId: Uuid,
   keys: Type.Object({
     active: Type.Integer(),
+    compromised: Type.Integer({ description: 'Of the active ones.' }),
     off: Type.Integer(),
     expired: Type.Integer(),
   }),
   nextExpireTime: optionalTime('When the next active key expires.'),
   rotations: Type.Integer({ description: 'Rotations under way.' }),
-  warnings: Type.Integer({
-    description: 'Number of warnings about its keys; the list of warnings has them.',
+  warnings: Type.Array(WarningKind, {
+    description: 'The warnings about its keys, the most urgent first; their list says what to do.',
   }),
 })
 export type ProjectHealth = Static<typeof ProjectHealth>

@@ -21,7 +21,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'listWarnings',
       summary: 'List what needs attention',
       description:
-        'Returns up to 200 warnings about what the caller may see, the most urgent first: keys and API keys (for their admins) that expire in 30, 7 and 1 days, unused API keys, and projects without active keys. For callers that see all projects a new warning may appear a minute late; one whose cause has gone disappears at once.',
+        'Returns up to 200 warnings about what the caller may see, the most urgent first: keys and API keys (for their admins) that expire in 30, 7 and 1 days, unused API keys, and projects without active keys. For callers that see all projects a new warning may appear a minute late, if time or another replica is its cause; one whose cause has gone disappears at once.',
       response: { 200: Type.Array(Warning) },
     },
     handler: async (request, reply) => reply.send(await listWarnings(kernel, principalOf(request))),
@@ -35,7 +35,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'listProjectHealth',
       summary: 'List the state of projects',
       description:
-        'Returns a page of the projects that the caller may see, as `GET /v1/projects` does: keys by state, the next expiry and the number of warnings.',
+        'Returns a page of the projects that the caller may see, as `GET /v1/projects` does: keys by state, the next expiry and the kinds of its warnings.',
       querystring: projectPageQuery(maxPageSize),
       response: { 200: Type.Array(ProjectHealth) },
     },

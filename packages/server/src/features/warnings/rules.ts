@@ -1,9 +1,10 @@
-import { isActive, isExpired, isoTime } from '../../kernel/values/times.ts'
+import { isActive, isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import type { ApiKeyRecord } from '../api-keys/stored.ts'
-import { vouchedDetail } from '../keys/roles.ts'
-import type { KeyState } from '../keys/stored.ts'
-import type { OpenRotation } from '../rotations/stored.ts'
+import { isInCommonJwks } from '../keys/jwks.ts'
+import { vouchedDetail } from '../keys/states.ts'
+import type { KeySummary } from '../keys/stored.ts'
+import type { ReplacedKey } from '../rotations/reads.ts'
 import type { Warning } from './contract.ts'
 
 const dayMs = 86_400_000
@@ -13,7 +14,13 @@ const warningDays = 30
 const unusedDays = 90
 
 /** Severities, the most urgent first. */
-export const urgency: readonly Warning['severity'][] = ['critical', 'warning', 'info']
+const urgency: readonly Warning['severity'][] = ['critical', 'warning', 'info']
+
+/** Sorts the most urgent warnings first. */
+export function compareUrgency(one: Warning, other: Warning): number {
+  const bySeverity = urgency.indexOf(one.severity) - urgency.indexOf(other.severity)
+  return bySeverity || (one.time ?? '').localeCompare(other.time ?? '')
+}
 
 /** The last expiry that is warned about at the time (both ISO 8601). */
 export function lastWarnedExpiry(time: string): string {
@@ -29,77 +36,88 @@ function severityOfExpiry(expireTime: string, time: string): Warning['severity']
   return expireTime <= daysAfter(time, 7) ? 'warning' : 'info'
 }
 
-/** The labels by which `pubring_warnings` counts. */
-export type WarningKind = Pick<Warning, 'code' | 'severity'>
-
-export function expiringKey(expireTime: string, time: string): WarningKind {
-  return { code: 'key_expires', severity: severityOfExpiry(expireTime, time) }
+/** What the warnings about the keys of a project depend on. */
+export interface ProjectKeys {
+  keys: readonly KeySummary[]
+  replacements: readonly ReplacedKey[]
 }
 
-export const withVouchedKeys: WarningKind = { code: 'vouched_keys_active', severity: 'info' }
-
-export const withoutActiveKey: WarningKind = { code: 'no_active_key', severity: 'warning' }
-
-/** The warnings about the keys of one project. The census of storage counts by the same rules. */
-export function keyWarnings(keys: readonly KeyState[], time: string): Warning[] {
+/** The warnings about the keys of one project. The one place that decides them. */
+export function keyWarnings({ keys, replacements }: ProjectKeys, time: string): Warning[] {
   const active = keys.filter((key) => isActive(key, time))
-  const [first] = keys
-  if (first !== undefined && active.length === 0) {
+  const upTo = lastWarnedExpiry(time)
+  const isSucceeded = successionOf(active, replacements)
+  const endangered = active.flatMap((key): Warning[] => {
+    const { id: kid, projectId, label, expireTime, endReason } = key
+    const subject = { projectId, kid, label }
+    if (endReason === 'compromised') return [{ ...compromised, ...subject }]
+    if (expireTime === undefined || expireTime > upTo) return []
+    if (isSucceeded(key)) return []
+    const detail = `It expires at ${expireTime}, and no key succeeds it. Start a rotation, register its successor under the same label, or change its expireTime.`
+    const severity = severityOfExpiry(expireTime, time)
+    return [{ code: 'key_expires', severity, ...subject, time: expireTime, detail }]
+  })
+  return [...withoutActiveKey(keys, active), ...endangered, ...vouchedWarnings(keys, active)]
+}
+
+const compromised = {
+  code: 'key_compromised',
+  severity: 'critical',
+  detail:
+    'Its private key is known to others, who can sign tokens that verifiers accept. Replace it and deactivate it now.',
+} as const
+
+/**
+ * Finds whether another active key outlives a key that it replaces: by a rotation, because that key vouched
+ * for it, or because both have one label. A key that only jwks-full.json has succeeds none in jwks.json.
+ */
+function successionOf(active: readonly KeySummary[], replacements: ProjectKeys['replacements']) {
+  const heirs = active
+    .filter(({ endReason }) => endReason !== 'compromised')
+    .toSorted((one, other) => (endOf(one) > endOf(other) ? -1 : 1))
+  const byLabel = Map.groupBy(heirs, ({ label }) => label)
+  const byVoucher = Map.groupBy(heirs, ({ introducedBy }) => introducedBy)
+  const byReplaced = Map.groupBy(replacements, ({ fromKid }) => fromKid)
+  const byId = Map.groupBy(heirs, ({ id }) => id)
+  return (key: KeySummary): boolean => {
+    const fits = (heir: KeySummary) => isInCommonJwks(heir) || !isInCommonJwks(key)
+    const replacing = byReplaced.get(key.id)?.map(({ toKid }) => byId.get(toKid)) ?? []
+    return [byLabel.get(key.label), byVoucher.get(key.id), ...replacing].some((group) => {
+      const last = group?.find(fits)
+      return last !== undefined && endOf(last) > endOf(key)
+    })
+  }
+}
+
+/** Sorts as times do; never is later than every year. */
+const endOf = ({ expireTime = '~' }: KeySummary) => expireTime
+
+function withoutActiveKey(keys: readonly KeySummary[], active: readonly KeySummary[]): Warning[] {
+  const isLacking = (all: readonly KeySummary[], left: readonly KeySummary[]) =>
+    all.length > 0 && left.length === 0
+  const [{ projectId } = { projectId: '' }] = keys
+  const warning = { code: 'no_active_key', severity: 'warning', projectId } as const
+  if (isLacking(keys, active)) {
     const detail =
       'The project has keys, and none is active: verifiers reject all its tokens. Activate a key or register one, or delete the project if it is not used any more.'
-    return [{ ...withoutActiveKey, projectId: first.projectId, detail }]
+    return [{ ...warning, detail }]
   }
-  const upTo = lastWarnedExpiry(time)
-  const succeeded = findSucceeded(active)
-  const expiring = active.flatMap((key): Warning[] => {
-    const { id: kid, projectId, label, expireTime } = key
-    if (expireTime === undefined || expireTime > upTo || succeeded.has(kid)) return []
-    const detail = `It expires at ${expireTime}, and the project has no newer active key that remains. Register its successor now and sign with that before then, or change its expireTime.`
-    return [{ ...expiringKey(expireTime, time), projectId, kid, label, time: expireTime, detail }]
-  })
-  return [...expiring, ...vouchedWarnings(keys, active)]
+  if (!isLacking(keys.filter(isInCommonJwks), active.filter(isInCommonJwks))) return []
+  const detail =
+    'None of the keys in jwks.json is active: verifiers that read it reject all tokens of the project. Activate or register an RSA, EC or OKP key, or delete those that are not used any more. ML-DSA keys are in jwks-full.json alone.'
+  return [{ ...warning, detail }]
 }
 
 /** The warnings about keys that are off, expired or deleted, and vouched for active ones. */
-function vouchedWarnings(keys: readonly KeyState[], active: readonly KeyState[]): Warning[] {
+function vouchedWarnings(keys: readonly KeySummary[], active: readonly KeySummary[]): Warning[] {
   const byVoucher = Map.groupBy(active, ({ introducedBy }) => introducedBy)
   return [...byVoucher].flatMap(([kid, vouched]) => {
     if (kid === undefined || active.some(({ id }) => id === kid)) return []
     const [{ projectId } = { projectId: '' }] = vouched
     const label = keys.find(({ id }) => id === kid)?.label
-    return [
-      { ...withVouchedKeys, projectId, kid, ...present({ label }), detail: vouchedDetail(vouched) },
-    ]
-  })
-}
-
-/** The ids of keys that one which was registered later outlives. */
-function findSucceeded(active: readonly KeyState[]): Set<string> {
-  const succeeded = new Set<string>()
-  const byCreateTime = Map.groupBy(active, ({ createTime }) => createTime)
-  let latestExpiry = Number.NEGATIVE_INFINITY
-  for (const createTime of [...byCreateTime.keys()].sort().reverse()) {
-    const keys = byCreateTime.get(createTime) ?? []
-    for (const key of keys) if (expiryMs(key) < latestExpiry) succeeded.add(key.id)
-    latestExpiry = keys.reduce((latest, key) => Math.max(latest, expiryMs(key)), latestExpiry)
-  }
-  return succeeded
-}
-
-function expiryMs({ expireTime }: KeyState): number {
-  return expireTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(expireTime)
-}
-
-/** Rotations whose old key exists and has not expired, with which they end. */
-export function liveRotations(
-  rotations: readonly OpenRotation[],
-  keys: readonly KeyState[],
-  time: string,
-): (OpenRotation & { from: KeyState })[] {
-  const byId = new Map(keys.map((key) => [key.id, key]))
-  return rotations.flatMap((rotation) => {
-    const from = byId.get(rotation.fromKid)
-    return from === undefined || isExpired(from, time) ? [] : [{ ...rotation, from }]
+    const subject = { projectId, kid, ...present({ label }) }
+    const detail = vouchedDetail(vouched)
+    return [{ code: 'vouched_keys_active', severity: 'info', ...subject, detail }]
   })
 }
 

@@ -10,11 +10,15 @@ const recountMs = 60_000
 /** Older censuses are not the present state. */
 const maxAgeMs = 2 * recountMs
 
-type KeyState = 'active' | 'inactive' | 'expired'
+/** Changes beyond these wait for the next census. */
+const maxChanged = 200
+
+/** `active`: but not compromised. */
+type CountedState = 'compromised' | 'active' | 'off' | 'expired'
 
 interface KeyFigures {
   /** As last counted; empty before the first census. */
-  keys: { algorithm: string; state: KeyState; count: number }[]
+  keys: { algorithm: string; state: CountedState; count: number }[]
   warnings: Census['warnings']
   /** Seconds until the next active key expires; absent if none does. */
   nextExpiry?: number
@@ -25,7 +29,13 @@ interface KeyFigures {
 }
 
 /** Counts the registry. Each use takes another census in the background, if it is time. */
-export const keyStatisticsOf = oneFor(({ store, clock }: Kernel) => {
+export const keyStatisticsOf = oneFor(({ store, clock, onCommit }: Kernel) => {
+  /** Ledgers that this process has changed since the last census, and since the one under way. */
+  let uncounted = new Set<string>()
+  let changed = new Set<string>()
+  onCommit((ledgerId) => {
+    if (uncounted.size + changed.size < maxChanged) changed.add(ledgerId)
+  })
   let last: Census | undefined
   let countedAt: number | undefined
   let recountAt = Number.NEGATIVE_INFINITY
@@ -35,8 +45,11 @@ export const keyStatisticsOf = oneFor(({ store, clock }: Kernel) => {
   async function count(): Promise<Census> {
     const startTime = clock.monotonic()
     recountAt = startTime + recountMs
+    uncounted = uncounted.union(changed)
+    changed = new Set()
     try {
       last = await store.census(now(clock))
+      uncounted = new Set()
       countedAt = startTime
       hasFailed = false
       return last
@@ -64,14 +77,19 @@ export const keyStatisticsOf = oneFor(({ store, clock }: Kernel) => {
       const { keys = [], warnings = [] } = last ?? {}
       return { ...summarize(keys, clock.now()), warnings, ...age, hasFailed }
     },
-    /** A census of the last two minutes. Rejects with `storage_unavailable` if none can be taken. */
-    async census(): Promise<Census> {
+    /**
+     * The projects that had warnings at a census of the last two minutes, the most urgent ones first, and those
+     * that this process has changed since. Rejects with `storage_unavailable` if no census can be taken.
+     */
+    async warnedProjects(): Promise<string[]> {
       countIfDue()
-      if (last !== undefined && countedAt !== undefined && isRecent(countedAt)) return last
-      counting ??= count()
-      return counting.catch(() => {
+      const isCounted = countedAt !== undefined && isRecent(countedAt)
+      if (!isCounted) counting ??= count()
+      const census = (isCounted && last) || (await counting?.catch(() => undefined))
+      if (!census) {
         throw storageUnavailable('The keys could not be counted. Try again in a minute.', 60)
-      })
+      }
+      return [...new Set([...census.warnedProjects, ...uncounted, ...changed])]
     },
   }
 })
@@ -81,15 +99,16 @@ function summarize(
   time: number,
 ): Pick<KeyFigures, 'keys' | 'nextExpiry'> {
   const expiries = counts
-    .filter((count) => stateOf(count) === 'active')
+    .filter((count) => ['active', 'compromised'].includes(stateOf(count)))
     .flatMap(({ firstExpiry }) => (firstExpiry === undefined ? [] : [Date.parse(firstExpiry)]))
   const keys = counts.map((count) => ({ ...count, state: stateOf(count) }))
   if (expiries.length === 0) return { keys }
   return { keys, nextExpiry: (Math.min(...expiries) - time) / 1_000 }
 }
 
-/** Consistent with `isActive`. */
-function stateOf({ enabled, expired }: KeyCount): KeyState {
-  if (!enabled) return 'inactive'
-  return expired ? 'expired' : 'active'
+/** Consistent with `keyState`, which tells active keys apart by more than is counted. */
+function stateOf({ enabled, expired, compromised }: KeyCount): CountedState {
+  if (expired) return 'expired'
+  if (!enabled) return 'off'
+  return compromised ? 'compromised' : 'active'
 }

@@ -12,7 +12,7 @@ import { chunked, insertion, pipeline, statement } from '../../../kernel/storage
 import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../changes.ts'
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import type { KidUse } from '../kids.ts'
-import { requireSuccessor } from '../roles.ts'
+import { requireSuccessor } from '../states.ts'
 import { hasKey, type KeyRecord, keyPartFromRow, keyToRow, keys as stored } from '../stored.ts'
 import { type Admission, type AdmissionKey, admitKeys } from './admission.ts'
 

@@ -5,8 +5,8 @@ import { convergenceMs } from '../../support/app/rotations.ts'
 
 const server = await startKeyChanges()
 
-async function rolesOf(project: string) {
-  const response = await server.send('GET', `/v1/projects/${project}/key-roles`)
+async function statesOf(project: string) {
+  const response = await server.send('GET', `/v1/projects/${project}/key-states`)
   expect(response.statusCode, response.body).toBe(200)
   return response.json()
 }
@@ -14,16 +14,16 @@ async function rolesOf(project: string) {
 test('a new key spreads until its convergedTime, and is current from then on', async () => {
   const kid = await registerKey(server)
   const first = await server.send('GET', keyUrl(kid))
-  const { role, convergedTime } = first.json().details
-  expect(role).toBe('spreading')
-  expect(await rolesOf('payments')).toContainEqual({ kid, role: 'spreading', convergedTime })
+  const { state, convergedTime } = first.json().details
+  expect(state).toBe('spreading')
+  expect(await statesOf('payments')).toContainEqual({ kid, state: 'spreading', convergedTime })
   server.clock.advance(convergenceMs)
   const second = await server.send('GET', keyUrl(kid), {
     headers: { 'if-none-match': String(first.headers.etag) },
   })
   expect(second.statusCode).toBe(200)
-  expect(second.json().details.role).toBe('current')
-  expect(await rolesOf('payments')).toContainEqual({ kid, role: 'current' })
+  expect(second.json().details.state).toBe('current')
+  expect(await statesOf('payments')).toContainEqual({ kid, state: 'current' })
 })
 
 test('a key that is read before it is current can be changed afterwards', async () => {
@@ -35,29 +35,40 @@ test('a key that is read before it is current can be changed afterwards', async 
     headers: { 'if-match': String(headers.etag) },
   })
   expect(changed.statusCode, changed.body).toBe(200)
-  expect(changed.json().details.role).toBe('current')
+  expect(changed.json().details.state).toBe('current')
 })
 
 test('a deactivated key is off, and an expired one expired, whether it is on or off', async () => {
   const { name, keys } = await newProject(server, 'ended')
-  const off = await registerKey(server, { active: false }, keys)
+  const off = await registerKey(server, {}, keys)
+  await server.send('PATCH', `${keys}/${off}`, { body: { active: false } })
+  const never = await registerKey(server, { active: false }, keys)
   const expireTime = server.inFuture(5_000)
   const expired = await registerKey(server, { expireTime }, keys)
   const both = await registerKey(server, { expireTime, active: false }, keys)
   server.clock.advance(5_000)
-  expect(await rolesOf(name)).toEqual([
-    { kid: off, role: 'off' },
-    { kid: expired, role: 'expired' },
-    { kid: both, role: 'expired' },
+  const convergedTime = expect.any(String)
+  expect(await statesOf(name)).toEqual([
+    { kid: off, state: 'off', convergedTime },
+    { kid: never, state: 'off' },
+    { kid: expired, state: 'expired', convergedTime },
+    { kid: both, state: 'expired', convergedTime },
+  ])
+  server.clock.advance(convergenceMs)
+  expect(await statesOf(name)).toEqual([
+    { kid: off, state: 'off' },
+    { kid: never, state: 'off' },
+    { kid: expired, state: 'expired' },
+    { kid: both, state: 'expired' },
   ])
 })
 
-test('the roles are for readers of the project alone, in the order of its list', async () => {
+test('the states are for readers of the project alone, in the order of its list', async () => {
   const { id, name, keys } = await newProject(server, 'read')
   const kids = [await registerKey(server, {}, keys), await registerKey(server, {}, keys)]
   const reader = await server.apiKey('reader', id)
   const foreign = await server.apiKey('admin', server.project.id)
-  const url = `/v1/projects/${name}/key-roles`
+  const url = `/v1/projects/${name}/key-states`
   const read = await server.send('GET', url, { headers: { 'x-api-key': reader } })
   expect(read.json().map(({ kid }: { kid: string }) => kid)).toEqual(kids)
   const refused = await server.send('GET', url, { headers: { 'x-api-key': foreign } })

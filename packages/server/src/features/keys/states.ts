@@ -1,11 +1,12 @@
 import { PubringError } from '../../errors.ts'
 import type { Voucher } from '../../kernel/access/callers.ts'
-import { keyRoles } from '../../kernel/contract.ts'
+import { keyStates } from '../../kernel/contract.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { isActive, isExpired } from '../../kernel/values/times.ts'
-import type { KeyRole, KeyRoleEntry } from './contract.ts'
+import { present } from '../../runtime/present.ts'
+import type { KeyState, KeyStateEntry } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
-import type { KeyRecord, KeyState } from './stored.ts'
+import type { EndReason, KeyRecord, KeySummary } from './stored.ts'
 
 /** The replacement of the key `fromKid` by the key `toKid`, by a rotation. */
 export interface Replacement {
@@ -14,6 +15,8 @@ export interface Replacement {
   toKid: string
   outcome?: 'finished' | 'abandoned'
 }
+
+type Activity = Parameters<typeof isActive>[0]
 
 /** The state that the replacement of a key depends on. */
 export interface KeySituation {
@@ -25,7 +28,10 @@ export interface KeySituation {
 }
 
 /** Whether the rotation was finished or abandoned, or its old key is inactive or deleted. */
-export function hasEnded({ outcome, fromKid }: Replacement, { keys, time }: KeySituation): boolean {
+export function hasEnded(
+  { outcome, fromKid }: Pick<Replacement, 'outcome' | 'fromKid'>,
+  { keys, time }: { keys: readonly (Activity & { id: string })[]; time: string },
+): boolean {
   const from = keys.find(({ id }) => id === fromKid)
   return outcome !== undefined || from === undefined || !isActive(from, time)
 }
@@ -39,54 +45,49 @@ export function takeoverTime(
   return to && isActive(to, time) ? activationConvergedTime(to, jwksMaxAge) : undefined
 }
 
-/** The state that the roles of the keys of a project depend on. */
-export interface RoleSituation extends KeySituation {
+/** Everything that the states of the keys of a project depend on. */
+export interface StateSituation extends KeySituation {
   replacements: readonly Replacement[]
 }
 
-/** The role of a key. The one place that decides it. */
-export function keyRole(key: KeyRecord, situation: RoleSituation): KeyRole {
+/** The state of a key. The one place that decides it. */
+export function keyState(key: KeyRecord, situation: StateSituation): KeyState {
   const { time, jwksMaxAge } = situation
-  if (!isActive(key, time)) {
-    return isExpired(key, time) ? 'expired' : 'off'
-  }
+  if (!isActive(key, time)) return isExpired(key, time) ? 'expired' : 'off'
+  if (key.endReason === 'compromised') return 'compromised'
   if (activationConvergedTime(key, jwksMaxAge) > time) return 'spreading'
-  return isSuperseded(key, situation) ? 'previous' : 'current'
+  const replacement = replacementOf(key, situation)
+  const ready = replacement && takeoverTime(replacement, situation)
+  return ready !== undefined && ready <= time ? 'previous' : 'current'
 }
 
-/** Whether the last rotation of the key replaces it by one that every verifier knows. */
-function isSuperseded({ id }: KeyRecord, situation: RoleSituation): boolean {
-  const last = lastRotation(
-    id,
-    situation.replacements.filter(({ outcome }) => outcome !== 'abandoned'),
-  )
-  if (last === undefined || last.fromKid !== id) return false
-  const ready = takeoverTime(last, situation)
-  return ready !== undefined && ready <= situation.time
-}
-
-export function toKeyRoleEntry(key: KeyRecord, situation: RoleSituation): KeyRoleEntry {
-  const role = keyRole(key, situation)
-  const rotation = lastRotation(
-    key.id,
-    situation.replacements.filter((one) => !hasEnded(one, situation)),
-  )
-  return {
-    kid: key.id,
-    role,
-    ...(role === 'spreading'
-      ? { convergedTime: activationConvergedTime(key, situation.jwksMaxAge) }
-      : {}),
-    ...(rotation === undefined ? {} : { rotationId: rotation.id }),
-  }
-}
-
-/** Ids rise with time. */
-function lastRotation(kid: string, replacements: readonly Replacement[]): Replacement | undefined {
-  return replacements
-    .filter(({ fromKid, toKid }) => fromKid === kid || toKid === kid)
+/** The last rotation of the key, if that replaces it. Ids rise with time. */
+function replacementOf({ id }: KeyRecord, situation: StateSituation): Replacement | undefined {
+  const last = situation.replacements
+    .filter((one) => one.outcome !== 'abandoned' && [one.fromKid, one.toKid].includes(id))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .at(-1)
+  return last?.fromKid === id ? last : undefined
+}
+
+export function toKeyStateEntry(key: KeyRecord, situation: StateSituation): KeyStateEntry {
+  const { time, jwksMaxAge } = situation
+  const state = keyState(key, situation)
+  const replaced: EndReason | undefined = replacementOf(key, situation) && 'superseded'
+  const converged =
+    state === 'spreading'
+      ? activationConvergedTime(key, jwksMaxAge)
+      : convergedTime(key, time, jwksMaxAge)
+  const isOld = state === 'off' && key.publishTime === key.createTime
+  const isKnown = isActive(key, time) ? state !== 'spreading' : isOld || converged <= time
+  return {
+    kid: key.id,
+    state,
+    ...present({
+      endsBecause: key.endReason ?? replaced,
+      convergedTime: isKnown ? undefined : converged,
+    }),
+  }
 }
 
 /**
@@ -95,22 +96,22 @@ function lastRotation(kid: string, replacements: readonly Replacement[]): Replac
  */
 export function keyEntityTag(
   key: KeyRecord,
-  role: KeyRole,
+  state: KeyState,
   time: string,
   jwksMaxAge: number,
 ): string {
   const { id, updateTime, label, expireTime = '' } = key
   const converged = convergedTime(key, time, jwksMaxAge)
   const active = isActive(key, time)
-  return entityTag(JSON.stringify([id, updateTime, label, active, expireTime, converged, role]))
+  return entityTag(JSON.stringify([id, updateTime, label, active, expireTime, converged, state]))
 }
 
-/** Its tags in all roles, for a change: the role depends on the time and on rotations. */
+/** Its tags in all states, for a change: the state depends on the time and on rotations. */
 export function keyEntityTags(key: KeyRecord, time: string, jwksMaxAge: number): string[] {
-  return keyRoles.map((role) => keyEntityTag(key, role, time, jwksMaxAge))
+  return keyStates.map((state) => keyEntityTag(key, state, time, jwksMaxAge))
 }
 
-type Vouched = Pick<KeyState, 'id' | 'enabled' | 'expireTime' | 'introducedBy'>
+type Vouched = Pick<KeySummary, 'id' | 'enabled' | 'expireTime' | 'introducedBy'>
 
 /** The active keys that the key vouched for, directly or through others that may be inactive. */
 export function activeVouched<Key extends Vouched>(

@@ -1,0 +1,75 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import type { JwtKey } from '@pubring/client'
+import { useMutation } from '@tanstack/react-query'
+import { Dialog } from '../../components/dialog.tsx'
+import { KeyIdentity } from '../../components/key-identity.tsx'
+import { quoted } from '../../components/user-text.tsx'
+import { ActionForm } from '../../forms/action-form.tsx'
+import { clearDraft, useDraft } from '../../forms/drafts.ts'
+import { useKeyChanges } from '../../keys/queries.ts'
+import { useKeyRow } from '../../keys/states.ts'
+import { useSession } from '../../session/context.tsx'
+import { KeyForm } from './key-form.tsx'
+import { NewKeyInstructions } from './new-key.tsx'
+import { Revocations } from './revocation.tsx'
+
+/** Registers a new key and revokes a compromised one, at once and in this order. */
+export function ReplaceKey({ jwtKey, onClose }: { jwtKey: JwtKey; onClose(): void }) {
+  const { id, projectId, label } = jwtKey
+  const draft = `replaced.${id}`
+  const [{ successor }, change] = useDraft(draft, { successor: '' })
+  const row = useKeyRow(jwtKey)
+  const revoke = useKeyChanges(jwtKey).update({ active: false })
+  const { withSignIn } = useSession()
+  const { mutate } = useMutation({ mutationFn: () => withSignIn(revoke.run, 'Revoke now') })
+  function close() {
+    clearDraft(draft)
+    onClose()
+  }
+  return (
+    <Dialog
+      title={`Replace ${quoted(label)} and revoke it now`}
+      onClose={close}
+      size="xl"
+      centered={false}
+    >
+      <Stack>
+        <Revocations rows={[row]} />
+        {row.active && (
+          <>
+            <KeyIdentity jwtKey={jwtKey} />
+            <Text>
+              Others may have its private key, and sign tokens that verifiers accept. Do not wait
+              for verifiers to load the new key: for a minute some may reject its tokens, which is
+              better than accepting an attacker’s. A compromised key is never activated again.
+            </Text>
+            {successor === '' && (
+              <KeyForm
+                projectId={projectId}
+                action="Replace and revoke now"
+                onCancel={close}
+                onRegistered={(kid) => {
+                  change({ successor: kid })
+                  mutate()
+                }}
+              />
+            )}
+            <ActionForm
+              action={successor === '' ? 'Revoke without a new key' : 'Revoke now'}
+              danger
+              {...revoke}
+            />
+          </>
+        )}
+        {successor !== '' && <NewKeyInstructions projectId={projectId} kid={successor} urgent />}
+        {!row.active && (
+          <Group justify="flex-end">
+            <Button onClick={close} data-autofocus>
+              Done
+            </Button>
+          </Group>
+        )}
+      </Stack>
+    </Dialog>
+  )
+}

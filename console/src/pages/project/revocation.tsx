@@ -1,0 +1,64 @@
+import { Alert, Anchor, List } from '@mantine/core'
+import { IconHourglass } from '@tabler/icons-react'
+import { Link } from 'wouter'
+import { useTimeLeft } from '../../components/key-state-badge.tsx'
+import { clockTime } from '../../components/times.tsx'
+import { UserText } from '../../components/user-text.tsx'
+import type { KeyRow } from '../../keys/states.ts'
+
+/** Says of keys that have just ended by when verifiers reject them, to screen readers too. */
+export function Revocations({ rows, linked = false }: { rows: KeyRow[]; linked?: boolean }) {
+  const ended = rows.filter(({ active, convergedTime }) => !active && convergedTime !== undefined)
+  const [row] = ended
+  const until = ended.flatMap(({ convergedTime }) => convergedTime ?? []).sort()
+  return (
+    <div role="status">
+      {row !== undefined && (
+        <Alert color="petrol" icon={<IconHourglass />} mb="sm">
+          {ended.length === 1 ? (
+            <>
+              “<UserText>{row.label}</UserText>” is {row.state}. Verifiers reject it by{' '}
+            </>
+          ) : (
+            `${ended.length.toLocaleString()} keys are off. Verifiers reject them by `
+          )}
+          {clockTime(until.at(-1) ?? '')} <TimeLeft until={until.at(-1) ?? ''} />
+          {linked && ended.length === 1 && (
+            <Anchor
+              component={Link}
+              href={`/projects/${row.projectId}/keys/${row.id}`}
+              underline="always"
+              inherit
+            >
+              Which verifiers do
+            </Anchor>
+          )}
+        </Alert>
+      )}
+    </div>
+  )
+}
+
+/** Hidden from screen readers, which would read it every second. */
+function TimeLeft({ until }: { until: string }) {
+  return <span aria-hidden>({useTimeLeft(until)}) </span>
+}
+
+/** Which verifiers reject a deactivated key, and when, as items of a list. `cached`: those with a copy. */
+export function Obedience({ cached }: { cached: string }) {
+  return (
+    <>
+      <List.Item>
+        <b>Within a second:</b> verifiers that follow the key set live, followers and all other held
+        requests.
+      </List.Item>
+      <List.Item>
+        <b>{cached}:</b> verifiers and caches that honor the cache headers.
+      </List.Item>
+      <List.Item>
+        <b>Later:</b> libraries that keep keys by rules of their own, most for 5 to 10 minutes, some
+        until they are restarted.
+      </List.Item>
+    </>
+  )
+}

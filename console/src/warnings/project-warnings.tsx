@@ -1,0 +1,58 @@
+import { Alert, Anchor } from '@mantine/core'
+import type { Warning } from '@pubring/client'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { Link } from 'wouter'
+import { localTime } from '../components/times.tsx'
+import { withVisibleControls } from '../components/user-text.tsx'
+import { useApi } from '../session/api.ts'
+import { placeOf } from './places.ts'
+
+/**
+ * The warnings of the service. They are read again when the user goes to another page or comes back to
+ * the tab, and not by a timer, because that would keep an unattended session alive.
+ */
+export function useWarnings() {
+  const queries = useQueryClient()
+  useEffect(() => {
+    const refresh = () => void queries.refetchQueries({ queryKey: ['warnings'], stale: true })
+    addEventListener('hashchange', refresh)
+    return () => removeEventListener('hashchange', refresh)
+  }, [queries])
+  return useApi(['warnings'], (client, signal) => client.warnings({ signal }), {
+    staleTime: 10_000,
+  })
+}
+
+/** What it means and what to do, with its ISO 8601 times as local times. */
+export const textOf = ({ detail }: Warning): string =>
+  withVisibleControls(detail.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, localTime))
+
+/** The warnings about the keys of a project, the most urgent first; of one key, if `kid` is given. */
+export function ProjectWarnings({ projectId, kid }: { projectId: string; kid?: string }) {
+  const { data = [] } = useWarnings()
+  const own = data.filter((each) => each.projectId === projectId && each.apiKeyId === undefined)
+  const shown = own.filter((each) => kid === undefined || each.kid === kid)
+  if (shown.length === 0) return null
+  return (
+    <Alert
+      color={shown[0]?.severity === 'critical' ? 'red' : 'yellow'}
+      icon={<IconAlertTriangle />}
+      mb="sm"
+      role="status"
+      className="warning-notice"
+    >
+      {shown.map((warning) => (
+        <div key={JSON.stringify(warning)}>
+          {warning.label !== undefined && kid === undefined && (
+            <Anchor component={Link} href={placeOf(warning)} underline="always" inherit fw={600}>
+              {withVisibleControls(warning.label)}
+            </Anchor>
+          )}{' '}
+          {textOf(warning)}
+        </div>
+      ))}
+    </Alert>
+  )
+}

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { accessibilityViolations, openConsole } from '../support/console/console.ts'
+import { ecKey, privatePem } from '../support/keys/pem.ts'
+
+const console_ = await openConsole()
+const { client } = console_
+const project = await client.projects.create({ name: 'shop' })
+const leaked = ecKey()
+const register = async (name: string, { publicKeyPem } = ecKey()) =>
+  (await client.keys.create(project.id, { name, algorithm: 'ES256', publicKeyPem })).kid
+const kid = await register('leaked', leaked)
+await register('sound')
+await client.keys.check({ publicKeyPem: privatePem(leaked) })
+const page = await console_.open('/')
+
+const go = (route: string) => page.goto(`${console_.server.url}/console/#${route}`)
+const rows = () => page.locator('tr[data-id]')
+const status = page.getByRole('status')
+
+test('a key whose private half was submitted is compromised in every view, and on top', async () => {
+  const row = page.getByRole('row', { name: /shop/ })
+  await row.getByText('Compromised key').waitFor()
+  await row.getByText('1 compromised').waitFor()
+  await page.getByRole('button', { name: '1 warning', exact: true }).click()
+  await page.getByRole('menuitem', { name: /leaked · shop.*Replace it/ }).click()
+  await page.getByRole('heading', { name: 'leaked', exact: true }).waitFor()
+  await page.getByText('compromised', { exact: true }).first().waitFor()
+  await page.getByText('Others have its private key').waitFor()
+  expect(await page.getByText('You can sign with it').count()).toBe(0)
+  const history = page.getByRole('region', { name: 'History' })
+  await history.getByText('compromised. Its private key was submitted here').waitFor()
+  expect(await page.getByRole('button', { name: 'Deactivate', exact: true }).count()).toBe(0)
+  expect(await accessibilityViolations(page)).toEqual([])
+
+  await go(`/projects/${project.id}/keys`)
+  await rows().first().waitFor()
+  expect(await rows().first().textContent()).toContain('leaked')
+  await status.getByText('Replace it and deactivate it now').waitFor()
+  await page.getByRole('button', { name: 'Compromised' }).click()
+  await expect.poll(() => rows().count()).toBe(1)
+  expect(page.url()).toContain('state=compromised')
+  expect(await accessibilityViolations(page)).toEqual([])
+
+  await go(`/projects/${project.id}/timeline`)
+  await page.locator('[data-state=compromised]').first().waitFor()
+  await page.keyboard.press('/')
+  await page.getByRole('dialog').getByRole('combobox').fill(kid)
+  await page.getByRole('option', { name: /leaked.*compromised/ }).waitFor()
+  await page.keyboard.press('Escape')
+})
+
+test('one button replaces and revokes it without a wait, and says by when verifiers reject it', async () => {
+  await go(`/projects/${project.id}/keys/${kid}`)
+  await page.getByRole('button', { name: 'Replace and revoke now' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Do not wait').waitFor()
+  await dialog.getByRole('textbox', { name: 'Public key' }).fill(ecKey().publicKeyPem)
+  await dialog.getByLabel('Label').fill('successor')
+  expect(await accessibilityViolations(page, '[role=dialog]')).toEqual([])
+  await dialog.getByRole('button', { name: 'Replace and revoke now' }).click()
+  await dialog.getByText('Sign with it now').waitFor()
+  expect(await dialog.getByText('Wait before you sign').count()).toBe(0)
+  const sentence = /“leaked” is off\. Verifiers reject it by \d+:\d\d:\d\d.* \(\d+ s\)/
+  await expect.poll(() => dialog.getByRole('status').first().textContent()).toMatch(sentence)
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await expect.poll(() => status.first().textContent()).toMatch(sentence)
+  const impact = page.getByRole('region', { name: 'Who rejects it, and by when' })
+  for (const text of ['followers', 'honor the cache headers', 'rules of their own']) {
+    await impact.getByText(text).waitFor()
+  }
+  expect(await page.getByRole('button', { name: 'Activate', exact: true }).count()).toBe(0)
+  expect(await accessibilityViolations(page)).toEqual([])
+
+  await go(`/projects/${project.id}/keys`)
+  await expect.poll(() => status.first().textContent()).toMatch(sentence)
+  await page.locator(`tr[data-id="${kid}"]`).getByText('rejected by').waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
+  const states = await client.keys.states(project.id)
+  expect(states.find((each) => each.kid === kid)).toMatchObject({ state: 'off' })
+  await page.getByRole('button', { name: 'No warnings' }).waitFor()
+})
