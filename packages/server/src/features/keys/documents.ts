@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
 import type { CoreConfig } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { chunked } from '../../kernel/storage/statements.ts'
 import { isActive, isoTime, now } from '../../kernel/values/times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
 import { type KeyUpdate, replacements } from './changes.ts'
@@ -26,7 +28,7 @@ export interface CachedDocument extends KeyDocument {
 /** Everything that was rendered of one key set: its lists by their names, and each key by its id. */
 interface Documents {
   validity: Validity
-  rendered: Map<string, CachedDocument>
+  rendered: Map<string, Promise<CachedDocument>>
 }
 
 /**
@@ -114,7 +116,7 @@ export async function situationOf(
 async function cachedDocument(
   { clock, config }: Kernel,
   { projectId, keySet, name }: { projectId: string; keySet: KeySet; name: string },
-  render: (time: string) => KeyDocument | Promise<KeyDocument>,
+  render: (time: string) => Promise<KeyDocument>,
 ): Promise<CachedDocument> {
   const time = clock.now()
   let documents = documentsByKeySet.get(keySet)
@@ -129,13 +131,26 @@ async function cachedDocument(
     documentsByKeySet.set(keySet, documents)
   }
   const { validity, rendered } = documents
-  const document = rendered.get(name) ?? { ...(await render(isoTime(time))), validity }
+  const known = rendered.get(name)
+  if (known !== undefined) return known
+  const document = render(isoTime(time)).then((each) => ({ ...each, validity }))
   rendered.set(name, document)
+  document.catch(() => rendered.delete(name))
   return document
 }
 
-function renderList(keys: readonly KeyRecord[], time: string, activeOnly: boolean): KeyDocument {
+/** Other requests are served while a list of thousands is written. */
+async function renderList(
+  keys: readonly KeyRecord[],
+  time: string,
+  activeOnly: boolean,
+): Promise<KeyDocument> {
   const listed = activeOnly ? keys.filter((key) => isActive(key, time)) : keys
-  const body = JSON.stringify(listed.map((key) => toJwtKey(key, time)))
+  const texts: string[] = []
+  for (const chunk of chunked(listed)) {
+    if (texts.length > 0) await setImmediate()
+    texts.push(...chunk.map((key) => JSON.stringify(toJwtKey(key, time))))
+  }
+  const body = `[${texts.join()}]`
   return { body, etag: entityTag(body) }
 }

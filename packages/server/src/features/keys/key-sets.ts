@@ -1,5 +1,5 @@
 import { cachedByHead } from '../../kernel/storage/cached.ts'
-import { readKeySet } from './reads.ts'
+import { readKeySetInPages } from './reads.ts'
 import { type KeySet, keySetBytes } from './stored.ts'
 
 /**
@@ -12,7 +12,7 @@ export function cachedBytes(keySet: KeySet): number {
 
 /** The project's keys from memory, while the head of its ledger is unchanged. */
 export const keySetOf = cachedByHead({
-  read: readKeySet,
+  read: readKeySetInPages,
   bytes: cachedBytes,
   maxBytes: 32 * 1024 * 1024,
 })

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { projects } from '../../kernel/access/stored-projects.ts'
 import { contradictedProject } from '../../kernel/faults.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
@@ -13,23 +14,70 @@ import {
   type RsaKey,
 } from './stored.ts'
 
-const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
+/** Keys of one statement, between which other requests are served. */
+const pageSize = 500
+
+/** More keys than a project can have. */
+const noLimit = 2 ** 31 - 1
+
+interface Page {
+  projectId: string
+  /** The id that those of the page follow. */
+  after: string
+  limit: number
+}
+
+const keysOfProject = statement((db, { projectId, after, limit }: Page) =>
   db
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
-    .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
+    .leftJoin('jwt_key', (join) =>
+      join.onRef('jwt_key.project_id', '=', 'project.id').on('jwt_key.id', '>', after),
+    )
     .select(['project.name', 'ledger.revision', 'ledger.hash'])
     .select([projects.lastEvent.as('project_event'), keys.lastEvent.as('last_event')])
     .select(['project.create_time as project_time', 'project.update_time as project_update_time'])
     .select(keyColumns)
     .where('project.id', '=', projectId)
-    .orderBy('jwt_key.create_time')
-    .orderBy('jwt_key.id'),
+    .orderBy('jwt_key.id')
+    .limit(limit),
 )
 
 /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
 export async function readKeySet(db: Db, projectId: string): Promise<KeySet | undefined> {
-  const rows = await keysOfProject(db, { projectId })
+  const keySet = await readPage(db, { projectId, after: '', limit: noLimit })
+  return keySet && oldestFirst(keySet)
+}
+
+/** The same, but a project with thousands of keys does not hold up the requests of others. */
+export async function readKeySetInPages(db: Db, projectId: string): Promise<KeySet | undefined> {
+  const first = await readPage(db, { projectId, after: '', limit: pageSize })
+  if (first === undefined) return undefined
+  const keys = [...first.keys]
+  for (let last = first; last.keys.length === pageSize; ) {
+    await setImmediate()
+    const after = last.keys.at(-1)?.id ?? ''
+    const page = await readPage(db, { projectId, after, limit: pageSize })
+    // Only pages with the same last event are one snapshot.
+    if (page?.head !== first.head) return readKeySet(db, projectId)
+    keys.push(...page.keys)
+    last = page
+  }
+  return oldestFirst({ ...first, keys })
+}
+
+function oldestFirst({ keys: found, ...rest }: KeySet): KeySet {
+  return {
+    ...rest,
+    keys: found.sort((a, b) => compare(a.createTime, b.createTime) || compare(a.id, b.id)),
+  }
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+async function readPage(db: Db, page: Page): Promise<KeySet | undefined> {
+  const { projectId } = page
+  const rows = await keysOfProject(db, page)
   const [first] = rows
   if (first === undefined) return undefined
   const { name, revision, hash, project_event: last_event } = first

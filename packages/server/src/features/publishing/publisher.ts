@@ -20,7 +20,7 @@ import {
 } from '../../kernel/values/validity.ts'
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
-import { readKeySet } from '../keys/reads.ts'
+import { readKeySetInPages } from '../keys/reads.ts'
 import { type KeyRecord, type KeySet, keySetBytes, keys } from '../keys/stored.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
@@ -100,7 +100,7 @@ export const publisherOf = oneFor(
         // The hash identifies a history: a fail-over that loses changes reuses their revisions.
         const heads = previous && (await store.heads([projectId]))
         if (heads && heads.get(projectId)?.hash === previous.head) return previous
-        const found = await store.newest(projectId, readKeySet)
+        const found = await store.newest(projectId, readKeySetInPages)
         if (found === undefined) return undefined
         // Nothing of such a row is published, not even its algorithm.
         const keySet = { ...found, keys: found.keys.filter(({ contradicted }) => !contradicted) }
