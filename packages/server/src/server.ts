@@ -63,7 +63,7 @@ export function createServer(options: HttpOptions): FastifyInstance {
         return sendFault(app, fault, received, options)
       }
       if (requestsUpgrade(request)) response.shouldKeepAlive = false
-      app.responseCache.serve(request, response, route)
+      connections.serve(request, response, () => app.responseCache.serve(request, response, route))
     }
     const server = http.createServer(serverOptions, serve)
     // Without a timeout, Node would wait forever for clients that do not read their responses. What the

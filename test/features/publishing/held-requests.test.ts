@@ -1,5 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { heldRequestsOf } from '../../../packages/server/src/features/publishing/held-requests.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { stoppedClock, testClock } from '../../support/app/clock.ts'
 import {
@@ -258,4 +259,31 @@ test('shutdown answers all held requests and closes their connections', async ()
     expect(answer.toLowerCase()).toContain('connection: close')
   }
   expectWithin(2_000, performance.now() - began)
+})
+
+test('requests that are sent again at once are put off until a change has answered all others', async () => {
+  const other = await startApp()
+  const address = await other.listen()
+  const { jwks, etag, change } = await started(other, address)
+  const { count } = heldRequestsOf(other.app.kernel)
+  const [tag, length] = [await etag(), 600]
+  const hold = (known: string) =>
+    requestHead(`GET ${jwks} HTTP/1.1`, 'Host: x', `If-None-Match: ${known}`, 'Prefer: wait=60')
+  for (let open = 1; open <= length; open += 1) {
+    const { socket } = rawConnection(address)
+    socket.write(hold(tag))
+    socket.on('data', (chunk) => {
+      const [, next = ''] = /^etag: (.*)\r$/im.exec(String(chunk)) ?? []
+      socket.write(hold(next))
+    })
+    // Few at once: the system resets connections that wait for too long to be accepted.
+    if (open % 200 === 0) await expect.poll(count).toBe(open)
+  }
+  await change({ active: false })
+  let fewest = length
+  do {
+    await setImmediate()
+    fewest = Math.min(fewest, count())
+  } while (fewest === length || count() < length)
+  expect(fewest).toBe(0)
 })

@@ -64,6 +64,8 @@ export const heldRequestsOf = oneFor((kernel: Kernel) => {
   const places = createPlaces(config.heldRequests ?? heldRequestPlaces)
   const groups = new Map<string, Group>()
   let isClosed = false
+  /** How many functions are answering requests, which takes turns of the event loop if there are many. */
+  let answering = 0
 
   function* allRequests(): Generator<HeldRequest> {
     for (const { requests } of groups.values()) yield* requests
@@ -82,12 +84,17 @@ export const heldRequestsOf = oneFor((kernel: Kernel) => {
     requests: Iterable<HeldRequest>,
     isDue: (request: HeldRequest) => boolean,
   ): Promise<void> {
-    let resolved = 0
-    for (const request of requests) {
-      if (!isDue(request) || !remove(request)) continue
-      request.resolve(readPublished(kernel, request.ref))
-      resolved += 1
-      if (resolved % sliceSize === 0) await setImmediate()
+    answering += 1
+    try {
+      let resolved = 0
+      for (const request of requests) {
+        if (!isDue(request) || !remove(request)) continue
+        request.resolve(readPublished(kernel, request.ref))
+        resolved += 1
+        if (resolved % sliceSize === 0) await setImmediate()
+      }
+    } finally {
+      answering -= 1
     }
   }
   async function refresh(group: Group): Promise<void> {
@@ -163,6 +170,8 @@ export const heldRequestsOf = oneFor((kernel: Kernel) => {
       }
     },
     count: places.count,
+    /** Whether requests are being answered, slice by slice. */
+    isAnswering: () => answering > 0,
   }
 })
 

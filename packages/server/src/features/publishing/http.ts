@@ -83,6 +83,7 @@ function discoveryUrls({ config }: Kernel): string[] {
 
 /** Public routes for verifiers: no API key, query, cookie or redirect. */
 export function routes(app: App, kernel: Kernel): void {
+  app.connections.putOffWhile(heldRequestsOf(kernel).isAnswering)
   for (const route of keySetRoutes) keySetRoute(app, kernel, route)
   for (const [index, url] of discoveryUrls(kernel).entries()) {
     const schema = index === 0 ? discoveryRoute.schema : { hide: true }

@@ -1,24 +1,54 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 
 export type Connections = ReturnType<typeof createConnections>
 
+/** Requests that were put off and are served at once; then other work gets its turn. */
+const sliceSize = 200
+
+/** Long because its functions share what is known of the connections. */
 export function createConnections() {
   const tracked = new WeakMap<Socket, Set<ServerResponse>>()
   const waiting = new WeakSet<Socket>()
   const closeSignals = new WeakMap<Socket, AbortSignal>()
+  const putOff: (() => void)[] = []
+  let isAnswering = () => false
+  async function servePutOff(): Promise<void> {
+    while (isAnswering()) await setImmediate()
+    for (const [index, serve] of putOff.splice(0).entries()) {
+      serve()
+      if (index % sliceSize === sliceSize - 1) await setImmediate()
+    }
+  }
   // One function for all responses, to save a closure for each.
   function untrack(this: ServerResponse): void {
     tracked.get(this.req.socket)?.delete(this)
   }
+  /** Tracks a request from the arrival of its head until its response is sent. */
+  function track({ socket }: IncomingMessage, response: ServerResponse): void {
+    const responses = tracked.get(socket)
+    if (responses?.has(response)) return
+    if (responses === undefined) tracked.set(socket, new Set([response]))
+    else responses.add(response)
+    response.once('close', untrack)
+  }
   return {
-    /** Tracks a request from the arrival of its head until its response is sent. */
-    track({ socket }: IncomingMessage, response: ServerResponse): void {
-      const responses = tracked.get(socket)
-      if (responses?.has(response)) return
-      if (responses === undefined) tracked.set(socket, new Set([response]))
-      else responses.add(response)
-      response.once('close', untrack)
+    track,
+    /**
+     * Serves a request now. One that may be held is put off while others that were held are answered:
+     * most of their clients only wait again, and would delay the news for the rest.
+     */
+    serve(request: IncomingMessage, response: ServerResponse, serve: () => void): void {
+      if (request.headers.prefer === undefined || !isAnswering()) serve()
+      else {
+        track(request, response)
+        if (putOff.push(serve) === 1) void servePutOff()
+      }
+    },
+    /** Sets the function that tells whether held requests are being answered. */
+    putOffWhile(isTrue: () => boolean): void {
+      isAnswering = isTrue
     },
     /** Whether the client awaits a response and has accepted everything that was sent so far. */
     isAwaiting: (socket: Socket) =>
