@@ -9,6 +9,8 @@ export interface Client {
    * the connection ends without one.
    */
   get(path: string, headers?: string[]): Promise<Response | undefined>
+  /** Holds a request, and repeats it after each answer. */
+  holdAgain(path: string, etag: string): void
   disconnect(): void
 }
 
@@ -30,12 +32,18 @@ export function openClient(port: number): Client {
     const [, etag = ''] = /^etag: (.*)\r$/im.exec(chunk.toString('latin1')) ?? []
     respond({ etag, time: performance.now() })
   })
+  const send = (path: string, headers: string[]) =>
+    socket.write([`GET ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n'))
   return {
     get(path, headers = []) {
       const { promise, resolve } = Promise.withResolvers<Response | undefined>()
       respond = resolve
-      socket.write([`GET ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n'))
+      send(path, headers)
       return promise
+    },
+    holdAgain(path, etag) {
+      respond = (response) => response && send(path, holding(response.etag))
+      send(path, holding(etag))
     },
     disconnect: () => socket.destroy(),
   }

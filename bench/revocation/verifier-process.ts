@@ -7,23 +7,23 @@ import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { jwtVerify } from 'jose'
 import { projectKeySet } from '../../packages/client/src/verify.ts'
-import { clientsAtOnce, holding, openClient } from '../load/held-client.ts'
+import { clientsAtOnce, openClient } from '../load/held-client.ts'
 
 /** The work of the process, as JSON in its argument. Each verifier has an address of the issuer. */
-export type Duty = { issuers: string[] } | { held: number; port: number; path: string }
+export type Duty =
+  | { issuers: string[]; recheckMs: number }
+  | { held: number; port: number; path: string }
 
 export interface Order {
   token: string
   isAccepted: boolean
 }
 
-/** A change of a key set that was missed is seen after this time. */
-const recheckMs = 1_000
-
 /** Milliseconds by a clock that all processes of the machine share. */
 export const sharedTime = () => Number(process.hrtime.bigint()) / 1e6
 
-function createVerifier(issuer: string) {
+/** Checks at each change of the key set, and after `recheckMs`: without contact there is none. */
+function createVerifier(issuer: string, recheckMs: number) {
   let changed = Promise.withResolvers<void>()
   const keys = projectKeySet(issuer, {
     onChange() {
@@ -44,24 +44,21 @@ function createVerifier(issuer: string) {
   }
 }
 
-function verify(issuers: readonly string[]): void {
-  const verifiers = issuers.map(createVerifier)
+function verify(issuers: readonly string[], recheckMs: number): void {
+  const verifiers = issuers.map((issuer) => createVerifier(issuer, recheckMs))
   process.on('message', async (order: Order) => {
     process.send?.(await Promise.all(verifiers.map((until) => until(order))))
   })
 }
 
+/** Repeats each request as soon as it is answered, and reads nothing but the entity tag. */
 async function hold({ held, port, path }: { held: number; port: number; path: string }) {
-  async function holdAgain(client: ReturnType<typeof openClient>, first: string): Promise<void> {
-    let etag: string | undefined = first
-    while (etag !== undefined) etag = (await client.get(path, holding(etag)))?.etag
-  }
   for (let open = 0; open < held; open += clientsAtOnce) {
     const some = Array.from({ length: Math.min(clientsAtOnce, held - open) }, async () => {
       const client = openClient(port)
       const response = await client.get(path)
       if (response === undefined) throw new Error('a connection was reset')
-      void holdAgain(client, response.etag)
+      client.holdAgain(path, response.etag)
     })
     await Promise.all(some)
   }
@@ -69,7 +66,7 @@ async function hold({ held, port, path }: { held: number; port: number; path: st
 
 if (import.meta.main) {
   const duty: Duty = JSON.parse(process.argv[2] ?? '')
-  if ('issuers' in duty) verify(duty.issuers)
+  if ('issuers' in duty) verify(duty.issuers, duty.recheckMs)
   else await hold(duty)
   process.once('disconnect', () => process.exit())
   process.send?.('ready')

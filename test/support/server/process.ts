@@ -10,7 +10,9 @@ import { endLater } from '../ending.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 
 const main = join(import.meta.dirname, '../../../bin/pubring.js')
-const preloaded = ['never-overloaded.ts', '../setup/preloaded.ts'].map(
+/** Benchmarks run the sources as they are: the bundles are those of the last tests. */
+const bundles = process.env.VITEST === undefined ? [] : ['../setup/preloaded.ts']
+const preloaded = ['never-overloaded.ts', ...bundles].map(
   (file) => `--import=${join(import.meta.dirname, file)}`,
 )
 
