@@ -41,7 +41,7 @@ describe('deactivating a key', () => {
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
     await row(page, kid).getByText('off', { exact: true }).waitFor()
     expect(await console_.client.keys.get(project, kid)).toMatchObject({ active: false })
-    await page.getByText('No key is active').waitFor()
+    await page.getByText('and none is active').waitFor()
   })
 
   test('warns if an ML-DSA key alone remains, which is not in jwks.json', async () => {

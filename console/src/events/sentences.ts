@@ -65,7 +65,13 @@ export function sentenceOf(
     return { verb: 'Exchanged', noun: 'a token for an API key', rest: '' }
   }
   if (type === 'key.weakness_found') {
-    return { verb: 'Found', noun, ...named, rest: weaknessPhrase(changes, event.actor.name) }
+    const isKnown = changes.weaknesses?.to === 'key_known_compromised'
+    // An audit finds private keys that were published, too.
+    const cause = event.actor.name === 'pubring audit' ? 'is known to others' : 'was submitted here'
+    const rest = isKnown
+      ? `compromised (its private key ${cause})`
+      : `weak (${changeList(changes)})`
+    return { verb: 'Found', noun, ...named, rest }
   }
   if (subject.type === 'rotation') return rotationSentence(event, nameOf)
   const verb = verbOf(type)
@@ -74,15 +80,6 @@ export function sentenceOf(
   if (verb !== undefined) return { verb, noun, ...named, rest: '' }
   if (renamed !== undefined && Object.keys(changes).length === 1) return renaming(noun, renamed)
   return { ...updating(noun, changes), ...named }
-}
-
-/** An audit finds keys of published lists too. */
-function weaknessPhrase({ weaknesses, ...others }: Changes, actor: string): string {
-  if (weaknesses?.to !== 'key_known_compromised') {
-    return `to be weak: ${changeList({ ...(weaknesses && { weaknesses }), ...others })}`
-  }
-  const cause = actor === 'pubring audit' ? 'is known to others' : 'was submitted here'
-  return `compromised. Its private key ${cause}`
 }
 
 /** The sentence of an event as text. */

@@ -34,12 +34,8 @@ function toKeyRow(key: JwtKey, entry: KeyStateEntry | undefined): KeyRow {
 /** One key with its state. */
 export function useKeyRow(key: JwtKey): KeyRow {
   const { data } = useKeyStates(key.projectId)
-  return useMemo(
-    () =>
-      toKeyRow(
-        key,
-        data?.find(({ kid }) => kid === key.id),
-      ),
-    [key, data],
+  return toKeyRow(
+    key,
+    data?.find(({ kid }) => kid === key.id),
   )
 }

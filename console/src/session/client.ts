@@ -20,15 +20,6 @@ export async function readVerifierKey(signal: AbortSignal): Promise<string> {
   throw new Error(`The key of the log could not be read: status ${response.status}.`)
 }
 
-/** For how many seconds verifiers may keep the key set of a project without asking again. */
-export async function readKeySetMaxAge(projectId: string, signal: AbortSignal): Promise<number> {
-  const jwks = new URL(`v1/projects/${projectId}/.well-known/jwks.json`, url)
-  const response = await fetch(jwks, { method: 'HEAD', signal, cache: 'no-store' })
-  const [, seconds] = /max-age=(\d+)/.exec(response.headers.get('cache-control') ?? '') ?? []
-  if (response.ok && seconds !== undefined) return Number(seconds)
-  throw new Error(`The key set could not be read: status ${response.status}.`)
-}
-
 /**
  * The pasted API key, without what terminals and examples have around it. Throws
  * `invalid_api_key_text` if it cannot be one, before anything is sent.

@@ -19,9 +19,6 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
           {registration === undefined ? '…' : <ActorName actor={registration.actor} />}
         </Fact>
         <Fact name="Last changed">{exactTime(updateTime)}</Fact>
-        <Fact name="Its state is known to verifiers that honor the cache headers from">
-          {exactTime(details.convergedTime)}
-        </Fact>
         <Fact name="Algorithm">
           {algorithm} {describeMaterial(jwtKey)}
         </Fact>

@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
 import { Dialog } from '../../components/dialog.tsx'
@@ -62,13 +62,6 @@ export function ReplaceKey({ jwtKey, onClose }: { jwtKey: JwtKey; onClose(): voi
           </>
         )}
         {successor !== '' && <NewKeyInstructions projectId={projectId} kid={successor} urgent />}
-        {!row.active && (
-          <Group justify="flex-end">
-            <Button onClick={close} data-autofocus>
-              Done
-            </Button>
-          </Group>
-        )}
       </Stack>
     </Dialog>
   )

@@ -1,13 +1,12 @@
-import { Alert, Anchor, List } from '@mantine/core'
+import { Alert, List } from '@mantine/core'
 import { IconHourglass } from '@tabler/icons-react'
-import { Link } from 'wouter'
 import { useTimeLeft } from '../../components/key-state-badge.tsx'
 import { clockTime } from '../../components/times.tsx'
-import { UserText } from '../../components/user-text.tsx'
+import { quoted } from '../../components/user-text.tsx'
 import type { KeyRow } from '../../keys/states.ts'
 
 /** Says of keys that have just ended by when verifiers reject them, to screen readers too. */
-export function Revocations({ rows, linked = false }: { rows: KeyRow[]; linked?: boolean }) {
+export function Revocations({ rows }: { rows: KeyRow[] }) {
   const ended = rows.filter(({ active, convergedTime }) => !active && convergedTime !== undefined)
   const [row] = ended
   const until = ended.flatMap(({ convergedTime }) => convergedTime ?? []).sort()
@@ -15,24 +14,10 @@ export function Revocations({ rows, linked = false }: { rows: KeyRow[]; linked?:
     <div role="status">
       {row !== undefined && (
         <Alert color="petrol" icon={<IconHourglass />} mb="sm">
-          {ended.length === 1 ? (
-            <>
-              “<UserText>{row.label}</UserText>” is {row.state}. Verifiers reject it by{' '}
-            </>
-          ) : (
-            `${ended.length.toLocaleString()} keys are off. Verifiers reject them by `
-          )}
+          {ended.length === 1
+            ? `${quoted(row.label)} is ${row.state}. Verifiers reject it by `
+            : `${ended.length.toLocaleString()} keys are off. Verifiers reject them by `}
           {clockTime(until.at(-1) ?? '')} <TimeLeft until={until.at(-1) ?? ''} />
-          {linked && ended.length === 1 && (
-            <Anchor
-              component={Link}
-              href={`/projects/${row.projectId}/keys/${row.id}`}
-              underline="always"
-              inherit
-            >
-              Which verifiers do
-            </Anchor>
-          )}
         </Alert>
       )}
     </div>
@@ -41,7 +26,7 @@ export function Revocations({ rows, linked = false }: { rows: KeyRow[]; linked?:
 
 /** Hidden from screen readers, which would read it every second. */
 function TimeLeft({ until }: { until: string }) {
-  return <span aria-hidden>({useTimeLeft(until)}) </span>
+  return <span aria-hidden>({useTimeLeft(until)})</span>
 }
 
 /** Which verifiers reject a deactivated key, and when, as items of a list. `cached`: those with a copy. */

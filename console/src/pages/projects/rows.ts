@@ -10,10 +10,12 @@ export const alarms = [
   { code: 'key_expires', text: 'Key expires soon', project: 'a key that expires within 7 days' },
 ]
 
-/** The index of the alarm that the project raises; their number if it raises none. */
-export function alarmOf({ health }: ProjectRow): number {
-  const urgent = health?.warnings.filter(({ severity }) => severity !== 'info')
-  const index = alarms.findIndex((alarm) => urgent?.some(({ code }) => code === alarm.code))
+const isRaised = ({ health }: ProjectRow, { code }: (typeof alarms)[number]): boolean =>
+  health?.warnings.some((each) => each.code === code && each.severity !== 'info') === true
+
+/** The index of the first alarm that the project raises; their number if it raises none. */
+export function alarmOf(row: ProjectRow): number {
+  const index = alarms.findIndex((alarm) => isRaised(row, alarm))
   return index === -1 ? alarms.length : index
 }
 
@@ -56,10 +58,9 @@ type Totals = { projects: number; activeKeys: number; raised: number[] }
 
 /** The figures above the list; `raised`: how many projects raise each of the alarms. */
 export function totalsOf(rows: ProjectRow[]): Totals {
-  const found = rows.map(alarmOf)
   return {
     projects: rows.length,
     activeKeys: rows.reduce((sum, { health }) => sum + (health?.keys.active ?? 0), 0),
-    raised: alarms.map((_alarm, index) => found.filter((each) => each === index).length),
+    raised: alarms.map((alarm) => rows.filter((row) => isRaised(row, alarm)).length),
   }
 }

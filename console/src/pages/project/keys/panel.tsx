@@ -113,7 +113,7 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEnt
   const openKey = rows.find(({ id }) => id === open?.id)
   return (
     <>
-      <Revocations rows={rows} linked />
+      <Revocations rows={rows} />
       <ListFilters keys={rows} matching={matching} query={query} onQuery={setQuery} />
       <Card withBorder padding={0} mb="sm" className="list-card">
         {selectedKeys.length > 0 && (

@@ -135,6 +135,7 @@ function KeyActions(props: { row: KeyRow; name: string; onAction: OnAction }) {
     <Button
       {...(action === 'replace' ? { color: 'red.8' } : { variant: 'default' })}
       size="compact-xs"
+      className="unshrinkable"
       aria-label={`${label} ${name}`}
       onClick={() => onAction(action, row)}
     >
