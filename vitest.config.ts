@@ -9,7 +9,7 @@ const onBothEngines = [
   'test/faults/publishing.test.ts',
   // Locks decide between concurrent changes, and what a change is admitted on.
   'test/features/keys/key-races.test.ts',
-  'test/kernel/access/access-until-commit.test.ts',
+  'test/kernel/access/{access-until-commit,remaining}.test.ts',
   // Each engine tells in its own way that another process has changed something.
   'test/features/publishing/{freshness,held-requests}.test.ts',
   'test/kernel/ledger/{contradictions,revision-watch}.test.ts',

@@ -123,7 +123,7 @@ test('what needs a recent sign-in is done after it, with nothing typed again', a
   await dialog.getByRole('button', { name: 'Create API key' }).click()
   await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
   const again = page.getByRole('dialog', { name: 'Sign in again' })
-  await again.getByText('Create API key', { exact: true }).waitFor()
+  await again.getByText('Create an API key', { exact: true }).waitFor()
   expect(await accessibilityViolations(page)).toEqual([])
   await signInAgain(page)
   await page.getByRole('heading', { name: 'API key created' }).waitFor()

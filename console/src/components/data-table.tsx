@@ -48,3 +48,15 @@ export function RowName({ children }: { children: string }) {
     </Text>
   )
 }
+
+/** A cell with a smaller second line. */
+export function TwoLines({ children, below }: { children: ReactNode; below: ReactNode }) {
+  return (
+    <div style={{ overflowWrap: 'anywhere' }}>
+      {children}
+      <Text size="xs" c="dimmed" component="div">
+        {below}
+      </Text>
+    </div>
+  )
+}

@@ -1,6 +1,5 @@
 import { Alert, Button, Checkbox, Group, type ModalProps, Stack, Text } from '@mantine/core'
 import { type Confirmation, PubringError } from '@pubring/client'
-import { IconAlertTriangle } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useId, useState } from 'react'
 import { type ApiRequest, CurlHint } from '../components/curl.tsx'
@@ -63,12 +62,7 @@ export function ActionForm(props: ActionFormProps) {
       <Stack>
         {children}
         {isOwn ? (
-          <Alert
-            color="yellow"
-            icon={<IconAlertTriangle />}
-            title="You use this yourself"
-            role="alert"
-          >
+          <Alert color="yellow" title="You use this yourself" role="alert">
             <Checkbox
               label="I lose this access, and may not be able to undo it"
               checked={givenUp}
@@ -107,44 +101,29 @@ type ActionDialogProps = Omit<ActionFormProps, 'onCancel'> &
   Pick<ModalProps, 'size'> & { title: string; onClose(): void }
 
 /** An `ActionForm` in a dialog that closes when the request succeeds, and shows its notes before. */
-export function ActionDialog({ title, size, onClose, run, ...form }: ActionDialogProps) {
-  const [notes, setNotes] = useState<string[]>([])
+export function ActionDialog({ title, size = 'md', onClose, run, ...form }: ActionDialogProps) {
+  const [notes, setNotes] = useState('')
   const runAndClose = async (confirmation: Confirmation) => {
     const result = await run(confirmation)
-    const found = isObject(result) && Array.isArray(result.notes) ? result.notes.map(String) : []
-    if (found.length > 0) setNotes(found)
+    if (isObject(result) && Array.isArray(result.notes)) setNotes(result.notes.join(' '))
     else onClose()
   }
+  if (notes === '') {
+    const own = { purpose: title.replace(/\?$/, ''), ...form, run: runAndClose }
+    return (
+      <Dialog onClose={onClose} title={title} size={size}>
+        <ActionForm {...own} onCancel={onClose} />
+      </Dialog>
+    )
+  }
   return (
-    <Dialog onClose={onClose} title={notes.length > 0 ? 'Done' : title} {...(size && { size })}>
-      {notes.length > 0 ? (
-        <Notes notes={notes} onClose={onClose} />
-      ) : (
-        <ActionForm
-          purpose={title.replace(/\?$/, '')}
-          {...form}
-          run={runAndClose}
-          onCancel={onClose}
-        />
-      )}
+    <Dialog onClose={onClose} title="Done" size={size}>
+      <Text style={{ overflowWrap: 'anywhere' }} mb="md">
+        <UserText>{notes}</UserText>
+      </Text>
+      <Button onClick={onClose} data-autofocus>
+        Close
+      </Button>
     </Dialog>
-  )
-}
-
-/** What the service found when it made the change. */
-function Notes({ notes, onClose }: { notes: readonly string[]; onClose(): void }) {
-  return (
-    <Stack>
-      {notes.map((note) => (
-        <Text key={note} style={{ overflowWrap: 'anywhere' }}>
-          <UserText>{note}</UserText>
-        </Text>
-      ))}
-      <Group justify="flex-end">
-        <Button onClick={onClose} data-autofocus>
-          Close
-        </Button>
-      </Group>
-    </Stack>
   )
 }

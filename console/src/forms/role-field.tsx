@@ -1,7 +1,6 @@
-import { SegmentedControl, Text } from '@mantine/core'
 import type { Role } from '@pubring/client'
-import { useId } from 'react'
 import { roles } from '../session/rights.ts'
+import { ChoiceField } from './choice-field.tsx'
 
 const descriptions: Record<Role, string> = {
   reader: 'Reads, and checks keys and tokens.',
@@ -24,31 +23,15 @@ export function RoleField<Choice extends Role>(props: {
   /** Why it cannot be changed. */
   fixed?: string | undefined
 }) {
-  const { role, onRole, fixed } = props
-  const choices = props.choices ?? (roles as readonly Choice[])
-  const id = useId()
+  const { role, onRole, fixed, choices = roles as readonly Choice[] } = props
   return (
-    <div>
-      <Text size="sm" fw={500} mb={4} id={id}>
-        Role
-      </Text>
-      <SegmentedControl
-        aria-labelledby={id}
-        data={choices.map((value) => ({
-          value,
-          label: value.replace(/^./, (first) => first.toUpperCase()),
-        }))}
-        value={role}
-        onChange={(selected) => {
-          const known = choices.find((value) => value === selected)
-          if (known !== undefined) onRole(known)
-        }}
-        disabled={fixed !== undefined}
-        fullWidth
-      />
-      <Text size="xs" c="dimmed" mt={4}>
-        {fixed ?? descriptions[role]}
-      </Text>
-    </div>
+    <ChoiceField
+      label="Role"
+      choices={choices}
+      choice={role}
+      onChoice={onRole}
+      description={fixed ?? descriptions[role]}
+      disabled={fixed !== undefined}
+    />
   )
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import type { PeopleRule } from '../../../packages/server/src/features/access-rules/stored.ts'
+import { people } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { pageHeaders, startApp } from '../../support/app/app.ts'
 import { createPersonSession, issuer, ruleRecord } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
@@ -190,6 +191,17 @@ test('the check of a change names who would gain and who would lose access', asy
   await addRule({ conditions: { groups: 'staff' } })
   expect(await effects({ active: false })).toEqual([lose[1]])
   expect((await app.send('GET', rule, { headers })).json()).toMatchObject({ active: true })
+})
+
+test('the claims of people are forgotten when they have not signed in for 30 days', async () => {
+  const { app, signIn } = await start()
+  const past = new Date(Date.now() - 31 * day).toISOString()
+  const { person } = await createPersonSession(app.context.store)
+  const claims = async () => (await people.find(app.context.store.reader, person.id))?.claims
+  expect(await claims()).toMatchObject({ groups: ['staff', 'platform'] })
+  await app.database.execute(`update person set last_sign_in_time = '${past}'`)
+  await signIn()
+  expect(await claims()).toBeUndefined()
 })
 
 test('erasing a person erases the claims that checks compare', async () => {

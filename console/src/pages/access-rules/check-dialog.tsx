@@ -100,17 +100,21 @@ function subjectOf(text: string): AccessRuleCheckRequest {
 function Report({ report, rule }: { report: AccessRuleCheck; rule: AccessRule }) {
   const { accepted, claims } = report
   const isRefused = report.steps.some(({ outcome }) => outcome === 'failed')
-  const verdict = accepted ? 'accepted' : isRefused ? 'refused' : 'unverified'
+  const { color, title, text } = accepted
+    ? { color: 'teal', title: titles[rule.for].accepted, text: resultOf(rule, report) }
+    : isRefused
+      ? { color: 'red', title: titles[rule.for].refused, text: 'The step that failed says why.' }
+      : unverified
   const names = Object.entries(steps).filter(([name]) => isStepOf(rule, report, name))
   return (
     <Stack gap="sm">
       <Alert
-        color={colors[verdict]}
+        color={color}
         icon={accepted ? <IconCircleCheck /> : <IconShieldX />}
-        title={titles[rule.for][verdict]}
+        title={title}
         role="status"
       >
-        {accepted ? resultOf(rule, report) : advice[verdict]}
+        {text}
       </Alert>
       <CheckSteps names={names} results={report.steps} />
       {claims !== undefined && (
@@ -125,23 +129,19 @@ function Report({ report, rule }: { report: AccessRuleCheck; rule: AccessRule })
   )
 }
 
-const colors = { accepted: 'teal', refused: 'red', unverified: 'yellow' }
-const advice = {
-  accepted: '',
-  refused: 'The step that failed says why.',
-  unverified:
-    'The token is as the rule requires, but is exchanged only once the keys of the issuer can be read.',
+const unverified = {
+  color: 'yellow',
+  title: 'All but the signature was checked',
+  text: 'The token is exchanged only once the keys of the issuer can be read.',
 }
 const titles = {
   people: {
     accepted: 'The rule gives its role to this person',
     refused: 'The rule does not apply to this person',
-    unverified: 'All but the signature was checked',
   },
   workloads: {
     accepted: 'The rule would exchange this token',
     refused: 'The rule refuses this token',
-    unverified: 'All but the signature was checked',
   },
 }
 

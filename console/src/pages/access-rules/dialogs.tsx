@@ -1,9 +1,9 @@
-import { Checkbox, SegmentedControl, Text } from '@mantine/core'
+import { Checkbox } from '@mantine/core'
 import type { AccessRule, AccessRuleCreate, AccessRuleUpdate, Role } from '@pubring/client'
 import { sharedIssuers } from '@pubring/server/features/access-rules/presets'
-import { useId } from 'react'
 import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
+import { ChoiceField } from '../../forms/choice-field.tsx'
 import {
   ConditionsField,
   claimsWithoutValue,
@@ -19,15 +19,19 @@ import { TextField } from '../../forms/text-fields.tsx'
 import { useChange } from '../../session/api.ts'
 import { roles } from '../../session/rights.ts'
 import { RuleImpact } from './impact.tsx'
-import { conditionsFor, IssuerFields, KeySetField, presetOf } from './issuer-fields.tsx'
+import { conditionsFor, IssuerFields, presetOf } from './issuer-fields.tsx'
 
 type Holders = AccessRule['for']
 
 /** Whom a rule is for, and what is usual for them. */
-const holders: Record<Holders, { title: string; roles: readonly Role[]; usualRole: Role }> = {
-  people: { title: 'People', roles, usualRole: 'reader' },
+const holders: Record<Holders, { description: string; roles: readonly Role[]; usualRole: Role }> = {
+  people: {
+    description: 'They have the role while they are signed in through the OpenID provider.',
+    roles,
+    usualRole: 'reader',
+  },
   workloads: {
-    title: 'Workloads',
+    description: 'They exchange the tokens of their platform for API keys of minutes.',
     roles: roles.filter((role) => role !== 'admin'),
     usualRole: 'registrar',
   },
@@ -48,7 +52,10 @@ const emptyInput = {
   singleUse: false as boolean,
 }
 type Input = typeof emptyInput
-type FieldProps = { input: Input; onChange(part: Partial<Input>): void }
+type FieldProps<Member extends keyof Input = keyof Input> = {
+  input: Pick<Input, Member>
+  onChange(part: Partial<Pick<Input, Member>>): void
+}
 
 /** The request; without what was left empty. */
 function bodyOf(input: Input): AccessRuleCreate {
@@ -121,13 +128,7 @@ export function CreateRule({ onClose }: { onClose(): void }) {
       {input.for === 'workloads' && <IssuerFields input={input} onChange={setInput} />}
       <RuleFields holders={input.for} input={input} onChange={setInput} />
       <ScopeFields input={input} onChange={setInput} />
-      {input.for === 'workloads' && (
-        <TokenFields
-          input={input}
-          onChange={setInput}
-          hint="Leave empty for the public URL of this service."
-        />
-      )}
+      {input.for === 'workloads' && <TokenFields input={input} onChange={setInput} />}
     </ActionDialog>
   )
 }
@@ -146,18 +147,14 @@ function toInput({ name, conditions, role, audience, jwksUri, singleUse }: Acces
 
 /** The changed members. */
 function changesOf(rule: AccessRule, input: ReturnType<typeof toInput>): AccessRuleUpdate {
-  const before = toInput(rule)
+  const before = Object.entries(toInput(rule))
   const conditions = conditionsPatch(rule.conditions, conditionsOf(input.conditions))
-  const texts = (['name', 'audience', 'jwksUri'] as const).flatMap((member) => {
-    const text = input[member].trim()
-    return text === before[member] ? [] : [[member, text]]
+  const changed = before.flatMap(([member, value]) => {
+    const after = String(Reflect.get(input, member)).trim()
+    if (member === 'conditions' || after === String(value)) return []
+    return [[member, typeof value === 'boolean' ? after === 'true' : after]]
   })
-  return {
-    ...Object.fromEntries(texts),
-    ...(conditions === undefined ? {} : { conditions }),
-    ...(toRole(input.role) === rule.role ? {} : { role: toRole(input.role) }),
-    ...(input.singleUse === before.singleUse ? {} : { singleUse: input.singleUse }),
-  }
+  return { ...Object.fromEntries(changed), ...(conditions && { conditions }) }
 }
 
 export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void }) {
@@ -187,7 +184,11 @@ export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void 
       <RuleFields holders={rule.for} input={input} onChange={setInput} />
       {hasTokens && <TokenFields input={input} onChange={setInput} />}
       {keySource === 'jwksUri' && (
-        <KeySetField value={input.jwksUri} onValue={(jwksUri) => setInput({ jwksUri })} />
+        <TextField
+          label="Address of the key set"
+          value={input.jwksUri}
+          onValue={(jwksUri) => setInput({ jwksUri })}
+        />
       )}
       <RuleImpact rule={rule} change={body} />
     </ActionDialog>
@@ -195,42 +196,24 @@ export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void 
 }
 
 function HoldersField({ input, onChange }: FieldProps) {
-  const id = useId()
   return (
-    <div>
-      <Text size="sm" fw={500} mb={4} id={id}>
-        For
-      </Text>
-      <SegmentedControl
-        aria-labelledby={id}
-        data={Object.entries(holders).map(([value, { title }]) => ({ value, label: title }))}
-        value={input.for}
-        onChange={(selected) => {
-          const chosen = selected === 'people' ? 'people' : 'workloads'
-          onChange({
-            for: chosen,
-            role: holders[chosen].usualRole,
-            conditions: chosen === 'people' ? '' : conditionsFor(input.platform),
-          })
-        }}
-        fullWidth
-      />
-      <Text size="xs" c="dimmed" mt={4}>
-        {input.for === 'people'
-          ? 'They have the role while they are signed in through the OpenID provider.'
-          : 'They exchange the tokens of their platform for API keys of minutes.'}
-      </Text>
-    </div>
+    <ChoiceField
+      label="For"
+      choices={['people', 'workloads']}
+      choice={input.for}
+      onChoice={(chosen) =>
+        onChange({
+          for: chosen,
+          role: holders[chosen].usualRole,
+          conditions: chosen === 'people' ? '' : conditionsFor(input.platform),
+        })
+      }
+      description={holders[input.for].description}
+    />
   )
 }
 
-type RuleInput = Pick<Input, 'name' | 'conditions' | 'role'>
-
-function RuleFields(props: {
-  holders: Holders
-  input: RuleInput
-  onChange(part: Partial<RuleInput>): void
-}) {
+function RuleFields(props: FieldProps<'name' | 'conditions' | 'role'> & { holders: Holders }) {
   const { input, onChange } = props
   const { roles: choices, usualRole } = holders[props.holders]
   const isForPeople = props.holders === 'people'
@@ -279,14 +262,8 @@ function ScopeFields({ input: { project, allProjects }, onChange }: FieldProps) 
   )
 }
 
-type TokenInput = Pick<Input, 'singleUse' | 'audience'>
-
-function TokenFields(props: {
-  input: TokenInput
-  onChange(part: Partial<TokenInput>): void
-  hint?: string
-}) {
-  const { input, onChange, hint = '' } = props
+function TokenFields(props: FieldProps<'singleUse' | 'audience'>) {
+  const { input, onChange } = props
   const { singleUse, audience } = input
   return (
     <>
@@ -298,7 +275,8 @@ function TokenFields(props: {
       />
       <TextField
         label="Audience"
-        description={`An aud that the tokens must have. ${hint}`}
+        description="An aud that the tokens must have."
+        placeholder="the public URL of this service"
         value={audience}
         onValue={(text) => onChange({ audience: text })}
       />

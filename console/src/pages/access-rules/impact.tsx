@@ -23,14 +23,16 @@ export function RuleImpact({ rule, change }: { rule: AccessRule; change: AccessR
   )
   const people = data?.people
   if (!isForPeople || people === undefined) return null
-  const loses = people.some(({ effect }) => effect === 'loses')
+  const has = (effect: string) => people.some((one) => one.effect === effect)
+  const lines = Object.entries(effects).filter(([effect]) => has(effect))
   return (
-    <Alert color={loses ? 'yellow' : 'gray'} role="status" title="Who is concerned">
-      {Object.entries(effects).map(([effect, label]) => (
+    <Alert color={has('loses') ? 'yellow' : 'gray'} role="status" title="Who is concerned">
+      {lines.map(([effect, label]) => (
         <Text key={effect} size="sm" style={{ overflowWrap: 'anywhere' }}>
           {label}: <UserText>{namesOf(people.filter((one) => one.effect === effect))}</UserText>
         </Text>
       ))}
+      {lines.length === 0 && <Text size="sm">Nobody gains or loses access.</Text>}
       <Text size="xs" c="dimmed" mt={4}>
         Of those who signed in within the last 30 days, by their claims then.
       </Text>
@@ -39,7 +41,6 @@ export function RuleImpact({ rule, change }: { rule: AccessRule; change: AccessR
 }
 
 function namesOf(people: readonly Concerned[]): string {
-  if (people.length === 0) return 'nobody'
   const named = people
     .toSorted((one, other) => Number(other.self) - Number(one.self))
     .slice(0, maxNamed)

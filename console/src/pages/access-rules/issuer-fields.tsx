@@ -1,9 +1,9 @@
-import { Select, Text, type TextInputProps } from '@mantine/core'
+import { Select, Text } from '@mantine/core'
 import { type PlatformPreset, platformPresets } from '@pubring/server/features/access-rules/presets'
 import { CopyBlock } from '../../components/copy.tsx'
 import { shellWord } from '../../components/shell.ts'
 import { conditionsToInput } from '../../forms/conditions-field.tsx'
-import { type FieldProps, TextField } from '../../forms/text-fields.tsx'
+import { TextField } from '../../forms/text-fields.tsx'
 
 const otherIssuer = 'other'
 
@@ -62,8 +62,10 @@ export function IssuerFields(props: {
             required
             withAsterisk={false}
           />
-          <KeySetField
+          <TextField
+            label="Address of the key set"
             description="Leave empty if the issuer publishes a discovery document."
+            placeholder="https://issuer.example.com/keys"
             value={jwksUri}
             onValue={(text) => onChange({ jwksUri: text })}
           />
@@ -83,17 +85,6 @@ export function IssuerFields(props: {
         </>
       )}
     </>
-  )
-}
-
-/** Where the keys of an issuer are. */
-export function KeySetField(props: FieldProps<TextInputProps>) {
-  return (
-    <TextField
-      label="Address of the key set"
-      placeholder="https://issuer.example.com/keys"
-      {...props}
-    />
   )
 }
 

@@ -1,8 +1,8 @@
-import { Card, Menu, Text } from '@mantine/core'
+import { Card, Menu } from '@mantine/core'
 import type { Person } from '@pubring/client'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
-import { DataTable, RowName } from '../../components/data-table.tsx'
+import { DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { rowNames } from '../../components/ids.ts'
 import { EmptyState, MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
@@ -58,7 +58,14 @@ function PeopleTable({ people }: { people: Person[] }) {
         <DataTable
           rows={people}
           columns={[
-            { title: 'Name', cell: (row) => <NameAndEmail person={row} /> },
+            {
+              title: 'Name',
+              cell: (row) => (
+                <TwoLines below={<UserText>{row.email ?? ''}</UserText>}>
+                  <RowName>{nameOf(row)}</RowName>
+                </TwoLines>
+              ),
+            },
             { title: 'Subject', cell: (row) => <Identity person={row} /> },
             {
               title: 'First sign-in',
@@ -98,29 +105,13 @@ function PeopleTable({ people }: { people: Person[] }) {
   )
 }
 
-function NameAndEmail({ person }: { person: Person }) {
-  return (
-    <div>
-      <RowName>{nameOf(person)}</RowName>
-      {person.email !== undefined && (
-        <Text size="xs" c="dimmed">
-          <UserText>{person.email}</UserText>
-        </Text>
-      )}
-    </div>
-  )
-}
-
 function Identity({ person: { issuer, subject } }: { person: Person }) {
   return (
-    <div style={{ overflowWrap: 'anywhere' }}>
+    <TwoLines below={<UserText>{issuer}</UserText>}>
       <span className="mono">
         <UserText>{subject}</UserText>
       </span>
-      <Text size="xs" c="dimmed">
-        <UserText>{issuer}</UserText>
-      </Text>
-    </div>
+    </TwoLines>
   )
 }
 

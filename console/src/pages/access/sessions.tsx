@@ -1,8 +1,8 @@
-import { Badge, Card, Menu, Text } from '@mantine/core'
+import { Card, Menu } from '@mantine/core'
 import type { Session } from '@pubring/client'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
-import { DataTable, RowName } from '../../components/data-table.tsx'
+import { DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { rowNames } from '../../components/ids.ts'
 import { PageHeader, QueryResult } from '../../components/states.tsx'
@@ -85,43 +85,25 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
 }
 
 function Holder({ session: { name, personId, current } }: { session: Session }) {
+  const type = personId === undefined ? 'API key' : 'person'
   return (
-    <div>
+    <TwoLines below={current ? `${type}, this browser` : type}>
       <RowName>{name}</RowName>
-      <Text size="xs" c="dimmed" component="div">
-        {personId === undefined ? 'API key' : 'person'}
-        {current && (
-          <Badge variant="default" size="xs" tt="none" ml={6}>
-            this browser
-          </Badge>
-        )}
-      </Text>
-    </div>
+    </TwoLines>
   )
 }
 
 /** Where the session was begun, by which its holder knows it. */
 function Origin({ session, sessions }: { session: Session; sessions: readonly Session[] }) {
-  const { kind, client, address, approvedBy } = session
-  const approver = sessions.find(({ id }) => id === approvedBy)
-  const isCommandLine = kind === 'command_line'
+  const { kind, client = 'unknown', address = '', approvedBy } = session
+  const by = sessions.find(({ id }) => id === approvedBy)
+  const approval = by ? `, approved in ${by.client ?? 'a browser'} at ${by.address}` : ''
+  const below = `${kind === 'command_line' ? 'command line, ' : ''}${address}${approval}`
   return (
-    <div style={{ overflowWrap: 'anywhere' }}>
-      <UserText>{client ?? (isCommandLine ? 'pubring login' : 'unknown browser')}</UserText>
-      <Text size="xs" c="dimmed">
-        {isCommandLine && 'command line, '}
-        {address}
-        {isCommandLine && ', approved in '}
-        {isCommandLine && <UserText>{browserOf(approver)}</UserText>}
-      </Text>
-    </div>
+    <TwoLines below={<UserText>{below}</UserText>}>
+      <UserText>{client}</UserText>
+    </TwoLines>
   )
-}
-
-function browserOf(approver: Session | undefined): string {
-  if (approver === undefined) return 'a browser whose session has ended'
-  const { client = 'a browser', address = '' } = approver
-  return `${client} ${address}`
 }
 
 function EndSession(props: { session: Session; sessions: Session[]; onClose(): void }) {

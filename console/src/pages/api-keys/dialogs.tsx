@@ -1,7 +1,6 @@
 import type { ApiKey, ApiKeyUpdate } from '@pubring/client'
-import { Dialog } from '../../components/dialog.tsx'
 import { quoted } from '../../components/user-text.tsx'
-import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { ProjectField } from '../../forms/project-field.tsx'
 import { toRole } from '../../forms/role-field.tsx'
@@ -35,24 +34,24 @@ export function CreateApiKey(props: DialogProps & { onCreated(secret: string): v
       onCreated(apiKey)
     })
   return (
-    <Dialog onClose={onClose} title="New API key">
-      <ActionForm
-        action="Create API key"
-        missing={[body.name === '' && 'a name']}
-        draft={newKeyDraft}
-        request={{ method: 'POST', path: '/api-keys', body }}
-        run={create}
-        onCancel={onClose}
-      >
-        <ApiKeyFields input={input} onChange={setInput} own={own} />
-        <ProjectField
-          description="Limits access to one project, by name or id. Leave empty for all projects."
-          placeholder="all projects"
-          value={input.project}
-          onValue={(text) => setInput({ project: text })}
-        />
-      </ActionForm>
-    </Dialog>
+    <ActionDialog
+      title="New API key"
+      action="Create API key"
+      purpose="Create an API key"
+      missing={[body.name === '' && 'a name']}
+      draft={newKeyDraft}
+      request={{ method: 'POST', path: '/api-keys', body }}
+      run={create}
+      onClose={onClose}
+    >
+      <ApiKeyFields input={input} onChange={setInput} own={own} />
+      <ProjectField
+        description="Limits access to one project, by name or id. Leave empty for all projects."
+        placeholder="all projects"
+        value={input.project}
+        onValue={(text) => setInput({ project: text })}
+      />
+    </ActionDialog>
   )
 }
 

@@ -1,7 +1,6 @@
-import { Text } from '@mantine/core'
 import type { ApiKey } from '@pubring/client'
 import { useState } from 'react'
-import { RowName } from '../../components/data-table.tsx'
+import { RowName, TwoLines } from '../../components/data-table.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { ProjectName } from '../../components/project-name.tsx'
 import { StateBadge, stateOf } from '../../components/state-badge.tsx'
@@ -63,15 +62,13 @@ export function ApiKeysPage() {
   )
 }
 
+const own = ' · you are signed in with it: sign in with another one to revoke it'
+
 function ApiKeyName({ apiKey: { name, prefix }, isOwn }: { apiKey: ApiKey; isOwn: boolean }) {
   return (
-    <div>
+    <TwoLines below={`${prefix}…${isOwn ? own : ''}`}>
       <RowName>{name}</RowName>
-      <Text size="xs" c="dimmed">
-        <span className="mono">{prefix}…</span>
-        {isOwn && ' · you are signed in with it: sign in with another one to revoke it'}
-      </Text>
-    </div>
+    </TwoLines>
   )
 }
 

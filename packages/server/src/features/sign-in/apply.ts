@@ -2,6 +2,7 @@ import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Caller } from '../../kernel/access/callers.ts'
 import { auditAccess, permits, requireAccess, unboundAdmin } from '../../kernel/access/grants.ts'
+import { seenSince } from '../../kernel/access/seen-people.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
@@ -60,7 +61,7 @@ export async function createSession(
 
 /**
  * Updates the person with this identity, or creates them, of which there is an event. Their id is that of
- * the first sign-in.
+ * the first sign-in. Forgets the claims of those who have not signed in lately.
  */
 async function withPerson(
   db: Db,
@@ -76,6 +77,12 @@ async function withPerson(
     .onConflict((conflict) => conflict.columns(['subject', 'issuer']).doUpdateSet(latest))
     .returning('id')
     .executeTakeFirstOrThrow()
+  await db
+    .updateTable('person')
+    .set({ claims: null })
+    .where('last_sign_in_time', '<', seenSince(session.createTime))
+    .where('claims', 'is not', null)
+    .execute()
   return {
     session: { ...session, person: { ...session.person, id } },
     appeared: id === person.id ? [people.eventOf('created', person)] : [],

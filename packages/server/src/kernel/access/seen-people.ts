@@ -15,7 +15,12 @@ export const peopleSince = hook<[db: Db, since: string], Promise<SeenPerson[]>>(
 
 const seenMs = 30 * 24 * 3_600_000
 
-/** The people who have signed in within the last 30 days before the time (ISO 8601). */
+/** The time (ISO 8601) since which a sign-in counts as one of the last 30 days. */
+export function seenSince(time: string): string {
+  return isoTime(Date.parse(time) - seenMs)
+}
+
+/** The people who have signed in within the last 30 days. */
 export async function seenPeople(hooks: Hooks, db: Db, time: string): Promise<SeenPerson[]> {
-  return (await hooks.run(peopleSince, db, isoTime(Date.parse(time) - seenMs))).flat()
+  return (await hooks.run(peopleSince, db, seenSince(time))).flat()
 }
