@@ -64,7 +64,7 @@ export async function buildApp(
 /** Adds all hooks, in the order in which they run. */
 async function addHooks(app: FastifyInstance, kernel: Kernel, options: HttpOptions): Promise<void> {
   const { clock } = kernel
-  addCommonHeaders(app)
+  addCommonHeaders(app, clock)
   addRequestRecords(app)
   addRequestLog(app)
   app.decorate('countedLog', createCountedLog(app))

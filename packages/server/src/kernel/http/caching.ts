@@ -9,13 +9,14 @@ import { apiKeyDigest } from '../access/secrets.ts'
 import { entityTag, includesEntityTag, parseEntityTags } from '../entity-tags.ts'
 import { newId } from '../values/ids.ts'
 import { type HeadsMatch, isValid, type Validity } from '../values/validity.ts'
+import { createHttpDate } from './date.ts'
 
 /**
  * Headers of a 304: those that RFC 9110 section 15.4.5 requires, the CORS headers, and those about
  * this request. Caches keep the other headers of their stored response.
  */
 const headersOf304 =
-  /^(age|cache-control|content-location|etag|vary|connection|x-request-id|preference-applied|pubring-revision|ratelimit.*|access-control-.*)$/
+  /^(age|cache-control|content-location|date|etag|vary|connection|x-request-id|preference-applied|pubring-revision|ratelimit.*|access-control-.*)$/
 
 function isSentWith304(header: string): boolean {
   return headersOf304.test(header)
@@ -101,7 +102,7 @@ interface CachedResponse {
   body: string
   /** `latin1` for ASCII: the bytes are the same, and Node writes them faster. */
   encoding: 'latin1' | 'utf8'
-  /** Alternating names and values, without `X-Request-Id`. */
+  /** Alternating names and values, without `X-Request-Id` and `Date`. */
   headers: string[]
   headersOf304: string[]
 }
@@ -132,6 +133,7 @@ function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | un
  * and storing share the entries.
  */
 export function addResponseCache(app: FastifyInstance, clock: Clock): void {
+  const httpDate = createHttpDate(clock)
   const doorkeeper = createDoorkeeper(admissionWindow)
   const entries = new LRUCache<string, CachedResponse>({
     maxSize: maxCachedBytes,
@@ -154,16 +156,15 @@ export function addResponseCache(app: FastifyInstance, clock: Clock): void {
     arrival: number,
   ): void {
     const requestId = newId()
+    const own = ['x-request-id', requestId, 'date', httpDate()]
     entry.reuse.onReuse?.()
     if (app.requestRecords.hasObservers()) {
       reportOnFinish(app, entry, { requestId, response, arrival })
     }
     if (isNotModified(request, entry.etag)) {
-      response.writeHead(304, ['x-request-id', requestId, ...entry.headersOf304]).end()
+      response.writeHead(304, [...own, ...entry.headersOf304]).end()
     } else {
-      response
-        .writeHead(200, ['x-request-id', requestId, ...entry.headers])
-        .end(entry.body, entry.encoding)
+      response.writeHead(200, [...own, ...entry.headers]).end(entry.body, entry.encoding)
     }
   }
 
@@ -214,7 +215,7 @@ function toEntry(
   reply: FastifyReply,
   { reuse, body, etag }: Pick<CachedResponse, 'reuse' | 'body' | 'etag'>,
 ): CachedResponse {
-  const { 'x-request-id': _id, ...all } = reply.getHeaders()
+  const { 'x-request-id': _id, date: _date, ...all } = reply.getHeaders()
   const headers = Object.entries(all)
   const bytes = Buffer.byteLength(body)
   return {

@@ -6,12 +6,16 @@ import type {
   FastifyRequest,
   FastifySchema,
 } from 'fastify'
+import type { Clock } from '../../../runtime/clock.ts'
+import { createHttpDate } from '../date.ts'
 import type { App } from '../options.ts'
 
 /** Adds the headers of every response. */
-export function addCommonHeaders(app: FastifyInstance): void {
+export function addCommonHeaders(app: FastifyInstance, clock: Clock): void {
+  const httpDate = createHttpDate(clock)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    reply.header('date', httpDate())
     // No response is what its type does not say: data is never run as a script or shown as a page.
     reply.header('x-content-type-options', 'nosniff')
     done()
