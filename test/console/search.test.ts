@@ -73,7 +73,14 @@ test('what is typed while the search is loading is kept', async () => {
 test('a key is found by its kid, thumbprint and hash, and a project by its name', async () => {
   await openSearch()
   const { id, details } = key
-  for (const text of [id, id.slice(0, 8), details.thumbprint, details.spkiSha256]) {
+  for (const text of [
+    id,
+    id.slice(0, 8),
+    `…${id.slice(-6)}`,
+    'spring',
+    details.thumbprint,
+    details.spkiSha256,
+  ]) {
     await field().fill(text)
     await options().filter({ hasText: 'orders, spring' }).waitFor()
   }

@@ -162,8 +162,8 @@ function Status(props: Found & { query: string; entered: string; found: number }
       <Text size="sm" c="dimmed" role="status" style={{ overflowWrap: 'anywhere' }}>
         {!isIdle && !pending && error === undefined && found === 0 && (
           <>
-            Nothing found for “<UserText>{query}</UserText>”. Of a kid, hash or id, the first 8
-            characters suffice; labels and names are found by their beginning.
+            Nothing found for “<UserText>{query}</UserText>”. Of a kid or id, the first 8 or the
+            last 4 characters suffice, of a hash the first 8.
           </>
         )}
         {!isIdle && !pending && found > 0 && (

@@ -19,6 +19,7 @@ const members: Record<SearchResult['matched'], string> = {
   publishedKid: 'published kid',
   thumbprint: 'thumbprint',
   spkiSha256: 'SHA-256 of the SPKI',
+  sshFingerprint: 'OpenSSH fingerprint',
   label: 'label',
   id: 'id',
   name: 'name',

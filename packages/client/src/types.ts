@@ -578,7 +578,7 @@ export type Search = {
     | {
         type: 'key'
         /** The member that the text was found in. */
-        matched: 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'label'
+        matched: 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'sshFingerprint' | 'label'
         projectId: string
         /** Absent if the project contradicts its ledger. */
         projectName?: string

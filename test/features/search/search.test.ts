@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Search } from '../../../packages/server/src/features/search/contract.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
@@ -6,6 +9,7 @@ import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { signToken } from '../../support/keys/tokens.ts'
 import { rememberSecret } from '../../support/secrets.ts'
+import { temporaryFolder } from '../../support/server/process.ts'
 
 const server = await startApp()
 const orders = await newProject(server, 'orders')
@@ -16,6 +20,7 @@ const kid = await registerKey(server, members, orders.keys)
 const details: { thumbprint: string; spkiSha256: string } = (
   await server.send('GET', `${orders.keys}/${kid}`)
 ).json().details
+const opensshLine = printFingerprint(pem)
 const off = { active: false, name: '100% _off_ \\ 😀' }
 const deleted = await registerKey(server, { ...off, publishedKid: 'old-kid' }, billing.keys)
 await registerKey(server, off, billing.keys)
@@ -25,6 +30,18 @@ const keys = {
   reader: await server.apiKey('reader'),
   bound: await server.apiKey('reader', orders.id),
   admin: await server.apiKey('admin', orders.id),
+}
+
+/** A line of `ssh-keygen -l`. */
+function printFingerprint(publicKeyPem: string): string {
+  const run = (...args: string[]) => execFileSync('ssh-keygen', args, { encoding: 'utf8' })
+  const { folder, remove } = temporaryFolder()
+  const [pemFile, file] = [join(folder, 'key.pem'), join(folder, 'key.pub')]
+  writeFileSync(pemFile, publicKeyPem)
+  writeFileSync(file, run('-i', '-m', 'PKCS8', '-f', pemFile))
+  const line = run('-l', '-f', file)
+  remove()
+  return line
 }
 
 async function request(q: string, secret = server.admin, more = '') {
@@ -54,6 +71,8 @@ describe('a key is found', () => {
     ['its kid without hyphens', () => kid.replaceAll('-', ''), 'kid'],
     ['its kid broken over two lines', () => ` ${kid.slice(0, 20)}\n  ${kid.slice(20)} `, 'kid'],
     ['a log line with its kid', () => `level=warn kid="${kid}" msg=unknown`, 'kid'],
+    ['the end of its kid, as lists show it', () => `…${kid.slice(-6)}`, 'kid'],
+    ['the last 4 characters of its kid', () => kid.slice(-4), 'kid'],
     ['its published kid', () => 'orders-2026-05', 'publishedKid'],
     ['the beginning of its published kid', () => 'orders-2', 'publishedKid'],
     ['its thumbprint', () => details.thumbprint, 'thumbprint'],
@@ -66,6 +85,8 @@ describe('a key is found', () => {
     ],
     ['its label', () => 'Orders, spring', 'label'],
     ['the beginning of its label in any case', () => 'oRDERS, s', 'label'],
+    ['the middle of its label', () => 'sprI', 'label'],
+    ['its OpenSSH fingerprint', () => opensshLine, 'sshFingerprint'],
     ['its PEM', () => pem, 'thumbprint'],
   ])('by %s', async (_name, text, matched) => {
     for (const secret of [server.admin, keys.reader, keys.bound]) {
@@ -99,6 +120,7 @@ describe('a key is found', () => {
 })
 
 test('a project is found by id and name', async () => {
+  expect(await found(billing.id.slice(-6))).toEqual([['project', 'id', billing.id]])
   expect(await found(billing.id)).toEqual([['project', 'id', billing.id]])
   expect(await found('BILL')).toEqual([['project', 'name', billing.id]])
 })
@@ -128,7 +150,7 @@ describe('nothing of other projects is found', () => {
 
 describe('a text', () => {
   test.each(['%', '_', '\\', '%25', '100_', "'", '"', ';', '*', '$1', '\u202e', '👩‍💻', 'a\nb'])(
-    '%j finds only what begins with it',
+    '%j finds only what begins with it, or has three characters of it',
     async (q) => {
       expect(await find(q)).toEqual([])
       expect(await find(q, keys.bound)).toEqual([])

@@ -54,7 +54,7 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))
   addApiCommand(program, 'search', 'Find keys and projects', {
     notes:
-      'Finds kids (8 characters suffice), published kids, thumbprints, hashes of public keys, and the beginning of labels and names. In a pipe: type, id, name, project, state, matched, tab-separated.',
+      'Finds kids (the first 8 or last 4 characters suffice), published kids, thumbprints, hashes of public keys, OpenSSH fingerprints, labels, and the beginning of names. In a pipe: type, id, name, project, state, matched, tab-separated.',
     examples: ['pubring search 019ac8f2', 'pubring search "orders, spring"'],
   })
     .argument('<text>', 'An id, hash, label or name, or its beginning')

@@ -100,7 +100,10 @@ export function matchingKeys(keys: KeyRow[], query: ListQuery, now: number): Key
     if (expiry === 'never' && key.expireTime !== undefined) return false
     if (until !== undefined && !expiresBetween(key, now, until)) return false
     const label = key.label.toLowerCase()
-    return words.every((word) => label.includes(word)) || key.id.includes(words.join(' '))
+    return (
+      words.every((word) => label.includes(word)) ||
+      key.id.includes(words.join(' ').replace('…', ''))
+    )
   })
 }
 

@@ -8,7 +8,7 @@ const Matched = <Name extends string>(...names: Name[]) =>
 
 const KeyResult = Type.Object({
   type: Type.Enum(['key']),
-  matched: Matched('kid', 'publishedKid', 'thumbprint', 'spkiSha256', 'label'),
+  matched: Matched('kid', 'publishedKid', 'thumbprint', 'spkiSha256', 'sshFingerprint', 'label'),
   projectId: Uuid,
   projectName: optionalText('Absent if the project contradicts its ledger.'),
   kid: Uuid,

@@ -14,7 +14,7 @@ const maxPageSize = 50
 const SearchQuery = Query({
   q: Type.String({
     description:
-      'A kid or the id of a project, or its first 8 characters or more; a published kid; an RFC 7638 thumbprint or the SHA-256 of an SPKI in hex, or their beginnings; the beginning of a label or name, in any case. White space, colons in hashes and a public key in PEM are understood.',
+      'A kid or the id of a project, its first 8 characters or more, or its last 4 to 12; a published kid; an RFC 7638 thumbprint or the SHA-256 of an SPKI in hex, or their beginnings; a fingerprint as `ssh-keygen -l` prints it; a part of a label or the beginning of a name, in any case. White space, colons in hashes and a public key in PEM are understood. Fingerprints and the middle of labels are found among the newest 20,000 keys.',
     examples: ['019ac8f2'],
   }),
   limit: Type.Optional(

@@ -6,9 +6,11 @@ import { containsApiKey, containsToken } from '../../kernel/exposure/redaction.t
 import { rejection } from '../../kernel/faults.ts'
 import { containsPrivateKey } from '../../kernel/values/labels.ts'
 import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
+import { present } from '../../runtime/present.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
 import { isPublishableKid } from '../keys/kids.ts'
 import type { KeyRecord } from '../keys/stored.ts'
+import { sshFingerprint } from './ssh.ts'
 
 /** A text to search for, in the forms in which it is compared. */
 export interface Needle {
@@ -20,8 +22,12 @@ export interface Needle {
   id?: string
   /** The beginning of a hash in lower-case hex. */
   hex?: string
+  /** The end of a UUID, whose beginning many have: it is a time. */
+  end?: string
   /** The beginning of a thumbprint or published kid. */
   prefix?: string
+  /** The fingerprint of an OpenSSH key. */
+  ssh?: string
 }
 
 /** No label, name or id has more characters. */
@@ -81,12 +87,15 @@ export function createNeedle(query: string): Needle {
   const compact = text.replace(/\s/g, '')
   const [uuid] = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(compact) ?? []
   const hex = (uuid ?? compact).replace(/[-:]/g, '').toLowerCase()
+  const [, end] = /^(?:…|\.{3})?([0-9a-f]{4,12})$/i.exec(text) ?? []
+  const [ssh] = /\bSHA256:[A-Za-z0-9+/]{43}/.exec(text) ?? []
   const isHex = hex.length >= minPrefix && /^[0-9a-f]{1,64}$/.test(hex)
   return {
     text,
     folded: foldName(text),
     ...(isHex && hex.length <= 32 ? { id: hyphenated(hex) } : {}),
     ...(isHex ? { hex } : {}),
+    ...present({ end: end?.toLowerCase(), ssh }),
     ...(compact.length >= minPrefix ? { prefix: compact } : {}),
   }
 }
@@ -100,24 +109,35 @@ function hyphenated(hex: string): string {
 
 /** The member of the key that the text is, or is the beginning of; undefined if none. */
 export function matchKey(
-  { text, folded, id, hex, prefix }: Needle,
+  { text, folded, id, end, hex, prefix, ssh }: Needle,
   key: KeyRecord,
-): 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'label' | undefined {
-  if (begins(key.id, id)) return 'kid'
+): 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'sshFingerprint' | 'label' | undefined {
+  if (begins(key.id, id) || ends(key.id, end)) return 'kid'
   const { publishedKid } = key
   if (publishedKid === text || begins(publishedKid, prefix)) return 'publishedKid'
   if (begins(key.thumbprint, prefix)) return 'thumbprint'
   if (begins(key.spkiSha256, hex)) return 'spkiSha256'
-  return begins(foldName(key.label), folded) ? 'label' : undefined
+  if (ssh !== undefined && sshFingerprint(key.jwk) === ssh) return 'sshFingerprint'
+  return isInLabel(folded, key.label) ? 'label' : undefined
+}
+
+/** Shorter texts are in the middle of too many labels. */
+const minMiddle = 3
+
+export function isInLabel(folded: string, label: string): boolean {
+  const at = foldName(label).indexOf(folded)
+  return at === 0 || (at > 0 && folded.length >= minMiddle)
 }
 
 export function matchProject(
-  { folded, id }: Needle,
+  { folded, id, end }: Needle,
   project: { id: string; name: string },
 ): 'id' | 'name' | undefined {
-  if (begins(project.id, id)) return 'id'
+  if (begins(project.id, id) || ends(project.id, end)) return 'id'
   return begins(project.name, folded) ? 'name' : undefined
 }
+
+const ends = (id: string, end: string | undefined) => end !== undefined && id.endsWith(end)
 
 function begins(text: string | undefined, beginning: string | undefined): boolean {
   return beginning !== undefined && text?.startsWith(beginning) === true
