@@ -80,7 +80,7 @@ const owners: [RegExp, RegExp][] = [
     /^server\/src\/(kernel\/http\/|features\/.*\bhttp\b|(app|server)\.ts)/,
   ],
   [/^prom-client$/, /^server\/src\/(kernel\/http\/|app\.ts)/],
-  [/^(node:sqlite|pg)$/, /^server\/src\/kernel\/storage\//],
+  [/^(node:sqlite|pg)$/, /^(server\/src\/kernel\/storage\/|agents\/src\/lock\.ts$)/],
   [
     /^kysely/,
     /^server\/src\/(kernel\/(storage|ledger)\/|features\/[^/]+\/(reads|apply|census|stored))/,

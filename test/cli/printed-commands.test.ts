@@ -255,10 +255,9 @@ describe('a private key', () => {
 
   test.each(forms)('%s is converted', async (name, make, written) => {
     const file = shell.file(`${name}.key`, make(`${name} pair`))
-    for (const ran of [
-      await sample(file),
-      await pubring('key', 'rotate', '--self', file, '--project', shell.test.project.id, ...url),
-    ]) {
+    const keep = ['key', 'keep', join(shell.folder, `${name} kept`), '--from', file, '--once']
+    const project = ['--project', shell.test.project.id, '--token-lifetime', '1m']
+    for (const ran of [await sample(file), await pubring(...keep, ...project, ...url)]) {
       expect(ran.code).toBe(66)
       const [, command = ''] =
         /To (?:decrypt it|convert it|convert DER): (.*)$/m.exec(ran.stderr) ?? []
@@ -353,6 +352,7 @@ const here = 'test/cli/printed-commands.test.ts'
 /** The test that runs each command that the sources print or name. */
 const testedIn: Readonly<Record<string, string>> = {
   'access-rule check': 'test/cli/access-rules.test.ts',
+  'access-rule create': 'test/agents/keep/keep.test.ts',
   'access-rule list': here,
   'api-key create': 'test/e2e/api-key-create.test.ts',
   'api-key list': here,

@@ -24,6 +24,7 @@ test('every block with commands is run by a test, except these', () => {
       "docs/installing.md: git clone https://github.com/YOUR/pubring /opt/pubring: clones a repository; test/package/checkout.long.test.ts installs a copy of one",
       "docs/installing.md: cp "$(npm root --global)/pubring/deploy/pubring.service" /etc/systemd/system/: changes the system; systemd-analyze checks the unit in test/package/deploy.test.ts",
       "docs/installing.md: kubectl create secret generic pubring-database --from-literal=password=…: needs a cluster; test/package/kubernetes.long.test.ts renders and validates the chart",
+      "docs/key-keep.md: export PUBRING_URL=https://keys.example.com PUBRING_API_KEY=pubring_…: keeps a key until it is stopped; test/agents/keep runs it",
       "docs/key-policy.md: node scripts/generate-blocklist.ts "RFC 9500" rfc9500.txt: needs the text of the RFC",
       "docs/key-policy.md: pip install badkeys && badkeys --update-bl && pubring serve --blocklist ~/.cache/badkeys/blocklist.dat: downloads a large list",
       "docs/ledger.md: go install filippo.io/torchwood/cmd/litewitness@v0.6.1: downloads a program; test/e2e/litewitness.long.test.ts runs the same one",

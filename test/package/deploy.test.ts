@@ -21,9 +21,11 @@ const files = [
   'compose.postgres.yaml',
   'pubring.service',
   'pubring-follow.service',
+  'pubring-keep.service',
   'pubring-backup.service',
   'pubring-audit.service',
   'kubernetes/follower.yaml',
+  'kubernetes/keeper.yaml',
   'kubernetes/sqlite.yaml',
   'kubernetes/postgres.yaml',
   'helm/pubring/templates/_helpers.tpl',
@@ -47,7 +49,7 @@ test('systemd accepts the drop-in of a gateway without a warning', async ({ skip
   await expectVerified('gateway.service', skip)
 })
 
-const units = ['pubring', 'pubring-follow', 'pubring-backup', 'pubring-audit']
+const units = ['pubring', 'pubring-follow', 'pubring-keep', 'pubring-backup', 'pubring-audit']
 test.for([
   ...units.map((name) => `${name}.service`),
   'pubring-backup.timer',

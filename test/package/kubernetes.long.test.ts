@@ -22,8 +22,10 @@ test('the Helm chart renders the manifests, which Kubernetes’ schemas accept',
     const committed = readFileSync(join(project, 'deploy/kubernetes', file), 'utf8')
     expect(readFileSync(join(folder, file), 'utf8')).toBe(committed)
   }
-  const follower = join(project, 'deploy/kubernetes/follower.yaml')
-  await run('kubernetes-validate', ['--strict', '--kubernetes-version', '1.37.0', follower])
+  for (const name of ['follower', 'keeper']) {
+    const sidecar = join(project, `deploy/kubernetes/${name}.yaml`)
+    await run('kubernetes-validate', ['--strict', '--kubernetes-version', '1.37.0', sidecar])
+  }
   const chart = join(project, 'deploy/helm/pubring')
   const incomplete = run('helm', ['template', 'x', chart, '--kube-version', '1.37.0'])
   await expect(incomplete).rejects.toThrow('Set publicUrl to the address that verifiers use.')

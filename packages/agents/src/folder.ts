@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
-import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, realpath, rename, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 
 /**
@@ -11,8 +11,15 @@ import { basename, dirname, join, relative, sep } from 'node:path'
 export interface Folder {
   /** The content of a file; undefined if there is none. */
   read(name: string): Promise<string | undefined>
-  /** Replaces the file by a rename, unless it can be read and has this content. Returns whether it did. */
-  replace(name: string, content: string): Promise<boolean>
+  /**
+   * Replaces the file by a rename, unless it can be read and has this content. Returns whether it did. By
+   * default everyone may read it.
+   */
+  replace(name: string, content: string, mode?: number): Promise<boolean>
+  /** Replaces what has the name, unless that is a folder, by a symbolic link to the target. */
+  link(name: string, target: string): Promise<void>
+  list(): Promise<string[]>
+  /** Removes a file, or a folder with all that is in it. */
   remove(name: string): Promise<void>
 }
 
@@ -77,13 +84,22 @@ async function openFolder(path: string, real: string): Promise<OpenFolder> {
   const read = (name: string) => use(name, readText).catch(undefinedIfMissing)
   return {
     read,
-    async replace(name, content) {
+    async replace(name, content, mode = 0o644) {
       // A file that cannot be read is replaced, if the folder allows it.
       if ((await read(name).catch(() => undefined)) === content) return false
-      await use(name, (file) => replaceFile(file, content))
+      await use(name, (file) => replaceFile(file, content, mode))
+      await handle?.sync()
       return true
     },
-    remove: (name) => use(name, (file) => rm(file, { force: true })),
+    link: (name, target) =>
+      use(name, async (path) => {
+        const temporary = join(dirname(path), `.${name}.new`)
+        await rm(temporary, { force: true })
+        await symlink(target, temporary)
+        await rename(temporary, path)
+      }),
+    list: () => use('list', (path) => readdir(dirname(path))),
+    remove: (name) => use(name, (path) => rm(path, { force: true, recursive: true })),
     enter: (name) =>
       use(name, async (inner) => {
         await mkdir(inner).catch(ignoreExisting)
@@ -104,14 +120,14 @@ async function readText(file: string): Promise<string> {
 }
 
 /** Writes a new file under a random name, reads it back and renames it. */
-async function replaceFile(file: string, content: string): Promise<void> {
+async function replaceFile(file: string, content: string, mode: number): Promise<void> {
   const [folder, name] = [dirname(file), basename(file)]
   for (const entry of await readdir(folder)) {
     if (isLeftover(entry, name)) await rm(join(folder, entry), { force: true })
   }
   const temporary = join(folder, `.${name}.${randomBytes(8).toString('hex')}.new`)
   try {
-    const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644)
+    const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
     try {
       await handle.writeFile(content)
       await handle.sync()

@@ -147,7 +147,7 @@ test.each([
   place(state)
   const options = await followOptions(url, [project.name], { state, listen: '127.0.0.1:0' })
   await expect(followOnce(options, context)).rejects.toMatchObject({
-    name: 'FollowError',
+    name: 'AgentError',
     message: expect.stringMatching(/state in .* cannot be read .* let the follower read it/),
   })
 })

@@ -1,12 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import type { Clock } from '@pubring/server/runtime/clock'
 import { formatCount } from '@pubring/server/runtime/text'
-import { FollowError } from './error.ts'
+import { AgentError } from '../error.ts'
+import { createHook, runCommand } from '../hook.ts'
+import { startLoop, withoutRepeats } from '../loop.ts'
 import { ageMsOf, type Followed, newFollowed, shownOf } from './followed.ts'
 import { createHeartbeat } from './heartbeat.ts'
-import { createHook, runCommand } from './hook.ts'
-import { listen } from './listen.ts'
+import { serveKeySets } from './listen.ts'
 import type { PublishedKeys } from './published-keys.ts'
 import { followProjects, readProjects } from './source.ts'
 import { createStateKeeper, restoreState, type SideFile, saveState } from './state.ts'
@@ -17,9 +17,6 @@ const tickMs = 1_000
 
 /** Pause between two requests that find out whether a clock was set or the server is gone. */
 const refreshPauseMs = 10_000
-
-/** A message is not repeated for this time. */
-const repeatAfterMs = 60_000
 
 /** The projects to follow, and the actions after a change. */
 export interface FollowOptions {
@@ -66,8 +63,9 @@ export async function followOnce(
   if (output !== undefined) await writeFiles(output, keys)
   report(summaryOf(keys))
   if (stateFile !== undefined) await saveState(stateFile, followed)
-  const failure = exec && (await runCommand({ ...options, command: exec }, projects))
-  if (failure) throw new FollowError('error', `--exec ${failure}.`)
+  const failure =
+    exec && (await runCommand({ ...options, command: exec }, variablesOf(options, projects)))
+  if (failure) throw new AgentError('error', `--exec ${failure}.`)
 }
 
 /** Follows the projects until the signal is aborted. Reports problems, and retries. */
@@ -80,35 +78,37 @@ export async function followUntilAborted(
   const report = withoutRepeats(context.report, clock)
   const followed = options.projects.map(newFollowed)
   if (stateFile !== undefined) await restoreState(stateFile, followed, clock)
-  const listener = listenAt && (await listen(listenAt, { followed, clock, onStale }))
+  const listener = listenAt && (await serveKeySets(listenAt, { followed, clock, onStale }))
   if (listener !== undefined) report(`Serving the key sets at ${listener.url}.`)
-  let wake = new AbortController()
+  let wake = () => {}
   const source = followProjects({
     ...options,
     followed,
     clock,
     signal,
     report,
-    onChange: () => wake.abort(),
+    onChange: () => wake(),
   })
   context.onReload(source.refresh)
   const deliver = createDelivery(options, { signal, report, onWritten: context.report })
   const keepState = stateFile && createStateKeeper(stateFile, followed, { clock, report })
   const beat = heartbeatFile && createHeartbeat(heartbeatFile, { clock, report })
   let refreshedAt = clock.monotonic()
-  while (!signal.aborted) {
-    const isOverdue = updateStale(followed, clock, options)
-    if (isOverdue && clock.monotonic() - refreshedAt > refreshPauseMs) {
-      refreshedAt = clock.monotonic()
-      source.refresh()
-    }
-    if (await deliver(followed)) await beat?.()
-    await keepState?.()
-    await delay(tickMs, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(
-      () => {},
-    )
-    if (wake.signal.aborted) wake = new AbortController()
-  }
+  const loop = startLoop(
+    async () => {
+      const isOverdue = updateStale(followed, clock, options)
+      if (isOverdue && clock.monotonic() - refreshedAt > refreshPauseMs) {
+        refreshedAt = clock.monotonic()
+        source.refresh()
+      }
+      if (await deliver(followed)) await beat?.()
+      await keepState?.()
+      return tickMs
+    },
+    { signal },
+  )
+  wake = loop.wake
+  await loop.ended
   listener?.close()
   await source.ended
 }
@@ -146,7 +146,15 @@ function createDelivery(
   }: Pick<FollowContext, 'signal' | 'report'> & { onWritten(summary: string): void },
 ) {
   const { output, exec, onStale } = options
-  const run = exec && createHook({ ...options, command: exec, signal, onProblem: report })
+  const run =
+    exec &&
+    createHook({
+      ...options,
+      command: exec,
+      environment: (projects) => variablesOf(options, projects),
+      signal,
+      onProblem: report,
+    })
   let isFirst = true
   return async (followed: readonly Followed[]): Promise<boolean> => {
     const changed = followed.filter(({ hasChanged }) => hasChanged)
@@ -168,18 +176,12 @@ function createDelivery(
   }
 }
 
+/** `JWKS_PROJECTS`: the changed projects, separated by blanks. */
+function variablesOf({ out }: FollowOptions, projects: readonly string[]): Record<string, string> {
+  return { JWKS_PROJECTS: projects.join(' '), JWKS_OUT: out }
+}
+
 function summaryOf(sets: readonly PublishedKeys[]): string {
   const count = sets.reduce((sum, { fullJwks }) => sum + fullJwks.length, 0)
   return `Wrote ${formatCount(count, 'key')} of ${formatCount(sets.length, 'project')}.`
-}
-
-function withoutRepeats(report: (message: string) => void, clock: Clock) {
-  const reportedAt = new Map<string, number>()
-  return (message: string): void => {
-    const time = clock.monotonic()
-    for (const [text, at] of reportedAt) if (time - at > repeatAfterMs) reportedAt.delete(text)
-    if (reportedAt.has(message)) return
-    reportedAt.set(message, time)
-    report(message)
-  }
 }

@@ -13,6 +13,7 @@ import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import { createProvenRevisions } from '@pubring/client/internal/key-set/proven'
 import { createSemaphore } from '@pubring/server/async/semaphore'
 import type { Clock } from '@pubring/server/runtime/clock'
+import { AgentError } from '../error.ts'
 import {
   CopyError,
   documentUrl,
@@ -21,7 +22,6 @@ import {
   graceMs,
   readDocuments,
 } from './documents.ts'
-import { FollowError } from './error.ts'
 import { ageMsOf, type Followed, instantBefore } from './followed.ts'
 
 /**
@@ -73,7 +73,7 @@ export function followProjects(options: SourceOptions) {
 }
 
 /**
- * Reads the documents of all projects once. Throws `FollowError` if those of one cannot be read, or are
+ * Reads the documents of all projects once. Throws `AgentError` if those of one cannot be read, or are
  * refused for longer than a replica may be behind.
  */
 export async function readProjects(
@@ -87,9 +87,7 @@ export async function readProjects(
       try {
         await readUnlessRefused(one, options, signal)
       } catch (error) {
-        if (!(error instanceof KeySetError)) throw error
-        const kind = error.status === 404 ? 'not_found' : 'unavailable'
-        throw new FollowError(kind, problemOf(one.project, error))
+        throw unreadable(one.project, error)
       } finally {
         leave()
       }
@@ -107,6 +105,13 @@ async function readUnlessRefused(one: Followed, options: ReaderOptions, signal: 
     }
     await delay(refusedPauseMs, undefined, { signal }).catch(() => {})
   }
+}
+
+/** The error of an agent that needs the key set, and could not get it. */
+export function unreadable(project: string, error: unknown): unknown {
+  if (!(error instanceof KeySetError)) return error
+  const kind = error.status === 404 ? 'not_found' : 'unavailable'
+  return new AgentError(kind, problemOf(project, error))
 }
 
 /** The failure, in the same words for all projects if it concerns the server. */

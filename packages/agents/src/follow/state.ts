@@ -2,8 +2,8 @@ import { basename, dirname } from 'node:path'
 import { formatHead, parseHead } from '@pubring/client/internal/key-set/head'
 import type { Clock } from '@pubring/server/runtime/clock'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
+import { AgentError } from '../error.ts'
 import { inFolder } from '../folder.ts'
-import { FollowError } from './error.ts'
 import { type Followed, instantBefore } from './followed.ts'
 import { type PublishedKeys, parseKeys } from './published-keys.ts'
 
@@ -18,7 +18,7 @@ const rewriteAfterMs = 60_000
 
 /**
  * Restores what the last run knew of the projects: which id a name stands for, and the key set.
- * Throws `FollowError` if the file cannot be read or is something else.
+ * Throws `AgentError` if the file cannot be read or is something else.
  */
 export async function restoreState(
   { root, path }: SideFile,
@@ -46,11 +46,11 @@ export async function restoreState(
   }
 }
 
-function notAState(path: string): FollowError {
+function notAState(path: string): AgentError {
   return withoutState(`${path} is not the state of a follower`, 'restore or remove it')
 }
 
-function unreadable(path: string, error: unknown): FollowError {
+function unreadable(path: string, error: unknown): AgentError {
   const reason = error instanceof Error ? error.message : error
   return withoutState(
     `The state in ${path} cannot be read (${reason})`,
@@ -58,8 +58,8 @@ function unreadable(path: string, error: unknown): FollowError {
   )
 }
 
-function withoutState(problem: string, advice: string): FollowError {
-  return new FollowError(
+function withoutState(problem: string, advice: string): AgentError {
+  return new AgentError(
     'error',
     `${problem}. Without it the follower takes the server's word for which project has a name: ${advice}.`,
   )

@@ -34,18 +34,46 @@ interface RuleFlags {
   singleUse?: boolean
 }
 
+/** Lets the active keys of the project vouch for others; the rule that does so already, if there is one. */
+export async function createSelfRotationRule(
+  { client, project }: Pick<Session, 'client' | 'project'>,
+  name = 'self-rotation',
+): Promise<AccessRule> {
+  const { id } = await client.projects.get(project)
+  const { issuer } = await client.jwks.discovery(id)
+  const rule = { for: 'workloads', keySource: 'project', role: 'registrar' } as const
+  const rules = await client.accessRules.list()
+  return (
+    rules.find(({ keySource, projectId }) => keySource === 'project' && projectId === id) ??
+    client.accessRules.create({ ...rule, name, issuer, conditions: {}, project: id })
+  )
+}
+
 /** Creates an access rule and prints its id. The names of the presets are flags as well. */
 export async function createRule(
-  { client, terminal, project, timeoutMs, notify, print }: Session,
-  flags: RuleFlags & { for: Holders; issuer?: string; allProjects?: true },
+  session: Session,
+  flags: RuleFlags & { for: Holders; issuer?: string; allProjects?: true; selfRotation?: true },
 ): Promise<void> {
+  const { project, notify, print } = session
+  const rule = await (flags.selfRotation === true
+    ? createSelfRotationRule(session, flags.name)
+    : createGivenRule(session, flags))
+  notify(describe(rule, project))
+  for (const note of rule.notes ?? []) notify(note)
+  print(rule, () => `${rule.id}\n`)
+}
+
+async function createGivenRule(
+  { client, terminal, project, timeoutMs }: Session,
+  flags: Parameters<typeof createRule>[1],
+): Promise<AccessRule> {
   const { for: holders, issuer } = flags
   const chosen = choosePreset({ ...flags })
   const { conditions = {}, name = chosen?.subject, ...given } = await readFlags(terminal, flags)
   const role = given.role ?? (holders === 'workloads' ? 'registrar' : undefined)
   if (name === undefined) throw usageError('Give the rule a --name.')
   if (role === undefined) throw usageError('Give people a --role.')
-  const rule = await client.accessRules.create({
+  return client.accessRules.create({
     ...given,
     for: holders,
     name,
@@ -54,13 +82,11 @@ export async function createRule(
     conditions: chosen ? await presetConditions(chosen, conditions, timeoutMs) : conditions,
     ...(flags.allProjects === true ? { allProjects: true } : { project }),
   })
-  notify(describe(rule, project))
-  for (const note of rule.notes ?? []) notify(note)
-  print(rule, () => `${rule.id}\n`)
 }
 
 function describe(rule: AccessRule, project: string): string {
   const { issuer, conditions, role, allProjects, maxLifetime = 0 } = rule
+  if (rule.keySource === 'project') return `The active keys of project ${project} vouch for others.`
   const claims = Object.entries(conditions).map(([claim, value]) => `${claim} ${value}`)
   const where = allProjects ? 'all projects' : `project ${project}`
   return rule.for === 'people'

@@ -29,6 +29,12 @@ export function registerAccessRules(program: Command, terminal: Terminal): void 
   }
   addMembers(create.option('--issuer <iss>', 'The iss of the tokens'))
     .option('--all-projects', 'For all projects in place of one')
+    .addOption(
+      new Option(
+        '--self-rotation',
+        'Let the keys of the project register their successors',
+      ).conflicts(['issuer', 'allProjects', 'condition', 'role']),
+    )
     .action(sessionAction(terminal, async () => (await loadRules()).createRule))
   addApiCommand(rule, 'list', 'List the access rules', {
     notes:

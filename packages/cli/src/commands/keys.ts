@@ -155,12 +155,10 @@ function registerRotations(key: Command, terminal: Terminal): void {
     notes: [
       'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then lets the old key expire once its last token has.',
       'Stop it at any time with Ctrl-C. The server keeps the state: anyone resumes with --resume, on any machine. Without a terminal it stops before the signer must switch; resume it with --switched.',
-      'With --self, a service replaces its own key without an API key: it writes a new key pair next to FILE, which stays as it is, signs a request with the current key to register the new one, and waits. The project needs an access rule for this, and must be named by its id. A writer must deactivate the old key.',
     ].join('\n\n'),
     examples: [
       'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',
       'pubring key rotate --resume --switched',
-      'pubring key rotate --self private.pem --project PROJECT-ID',
     ],
   })
     .argument('[file]', 'The new public key, as for key add')
@@ -176,16 +174,11 @@ function registerRotations(key: Command, terminal: Terminal): void {
         'Go on with this rotation; default: the only one under way',
       ).conflicts(['new', 'old', 'label', 'algorithm']),
     )
-    .addOption(
-      new Option('--self <file>', 'The current private key, which vouches for a new one').conflicts(
-        [...['old', 'new', 'resume', 'switched', 'tokenLifetime', 'algorithm', 'yes']],
-      ),
-    )
     .option(
       '--old <key>',
       `The key to replace: its ${refHelp.toLowerCase()}; default: the only other active key`,
     )
-    .option('-n, --label <label>', 'Label of the new key; not needed with --self')
+    .option('-n, --label <label>', 'Label of the new key')
     .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add', parseAlgorithm)
     .option('--switched', 'Confirm that the signer uses the new key')
     .option(
@@ -194,10 +187,32 @@ function registerRotations(key: Command, terminal: Terminal): void {
       parseTokenLifetime,
     )
     .addOption(yesOption())
-    .action(async function (file, flags) {
-      if (flags.self === undefined) await rotate.call(this, file, flags)
-      else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
-    })
+    .action(rotate)
+  addProjectCommand(key, 'keep', 'Keep a signing key in a folder and rotate it by itself', {
+    notes:
+      'Runs beside a signer until SIGTERM. A turn makes a key pair, or takes that of --from; registers it; waits until every verifier knows it; replaces DIR/current.jwk and the link DIR/current; runs --exec with KEY_DIR and KEY_KID in its environment; and lets the old key end with its last token. The first turn takes an API key, and none is stored: from then on the current key vouches for the next one, by the access rule of pubring access-rule create --self-rotation, which an admin API key makes by itself. A workload with a token of its own uses that.',
+    examples: [
+      'pubring key keep /var/lib/orders --every 30d --token-lifetime 15m --project payments',
+      "pubring key keep /var/lib/orders --from /tls/tls.key --token-lifetime 15m --exec 'systemctl reload orders'",
+    ],
+  })
+    .argument('<dir>', 'The folder, which only the signer may read')
+    .option('--every <time>', 'How long a key signs; not needed with --from')
+    .requiredOption(
+      '--token-lifetime <time>',
+      'Lifetime of tokens: the old key stays active this long after the switch',
+      parseTokenLifetime,
+    )
+    .option(
+      '-a, --algorithm <name>',
+      'Algorithm of new keys; default: as before, or ES256',
+      parseAlgorithm,
+    )
+    .option('--from <file>', 'The private key that others renew: PEM or JWK')
+    .option('--exec <command>', 'Run this in a shell after each switch')
+    .option('--listen <host:port>', 'Serve /health/ready and /metrics there')
+    .option('--once', 'Do what is due, and exit with 0 if that succeeded')
+    .action(lazyAction(terminal, async () => (await import('../keys/keep.ts')).keepKey))
   const rotation = addGroup(key, 'rotation', 'Manage the rotations of a project')
   addProjectCommand(rotation, 'list', 'List rotations: those under way first, the newest first', {
     notes:

@@ -58,7 +58,7 @@ export async function withConnection(
   }
 }
 
-function createSession(terminal: Terminal, connection: Connection): Session {
+export function createSession(terminal: Terminal, connection: Connection): Session {
   const { url, timeoutMs, accessRule, renewedProfile } = connection
   const credentials = credentialsOf(connection, terminal)
   const clock = createServerClock()
@@ -120,7 +120,7 @@ export function selectProject(session: Session, project: string, projectSource: 
   Object.assign(session, { project, projectSource })
 }
 
-function missingApiKey(connection: Connection, { env }: Terminal): CommandError {
+export function missingApiKey(connection: Connection, { env }: Terminal): CommandError {
   const { url } = connection
   const inPipelines = `A pipeline needs none where an access rule accepts its tokens: GitHub Actions gives one to jobs with “permissions: id-token: write”, GitLab CI to those with “id_tokens: PUBRING_ID_TOKEN: aud: ${url}”.`
   return new CommandError('unauthorized', `No API key for ${url} is set.`, {

@@ -1,9 +1,9 @@
 import { dirname, join, resolve } from 'node:path'
 import type { FollowOptions } from '@pubring/agents/follow/follow'
 import { formats, templateProblem } from '@pubring/agents/follow/formats'
-import { hookTimeoutMs } from '@pubring/agents/follow/hook'
 import type { SideFile } from '@pubring/agents/follow/state'
 import type { OutputOptions } from '@pubring/agents/follow/write-files'
+import { hookTimeoutMs } from '@pubring/agents/hook'
 import { parseHead } from '@pubring/client/internal/key-set/head'
 import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import { parseVerifierKey } from '@pubring/client/log'
@@ -130,7 +130,7 @@ async function readTemplate(
   return text
 }
 
-function parseAddress(text: string): { host: string; port: number } {
+export function parseAddress(text: string): { host: string; port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
   const host = bracketed ?? plain
   if (host === undefined || Number(port) > 65_535) {

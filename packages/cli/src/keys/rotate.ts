@@ -61,7 +61,7 @@ async function begin(
 ): Promise<Rotation> {
   const { client, project, notify } = session
   if ((file === undefined) === (flags.new === undefined)) {
-    throw usageError('Name the file of the new public key, or pass --new, --resume or --self.')
+    throw usageError('Name the file of the new public key, or pass --new or --resume.')
   }
   const tokenLifetime = flags.tokenLifetime ?? (await askLifetime(session))
   // Before any request, as it must be no private key.
@@ -188,7 +188,7 @@ function resumeCommand(session: Session, { id }: Rotation): string {
   return projectCommandLine(session, 'key rotate --resume', id)
 }
 
-export function isInterruption(error: unknown, signal: AbortSignal): boolean {
+function isInterruption(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')
 }
 
@@ -202,7 +202,7 @@ const maxTimerMs = 86_400_000
  * Resolves at `time` (milliseconds, by the server's clock) and shows the remaining time on stderr.
  * Rejects when the signal is aborted.
  */
-export async function waitUntil(
+async function waitUntil(
   session: Session,
   time: number,
   label: string,

@@ -16,6 +16,7 @@ import {
   skipped,
 } from '../../tokens/findings.ts'
 import { isSignedBy } from '../../tokens/signatures.ts'
+import { rotationType } from '../keys/kids.ts'
 import { explainUnmet, matchClaims } from './conditions.ts'
 import type { AccessRuleCheckStep, ClaimValue } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
@@ -100,9 +101,6 @@ export function checkRule({ enabled, contradicted }: AccessRuleRecord): Finding 
 
 /** RFC 8725 section 3.11. Tokens made for other protocols, such as logout tokens, have other types. */
 const acceptedTypes = ['jwt', 'jose', 'at+jwt']
-
-/** The type of tokens with which a key vouches for its successor. */
-export const rotationType = 'pubring-rotation+jwt'
 
 function checkType(typ: unknown, isRotation: boolean): Finding {
   if (isRotation) {

@@ -12,11 +12,8 @@ import { invalidProof, keyChanges } from './changes.ts'
 import type { JwtKeyEnded } from './contract.ts'
 import { issuerOf } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
-import { findByKid } from './kids.ts'
+import { endType, findByKid } from './kids.ts'
 import type { KeyRecord } from './stored.ts'
-
-/** The type of tokens by which a key ends itself. */
-export const endType = 'pubring-end+jwt'
 
 /** The longest that such a token may be valid from now on. */
 const maxProofMs = 5 * 60_000

@@ -4,6 +4,10 @@ import { parseId } from '../../kernel/values/ids.ts'
 import { requireNoSecrets } from '../../kernel/values/labels.ts'
 import type { KeyRecord } from './stored.ts'
 
+/** The types of tokens with which a key vouches for its successor, and ends itself. */
+export const rotationType = 'pubring-rotation+jwt'
+export const endType = 'pubring-end+jwt'
+
 type KidNames = Pick<KeyRecord, 'id' | 'publishedKid'>
 
 /** The kid of the key in the JWKS and in the header of tokens. */

@@ -11,8 +11,8 @@ const maxPauseMs = 60_000
 
 interface HookOptions {
   command: string
-  /** `--out`, for the command's environment. */
-  out: string
+  /** The command's environment, beside that of this process. */
+  environment(projects: readonly string[]): Record<string, string>
   timeoutMs: number
   signal: AbortSignal
   onProblem(message: string): void
@@ -31,7 +31,7 @@ export function createHook(options: HookOptions): (projects: readonly string[]) 
     for (let pauseMs = firstPauseMs; pending.size > 0 && !options.signal.aborted; ) {
       const projects = [...pending]
       pending.clear()
-      const problem = await runCommand(options, projects)
+      const problem = await runCommand(options, options.environment(projects))
       if (problem === undefined) {
         pauseMs = firstPauseMs
       } else {
@@ -49,20 +49,17 @@ export function createHook(options: HookOptions): (projects: readonly string[]) 
   }
 }
 
-/**
- * Runs the command in a shell, with `JWKS_PROJECTS` (changed projects, separated by blanks) and
- * `JWKS_OUT`. Returns what went wrong.
- */
+/** Runs the command in a shell, with these variables. Returns what went wrong. */
 export async function runCommand(
-  { command, out, timeoutMs }: Pick<HookOptions, 'command' | 'out' | 'timeoutMs'>,
-  projects: readonly string[],
+  { command, timeoutMs }: Pick<HookOptions, 'command' | 'timeoutMs'>,
+  variables: Record<string, string>,
 ): Promise<string | undefined> {
   const child = spawn(command, {
     shell: true,
     // A group of its own, so that a hanging command is killed with its children.
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, JWKS_PROJECTS: projects.join(' '), JWKS_OUT: out },
+    env: { ...process.env, ...variables },
   })
   const timer = setTimeout(() => {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')

@@ -1,0 +1,61 @@
+import type { Clock } from '@pubring/server/runtime/clock'
+import { metricsText } from '../metrics.ts'
+import type { KeptPair } from './kept.ts'
+
+/** The current key has to be active for this time, in which somebody can come by. */
+export const soonMs = 24 * 3_600_000
+
+/** What is known of the current key; what is unknown is taken to be well, as it was at the switch. */
+export interface Health {
+  /** Another process keeps the folder. */
+  isWaiting?: boolean
+  current?: KeptPair | undefined
+  isActive?: boolean
+  expireTime?: string | undefined
+  next?: { step: string; at: number }
+  errorAt?: number
+}
+
+/** Why the current key should not be relied on; undefined while all is well. */
+export function problemOf(
+  { isWaiting = false, current, isActive = true, expireTime }: Health,
+  clock: Clock,
+): string | undefined {
+  if (isWaiting) return undefined
+  if (current === undefined) return 'there is no key yet'
+  if (!isActive) return `the current key ${current.kid} is not active`
+  if (expireTime === undefined || Date.parse(expireTime) > clock.now() + soonMs) return undefined
+  return `the current key ${current.kid} ends at ${expireTime}`
+}
+
+export function keeperMetrics(health: Health, clock: Clock): string {
+  const { current, next, errorAt } = health
+  return metricsText([
+    {
+      name: 'pubring_keep_ready',
+      help: 'Whether the current key is active, and will be for a day: 0 or 1.',
+      type: 'gauge',
+      values: [[{}, Number(problemOf(health, clock) === undefined)]],
+    },
+    {
+      name: 'pubring_keep_key_age_seconds',
+      help: 'Time since the signer got the current key.',
+      type: 'gauge',
+      values: current?.since
+        ? [[{ kid: current.kid }, (clock.now() - Date.parse(current.since)) / 1_000]]
+        : [],
+    },
+    {
+      name: 'pubring_keep_next_step_timestamp_seconds',
+      help: 'When the next step is due.',
+      type: 'gauge',
+      values: next && Number.isFinite(next.at) ? [[{ step: next.step }, next.at / 1_000]] : [],
+    },
+    {
+      name: 'pubring_keep_last_error_timestamp_seconds',
+      help: 'When a step failed last.',
+      type: 'gauge',
+      values: errorAt === undefined ? [] : [[{}, errorAt / 1_000]],
+    },
+  ])
+}

@@ -1,0 +1,42 @@
+import process from 'node:process'
+import { AgentError } from '@pubring/agents/error'
+import { type Clock, systemClock } from '@pubring/server/runtime/clock'
+import { configureProxy } from '../connection/session.ts'
+import { CommandError } from '../terminal/failures.ts'
+import { notify, type Terminal } from '../terminal/terminal.ts'
+
+interface AgentContext {
+  clock: Clock
+  signal: AbortSignal
+  /** Registers what SIGHUP does. */
+  onReload(reload: () => void): void
+  report(message: string): void
+}
+
+/** Runs an agent until Ctrl-C or SIGTERM, which is its normal end, or `once`. */
+export async function runAgent(
+  terminal: Terminal,
+  { once }: { once?: true },
+  run: (context: AgentContext) => Promise<void>,
+): Promise<void> {
+  const restoreProxy = configureProxy(terminal.env)
+  let reload = () => {}
+  const onHangup = () => reload()
+  process.on('SIGHUP', onHangup)
+  try {
+    await run({
+      clock: systemClock,
+      signal: terminal.interruptSignal(),
+      onReload(action) {
+        reload = action
+      },
+      report: (message) => notify(terminal, `${new Date().toISOString()} ${message}`),
+    })
+    if (once !== true) terminal.exitCode = 0
+  } catch (error) {
+    throw error instanceof AgentError ? new CommandError(error.kind, error.message) : error
+  } finally {
+    process.off('SIGHUP', onHangup)
+    restoreProxy()
+  }
+}
