@@ -231,11 +231,11 @@ test.each(['intake', 'client'])('%s has no dependencies', (name) => {
 })
 
 test.each(globSync('console/src/**/*.{ts,tsx}'))(
-  '%s imports the client, the detector of private keys and the presets alone',
+  '%s imports the client, the detector of private keys, algorithms and presets alone',
   (file) => {
     for (const target of targetsOf(file)) {
       expect(target).toMatch(
-        /^(console\/|packages\/client\/src\/|packages\/intake\/src\/secrets\/|packages\/server\/src\/features\/access-rules\/presets\.ts$)/,
+        /^(console\/|packages\/client\/src\/|packages\/intake\/src\/(secrets\/|algorithms\.ts$)|packages\/server\/src\/features\/access-rules\/presets\.ts$)/,
       )
     }
   },

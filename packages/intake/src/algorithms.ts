@@ -48,3 +48,11 @@ export const matchingAlgorithms = {
 export function jwsAlgorithmOf(algorithm: Algorithm): JwsAlgorithm {
   return algorithm === 'RSA' ? 'RS256' : algorithm
 }
+
+/**
+ * Whether a key belongs in `jwks.json`. One ML-DSA key (AKP, RFC 9964) in a set makes common
+ * verifiers reject the whole set, and with it every token of the project.
+ */
+export function isInCommonJwks({ algorithm }: { algorithm: string }): boolean {
+  return !algorithm.startsWith('ML-DSA')
+}

@@ -1,5 +1,6 @@
 import { Checkbox, Group, Select } from '@mantine/core'
-import { type Algorithm, algorithms, type KeyCheck } from '@pubring/client'
+import type { Algorithm, KeyCheck } from '@pubring/client'
+import { isAlgorithm } from '@pubring/intake/algorithms'
 import { useRef } from 'react'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
@@ -10,9 +11,6 @@ import { useSession } from '../../session/context.tsx'
 import { KeyField } from './key-field.tsx'
 import { useVerdict } from './verdict.ts'
 import { VerdictNotice } from './verdict-notice.tsx'
-
-const isAlgorithm = (value: string | null | undefined): value is Algorithm =>
-  algorithms.some((algorithm) => algorithm === value)
 
 /** The algorithms that match a key, the usual one first. */
 function matchingAlgorithms(check: KeyCheck | undefined): Algorithm[] {

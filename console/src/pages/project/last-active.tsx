@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
+import { isInCommonJwks } from '@pubring/intake/algorithms'
 
 /** The key sets that have no key left: `jwks.json` alone, or `jwks-full.json` too. */
 type Emptied = 'jwks.json' | 'both'
@@ -16,11 +17,6 @@ export function emptiedBy(
   const left = keys.filter((key) => lasts(key) && !ending.some(({ id }) => id === key.id))
   if (lost.length > 0 && left.length === 0) return 'both'
   return lost.some(isInCommonJwks) && !left.some(isInCommonJwks) ? 'jwks.json' : undefined
-}
-
-/** Only `jwks-full.json` has ML-DSA keys. */
-function isInCommonJwks({ algorithm }: JwtKey): boolean {
-  return !algorithm.startsWith('ML-DSA')
 }
 
 type WarningProps = { emptied: Emptied; count?: number }

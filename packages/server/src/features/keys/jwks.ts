@@ -1,4 +1,4 @@
-import type { JwsAlgorithm } from '@pubring/intake/algorithms'
+import { isInCommonJwks, type JwsAlgorithm } from '@pubring/intake/algorithms'
 import { isActive, isoTime, latest } from '../../kernel/values/times.ts'
 import { kidOf, placeholderJwks } from './kids.ts'
 import type { KeyRecord } from './stored.ts'
@@ -63,14 +63,6 @@ export function keySetTexts(
 
 function keySetText(keys: readonly KeyRecord[]): string {
   return JSON.stringify({ keys: keys.map(jwksEntry) })
-}
-
-/**
- * Whether a key belongs in `jwks.json`. One ML-DSA key (AKP, RFC 9964) in a set makes common
- * verifiers reject the whole set, and with it every token of the project.
- */
-export function isInCommonJwks({ algorithm }: { algorithm: string }): boolean {
-  return !algorithm.startsWith('ML-DSA')
 }
 
 /** The members that decide the size of a key's JWKS entry; `jwkText` is the stored JSON of its JWK. */

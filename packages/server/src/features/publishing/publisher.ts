@@ -1,3 +1,4 @@
+import { isInCommonJwks } from '@pubring/intake/algorithms'
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
 import type { CoreConfig, Store } from '../../kernel/context.ts'
@@ -18,7 +19,7 @@ import {
   type TimeSpan,
   type Validity,
 } from '../../kernel/values/validity.ts'
-import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
+import { discoveryText, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { readKeySetInPages } from '../keys/reads.ts'
 import { type KeyRecord, type KeySet, keySetBytes, keys } from '../keys/stored.ts'

@@ -1,4 +1,4 @@
-import { type Algorithm, algorithmNames } from '@pubring/intake/algorithms'
+import { type Algorithm, algorithmNames, isInCommonJwks } from '@pubring/intake/algorithms'
 import { sql } from 'kysely'
 import type { Census, KeyCount } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
@@ -70,12 +70,13 @@ async function projectsOfVouchers(db: Db, time: string) {
 
 /** Those with keys, or keys for jwks.json, of which none is active. */
 async function projectsWithoutActiveKey(db: Db, time: string) {
+  const common = algorithmNames.filter((algorithm) => isInCommonJwks({ algorithm }))
   const { rows } = await sql<{ project_id: string }>`
     select project.id as project_id from project
     where exists (select 1 from jwt_key where jwt_key.project_id = project.id)
       and not exists (select 1 from jwt_key
         where jwt_key.project_id = project.id and ${isActive('jwt_key', time)}
-          and jwt_key.algorithm not like 'ML-DSA%')`.execute(db)
+          and jwt_key.algorithm in (${sql.join(common)}))`.execute(db)
   return rows
 }
 

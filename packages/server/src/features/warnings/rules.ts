@@ -1,7 +1,7 @@
+import { isInCommonJwks } from '@pubring/intake/algorithms'
 import { isActive, isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import type { ApiKeyRecord } from '../api-keys/stored.ts'
-import { isInCommonJwks } from '../keys/jwks.ts'
 import { vouchedDetail } from '../keys/states.ts'
 import type { KeySummary } from '../keys/stored.ts'
 import type { ReplacedKey } from '../rotations/reads.ts'
