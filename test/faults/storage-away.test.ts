@@ -152,8 +152,7 @@ test.each(faults)(
     recordFault({
       fault,
       action,
-      observed:
-        'readiness 200 and stale, /health/write 503; key sets 200 from memory with Age and max-age=0; lists and changes 503; all 200 again without a restart',
+      observed: 'as above while it cannot be read; all 200 again without a restart',
       acknowledged: acknowledged.length,
       lost: countLost(acknowledged, await client.kids()),
     })
