@@ -29,6 +29,8 @@ const causes: Record<string, { must: Kind[]; may: Kind[] }> = {
   PubringStorageUnwritable: { must: ['full disk'], may: ['outage', 'fail-over'] },
   PubringServesStaleKeySets: { must: ['outage'], may: ['fail-over', 'full disk'] },
   PubringErrors: { must: ['outage', 'full disk'], may: ['fail-over', 'long death', 'kill'] },
+  // Changes wait for a fail-over, and here several faults follow each other in the time of the alert.
+  PubringSlow: { must: [], may: ['fail-over', 'kill', 'replacement'] },
   PubringContradiction: { must: ['damaged key'], may: [] },
   PubringNoKeyBeforeExpiry: { must: ['key near its expiry'], may: [] },
   PubringPrivateKeySubmitted: { must: ['private key'], may: [] },
