@@ -18,6 +18,7 @@ import {
   ApiKeyUpdate,
 } from '../packages/server/src/features/api-keys/contract.ts'
 import { Event, HistoryEvent } from '../packages/server/src/features/events/contract.ts'
+import { Status } from '../packages/server/src/features/health/contract.ts'
 import { KeyImport, KeyImportReport } from '../packages/server/src/features/imports/contract.ts'
 import {
   JwtKey,
@@ -122,6 +123,7 @@ const contract: Record<string, object> = {
   Search,
   Warning,
   ProjectHealth,
+  Status,
   LedgerProof,
   LogTree,
   KeyFinding: {

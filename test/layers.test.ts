@@ -166,6 +166,7 @@ test.each(Object.entries(neighbors))('%s is in no circle of features', (feature,
 /** The paths of resources that do not have the name of their feature. */
 const resources: Record<string, string> = {
   events: 'events|history',
+  health: 'health|status',
   imports: 'key-imports',
   'sign-in': 'sign-in|sessions|people',
   'token-checks': 'token-checks|key-checks',

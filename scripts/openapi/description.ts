@@ -35,7 +35,7 @@ const groups: Readonly<Record<string, RegExp>> = {
   'API keys': /^api-keys\b/,
   'Sign-in': /^(sign-in-options|self|sessions|people)\b/,
   'Access rules': /^(access-rules|token$)/,
-  Health: /^health\b/,
+  Health: /^(health|status)\b/,
 }
 
 function groupOf(url: string): string {

@@ -86,7 +86,10 @@ describe('a row that contradicts its ledger', () => {
 })
 
 test('without a fault, backup and check say so, and there is nothing to accept', async () => {
+  const noted = `${shell.test.database.url.replace('sqlite:', '')}.backed-up`
+  expect(existsSync(noted)).toBe(false)
   expect((await shell.pubring(['backup', file, ...flag])).stderr).toMatch(/b\.db .*is whole/)
+  expect(existsSync(noted)).toBe(true)
   expect((await shell.pubring(['check', ...flag])).code).toBe(0)
   expect((await shell.pubring(['ledger', 'accept', ...flag])).stderr).toBe('Nothing is broken.\n')
 })

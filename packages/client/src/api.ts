@@ -19,6 +19,7 @@ import type {
   Project,
   ProjectHealth,
   Search,
+  Status,
   TokenCheck,
   TokenExchangeResponse,
   Warning,
@@ -77,6 +78,8 @@ export type Client = {
   search(text: string, options?: CallOptions & { limit?: number }): Promise<Search>
   /** Lists keys and API keys that need attention before they break, the most urgent first. */
   warnings(options?: CallOptions): Promise<Warning[]>
+  /** The versions and the database of the replica that answers. For admins and auditors of all projects. */
+  status(options?: CallOptions): Promise<Status>
   projects: ProjectOperations
   keys: KeyOperations
   rotations: RotationOperations

@@ -50,6 +50,7 @@ export function createClient(options: ClientOptions): Client {
     search: async (text, { limit, ...options } = {}) =>
       send({ ...read('/search'), query: { q: text, limit } }, options),
     warnings: async (options = {}) => send(readList('/warnings'), options),
+    status: async (options = {}) => send(read('/status'), options),
     projects: projectOperations(send, transport),
     keys: keyOperations(send),
     rotations: rotationOperations(send),

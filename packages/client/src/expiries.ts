@@ -1,7 +1,7 @@
 import type { Event, JwtKey } from './types.ts'
 
-/** A key that expired at `time`. */
-export type Expiry = { kid: string; label: string; time: string }
+/** A key that expired at `time`; `setBy` is the event that set this end, if it is among those given. */
+export type Expiry = { kid: string; label: string; time: string; setBy?: Event }
 
 /**
  * When keys expired. The ledger records changes, and no change is made when the time comes, so a history
@@ -20,19 +20,20 @@ export function expiriesOf(
   now: number,
 ): Expiry[] {
   const found = new Map<string, Expiry>()
-  const add = (expiry: { kid: string; label: string; time: unknown }, before: number) => {
-    const { kid, label, time } = expiry
+  const add = (expiry: Omit<Expiry, 'time'> & { time: unknown }, before: number) => {
+    const { kid, time } = expiry
     if (typeof time !== 'string' || Date.parse(time) > before) return
-    found.set(`${kid} ${time}`, { kid, label, time })
+    found.set(`${kid} ${time}`, { ...expiry, time })
   }
   for (const { id, label, expireTime } of keys) add({ kid: id, label, time: expireTime }, now)
   const ofKeys = events.filter(({ subject }) => subject.type === 'key')
   for (const [kid, newestFirst] of Map.groupBy(ofKeys, ({ subject }) => subject.id)) {
     let end = now
-    for (const { type, changes, time, label = '' } of newestFirst) {
+    for (const event of newestFirst) {
+      const { type, changes, time, label = '' } = event
       const change = changes?.expireTime
       const at = Date.parse(time)
-      add({ kid, label, time: change?.to }, end)
+      add({ kid, label, time: change?.to, setBy: event }, end)
       add({ kid, label, time: change?.from }, at)
       if (change !== undefined || type === 'key.deleted') end = at
     }

@@ -448,6 +448,8 @@ export type TokenExchangeResponse = {
 export type SignInOptions = {
   /** Whether one can sign in with an API key. */
   apiKey: boolean
+  /** The address of the console. Changes by a session are accepted from there alone. */
+  consoleUrl: string
   oidc?: {
     /** Address to send the browser to, with `return`: the page of the console to come back to, below `/console/`; and with `recent=true` for a new proof of identity. */
     url: string
@@ -570,6 +572,8 @@ export type Event = {
 export interface HistoryEvent extends Event {
   /** The project whose ledger has the event; absent for that of the registry. */
   projectId?: string
+  /** Its present name; absent if it was deleted. */
+  projectName?: string
 }
 
 /** The keys and projects that were found. */
@@ -652,6 +656,25 @@ export type ProjectHealth = {
     /** `critical`: at once. Of an expiry `critical` within a day, `warning` within 7 days, else `info`. */
     severity: 'info' | 'warning' | 'critical'
   }[]
+}
+
+/** The process that answers, and its database. */
+export type Status = {
+  /** The version of Pubring. */
+  version: string
+  /** When this process started. */
+  startTime: string
+  database: {
+    engine: 'SQLite' | 'PostgreSQL'
+    /** Host and port of the primary in use. */
+    primary?: string
+    /** When `pubring backup` last copied the whole database, with SQLite. */
+    backupTime?: string
+    /** Rows that contradict their ledgers, of those that this process has read. */
+    contradictions: number
+  }
+  /** Requests of followers and verifiers that this process holds until a key set changes. */
+  heldRequests: number
 }
 
 /** Shows that the log has the hash of an event of a ledger, and of all before it. */

@@ -21,7 +21,9 @@ async function found(query: string): Promise<{ type: string; projectId?: string 
 
 test('a deleted key, a request and an API key are found, in all ledgers, newest first', async () => {
   const [deleted, created] = await found(`subject=${kid}`)
-  expect(deleted).toMatchObject({ type: 'key.deleted', projectId: orders.id, label: 'n' })
+  expect(deleted).toMatchObject({
+    ...{ type: 'key.deleted', projectId: orders.id, projectName: 'orders', label: 'n' },
+  })
   expect(created).toMatchObject({ type: 'key.created' })
   const requestId = String(Object(deleted).requestId)
   expect(await found(`requestId=${requestId.toUpperCase()}`)).toEqual([deleted])
@@ -31,6 +33,7 @@ test('a deleted key, a request and an API key are found, in all ledgers, newest 
   const [made] = await found(`subject=${id}`)
   expect(made).toMatchObject({ type: 'api_key.created' })
   expect(made).not.toHaveProperty('projectId')
+  expect(await found(`subject=${id},${kid}`)).toEqual([made, deleted, created])
   expect((await found('limit=2')).map(({ type }) => type)).toEqual([
     'api_key.created',
     'key.deleted',
@@ -45,6 +48,7 @@ test('a project is named by its name or id, and once it is deleted by its id', a
     'project.deleted',
     'project.created',
   ])
+  expect((await found(`project=${id}`))[0]).not.toHaveProperty('projectName')
   expect((await history(`project=${name}`)).json().code).toBe('project_not_found')
 })
 

@@ -42,6 +42,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /health/live': ['public', 200],
   'GET /health/ready': ['public', 200],
   'GET /health/write': ['public', 200],
+  'GET /v1/status': ['unbound admin', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/jwks.json': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/jwks-full.json': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/keys.pem': ['public', 200],

@@ -82,7 +82,7 @@ test('all events come newest first, each once, over ledgers and pages', async ()
 })
 
 test.each([1, 2, 200])('so do those of a subject of two ledgers, %i in a page', async (limit) => {
-  const { events } = await allOf({ subject: otherId }, limit)
+  const { events } = await allOf({ subjects: [otherId] }, limit)
   expect(events.map(({ ledgerId }) => ledgerId)).toEqual([
     ...[otherId, systemLedgerId, otherId, systemLedgerId, otherId, systemLedgerId],
   ])
@@ -109,7 +109,8 @@ test.each<[string, () => RegistryFilter, number]>([
   ['a type that is rare in a project', () => ({ types: ['key.created'], projectId: otherId }), 0],
   ['a request', () => ({ requestId }), 2_500],
   ['a request in a time', () => ({ requestId, from: day(3) }), 0],
-  ['a subject', () => ({ subject: otherId }), 6],
+  ['a subject', () => ({ subjects: [otherId] }), 6],
+  ['several subjects', () => ({ subjects: [otherId, systemLedgerId] }), 6],
   ['a project', () => ({ projectId: otherId }), 3],
   ['a time', () => ({ from: day(2), to: day(3) }), 2_500],
   ['several people', () => ({ people: ['grace', 'ada'] }), 4],
@@ -133,7 +134,7 @@ const indexed: [RegistryFilter, string][] = [
   [{ people: ['ada'], from: day(1) }, 'event_by_person'],
   [{ types: ['key.created'], to: day(4) }, 'event_by_type'],
   [{ requestId, types: ['key.created'] }, 'event_by_request'],
-  [{ subject: newId(), from: day(1) }, 'event_by_subject'],
+  [{ subjects: [newId()], from: day(1) }, 'event_by_subject'],
   [{ projectId: newId(), types: ['key.created'] }, 'event'],
 ]
 test.each(indexed)(

@@ -7,6 +7,7 @@ import {
   makeSingleFile,
   replaceDatabase,
 } from '@pubring/server/kernel/storage/sqlite/backup'
+import { noteBackup } from '@pubring/server/kernel/storage/sqlite/file'
 import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
 import { migrations } from '@pubring/server/registry'
 import { makePrivateFolder, moveIntoPlace } from '@pubring/server/runtime/files'
@@ -58,6 +59,7 @@ export async function backUp(
     throw code === 'EEXIST' ? alreadyExists(target) : error
   }
   const whole = faults.length === 0
+  if (whole) noteBackup(source)
   printResult(terminal, { file, whole, ...(whole ? {} : { faults }) })
   for (const fault of faults) notify(terminal, `BROKEN  ${fault}`)
   const state = whole

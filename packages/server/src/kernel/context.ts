@@ -86,8 +86,10 @@ export interface HeadFollower {
   read(): Promise<Map<string, LedgerHead>>
 }
 
-/** Empty for a database that is a file. */
 export interface StoreDiagnostics {
+  engine: 'SQLite' | 'PostgreSQL'
+  /** When `pubring backup` last completed, for a database that is a file. */
+  backupTime?: string
   /** The host and port of the primary in use; absent while there is none. */
   primary?: string
   connections?: { used: number; idle: number; waiting: number }

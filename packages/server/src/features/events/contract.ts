@@ -56,5 +56,6 @@ export const HistoryEvent = component('HistoryEvent', 'An event, with its ledger
   projectId: optionalUuid(
     'The project whose ledger has the event; absent for that of the registry.',
   ),
+  projectName: optionalText('Its present name; absent if it was deleted.'),
 })
 export type HistoryEvent = Static<typeof HistoryEvent>

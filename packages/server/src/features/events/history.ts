@@ -112,17 +112,18 @@ export async function readAllLedgers(
 }
 
 /** Whether no filter has an index of its own: events are looked up by their ledger, type or time. */
-const isGeneral = ({ requestId, subject, people }: RegistryFilter): boolean =>
-  [requestId, subject, people].every((one) => one === undefined)
+const isGeneral = ({ requestId, subjects, people }: RegistryFilter): boolean =>
+  [requestId, subjects, people].every((one) => one === undefined)
 
 /** Whether the events are looked up by the primary key, in the order of a ledger. */
 const isByRevision = (filter: RegistryFilter): boolean =>
   isGeneral(filter) && filter.projectId !== undefined
 
-/** The queries that together find the events: an index gives the order for one type or one person. */
-function lookupsOf(filter: RegistryFilter): Pick<EntryPage, 'type' | 'person'>[] {
-  const { projectId, people, types, subject, requestId } = filter
-  if ((requestId ?? subject) !== undefined) return [{}]
+/** The queries that together find the events: an index gives the order for one type, person or subject. */
+function lookupsOf(filter: RegistryFilter): Pick<EntryPage, 'type' | 'person' | 'subject'>[] {
+  const { projectId, people, types, subjects, requestId } = filter
+  if (requestId !== undefined) return [{}]
+  if (subjects !== undefined) return subjects.map((subject) => ({ subject }))
   if (people !== undefined) return people.map((person) => ({ person }))
   if (projectId !== undefined || types === undefined) return [{}]
   return types.map((type) => ({ type }))
@@ -153,12 +154,12 @@ function order(one: string, other: string): number {
 }
 
 function matches(entry: Entry, filter: RegistryFilter): boolean {
-  const { projectId, people, types, subject, requestId, from = '', to } = filter
+  const { projectId, people, types, subjects, requestId, from = '', to } = filter
   return (
     (projectId === undefined || entry.ledgerId === projectId) &&
     (people === undefined || people.some((person) => person === entry.person)) &&
     (types === undefined || types.some((type) => type === entry.type)) &&
-    (subject === undefined || entry.subjectId === subject) &&
+    (subjects === undefined || subjects.some((subject) => subject === entry.subjectId)) &&
     (requestId === undefined || entry.requestId === requestId) &&
     entry.time >= from &&
     (to === undefined || entry.time < to)
@@ -169,8 +170,10 @@ interface EntryPage {
   filter: RegistryFilter
   /** A type of the filter, if events are looked up by type. */
   type?: string
-  /** A subject of the filter, if events are looked up by person. */
+  /** One of the people of the filter, if events are looked up by person. */
   person?: string
+  /** A subject of the filter, if events are looked up by subject. */
+  subject?: string
   before: EventPlace | undefined
   size: number
 }
@@ -178,9 +181,9 @@ interface EntryPage {
 /** The next entries in the order of the index by which the filter finds the fewest. */
 async function readEntries(
   db: Db,
-  { filter, type, person, before, size }: EntryPage,
+  { filter, type, person, subject, before, size }: EntryPage,
 ): Promise<Entry[]> {
-  const { projectId, subject, requestId, from, to } = filter
+  const { projectId, requestId, from, to } = filter
   const byRevision = isByRevision(filter)
   let query = db
     .selectFrom('event')

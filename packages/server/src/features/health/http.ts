@@ -1,13 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { auditAccess } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract.ts'
 import { withStorageTimeout } from '../../kernel/faults.ts'
 import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { kernelChanges } from '../../kernel/kernel-changes.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
+import { now } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
+import { readVersion } from '../../runtime/version.ts'
 import { isStop, stopReason } from '../log/faults.ts'
 import { type Log, logOf } from '../log/log.ts'
+import { heldRequestsOf } from '../publishing/held-requests.ts'
 import { publisherOf } from '../publishing/publisher.ts'
+import { Status } from './contract.ts'
 
 /** How long a ping of the storage, and a trial change, may take. */
 const pingTimeoutMs = 1_000
@@ -47,6 +53,7 @@ export function routes(app: App, kernel: Kernel): void {
   const publisher = publisherOf(kernel)
   const log = logOf(kernel)
   app.addSchema(Health)
+  statusRoute(app, kernel, heldRequestsOf(kernel).count)
   app.route({
     method: 'GET',
     url: '/health/live',
@@ -102,6 +109,34 @@ export function routes(app: App, kernel: Kernel): void {
         reason === undefined && (await isReadable(kernel)) && (await isWritable(kernel))
       if (!canWrite) return sendUnavailable(request, reply, reason ?? 'storage')
       return reply.header('cache-control', 'no-store').send({ status: 'ok', ...logStop(log) })
+    },
+  })
+}
+
+/** For operators, who see what health checks, which are public, do not tell. */
+function statusRoute(app: App, { store, clock }: Kernel, heldRequests: () => number): void {
+  const startTime = now(clock)
+  app.route({
+    method: 'GET',
+    url: '/v1/status',
+    config: { access: auditAccess },
+    schema: {
+      operationId: 'getStatus',
+      summary: 'Read the versions and the database of a process',
+      description: 'Of the replica that answers. The health checks tell whether it can serve.',
+      response: { 200: Status },
+    },
+    handler: async (_request, reply) => {
+      const { engine, primary, backupTime } = store.diagnostics()
+      return reply.header('cache-control', 'no-store').send({
+        version: readVersion(),
+        startTime,
+        database: {
+          ...{ engine, contradictions: store.contradictions.count() },
+          ...present({ primary, backupTime }),
+        },
+        heldRequests: heldRequests(),
+      })
     },
   })
 }

@@ -76,6 +76,10 @@ export type Self = Static<typeof Self>
 
 export const SignInOptions = component('SignInOptions', 'How people can sign in.', {
   apiKey: flag('Whether one can sign in with an API key.'),
+  consoleUrl: text(
+    'The address of the console. Changes by a session are accepted from there alone.',
+    'https://keys.example.com/console/',
+  ),
   oidc: Type.Optional(
     Type.Object({
       url: text(

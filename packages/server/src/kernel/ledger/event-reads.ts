@@ -61,9 +61,9 @@ export async function readStretch(
   page: HistoryPage,
 ): Promise<HistoryResult> {
   const { filter } = page
-  const { subject, ...compared } = filter
+  const { subjects, ...compared } = filter
   const ofLedger = eventsOf(db, ledgerId)
-  const all = subject === undefined ? ofLedger : ofLedger.where('subject_id', '=', subject)
+  const all = subjects === undefined ? ofLedger : ofLedger.where('subject_id', 'in', subjects)
   if (Object.values(compared).every((value) => value === undefined)) {
     return { events: await toEvents(db, await labelled(inRange(all, page)).execute()) }
   }
@@ -214,8 +214,8 @@ export interface EventFilter {
   actor?: string
   /** `actor` may also be the email address of a person, which not everyone may learn who reads names. */
   byEmail?: true
-  /** Id. */
-  subject?: string
+  /** Ids. */
+  subjects?: readonly string[]
   /** ISO 8601: events from this time on, and before this time. */
   since?: string
   until?: string
@@ -242,8 +242,8 @@ export interface RegistryFilter {
   /** The subjects of people, as their providers name them. */
   people?: readonly string[]
   types?: readonly string[]
-  /** Id. */
-  subject?: string
+  /** Ids. */
+  subjects?: readonly string[]
   requestId?: string
   /** ISO 8601: events from this time on, and before this time. */
   from?: string

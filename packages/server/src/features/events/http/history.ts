@@ -6,11 +6,12 @@ import { maxPageSize, Query } from '../../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../../kernel/kernel.ts'
 import { systemLedgerId } from '../../../kernel/ledger/chain.ts'
 import { present } from '../../../runtime/present.ts'
+import { readProjectNames } from '../../projects/reads.ts'
 import { HistoryEvent } from '../contract.ts'
 import { formatPlace, parsePlace, readRegistryHistory } from '../history.ts'
 import { toEvent } from '../operations.ts'
 import { eventTypes } from '../types.ts'
-import { idOrText, readFilters, Text } from './query.ts'
+import { idOrText, readFilters, readSubjects, SubjectText, Text } from './query.ts'
 
 const pageSize = 50
 
@@ -27,10 +28,7 @@ const HistoryQuery = Query({
     `Only events of these types, separated by commas: ${eventTypes.join(', ')}.`,
     'key.created,key.deleted',
   ),
-  subject: Text(
-    'Only events about the key, API key or other record with this id.',
-    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
-  ),
+  subject: SubjectText,
   requestId: Text(
     'Only events of the request with this id.',
     '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
@@ -81,7 +79,7 @@ export function historyRoute(app: App, kernel: Kernel): void {
       if (after !== undefined && before === undefined) throw invalidAfter()
       const filter = present({
         ...{ project, person, types, from: start, to: end },
-        subject: idOrText(subject),
+        subjects: readSubjects(subject),
         requestId: idOrText(requestId),
       })
       const { events, next } = await readRegistryHistory(kernel, filter, {
@@ -93,10 +91,13 @@ export function historyRoute(app: App, kernel: Kernel): void {
         const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]))
         reply.header('link', `<${kernel.config.publicUrl}/v1/history?${search}>; rel="next"`)
       }
+      const ledgers = events.map(({ ledgerId }) => ({ projectId: ledgerId }))
+      const names = await readProjectNames(kernel.store.reader, ledgers)
       return reply.header('cache-control', 'no-store').send(
         events.map((event) => ({
           ...toEvent(event),
           ...(event.ledgerId === systemLedgerId ? {} : { projectId: event.ledgerId }),
+          ...names.get(event.ledgerId),
         })),
       )
     },

@@ -20,8 +20,14 @@ import { eventTypes } from '../types.ts'
 /** Events per page without `limit`. */
 const pageSize = 50
 
-export const Text = (description: string, example: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 255, description, examples: [example] }))
+export const Text = (description: string, example: string, maxLength = 255) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength, description, examples: [example] }))
+
+export const SubjectText = Text(
+  'Only events about the keys, API keys or other records with these ids, separated by commas.',
+  '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+  1_000,
+)
 
 const filters = {
   type: Text(
@@ -32,10 +38,7 @@ const filters = {
     'Only events by this actor: the id of an API key, session or access rule; the name of an API key, command or person; or the subject of a person or workload; for admins of all projects also the email address of a person.',
     'deploy pipeline',
   ),
-  subject: Text(
-    'Only events about the key, API key or other record with this id.',
-    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
-  ),
+  subject: SubjectText,
   since: Text('Only events from this time on (RFC 3339).', '2026-05-01T00:00:00Z'),
   until: Text('Only events before this time (RFC 3339).', '2026-06-01T00:00:00Z'),
 }
@@ -113,10 +116,16 @@ function readFilter(
     texts: { actor, subject },
   })
   const byEmail = actor !== undefined && findsEmail ? (true as const) : undefined
-  return present({ types, actor, byEmail, subject: idOrText(subject), since: start, until: end })
+  const subjects = readSubjects(subject)
+  return present({ types, actor, byEmail, subjects, since: start, until: end })
 }
 
 export const idOrText = (text: string | undefined) => text && (parseId(text) ?? text)
+
+export const readSubjects = (text: string | undefined) =>
+  text === undefined
+    ? undefined
+    : [...new Set(text.split(',').map((each) => parseId(each.trim()) ?? each))]
 
 /**
  * Reads what filters of events have in common: types, and a range of times by the names of its ends.

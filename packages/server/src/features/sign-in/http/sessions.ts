@@ -30,7 +30,8 @@ export const signInPath = '/sign-in'
 export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefined): void {
   const { oidc, publicUrl, sessionLifetime } = kernel.config
   const url = `${publicUrl}${signInPath}`
-  const options = { apiKey: true, ...(oidc === undefined ? {} : { oidc: { url } }) }
+  const consoleUrl = `${publicUrl}/console/`
+  const options = { apiKey: true, consoleUrl, ...(oidc === undefined ? {} : { oidc: { url } }) }
   const cookie = sessionCookie(publicUrl)
   app.route({
     method: 'GET',

@@ -72,7 +72,7 @@ export function createLeases(address: PostgresAddress, target: Target) {
       const { open, idle } = pool?.counts() ?? { open: 0, idle: 0 }
       const primary = pool && nameOf(pool.host)
       const counts = { used: open - idle, idle, waiting: connections.waiting() }
-      return { ...present({ primary }), connections: counts }
+      return { engine: 'PostgreSQL', ...present({ primary }), connections: counts }
     },
     close: () => finder.close(),
   }

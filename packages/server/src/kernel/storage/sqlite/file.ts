@@ -1,4 +1,4 @@
-import { existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makePrivateFolder } from '../../../runtime/files.ts'
 import { storageUnavailable } from '../../faults.ts'
@@ -59,4 +59,21 @@ export function isIntact(file: string, descriptor: number): boolean {
   } catch {
     return false
   }
+}
+
+/** The file beside a database whose time is that of its last backup. */
+const backupNote = (file: string) => `${file}.backed-up`
+
+/** Notes that a backup was made now, unless this user may not write beside the database. */
+export function noteBackup(file: string): void {
+  try {
+    writeFileSync(backupNote(file), '', { mode: 0o600 })
+  } catch {
+    // The backup is whole all the same.
+  }
+}
+
+/** When a backup was last noted. */
+export function lastBackup(file: string): string | undefined {
+  return statSync(backupNote(file), { throwIfNoEntry: false })?.mtime.toISOString()
 }

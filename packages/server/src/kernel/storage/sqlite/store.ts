@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../../../runtime/clock.ts'
+import { present } from '../../../runtime/present.ts'
 import type { Store } from '../../context.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
 import { nameThrough, type People } from '../../ledger/event-reads.ts'
@@ -7,7 +8,7 @@ import type { Census } from '../../records.ts'
 import { commonReads } from '../cached.ts'
 import type { Table } from '../schema.ts'
 import { openSqlite } from './connection.ts'
-import { isIntact, openDatabaseFile } from './file.ts'
+import { isIntact, lastBackup, openDatabaseFile } from './file.ts'
 import { createHeadFollower, createVersionedHeads } from './heads.ts'
 import { startWriterThread } from './writer-handle.ts'
 
@@ -55,7 +56,7 @@ export async function openSqliteStore({
     census: census.take,
     contradictions,
     isWritable: () => writer.isWritable(),
-    diagnostics: () => ({}),
+    diagnostics: () => ({ engine: 'SQLite', ...present({ backupTime: lastBackup(file) }) }),
     async close() {
       await census.close()
       // Closing the last connection merges the log into the file. If the file is damaged, leave both

@@ -1,0 +1,28 @@
+import type { Static } from 'typebox'
+import {
+  component,
+  described,
+  optionalText,
+  optionalTime,
+  Time,
+  Type,
+  text,
+} from '../../kernel/contract.ts'
+
+export const Status = component('Status', 'The process that answers, and its database.', {
+  version: text('The version of Pubring.', '0.1.0'),
+  startTime: described(Time, 'When this process started.'),
+  database: Type.Object({
+    engine: Type.Enum(['SQLite', 'PostgreSQL']),
+    primary: optionalText('Host and port of the primary in use.', 'db1.example.com:5432'),
+    backupTime: optionalTime('When `pubring backup` last copied the whole database, with SQLite.'),
+    contradictions: Type.Integer({
+      description: 'Rows that contradict their ledgers, of those that this process has read.',
+    }),
+  }),
+  heldRequests: Type.Integer({
+    description:
+      'Requests of followers and verifiers that this process holds until a key set changes.',
+  }),
+})
+export type Status = Static<typeof Status>
