@@ -39,7 +39,7 @@ const shots: Shot[] = [
   { name: 'history', route: ({ project }) => `/projects/${project}/history` },
   { name: 'rotate', route: ({ project, current }) => `/projects/${project}/rotate/${current}` },
   { name: 'api-keys', route: () => '/api-keys' },
-  { name: 'ledger', looks: ['-phone'], route: () => '/ledger' },
+  { name: 'all-history', looks: ['-phone'], route: () => '/history' },
 ]
 
 async function openBell(page: Page): Promise<void> {

@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'react'
 import { Route, Router, Switch } from 'wouter'
 import { componentOf } from './components/lazy.tsx'
-import { LoadingPage, NotFoundPage } from './components/states.tsx'
+import { LoadingPage, MessagePage, NotFoundPage } from './components/states.tsx'
 import { useFragmentLocation } from './fragment.ts'
 import { Frame } from './frame.tsx'
 import { SessionGate } from './session/context.tsx'
@@ -13,8 +13,8 @@ const ProjectPage = lazy(() => componentOf(import('./pages/project/page.tsx'), '
 const KeyPage = lazy(() => componentOf(import('./pages/key/page.tsx'), 'KeyPage'))
 const RotatePage = lazy(() => componentOf(import('./pages/rotate/page.tsx'), 'RotatePage'))
 const ApiKeysPage = lazy(() => componentOf(import('./pages/api-keys/page.tsx'), 'ApiKeysPage'))
-const LedgerPage = lazy(() => componentOf(import('./pages/ledger.tsx'), 'LedgerPage'))
-
+const HistoryPage = lazy(() => componentOf(import('./pages/history.tsx'), 'HistoryPage'))
+const StatusPage = lazy(() => componentOf(import('./pages/status.tsx'), 'StatusPage'))
 const AccessRulesPage = lazy(() =>
   componentOf(import('./pages/access-rules/page.tsx'), 'AccessRulesPage'),
 )
@@ -37,7 +37,25 @@ export function App() {
   )
 }
 
+/** The pages for admins and auditors of all projects. */
+const auditPages = {
+  '/api-keys': ApiKeysPage,
+  '/access-rules': AccessRulesPage,
+  '/people': PeoplePage,
+  '/history': HistoryPage,
+  '/status': StatusPage,
+}
+
+function AuditorsOnly() {
+  return (
+    <MessagePage title="Not open to you">
+      Only an admin or auditor of all projects can see this page.
+    </MessagePage>
+  )
+}
+
 function Pages() {
+  const { mayAudit } = useRights()
   return (
     <Switch>
       <Route path="/">
@@ -54,21 +72,12 @@ function Pages() {
       <Route path="/projects/:project/:tab?">
         {({ project, tab }) => <ProjectPage key={project} project={project} tab={tab ?? 'keys'} />}
       </Route>
-      <Route path="/api-keys">
-        <ApiKeysPage />
-      </Route>
-      <Route path="/access-rules">
-        <AccessRulesPage />
-      </Route>
-      <Route path="/people">
-        <PeoplePage />
-      </Route>
       <Route path="/sessions">
         <SessionsPage />
       </Route>
-      <Route path="/ledger">
-        <LedgerPage />
-      </Route>
+      {Object.entries(auditPages).map(([path, Page]) => (
+        <Route key={path} path={path} component={mayAudit ? Page : AuditorsOnly} />
+      ))}
       <Route>
         <NotFoundPage />
       </Route>

@@ -12,6 +12,7 @@ import {
 import { useDisclosure } from '@mantine/hooks'
 import {
   IconDeviceLaptop,
+  IconHeartbeat,
   IconHistory,
   IconKey,
   IconMoon,
@@ -102,7 +103,8 @@ function Navigation({ onNavigate }: { onNavigate: () => void }) {
     { href: '/access-rules', label: 'Access rules', icon: IconUserShield, shown: mayAudit },
     { href: '/people', label: 'People', icon: IconUsers, shown: mayAudit },
     { href: '/sessions', label: 'Sessions', icon: IconDeviceLaptop, shown: true },
-    { href: '/ledger', label: 'Ledger', icon: IconHistory, shown: mayAudit },
+    { href: '/history', label: 'History', icon: IconHistory, shown: mayAudit },
+    { href: '/status', label: 'Status', icon: IconHeartbeat, shown: mayAudit },
   ]
   const isCurrent = (href: string) =>
     href === '/' ? location === '/' || location.startsWith('/projects') : location === href

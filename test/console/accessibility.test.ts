@@ -88,7 +88,8 @@ const pages = (): Record<string, string> => ({
   '/access-rules': 'Access rules',
   '/people': 'People',
   '/sessions': 'Sessions',
-  '/ledger': 'Ledger',
+  '/history': 'History',
+  '/status': 'Status',
   '/no-such-page': 'Page not found',
 })
 

@@ -117,16 +117,14 @@ describe('API keys and the ledger', () => {
   ] as const)('are not offered to %s', async (name, role, project) => {
     const apiKey = await createSecret(name, role, project)
     const page = await console_.open('/api-keys', { apiKey })
-    await page.getByText('Only an admin or auditor of all projects sees the API keys.').waitFor()
+    await page.getByText('Only an admin or auditor of all projects can see this page.').waitFor()
     const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
     expect(await links.allTextContents()).toEqual([
       project === undefined ? 'Projects' : 'Project',
       'Sessions',
     ])
-    await page.goto(`${console_.server.url}/console/#/ledger`)
-    await page
-      .getByText('Only an admin or auditor of all projects can read the system ledger.')
-      .waitFor()
+    await page.goto(`${console_.server.url}/console/#/history`)
+    await page.getByText('can see this page.').waitFor()
   })
 })
 

@@ -113,7 +113,7 @@ test('the curl commands of API keys, token checks and ledgers do what the pages 
   await goTo(`/projects/${projectId}/verify`)
   await page.getByLabel('Expected audience').fill(hostile)
   expect(await runShown()).toMatchObject({ valid: false, reason: 'malformed_token' })
-  for (const route of [`/projects/${projectId}/history`, '/ledger']) {
+  for (const route of [`/projects/${projectId}/history`, '/history']) {
     await goTo(route)
     await page.locator('[data-revision]').first().waitFor()
     const first = expect.objectContaining({ revision: 1 })

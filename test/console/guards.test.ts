@@ -53,7 +53,7 @@ const places: Place[] = [
     },
     fields: ['Name', 'Claim 1', 'Value 1', 'Project'],
   },
-  { at: '/ledger', fields: ['Actor', 'Subject'] },
+  { at: '/history', fields: ['Project', 'Person', 'Subject'] },
   { at: 'keys', fields: ['Filter keys'] },
   { at: 'keys', open: (page) => choose(page, 'Actions for winter', 'Rename'), fields: ['Label'] },
   { at: 'keys', open: (page) => choose(page, 'Project actions', 'Rename'), fields: ['Name'] },
@@ -114,6 +114,18 @@ test('a private key that is pasted in place of an API key is not sent', async ()
   await page.keyboard.press('Enter')
   expect(sent).toEqual([])
   await page.context().close()
+})
+
+test('the sign-in at another address than the public URL leads to the page there', async () => {
+  const context = await console_.browser.newContext()
+  const page = await context.newPage()
+  await page.goto(`${console_.server.url}/console/#/projects/${projectId}`)
+  await page.getByText('This is not the address of the console').waitFor()
+  await page.getByRole('link', { name: `${plainUrl}/console/` }).click()
+  await page.waitForURL(`${plainUrl}/console/#/projects/${projectId}`)
+  await page.getByLabel('API key', { exact: true }).waitFor()
+  expect(await page.getByText('This is not the address of the console').count()).toBe(0)
+  await context.close()
 })
 
 test('pages have no text fields but the guarded ones', () => {

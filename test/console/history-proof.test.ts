@@ -80,6 +80,7 @@ test('a history says what the log has, and is verified and exported in the brows
 
   const registered = page.locator('[data-revision="3"]')
   await registered.getByText('workload', { exact: true }).waitFor()
+  await registered.getByText('by an access rule').waitFor()
   await page.locator('[data-revision="4"]').getByText('API key', { exact: true }).waitFor()
   await registered.getByRole('button').first().click()
   await registered.getByText('repo:acme', { exact: true }).waitFor()
@@ -164,7 +165,7 @@ test('the ledger of the system is verified and exported page by page, until the 
   const { verifierKey } = await client.log.checkpoint()
   const { revision } = await client.log.prove()
   expect(revision).toBeGreaterThan(200)
-  const page = await console_.open('/ledger')
+  const page = await console_.open('/history')
   await verify(page)
   await page.getByText(/^Verified: events 1 to 2\d\d/).waitFor()
   await exportFrom(page, 'system')

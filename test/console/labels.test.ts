@@ -62,7 +62,7 @@ test('no state is cut and no word broken by long labels, at any width', async ()
     ...routes,
     `/projects/${projectId}/keys/${key?.id}`,
     '/api-keys',
-    '/ledger',
+    '/history',
   ]) {
     await page.goto(`${console_.server.url}/console/#${route}`)
     await page.getByText(long).first().waitFor()

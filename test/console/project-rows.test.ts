@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { type ProjectRow, sortedProjects, totalsOf } from '../../console/src/pages/projects/rows.ts'
+import {
+  endingsOf,
+  type ProjectRow,
+  sortedProjects,
+  totalsOf,
+} from '../../console/src/pages/projects/rows.ts'
 import { placeOf } from '../../console/src/warnings/places.ts'
 
 type Warnings = NonNullable<ProjectRow['health']>['warnings']
@@ -85,4 +90,17 @@ test('each warning leads to where it is mended', () => {
   expect(place('key_expires', { projectId: 'p', kid: 'k' })).toBe('/projects/p/keys/k')
   expect(place('no_active_key', { projectId: 'p' })).toBe('/projects/p/keys')
   expect(place('api_key_expires', { apiKeyId: 'a' })).toBe('/api-keys')
+})
+
+test('the calendar has what warnings name, and the next expiry of each project, once', () => {
+  const next = '2026-03-06T00:00:00.000Z'
+  const warning = { severity: 'info', detail: '', projectId: 'next-week', time: next } as const
+  const endings = endingsOf(rows, [
+    { ...warning, code: 'key_expires', projectName: 'next-week', kid: 'k', label: 'spring' },
+    { ...warning, code: 'no_active_key' },
+  ])
+  expect(endings.map(({ name, time }) => [name, time.slice(0, 10)])).toEqual([
+    ['succeeded', '2026-03-05'],
+    ['next-week: spring', '2026-03-06'],
+  ])
 })

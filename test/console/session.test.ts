@@ -84,13 +84,13 @@ describe('signing in', () => {
   })
 
   test('lasts for the browser, and opens the requested page', async () => {
-    const page = await console_.open('/ledger')
-    await page.getByRole('heading', { name: 'Ledger' }).waitFor()
+    const page = await console_.open('/history')
+    await page.getByRole('heading', { name: 'History' }).waitFor()
     await page.reload()
-    await page.getByRole('heading', { name: 'Ledger' }).waitFor()
+    await page.getByRole('heading', { name: 'History' }).waitFor()
     const other = await page.context().newPage()
     await other.goto(page.url())
-    await other.getByRole('heading', { name: 'Ledger' }).waitFor()
+    await other.getByRole('heading', { name: 'History' }).waitFor()
   })
 
   test('sends the secret once, and leaves it nowhere that a script can read', async () => {
@@ -203,7 +203,7 @@ describe('the console offers', () => {
     await page.getByRole('button', { name: 'Register a key' }).waitFor()
     await page.goto(`${console_.server.url}/console/#/projects/unseen`)
     await page.getByText('Project not found').waitFor()
-    expect(await page.getByRole('link', { name: 'Ledger' }).count()).toBe(0)
+    expect(await page.getByRole('link', { name: 'History' }).count()).toBe(0)
   })
 })
 

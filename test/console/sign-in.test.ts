@@ -100,7 +100,7 @@ test('a person signs in, and the ledger names them', async () => {
   const user = { issuer: provider.issuer, subject: 'ada', sessionId: expect.any(String) }
   expect(created?.actor).toEqual({ name: 'ada of Example', user })
   const entry = page.locator(`[data-revision="${created?.revision}"]`)
-  await page.getByRole('link', { name: 'Ledger' }).click()
+  await page.getByRole('link', { name: 'History' }).click()
   await entry.getByText('person', { exact: true }).waitFor()
   await entry.getByRole('button').first().click()
   await entry.getByText(provider.issuer, { exact: true }).waitFor()
@@ -153,7 +153,7 @@ test('a person has only the roles that their claims give', async () => {
   const page = await open('/', 'grace', ['payments'])
   await page.getByRole('heading', { name: 'default' }).waitFor()
   await page.getByRole('button', { name: 'Register a key' }).waitFor()
-  for (const name of ['API keys', 'Access rules', 'People', 'Ledger']) {
+  for (const name of ['API keys', 'Access rules', 'People', 'History']) {
     expect(await page.getByRole('link', { name }).count()).toBe(0)
   }
   await page.goto(`${url}/console/#/projects/unseen`)

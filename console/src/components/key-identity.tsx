@@ -1,6 +1,6 @@
 import type { JwtKey } from '@pubring/client'
 import { sentenceOf } from '../events/sentences.ts'
-import { useKeyEvents } from '../keys/events.ts'
+import { useKeyEvent } from '../keys/events.ts'
 import { describeMaterial } from '../keys/material.ts'
 import { useKeyRow } from '../keys/states.ts'
 import { Fact, Facts } from './facts.tsx'
@@ -39,8 +39,8 @@ export function KeyIdentity({ jwtKey }: { jwtKey: JwtKey }) {
 
 /** Who changed the key last, and how; its time alone if the event is not among the newest. */
 function LastEvent({ jwtKey: { id, projectId, updateTime } }: { jwtKey: JwtKey }) {
-  const event = useKeyEvents(projectId, id).data?.[0]
-  if (event === undefined) {
+  const { data: event } = useKeyEvent(projectId, id, 'last')
+  if (event == null) {
     return (
       <>
         Changed <RelativeTime time={updateTime} />

@@ -61,7 +61,7 @@ export function RelativeTime({ time }: { time: string }) {
 }
 
 /** The time that is called soon, in milliseconds. */
-const week = 7 * 86_400_000
+export const week = 7 * 86_400_000
 
 /** Whether the time is within the next week. */
 export function isSoon(time: string): boolean {

@@ -38,6 +38,7 @@ export function ActorName({ actor }: { actor: Actor }) {
           </Tooltip>
         </>
       )}
+      {actor.workload && ' by an access rule'}
     </>
   )
 }

@@ -1,40 +1,43 @@
-import { Text } from '@mantine/core'
-import { EventEntry, ExpiryEntry } from './entry.tsx'
-import type { Entry } from './expiries.ts'
-import type { Filter } from './filter.ts'
-import type { NameOf } from './sentences.ts'
+import { Button, Group } from '@mantine/core'
+import { DaySection, dayOf } from '../components/calendar.tsx'
+import { EmptyState } from '../components/states.tsx'
+import { EventEntry, type EventView, ExpiryEntry } from './entry.tsx'
+import type { useHistory } from './query.ts'
 
-/** The entries grouped by day in the local time zone. */
-export function Days(props: {
-  entries: Entry[]
-  loggedUpTo: number | undefined
-  nameOf?: NameOf
-  onFilter(part: Partial<Filter>): void
-}) {
-  const { entries, loggedUpTo, nameOf = () => undefined, onFilter } = props
-  const days = Map.groupBy(entries, ({ time }) =>
-    new Date(time).toLocaleDateString(undefined, { dateStyle: 'full' }),
+/** The entries grouped by day in the local time zone, and a button for older ones. */
+export function Days({ query, entries, ...view }: ReturnType<typeof useHistory> & EventView) {
+  if (entries.length === 0)
+    return <EmptyState title="No matching events">Change the filters.</EmptyState>
+  return (
+    <>
+      {[...Map.groupBy(entries, ({ time }) => dayOf(time))].map(([day, ofDay]) => (
+        <DaySection key={day} time={ofDay[0]?.time ?? day}>
+          <ol className="entries">
+            {ofDay.map((entry) =>
+              'event' in entry ? (
+                <EventEntry
+                  key={`${entry.event.projectId} ${entry.event.revision}`}
+                  event={entry.event}
+                  {...view}
+                />
+              ) : (
+                <ExpiryEntry key={`${entry.expiry.kid} ${entry.time}`} expiry={entry.expiry} />
+              ),
+            )}
+          </ol>
+        </DaySection>
+      ))}
+      {query.hasNextPage && (
+        <Group justify="center" mt="md">
+          <Button
+            variant="default"
+            loading={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Load older events
+          </Button>
+        </Group>
+      )}
+    </>
   )
-  return [...days].map(([day, ofDay]) => (
-    <section key={day} aria-label={day}>
-      <Text size="sm" c="dimmed" fw={600} mt="xs">
-        {day}
-      </Text>
-      <ol className="entries">
-        {ofDay.map((entry) =>
-          'event' in entry ? (
-            <EventEntry
-              key={entry.event.revision}
-              event={entry.event}
-              isLogged={loggedUpTo === undefined ? undefined : entry.event.revision <= loggedUpTo}
-              nameOf={nameOf}
-              onFilter={onFilter}
-            />
-          ) : (
-            <ExpiryEntry key={`${entry.expiry.kid} ${entry.time}`} expiry={entry.expiry} />
-          ),
-        )}
-      </ol>
-    </section>
-  ))
 }

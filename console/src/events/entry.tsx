@@ -10,7 +10,7 @@ import {
   UnstyledButton,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import type { Event, Expiry } from '@pubring/client'
+import type { Expiry, HistoryEvent } from '@pubring/client'
 import {
   IconAlarm,
   IconAlertTriangle,
@@ -21,10 +21,10 @@ import {
 } from '@tabler/icons-react'
 import { type ReactNode, useId } from 'react'
 import { CopyField } from '../components/copy.tsx'
-import { clockTime, exactTime } from '../components/times.tsx'
+import { clockTime, exactTime, localTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { ActorDetails, ActorName, actorId } from './actor.tsx'
-import type { Filter } from './filter.ts'
+import { type Filter, noFilter } from './filter.ts'
 import { changePhrases, type NameOf, type Sentence, sentenceOf, toneOf } from './sentences.ts'
 
 const tones = {
@@ -34,16 +34,21 @@ const tones = {
   neutral: { color: 'gray', icon: IconPencil },
 }
 
-type EntryProps = {
-  event: Event
+/** How events are shown. */
+export type EventView = {
+  /** Whether the events are those of all ledgers; they name theirs. */
+  ofAll?: boolean
   /** Undefined while it is unknown whether the log has the event. */
-  isLogged: boolean | undefined
-  nameOf: NameOf
+  isLogged?(event: HistoryEvent): boolean | undefined
+  nameOf?: NameOf
   onFilter(part: Partial<Filter>): void
 }
 
+type EntryProps = { event: HistoryEvent } & EventView
+
 /** One event as a sentence that expands to its details. */
-export function EventEntry({ event, isLogged, nameOf, onFilter }: EntryProps) {
+export function EventEntry({ event, ...view }: EntryProps) {
+  const { ofAll = false, isLogged, nameOf = () => undefined, onFilter } = view
   const [opened, { toggle }] = useDisclosure(false)
   const id = useId()
   const { color, icon } = tones[toneOf(event)]
@@ -56,9 +61,9 @@ export function EventEntry({ event, isLogged, nameOf, onFilter }: EntryProps) {
           sentence={<SentenceText sentence={sentenceOf(event, event.label, nameOf)} />}
           details={
             <>
-              <TimeOfDay time={event.time} /> · <ActorName actor={event.actor} /> · #
-              {event.revision}
-              {isLogged === false && ' · not in the log yet'}
+              <TimeOfDay time={event.time} /> · <ActorName actor={event.actor} /> ·{' '}
+              {ofAll && `${event.projectName ?? event.projectId ?? 'registry'} `}#{event.revision}
+              {isLogged?.(event) === false && ' · not in the log yet'}
             </>
           }
           end={
@@ -71,7 +76,7 @@ export function EventEntry({ event, isLogged, nameOf, onFilter }: EntryProps) {
         />
       </UnstyledButton>
       <Collapse id={id} expanded={opened}>
-        <div>{opened && <Details event={event} onFilter={onFilter} />}</div>
+        <div>{opened && <Details event={event} ofAll={ofAll} onFilter={onFilter} />}</div>
       </Collapse>
     </li>
   )
@@ -79,7 +84,7 @@ export function EventEntry({ event, isLogged, nameOf, onFilter }: EntryProps) {
 
 /** The expiry of a key, of which the ledger has no event of its own. */
 export function ExpiryEntry({ expiry }: { expiry: Expiry }) {
-  const { label, time } = expiry
+  const { label, time, setBy } = expiry
   return (
     <li data-expiry={expiry.kid}>
       <Box py={8}>
@@ -97,7 +102,14 @@ export function ExpiryEntry({ expiry }: { expiry: Expiry }) {
           }
           details={
             <>
-              <TimeOfDay time={time} /> · by itself, at the expiry that was set
+              <TimeOfDay time={time} /> · by the end that{' '}
+              {setBy === undefined ? (
+                'was set earlier'
+              ) : (
+                <>
+                  <ActorName actor={setBy.actor} /> set on {localTime(setBy.time)}
+                </>
+              )}
             </>
           }
         />
@@ -165,11 +177,18 @@ function SentenceText({ sentence }: { sentence: Sentence }) {
   )
 }
 
-type DetailsProps = Pick<EntryProps, 'event' | 'onFilter'>
+type DetailsProps = Pick<EntryProps, 'event' | 'ofAll' | 'onFilter'>
 
-function Details({ event, onFilter }: DetailsProps) {
+function Details({ event, ofAll, onFilter }: DetailsProps) {
   const { subject, actor, changes = {}, time, requestId, hash } = event
   const subjectType = subject.type.replaceAll('_', ' ').replace('api', 'API')
+  const filters = [
+    [`of this ${subjectType}`, { subject: subject.id }],
+    ['by this actor', !ofAll && { actor: actorId(actor) }],
+    ['by this person', ofAll && actor.user && { person: actor.user.subject }],
+    ['of this request', ofAll && { requestId }],
+    ['of this project', ofAll && event.projectId && { project: event.projectId }],
+  ] as const
   return (
     <Stack gap="xs" pl={44} pb="md">
       <Text size="sm">
@@ -181,20 +200,18 @@ function Details({ event, onFilter }: DetailsProps) {
         </Text>
       ))}
       <Group gap="xs">
-        <Button
-          size="compact-xs"
-          variant="light"
-          onClick={() => onFilter({ subject: subject.id, type: '', actor: '' })}
-        >
-          All events of this {subjectType}
-        </Button>
-        <Button
-          size="compact-xs"
-          variant="light"
-          onClick={() => onFilter({ actor: actorId(actor), type: '', subject: '' })}
-        >
-          All events by this actor
-        </Button>
+        {filters
+          .filter(([, part]) => part)
+          .map(([name, part]) => (
+            <Button
+              key={name}
+              size="compact-xs"
+              variant="light"
+              onClick={() => onFilter({ ...noFilter, ...part })}
+            >
+              All events {name}
+            </Button>
+          ))}
       </Group>
       <ActorDetails actor={actor} />
       <CopyField label={`Id of the ${subjectType}`} value={subject.id} />

@@ -1,33 +1,38 @@
 import { Button, Group, MultiSelect, SimpleGrid, Text } from '@mantine/core'
 import type { Event, JwtKey } from '@pubring/client'
 import { withVisibleControls } from '../components/user-text.tsx'
+import { useProjectNames } from '../forms/project-field.tsx'
 import { SuggestField } from '../forms/suggest-field.tsx'
 import { fromExpiryInput, TimeField, toExpiryInput } from '../forms/time-field.tsx'
 import { useTyped } from '../forms/typed.ts'
-import { type Filter, givenFilters, typesOf } from './filter.ts'
-import { typeLabel, typesOfLedger } from './types.ts'
+import { expiredType, type Filter, givenFilters, noFilter, typesOf } from './filter.ts'
+import { typeLabel, typesOfHistory } from './types.ts'
 
 type FiltersProps = {
-  /** Whether the history is a project's; otherwise it is the system's. */
-  ofProject: boolean
+  /** Whether the history is that of all ledgers; otherwise it is a project's. */
+  ofAll: boolean
   /** For suggestions, with `keys`. */
   events: Event[]
-  keys: JwtKey[]
+  /** Undefined for the keys of more than one project. */
+  keys: JwtKey[] | undefined
   filter: Filter
   onChange(part: Partial<Filter>): void
 }
 
 /** The fields that filter the whole history, on the server. */
-export function Filters({ ofProject, events, keys, filter, onChange }: FiltersProps) {
-  const actors = [...new Set(events.map(({ actor }) => actor.name))]
+export function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps) {
+  const projects = useProjectNames(ofAll)
+  const actors = events.map(({ actor }) => actor).filter(({ user }) => !ofAll || user)
   const names = new Map(
     events.flatMap(({ subject, label }) => (label ? [[subject.id, label]] : [])),
   )
-  for (const { id, label } of keys) names.set(id, label)
-  const types = [...new Set([...typesOfLedger(ofProject), ...typesOf(filter)])]
+  for (const { id, label } of keys ?? []) names.set(id, label)
+  const who = ofAll ? 'person' : 'actor'
+  const offered = typesOfHistory(ofAll).filter((type) => keys || type !== expiredType)
+  const types = [...new Set([...offered, ...typesOf(filter)])]
   return (
     <>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 5 }} spacing="sm">
+      <SimpleGrid cols={{ base: 1, xs: 2, md: ofAll ? 3 : 5 }} spacing="sm">
         <MultiSelect
           label="Events"
           placeholder={filter.type === '' ? 'All events' : ''}
@@ -36,16 +41,25 @@ export function Filters({ ofProject, events, keys, filter, onChange }: FiltersPr
           value={typesOf(filter)}
           onChange={(chosen) => onChange({ type: chosen.join(',') })}
         />
+        {ofAll && (
+          <TypedFilter
+            label="Project"
+            placeholder="Name or id"
+            data={projects}
+            value={filter.project}
+            onValue={(project) => onChange({ project })}
+          />
+        )}
         <TypedFilter
-          label="Actor"
-          placeholder="Name or id"
-          data={actors}
-          value={filter.actor}
-          onValue={(actor) => onChange({ actor })}
+          label={ofAll ? 'Person' : 'Actor'}
+          placeholder={ofAll ? 'Name, email or subject' : 'Name or id'}
+          data={[...new Set(actors.map(({ name }) => name))]}
+          value={filter[who]}
+          onValue={(text) => onChange({ [who]: text })}
         />
         <TypedFilter
-          label={ofProject ? 'Key' : 'Subject'}
-          placeholder={ofProject ? 'Choose a key, or enter its kid' : 'Id'}
+          label={ofAll ? 'Subject' : 'Key'}
+          placeholder={ofAll ? 'Id' : 'Choose a key, or enter its kid'}
           data={[...names].map(([id, name]) => optionOf(id, name))}
           value={optionOf(filter.subject, names.get(filter.subject))}
           onValue={(text) => onChange({ subject: subjectIn(text, names) })}
@@ -64,13 +78,10 @@ export function Filters({ ofProject, events, keys, filter, onChange }: FiltersPr
       {givenFilters(filter).length > 0 && (
         <Group gap="xs">
           <Text size="sm" c="dimmed">
-            The address of this page keeps the filters.
+            {filter.requestId !== '' && `Only the request ${filter.requestId}. `}The address of this
+            page keeps the filters.
           </Text>
-          <Button
-            variant="subtle"
-            size="compact-sm"
-            onClick={() => onChange({ type: '', actor: '', subject: '', since: '', until: '' })}
-          >
+          <Button variant="subtle" size="compact-sm" onClick={() => onChange(noFilter)}>
             Clear filters
           </Button>
         </Group>

@@ -1,89 +1,89 @@
-import { Button, Card, Group, Stack, Text } from '@mantine/core'
+import { Card, Stack, Text } from '@mantine/core'
 import { type Project, positionOf } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useCallback } from 'react'
+import { useCallback, useMemo } from 'react'
+import { Calendar } from '../components/calendar.tsx'
 import { CurlHint } from '../components/curl.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
-import { EmptyState, LoadingRows } from '../components/states.tsx'
-import { localTime } from '../components/times.tsx'
+import { LoadingRows } from '../components/states.tsx'
+import { localTime, week } from '../components/times.tsx'
 import { type FollowedLedger, useLedgerEvents } from '../keys/follow.ts'
-import { useKeys } from '../keys/queries.ts'
-import { useRotations } from '../keys/rotations.ts'
+import { useKeys, useProject } from '../keys/queries.ts'
 import { Days } from './days.tsx'
 import type { Entry } from './expiries.ts'
-import { ExportButton } from './export-button.tsx'
-import { eventQuery, type Filter, givenFilters } from './filter.ts'
+import { eventQuery, type Filter, givenFilters, historyQuery } from './filter.ts'
 import { Filters } from './filters.tsx'
 import { LogPanel, useLogged } from './log-panel.tsx'
-import { newestSystemEvent, useFilter, useHistory, useNewestRevision } from './query.ts'
+import { newestEvent, useFilter, useHistory, useNames, useNewestRevision } from './query.ts'
 
-/** The ledger of a project, or of the system without `project`; newest entries first. */
+/** The history of a project or, without one, of all ledgers; newest entries first. */
 export function History({ project }: { project?: Project }) {
   const [filter, changeFilter] = useFilter()
-  const { query, entries } = useHistory(project, filter)
-  const newest = useNewestRevision(project)
-  const logged = useLogged(project, newest)
-  const { data: keys = [] } = useKeys(project?.id)
-  const { data: rotations = [] } = useRotations(project?.id)
-  const labels = new Map(keys.map(({ id, label }) => [id, label]))
-  for (const { id, from } of rotations) labels.set(id, labels.get(from) ?? from)
-  const nameOf = (id: string) => labels.get(id)
-  useLiveSystemEvents(project === undefined)
+  const ofAll = project === undefined
+  const chosen = useProject((ofAll && filter.project) || undefined)
+  const ledger = project ?? chosen.data
+  const { data: keys } = useKeys(ledger?.id)
+  const { query, entries } = useHistory(project, filter, keys)
+  const newest = useNewestRevision(ledger)
+  const logged = useLogged(ledger, newest)
+  const nameOf = useNames(ledger?.id)
+  useLiveHistory(ofAll, ledger?.id)
   const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []))
-  const path = project === undefined ? '/events' : `/projects/${project.id}/events`
-  const parameters = new URLSearchParams({ ...eventQuery(filter), order: 'desc' })
+  const path = ofAll
+    ? `/history?${new URLSearchParams({ ...historyQuery(filter) })}`
+    : `/projects/${project.id}/events?${new URLSearchParams({ ...eventQuery(filter), order: 'desc' })}`
   return (
     <Stack>
-      <LogPanel project={project} newest={newest} logged={logged} />
-      <Filters
-        ofProject={project !== undefined}
-        events={events}
-        keys={keys}
-        filter={filter}
-        onChange={changeFilter}
-      />
+      {(ledger !== undefined || filter.project === '') && (
+        <LogPanel
+          key={ledger?.id}
+          project={ledger}
+          newest={newest}
+          logged={logged}
+          events={{ project, filter }}
+        />
+      )}
+      <Filters ofAll={ofAll} events={events} keys={keys} filter={filter} onChange={changeFilter} />
       {query.isPending && <LoadingRows rows={6} />}
       {query.isLoadingError && (
         <ErrorNotice error={query.error} retry={() => void query.refetch()} />
       )}
       {query.data && (
         <>
-          <Group justify="space-between">
-            <CountText entries={entries} filter={filter} hasOlder={query.hasNextPage} />
-            <ExportButton project={project} filter={filter} />
-          </Group>
+          <CountText entries={entries} filter={filter} hasOlder={query.hasNextPage} ofAll={ofAll} />
           <Card withBorder padding="md">
-            {entries.length === 0 ? (
-              <EmptyState title="No matching events">Change the filters.</EmptyState>
-            ) : (
-              <Days
-                entries={entries}
-                loggedUpTo={logged.data?.revision}
-                nameOf={nameOf}
-                onFilter={changeFilter}
-              />
-            )}
-            {query.hasNextPage && (
-              <Group justify="center" mt="md">
-                <Button
-                  variant="default"
-                  loading={query.isFetchingNextPage}
-                  onClick={() => void query.fetchNextPage()}
-                >
-                  Load older events
-                </Button>
-              </Group>
-            )}
+            <EventCalendar entries={entries} />
+            <Days
+              query={query}
+              entries={entries}
+              ofAll={ofAll}
+              isLogged={({ projectId = project?.id, revision }) =>
+                projectId === ledger?.id && logged.data
+                  ? revision <= logged.data.revision
+                  : undefined
+              }
+              nameOf={nameOf}
+              onFilter={changeFilter}
+            />
           </Card>
         </>
       )}
-      <CurlHint path={`${path}?${parameters}`} />
+      <CurlHint path={path} />
     </Stack>
   )
 }
 
-function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean }) {
-  const { entries, filter, hasOlder } = props
+/** The entries per day, in the last weeks of those that are shown. */
+function EventCalendar({ entries }: { entries: Entry[] }) {
+  const times = entries.map(({ time }) => time)
+  if (times.length === 0) return null
+  const to = Date.parse(times[0] ?? '')
+  const from = Math.max(Date.parse(times.at(-1) ?? ''), to - 4 * week)
+  return <Calendar name="Entries per day" times={times} from={new Date(from)} to={new Date(to)} />
+}
+
+function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean; ofAll: boolean }) {
+  const { entries, filter, hasOlder, ofAll } = props
   const { length } = entries
   const oldest = entries.at(-1)
   const found = givenFilters(filter).length > 0 ? 'matching ' : ''
@@ -93,26 +93,31 @@ function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean 
       {hasOlder
         ? `The newest ${length} ${found}${noun}${oldest ? `, back to ${localTime(oldest.time)}` : ''}`
         : `${length} ${found}${noun}`}
-      . Updates automatically. Times are in {timeZone()}.
+      .{' '}
+      {ofAll && filter.project === ''
+        ? 'Changes to projects and access appear by themselves; load the page again for those to keys.'
+        : 'Updates automatically.'}{' '}
+      Times are in {timeZone()}.
     </Text>
   )
 }
 
 const timeZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
 
-const systemLedger: FollowedLedger = {
-  async findStart(client, signal) {
-    const newest = await newestSystemEvent(client, signal)
-    return newest === null ? 0 : positionOf(newest)
-  },
-}
-
-/** Follows the system's ledger. A project's page follows its own. */
-function useLiveSystemEvents(enabled: boolean): void {
+/** Follows the chosen ledger in the history of all. A project's page follows its own. */
+function useLiveHistory(enabled: boolean, project: string | undefined): void {
   const queries = useQueryClient()
-  const onEvent = useCallback(
-    () => queries.invalidateQueries({ queryKey: ['events', 'system'] }),
-    [queries],
-  )
-  useLedgerEvents(enabled ? systemLedger : undefined, onEvent)
+  const onEvent = useCallback(async () => {
+    await queries.invalidateQueries({ queryKey: ['project'] })
+    await queries.invalidateQueries({ queryKey: ['events'] })
+  }, [queries])
+  const ledger = useMemo((): FollowedLedger => {
+    const scope = project === undefined ? {} : { project }
+    const findStart: FollowedLedger['findStart'] = async (client, signal) => {
+      const newest = await newestEvent(client, { ...scope, signal })
+      return newest === null ? 0 : positionOf(newest)
+    }
+    return { ...scope, findStart }
+  }, [project])
+  useLedgerEvents(enabled ? ledger : undefined, onEvent)
 }

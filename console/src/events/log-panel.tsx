@@ -12,7 +12,9 @@ import { longestWaitMs } from '../keys/refresh.ts'
 import { useApi } from '../session/api.ts'
 import { readVerifierKey } from '../session/client.ts'
 import { useSession } from '../session/context.tsx'
+import { type Filter, givenFilters } from './filter.ts'
 import { canVerify, exportLedger, type LedgerSource, readProof, verifyLedger } from './proof.ts'
+import { matchingEvents } from './query.ts'
 import { type Verification, VerificationResult } from './verification.tsx'
 
 /** How often to ask while the log does not have the newest event: by default it is signed once a minute. */
@@ -49,37 +51,40 @@ type LogPanelProps = {
   logged: ReturnType<typeof useLogged>
 }
 
-/** How far the log has the ledger, and buttons that verify it and export it with its proof. */
-export function LogPanel({ project, newest, logged }: LogPanelProps) {
-  const { busy, verification, problem, verify, save } = useLedgerActions(project)
+/** The events that the page shows, which may be those of all ledgers. */
+type Shown = { project: Project | undefined; filter: Filter }
+
+/** How far the log has the ledger, and buttons that verify it and export it or what is shown. */
+export function LogPanel({ project, newest, logged, events }: LogPanelProps & { events: Shown }) {
+  const { busy, verification, problem, verify, exportShown, save } = useLedgerActions(project)
+  const action = (label: string, Icon: typeof IconDownload, run: () => void) => (
+    <Button
+      variant="default"
+      size="xs"
+      leftSection={<Icon size={15} aria-hidden />}
+      disabled={busy !== undefined}
+      onClick={run}
+    >
+      {label}
+    </Button>
+  )
   return (
     <Card withBorder padding="md" component="section" aria-label="The log">
       <Stack gap="sm">
         <Group justify="space-between" gap="sm">
-          <LoggedText logged={logged} newest={newest} />
+          <LoggedText project={project} logged={logged} newest={newest} />
           <Group gap="sm">
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<IconShieldCheck size={15} aria-hidden />}
-              disabled={busy !== undefined}
-              onClick={() => verify('')}
-            >
-              Verify this history
-            </Button>
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<IconDownload size={15} aria-hidden />}
-              disabled={busy !== undefined}
-              onClick={save}
-            >
-              Export with proof
-            </Button>
+            {action('Verify this history', IconShieldCheck, () => verify(''))}
+            {action('Export with proof', IconDownload, save)}
+            {action(
+              givenFilters(events.filter).length > 0 ? 'Export what matches' : 'Export all',
+              IconDownload,
+              () => exportShown(events),
+            )}
           </Group>
         </Group>
         <Text size="sm" role="status" hidden={busy === undefined}>
-          {busy !== undefined && `${busy.action}: read ${busy.events} of ${newest} events…`}
+          {busy !== undefined && `${busy.action}: read ${busy.events} events…`}
         </Text>
         {problem !== undefined && <Problem error={problem} />}
         {verification !== undefined && (
@@ -93,15 +98,16 @@ export function LogPanel({ project, newest, logged }: LogPanelProps) {
   )
 }
 
-function LoggedText({ logged: { data, error }, newest }: Omit<LogPanelProps, 'project'>) {
+/** How far the log has the ledger, in a sentence. */
+export function LoggedText({ project, logged: { data, error }, newest }: LogPanelProps) {
   if (data === undefined) {
     return error === null ? <Text size="sm">…</Text> : <Problem error={error} />
   }
   const { revision, time, size } = data
   return (
     <Text size="sm" data-logged={revision}>
-      In the log up to event {revision}, since {localTime(time)}. The checkpoint of the log has{' '}
-      {size} {size === 1 ? 'entry' : 'entries'}.
+      The ledger of {project?.name ?? 'the registry'} is in the log up to event {revision}, since{' '}
+      {localTime(time)}. The checkpoint of the log has {size} {size === 1 ? 'entry' : 'entries'}.
       {newest > revision && ' Later events are not in the log yet.'}
     </Text>
   )
@@ -186,6 +192,16 @@ function useLedgerActions(project: Project | undefined) {
         const isEntered = entered !== ''
         const verifierKey = isEntered ? entered : await readVerifierKey(source.signal)
         setVerification(await verifyInWords(source, { verifierKey, isEntered }))
+      })
+    },
+    exportShown({ project: shown, filter }: Shown): void {
+      void run('Exporting', async ({ signal, onProgress }) => {
+        const lines: string[] = []
+        for await (const page of matchingEvents({ client, project: shown, filter, signal })) {
+          lines.push(...page.map((event) => `${JSON.stringify(event)}\n`))
+          onProgress(lines.length)
+        }
+        download(`${shown?.name ?? 'all'}-history.jsonl`, lines)
       })
     },
     save(): void {

@@ -1,12 +1,14 @@
-import type { Client, Event, EventPosition, EventQuery, Project } from '@pubring/client'
+import type { Client, Event, EventPosition, HistoryEvent, JwtKey, Project } from '@pubring/client'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 import { useKeys } from '../keys/queries.ts'
+import { useRotations } from '../keys/rotations.ts'
 import { useApi } from '../session/api.ts'
 import { useSession } from '../session/context.tsx'
 import { entriesOf } from './expiries.ts'
-import { eventQuery, type Filter, givenFilters, readFilter } from './filter.ts'
+import { eventQuery, type Filter, givenFilters, historyQuery, readFilter } from './filter.ts'
+import type { NameOf } from './sentences.ts'
 
 /** Events that a page has at least, if there are as many. */
 const pageSize = 50
@@ -26,22 +28,38 @@ export function useFilter(): [Filter, (part: Partial<Filter>) => void] {
   return [filter, change]
 }
 
-type Page = { items: Event[]; next?: EventPosition }
+type HistoryPage = { items: HistoryEvent[]; next?: EventPosition }
 
-/** The entries of a history that match the filter, newest first, page by page. */
-export function useHistory(project: Project | undefined, filter: Filter) {
+/**
+ * The entries that match the filter, newest first, page by page: of a project or, without one, of all
+ * ledgers. `keys` are those of the only project that is shown.
+ */
+export function useHistory(
+  project: Project | undefined,
+  filter: Filter,
+  keys: JwtKey[] | undefined,
+) {
   const { client } = useSession()
   const query = useInfiniteQuery({
-    queryKey: ['events', project?.id ?? 'system', filter],
-    queryFn: ({ signal, pageParam }) => {
-      const ofProject = project === undefined ? {} : { project: project.id }
-      return readPage(client, { ...eventQuery(filter), ...ofProject, ...pageParam, signal })
+    queryKey: ['events', project?.id ?? 'all', filter],
+    async queryFn({ signal, pageParam }): Promise<HistoryPage> {
+      const items: HistoryEvent[] = []
+      let next: EventPosition | undefined = pageParam
+      for (
+        let requests = 0;
+        next && items.length < pageSize && requests < maxRequests;
+        requests += 1
+      ) {
+        const page = await readPage({ client, project, filter, signal }, next, pageSize)
+        items.push(...page.items)
+        next = page.next
+      }
+      return { items, ...(next && { next }) }
     },
-    initialPageParam: undefined as EventPosition | undefined,
-    getNextPageParam: ({ next }: Page) => next,
+    initialPageParam: {} as EventPosition,
+    getNextPageParam: ({ next }) => next,
     placeholderData: (previous) => previous,
   })
-  const { data: keys = [] } = useKeys(project?.id)
   const { data, hasNextPage: hasOlder } = query
   const entries = useMemo(() => {
     const events = data?.pages.flatMap(({ items }) => items) ?? []
@@ -50,34 +68,57 @@ export function useHistory(project: Project | undefined, filter: Filter) {
   return { query, entries }
 }
 
+/** Which events to read: those of a project or, without one, of all ledgers. */
+type Source = { client: Client; project: Project | undefined; filter: Filter; signal: AbortSignal }
+
 async function readPage(
-  client: Client,
-  query: EventQuery & { signal: AbortSignal },
-): Promise<Page> {
-  const items: Event[] = []
-  let next: EventPosition | undefined = {}
-  for (let requests = 0; next !== undefined && requests < maxRequests; requests += 1) {
-    const options = { ...query, order: 'desc', limit: pageSize, ...next } as const
-    const page: Page = await client.events.page(options)
-    items.push(...page.items)
-    next = items.length < pageSize ? page.next : undefined
-    if (next === undefined) return { ...page, items }
+  { client, project, filter, signal }: Source,
+  position: EventPosition,
+  limit: number,
+): Promise<HistoryPage> {
+  if (project !== undefined) {
+    const page = { ...position, limit, order: 'desc', signal } as const
+    return client.events.page({ ...eventQuery(filter), ...page, project: project.id })
   }
-  return next === undefined ? { items } : { items, next }
+  const start = position.after && { after: String(position.after) }
+  const query = { ...historyQuery(filter), ...start, limit, signal }
+  const { items, next } = await client.events.history(query)
+  return { items, ...(next && { next: { after: next } }) }
+}
+
+/** All events that match, page by page. */
+export async function* matchingEvents(source: Source): AsyncGenerator<HistoryEvent[]> {
+  let next: EventPosition | undefined = {}
+  while (next !== undefined) {
+    const page: HistoryPage = await readPage(source, next, 200)
+    yield page.items
+    next = page.next
+  }
+}
+
+/** Names the keys of a project by id, and its rotations by the keys that they replace. */
+export function useNames(projectId: string | undefined): NameOf {
+  const { data: keys = [] } = useKeys(projectId)
+  const { data: rotations = [] } = useRotations(projectId)
+  const labels = new Map(keys.map(({ id, label }) => [id, label]))
+  for (const { id, from } of rotations) labels.set(id, labels.get(from) ?? from)
+  return (id) => labels.get(id)
 }
 
 /** The newest revision of a ledger: a project's, or the system's. */
 export function useNewestRevision(project: Project | undefined): number {
-  const { data } = useApi(['events', 'system', 'newest'], newestSystemEvent, {
+  const query = ['events', 'system', 'newest']
+  const { data } = useApi(query, (client, signal) => newestEvent(client, { signal }), {
     enabled: project === undefined,
   })
   return project?.revision ?? data?.revision ?? 0
 }
 
-export async function newestSystemEvent(
+/** The newest event of a project or, without one, of the system. */
+export async function newestEvent(
   client: Client,
-  signal: AbortSignal,
+  ledger: { project?: string; signal: AbortSignal },
 ): Promise<Event | null> {
-  const [newest = null] = await client.events.list({ order: 'desc', limit: 1, signal })
+  const [newest = null] = await client.events.list({ ...ledger, order: 'desc', limit: 1 })
   return newest
 }

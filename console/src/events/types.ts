@@ -37,12 +37,10 @@ const typeLabels: Record<string, string> = {
   'token.used': 'Single-use token used',
 }
 
-/** The types that a project's ledger has, or that of the system. */
-export function typesOfLedger(ofProject: boolean): string[] {
-  const own = /^(project|key|rotation|private_key|ledger|api_key|token)\./
-  return Object.keys(typeLabels).filter((type) =>
-    ofProject ? own.test(type) : !/^(key|rotation)\./.test(type),
-  )
+/** The types that the history of all ledgers has, or that of a project. */
+export function typesOfHistory(ofAll: boolean): string[] {
+  const ofProjects = /^(project|key|rotation|private_key|ledger|api_key|token)\./
+  return Object.keys(typeLabels).filter((type) => ofAll || ofProjects.test(type))
 }
 
 /** The label of an event type in the filter. */

@@ -1,16 +1,22 @@
 import { useApi } from '../session/api.ts'
 import { SuggestField } from './suggest-field.tsx'
 
-/** A field for a project, by name or id; suggests the first page of projects. */
+/** The names of the first page of projects, as suggestions. */
+export function useProjectNames(enabled = true): string[] {
+  const { data } = useApi(
+    ['project-names'],
+    (client, signal) => client.projects.list({ limit: 200, signal }),
+    { enabled },
+  )
+  return data?.items.map(({ name }) => name) ?? []
+}
+
+/** A field for a project, by name or id. */
 export function ProjectField(props: {
   description: string
   placeholder?: string
   value: string
   onValue(text: string): void
 }) {
-  const projects = useApi(['project-names'], (client, signal) =>
-    client.projects.list({ limit: 200, signal }),
-  )
-  const names = projects.data?.items.map(({ name }) => name) ?? []
-  return <SuggestField {...props} label="Project" data={names} limit={20} />
+  return <SuggestField {...props} label="Project" data={useProjectNames()} limit={20} />
 }

@@ -6,7 +6,7 @@ import { CurlHint } from '../components/curl.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { rowNames } from '../components/ids.ts'
 import { StateBadge, stateOf } from '../components/state-badge.tsx'
-import { EmptyState, MessagePage, PageHeader, QueryResult } from '../components/states.tsx'
+import { EmptyState, PageHeader, QueryResult } from '../components/states.tsx'
 import { withVisibleControls } from '../components/user-text.tsx'
 import { useOpenDialog } from '../forms/drafts.ts'
 import { useApi } from '../session/api.ts'
@@ -49,21 +49,11 @@ export function ManagedPage<Row extends Managed, Own extends string>(
   props: ManagedPageProps<Row, Own>,
 ) {
   const { kind, title, description, newLabel } = props
-  const { mayManage, mayAudit } = useRights()
-  const query = useApi([kind.path], (client, signal) => kind.operations(client).list({ signal }), {
-    enabled: mayAudit,
-  })
+  const { mayManage } = useRights()
+  const query = useApi([kind.path], (client, signal) => kind.operations(client).list({ signal }))
   const own = ['create', ...props.ownActions.map(({ action }) => action)] as const
   const actions = [...own, ...confirmed] as const
   const [open, setOpen] = useOpenDialog<(typeof actions)[number]>(kind.path, actions)
-  if (!mayAudit) {
-    return (
-      <MessagePage title={title}>
-        Only an admin or auditor of all projects sees the{' '}
-        {title.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}.
-      </MessagePage>
-    )
-  }
   const close = () => setOpen(undefined)
   const dialogOf = (rows: Row[]) => {
     const row = rows.find(({ id }) => id === open?.id)

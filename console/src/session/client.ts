@@ -4,6 +4,9 @@ import { findPastedApiKey } from '@pubring/client/internal/pasted-api-key'
 /** The service that served this page: `/console/` is beside `/v1`. */
 const url = new URL('..', document.baseURI.replace(/#.*$/, '')).href
 
+/** Whether this page is the console at the address. */
+export const isConsoleAt = (address: string): boolean => new URL('..', address).href === url
+
 /** Sends and keeps the cookie of the session, which no script can read. */
 const fetchWithCookie: typeof fetch = (input, init) =>
   fetch(input, { ...init, credentials: 'same-origin' })
@@ -11,6 +14,15 @@ const fetchWithCookie: typeof fetch = (input, init) =>
 /** A client that acts with the session of the browser. */
 export function createSessionClient(): Client {
   return createClient({ url, apiKey: 'session', retries: 1, fetch: fetchWithCookie })
+}
+
+type Health = { state?: string; reason?: string; logReason?: string }
+
+/** The health checks of the service that served this page, which need no session. */
+export async function readHealth(signal: AbortSignal): Promise<{ ready: Health; write: Health }> {
+  const read = async (check: string) =>
+    (await fetch(new URL(`health/${check}`, url), { signal, cache: 'no-store' })).json()
+  return { ready: await read('ready'), write: await read('write') }
 }
 
 /** The verifier key of the log, which the service publishes. */

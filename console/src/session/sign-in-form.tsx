@@ -1,11 +1,11 @@
-import { Anchor, Button, Collapse, Stack, Text } from '@mantine/core'
+import { Alert, Anchor, Button, Collapse, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { SignInOptions } from '@pubring/client'
 import { type FormEvent, useEffect, useId, useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { isOutage } from '../components/outage.ts'
 import { ApiKeyField } from '../forms/text-fields.tsx'
-import { createSessionClient, parsePastedApiKey } from './client.ts'
+import { createSessionClient, isConsoleAt, parsePastedApiKey } from './client.ts'
 
 const retryMs = 3_000
 
@@ -25,30 +25,45 @@ export function SignInForm(props: {
   const [opened, { toggle }] = useDisclosure(false)
   const id = useId()
   if (options === undefined) return error === undefined ? null : <ErrorNotice error={error} />
-  if (options.oidc === undefined) return <ApiKeyForm signIn={signIn} />
+  const { consoleUrl, oidc } = options
   return (
     <Stack>
-      {providerButton(options.oidc)}
-      <div>
-        <Anchor
-          component="button"
-          type="button"
-          size="sm"
-          underline="always"
-          onClick={toggle}
-          aria-expanded={opened}
-          aria-controls={id}
-        >
-          Use an API key
-        </Anchor>
-        <Text span size="sm" c="dimmed">
-          {' '}
-          for local use and emergencies
-        </Text>
-      </div>
-      <Collapse id={id} expanded={opened}>
-        <div>{opened && <ApiKeyForm signIn={signIn} />}</div>
-      </Collapse>
+      {!isConsoleAt(consoleUrl) && (
+        <Alert color="yellow" title="This is not the address of the console">
+          Changes are accepted only from{' '}
+          <Anchor href={`${consoleUrl}${location.hash}`} underline="always" inherit>
+            {consoleUrl}
+          </Anchor>
+          , the public URL of this service.
+        </Alert>
+      )}
+      {oidc === undefined ? (
+        <ApiKeyForm signIn={signIn} />
+      ) : (
+        <>
+          {providerButton(oidc)}
+          <div>
+            <Anchor
+              component="button"
+              type="button"
+              size="sm"
+              underline="always"
+              onClick={toggle}
+              aria-expanded={opened}
+              aria-controls={id}
+            >
+              Use an API key
+            </Anchor>
+            <Text span size="sm" c="dimmed">
+              {' '}
+              for local use and emergencies
+            </Text>
+          </div>
+          <Collapse id={id} expanded={opened}>
+            <div>{opened && <ApiKeyForm signIn={signIn} />}</div>
+          </Collapse>
+        </>
+      )}
     </Stack>
   )
 }

@@ -5,18 +5,18 @@ import { Fact } from '../../components/facts.tsx'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { ActorName } from '../../events/actor.tsx'
-import { useKeyRegistration } from '../../keys/events.ts'
+import { useKeyEvent } from '../../keys/events.ts'
 import { describeMaterial } from '../../keys/material.ts'
 
 /** Who registered the key, and its times to the second. */
 export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
   const { id, projectId, algorithm, updateTime, details } = jwtKey
-  const registration = useKeyRegistration(projectId, id)
+  const { data: first } = useKeyEvent(projectId, id, 'first')
   return (
     <Section title="Details">
       <Stack gap="sm">
         <Fact name="Registered by">
-          {registration === undefined ? '…' : <ActorName actor={registration.actor} />}
+          {first?.type === 'key.created' ? <ActorName actor={first.actor} /> : '…'}
         </Fact>
         <Fact name="Last changed">{exactTime(updateTime)}</Fact>
         <Fact name="Algorithm">

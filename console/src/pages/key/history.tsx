@@ -1,14 +1,22 @@
-import { Anchor, Button, Text } from '@mantine/core'
+import { Anchor } from '@mantine/core'
 import type { Project } from '@pubring/client'
 import { Link, useLocation } from 'wouter'
 import { Section } from '../../components/section.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { Days } from '../../events/days.tsx'
-import { useKeyEvents } from '../../keys/events.ts'
+import { givenFilters, noFilter } from '../../events/filter.ts'
+import { useHistory, useNames } from '../../events/query.ts'
+import { useKeys } from '../../keys/queries.ts'
+import { useRotations } from '../../keys/rotations.ts'
 
-/** Who did what to the key, newest first. */
+/** Who did what to the key and its rotations, newest first. */
 export function KeyHistory({ project, kid }: { project: Project; kid: string }) {
-  const query = useKeyEvents(project.id, kid)
+  const { data: keys } = useKeys(project.id)
+  const { data: rotations = [] } = useRotations(project.id)
+  const own = rotations.filter(({ from, to }) => from === kid || to === kid)
+  const subject = [kid, ...own.map(({ id }) => id)].join()
+  const { query, entries } = useHistory(project, { ...noFilter, subject }, keys)
+  const nameOf = useNames(project.id)
   const [, navigate] = useLocation()
   const history = `/projects/${project.id}/history`
   return (
@@ -21,31 +29,16 @@ export function KeyHistory({ project, kid }: { project: Project; kid: string }) 
       }
     >
       <QueryResult query={query} rows={3}>
-        {(events) =>
-          events.length === 0 ? (
-            <Text size="sm" c="dimmed">
-              The ledger has no event of it.
-            </Text>
-          ) : (
-            <>
-              <Days
-                entries={events.map((event) => ({ event, time: event.time }))}
-                loggedUpTo={undefined}
-                onFilter={(part) => navigate(`${history}?${new URLSearchParams(part)}`)}
-              />
-              {query.hasNextPage && (
-                <Button
-                  variant="default"
-                  size="xs"
-                  loading={query.isFetchingNextPage}
-                  onClick={() => void query.fetchNextPage()}
-                >
-                  Load older events
-                </Button>
-              )}
-            </>
-          )
-        }
+        {() => (
+          <Days
+            query={query}
+            entries={entries}
+            nameOf={nameOf}
+            onFilter={(part) =>
+              navigate(`${history}?${new URLSearchParams(givenFilters({ ...noFilter, ...part }))}`)
+            }
+          />
+        )}
       </QueryResult>
     </Section>
   )

@@ -8,6 +8,7 @@ import { UserText } from '../../components/user-text.tsx'
 import { ActorName } from '../../events/actor.tsx'
 import { useKey } from '../../keys/queries.ts'
 import { isUnderWay, nextStep, useRotations } from '../../keys/rotations.ts'
+import { useRights } from '../../session/rights.ts'
 
 /** The rotations in which the key is replaced or replaces another; those under way first. */
 export function KeyRotations({ jwtKey: { id, projectId } }: { jwtKey: JwtKeyWithDetails }) {
@@ -27,6 +28,7 @@ export function KeyRotations({ jwtKey: { id, projectId } }: { jwtKey: JwtKeyWith
 
 function KeyRotation({ rotation, kid }: { rotation: Rotation; kid: string }) {
   const { projectId, from, to, state, startedBy, createTime, endTime } = rotation
+  const { mayWrite } = useRights(projectId)
   const underWay = isUnderWay(rotation)
   return (
     <div>
@@ -47,7 +49,7 @@ function KeyRotation({ rotation, kid }: { rotation: Rotation; kid: string }) {
           size="xs"
           mt="xs"
         >
-          Continue
+          {mayWrite ? 'Continue' : 'Show'}
         </Button>
       )}
     </div>

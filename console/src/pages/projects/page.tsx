@@ -1,4 +1,4 @@
-import { Button, Card, Group, NativeSelect, Text } from '@mantine/core'
+import { Button, Card, Group, NativeSelect, SegmentedControl, Text } from '@mantine/core'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
 import { useSearchParams } from 'wouter'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -7,6 +7,7 @@ import { useOpenDialog } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
 import { useTyped } from '../../forms/typed.ts'
 import { useRights } from '../../session/rights.ts'
+import { ExpiryCalendar } from './calendar.tsx'
 import { ProjectForm } from './project-form.tsx'
 import { maxProjects, useExactMatch, useProjectRows } from './query.ts'
 import { isProjectOrder, type ProjectRow, sortedProjects } from './rows.ts'
@@ -56,6 +57,7 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
   const name = sort.replace(/^-/, '')
   const by = isProjectOrder(name) ? name : 'urgency'
   const descending = sort.startsWith('-')
+  const view = params.get('view') === 'calendar' ? 'calendar' : 'list'
   const change = (part: Record<string, string>) =>
     setParams((old) => ({ ...Object.fromEntries(old), ...part }), { replace: true })
   const typed = useTyped({ value: search, onValue: (q) => change({ q }) })
@@ -80,10 +82,22 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
           value={by}
           onChange={({ currentTarget }) => change({ sort: currentTarget.value })}
         />
+        <SegmentedControl
+          ml="auto"
+          aria-label="Show as"
+          data={[
+            { value: 'list', label: 'List' },
+            { value: 'calendar', label: 'Calendar' },
+          ]}
+          value={view}
+          onChange={(next) => change({ view: next })}
+        />
       </Group>
       <Card withBorder padding={0} className="list-card">
         {found.length === 0 ? (
           <NoMatch term={term} />
+        ) : view === 'calendar' ? (
+          <ExpiryCalendar rows={found} />
         ) : (
           <ProjectTable
             rows={sortedProjects(found, { by, descending })}

@@ -1,4 +1,4 @@
-import type { Project, ProjectHealth } from '@pubring/client'
+import type { Project, ProjectHealth, Warning } from '@pubring/client'
 
 /** A project with its health, once that is loaded. */
 export type ProjectRow = Project & { health?: ProjectHealth }
@@ -53,6 +53,24 @@ export function sortedProjects(
 }
 
 const compare = <Value extends string | number>(a: Value, b: Value) => (a < b ? -1 : a > b ? 1 : 0)
+
+/** When a key or API key ends, what it is called, and where it is. */
+type Ending = Pick<Warning, 'projectId' | 'kid'> & { time: string; name: string }
+
+/** The expiries that warnings name, and the next one of each project, in the order of time. */
+export function endingsOf(rows: ProjectRow[], warnings: Warning[]): Ending[] {
+  const warned = warnings.flatMap(({ code, time, label, projectName, ...place }) => {
+    const name = [projectName, label].filter(Boolean).join(': ')
+    return code.endsWith('_expires') && time !== undefined ? [{ ...place, time, name }] : []
+  })
+  const next = rows.flatMap(({ id: projectId, name, health }) =>
+    health?.nextExpireTime === undefined ? [] : [{ projectId, name, time: health.nextExpireTime }],
+  )
+  const isWarned = ({ projectId, time }: Ending) =>
+    warned.some((each) => each.projectId === projectId && each.time === time)
+  const all = [...warned, ...next.filter((each) => !isWarned(each))]
+  return all.sort((one, other) => compare(one.time, other.time))
+}
 
 type Totals = { projects: number; activeKeys: number; raised: number[] }
 

@@ -73,6 +73,7 @@ function NoKeys({ projectId, onRegister }: { projectId: string; onRegister(): vo
 
 /** Links to the rotations that are under way. */
 function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey[] }) {
+  const { mayWrite } = useRights(projectId)
   const { data: rotations = [] } = useRotations(projectId)
   const labels = new Map(keys.map(({ id, label }) => [id, label]))
   return rotations.filter(isUnderWay).map((rotation) => (
@@ -85,7 +86,7 @@ function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey
         underline="always"
         inherit
       >
-        Continue
+        {mayWrite ? 'Continue' : 'Show'}
       </Anchor>
     </Alert>
   ))

@@ -43,7 +43,7 @@ test.each(['a project', 'the registry'])(
   async (ledger) => {
     const { id } = await client.projects.create({ name: `followed-${Date.now()}` })
     const followed = page.waitForRequest((request) => 'last-event-id' in request.headers())
-    await go(ledger === 'a project' ? history('', id) : '/ledger')
+    await go(ledger === 'a project' ? history('', id) : '/history')
     const position = (await followed).headers()['last-event-id']
     const scope = ledger === 'a project' ? { project: id } : {}
     const [newest] = await client.events.list({ ...scope, order: 'desc', limit: 1 })
@@ -116,7 +116,7 @@ test('what matches is exported as JSON lines', async () => {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  expect(events.map(({ revision }) => revision)).toEqual([3, 4])
+  expect(events.map(({ revision }) => revision)).toEqual([4, 3])
 })
 
 test('new events appear in the open ledgers of a project and of the system', async () => {
@@ -126,8 +126,8 @@ test('new events appear in the open ledgers of a project and of the system', asy
   const key = { name: 'just now', algorithm: 'EdDSA' as const, publicKeyPem }
   await console_.client.keys.create(projectId, key)
   await page.getByText('Registered key “just now”').waitFor()
-  await go('/ledger')
-  await page.getByRole('heading', { name: 'Ledger' }).waitFor()
+  await go('/history')
+  await page.getByRole('heading', { name: 'History' }).waitFor()
   await shown().first().waitFor()
   await console_.client.apiKeys.create({ name: 'night watch', role: 'reader' })
   await page.getByText('Created API key “night watch”').waitFor()
@@ -140,4 +140,48 @@ test('a long ledger is loaded in pages, newest first and without gaps', async ()
   await page.getByRole('button', { name: 'Load older events' }).click()
   await page.locator('[data-revision="1"]').waitFor()
   expect(await revisions()).toEqual(Array.from({ length: 61 }, (_, index) => 61 - index))
+})
+
+test('the history of all has every ledger, by project, type, subject and time, and is exported', async () => {
+  await go('/history')
+  await page.getByText(/^Registered key “just now”/).waitFor()
+  await page.getByText('Created API key “night watch”').waitFor()
+  await page.getByRole('combobox', { name: 'Project' }).fill('orders')
+  await page.getByText('The ledger of orders').or(page.getByText('Not in the log yet')).waitFor()
+  await page.getByText('Created API key “night watch”').waitFor({ state: 'detached' })
+  // With one project, expiries are known too.
+  await page.locator('[data-expiry]').getByText('Key “short-lived” expired').waitFor()
+  await page.getByText('by the end that first admin').waitFor()
+  expect(await page.locator('[data-revision="2"]').textContent()).toContain('orders #2')
+  await page.locator('[data-revision="3"]').getByRole('button').first().click()
+  await page.getByRole('button', { name: 'All events of this key' }).click()
+  await page.getByText('3 matching entries').waitFor()
+  expect(Object.fromEntries(query())).toEqual({ subject: kid })
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export what matches' }).click()
+  const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n')
+  const events = lines.map((line) => JSON.parse(line))
+  expect(events.map((each) => [each.projectId, each.revision])).toEqual(
+    [4, 3, 2].map((revision) => [projectId, revision]),
+  )
+  await page.getByRole('combobox', { name: 'Events' }).click()
+  await page.getByRole('option', { name: 'Key registered' }).click()
+  await page.keyboard.press('Escape')
+  await page.getByText('1 matching entry').waitFor()
+  await page.getByLabel('Until').fill('2001-01-01T00:00')
+  await page.getByText('No matching events').waitFor()
+  await go('/history?person=nobody')
+  await page.getByText('No matching events').waitFor()
+})
+
+test('the history of a key has its rotations', async () => {
+  const [from, to] = [await add('summer'), await add('autumn')]
+  const { id } = await client.rotations.start(projectId, { from, to, tokenLifetime: 60 })
+  for (const each of [from, to]) {
+    await go(`/projects/${projectId}/keys/${each}`)
+    const entries = page.getByRole('region', { name: 'History' })
+    await entries.getByText('Started rotation of key “summer” to “autumn”').waitFor()
+  }
+  await client.rotations.abandon(projectId, id)
+  await page.getByText('Abandoned rotation of key “summer”').waitFor()
 })

@@ -1,0 +1,45 @@
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { noteBackup } from '../../packages/server/src/kernel/storage/sqlite/file.ts'
+import { readVersion } from '../../packages/server/src/runtime/version.ts'
+import { openConsole } from '../support/console/console.ts'
+
+const console_ = await openConsole()
+const file = join(console_.server.folder, 'data/pubring.db')
+const page = await console_.open('/status')
+/** The text of the figure or fact with this name. */
+const textOf = (name: string) =>
+  page.getByRole('main').getByText(name, { exact: true }).locator('..').textContent()
+
+test('the status of a service that works, with what it runs on and the last backup', async () => {
+  await page.getByText('none by pubring backup').waitFor()
+  expect(await textOf('Key sets')).toContain('Fresh')
+  expect(await textOf('Changes')).toContain('Accepted')
+  expect(await textOf('Version')).toContain(readVersion())
+  expect(await textOf('Database')).toContain('SQLite')
+  noteBackup(file)
+  await page.reload()
+  await page
+    .getByText(/seconds? ago|now/)
+    .first()
+    .waitFor()
+  expect(await page.getByText('none by pubring backup').count()).toBe(0)
+  for (const [name, heading] of [
+    ['API reference', 'Pubring'],
+    ['Errors, and what to do', 'Errors'],
+  ] as const) {
+    const href = await page.getByRole('link', { name }).getAttribute('href')
+    const answer = await fetch(new URL(String(href), `${console_.server.url}/console/`))
+    expect(await answer.text()).toContain(heading)
+  }
+})
+
+test('without its database it says that changes fail and which keys verifiers get, until it is back', async () => {
+  renameSync(file, `${file}.away`)
+  await page.getByText('storage', { exact: true }).first().waitFor()
+  expect(await textOf('Changes')).toContain('Rejected')
+  renameSync(`${file}.away`, file)
+  await page.getByText('by the database').waitFor()
+  expect(await textOf('Key sets')).toContain('Fresh')
+})
