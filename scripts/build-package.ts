@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { bundle } from './bundle.ts'
 
 const root = join(import.meta.dirname, '..')
-const target = join(root, 'dist')
+const target = process.argv[2] ?? join(root, 'dist')
 const readManifest = (folder: string) =>
   JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
 

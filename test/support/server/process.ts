@@ -12,7 +12,7 @@ import { expectNoSecret, rememberSecret } from '../secrets.ts'
 const main = join(import.meta.dirname, '../../../bin/pubring.js')
 /** Benchmarks run the sources as they are: the bundles are those of the last tests. */
 const bundles = process.env.VITEST === undefined ? [] : ['../setup/preloaded.ts']
-const preloaded = ['never-overloaded.ts', ...bundles].map(
+const preloaded = ['never-overloaded.js', ...bundles].map(
   (file) => `--import=${join(import.meta.dirname, file)}`,
 )
 
@@ -118,6 +118,8 @@ export async function spawnServer(
     ...(uid === undefined ? {} : { uid, gid: uid }),
     env: {
       PATH: process.env.PATH,
+      // Otherwise Node would load a compiler for what is preloaded.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       PUBRING_PORT: String(port),
       PUBRING_LOG_LEVEL: 'trace',
       ...env,

@@ -152,6 +152,8 @@ export function maxConnections(): number | undefined {
 
 /** The soft limit of open files; Node raises it to the hard limit at startup. */
 function openFilesLimit(): number | undefined {
+  // The names of the network's addresses take most of its time. The types of Node lack the option.
+  Object.assign(process.report, { excludeNetwork: true })
   const { userLimits }: { userLimits?: { open_files?: { soft?: unknown } } } =
     process.report.getReport()
   const soft = userLimits?.open_files?.soft
