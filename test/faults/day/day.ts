@@ -199,7 +199,7 @@ function alertSchedule(apiKey: string): Schedule {
     near.to = Number.POSITIVE_INFINITY
     episodes.push(near)
     const expireTime = new Date(Date.now() + 12 * 3_600_000).toISOString()
-    brief = JSON.parse(await insist('POST', keys, key({ expireTime }))).kid
+    brief = JSON.parse(await insist('POST', keys, key({ name: 'brief', expireTime }))).kid
   }
   const replaceBriefKey = async () => {
     await insist('POST', keys, key())
