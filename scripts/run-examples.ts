@@ -6,7 +6,9 @@
  *   node scripts/run-examples.ts [--watch SECONDS] [--only plain|followed] [--bad-tokens] [FOLDER…]
  *
  * Services without a follower are watched for 660 s, or as long as `--watch` says. With `--bad-tokens` none is
- * watched, and the times of the last run stay, as do the results of examples that are not run.
+ * watched, and the times of the last run stay, as do the results of examples that are not run. With `--faults`
+ * it prints what those with a follower by name do when the project loses the name, when a backup is restored
+ * and when the follower dies.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,6 +18,7 @@ import { basename, join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { type Example, examples } from './examples/catalog.ts'
+import { faultTable, measureFaults } from './examples/faults.ts'
 import { measure, type Variant } from './examples/measure.ts'
 import { command } from './examples/registry.ts'
 import {
@@ -106,6 +109,7 @@ const { values, positionals } = parseArgs({
     watch: { type: 'string', default: '660' },
     only: { type: 'string', default: '' },
     'bad-tokens': { type: 'boolean', default: false },
+    faults: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
@@ -131,6 +135,20 @@ for (const example of chosen) {
     if (missing.length > 0) rows.push({ folder, isFollowed, missing })
     else variants.push({ example, folder: buildFolderOf(example), isFollowed })
   }
+}
+if (values.faults) {
+  const found = variants
+    .filter(({ isFollowed }) => isFollowed)
+    .map(async ({ example, folder }) => {
+      const logs = join(buildFolder, 'logs')
+      mkdirSync(logs, { recursive: true })
+      return [
+        versionsOf(example, folder).join(', '),
+        await measureFaults(example, folder, logs),
+      ] as const
+    })
+  process.stdout.write(faultTable(await Promise.all(found)))
+  process.exit()
 }
 for (const isFollowed of [true, false]) {
   const watched = isFollowed ? followedSeconds : plainSeconds

@@ -8,6 +8,7 @@ import { command, type Project, type Registry } from './registry.ts'
 export interface Follower {
   /** The address of the project's key set. */
   jwksUrl(project: Project): string
+  kill(): void
   stop(): Promise<void>
 }
 
@@ -30,9 +31,10 @@ export async function startFollower(
   }
   return {
     jwksUrl: ({ name }) => `${base}/v1/projects/${name}/.well-known/jwks.json`,
+    kill: () => void child.kill('SIGKILL'),
     async stop() {
       child.kill('SIGTERM')
-      if (child.exitCode === null) await once(child, 'exit')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     },
   }
 }

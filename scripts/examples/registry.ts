@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,12 +18,16 @@ export interface Project {
   /** Registers the signer's key and resolves to its kid. */
   register(signer: Signer): Promise<string>
   deactivate(kid: string): Promise<void>
+  rename(name: string): Promise<void>
 }
 
 /** A running Pubring. */
 export interface Registry {
   url: string
-  newProject(): Promise<Project>
+  /** With a name of its own, or one that another project has given up. */
+  newProject(name?: string): Promise<Project>
+  /** Resolves with a function that restores the database as it is now. */
+  backUp(): () => Promise<void>
   /** Ends the server; a second call does nothing. */
   stop(): Promise<void>
 }
@@ -33,7 +37,7 @@ export async function startRegistry(): Promise<Registry> {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
   const port = await freePort()
   const apiKey = newApiKeySecret()
-  const child = spawn(process.execPath, [command, 'serve'], {
+  const options = {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
@@ -41,21 +45,29 @@ export async function startRegistry(): Promise<Registry> {
       PUBRING_ADMIN_API_KEY: apiKey,
       PUBRING_LOG_LEVEL: 'fatal',
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const url = `http://127.0.0.1:${port}`
-  while (!(await responds(`${url}/health/ready`))) {
-    if (child.exitCode !== null) throw new Error('pubring serve ended before it was ready.')
-    await delay(20)
+    stdio: ['ignore', 'ignore', 'inherit'] as ['ignore', 'ignore', 'inherit'],
   }
+  const url = `http://127.0.0.1:${port}`
+  async function start() {
+    const started = spawn(process.execPath, [command, 'serve'], options)
+    while (!(await responds(`${url}/health/ready`))) {
+      if (started.exitCode !== null) throw new Error('pubring serve ended before it was ready.')
+      await delay(20)
+    }
+    return started
+  }
+  async function end() {
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }
+  const run = (...words: string[]) => execFileSync(process.execPath, [command, ...words], options)
+  let child = await start()
   let count = 0
   return {
     url,
-    async newProject() {
-      count += 1
-      const name = `example-${count}`
+    async newProject(name = `example-${++count}`) {
       const call = caller(`${url}/v1/projects`, apiKey)
-      const { id } = await call<{ id: string }>('POST', '', { name })
+      const { id } = await call<{ id: string }>('POST', '?release=true', { name })
       return {
         name,
         issuer: `${url}/v1/projects/${id}`,
@@ -63,15 +75,25 @@ export async function startRegistry(): Promise<Registry> {
           const body = { name: algorithm, algorithm, publicKeyPem }
           return (await call<{ kid: string }>('POST', `/${id}/jwt-keys`, body)).kid
         },
+        async rename(to) {
+          await call('PATCH', `/${id}`, { name: to })
+        },
         async deactivate(kid) {
           await call('PATCH', `/${id}/jwt-keys/${kid}`, { active: false })
         },
       }
     },
+    backUp() {
+      run('backup', 'backup.db')
+      return async () => {
+        await end()
+        run('restore', 'backup.db', '--yes')
+        child = await start()
+      }
+    },
     async stop() {
       if (child.exitCode !== null) return
-      child.kill('SIGTERM')
-      await once(child, 'exit')
+      await end()
       rmSync(folder, { recursive: true })
     },
   }
@@ -83,12 +105,14 @@ async function responds(url: string): Promise<boolean> {
 }
 
 function caller(base: string, apiKey: string) {
-  return async <Shape>(method: string, path: string, body?: object): Promise<Shape> => {
+  return async function call<Shape>(method: string, path: string, body?: object): Promise<Shape> {
     const response = await fetch(base + path, {
       method,
       headers: { 'X-Api-Key': apiKey, 'Content-Type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
+    // On a busy machine the server may be overloaded for a moment.
+    if (response.status === 503) return delay(500).then(() => call<Shape>(method, path, body))
     if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
     return (await response.json()) as Shape
   }

@@ -151,14 +151,14 @@ async function loseServer(
   return { outage: await secondsUntil(watch, async () => !(await accepts(verifier, key.token))) }
 }
 
-async function accepts(verifier: Verifier, token: string): Promise<boolean> {
+export async function accepts(verifier: Verifier, token: string): Promise<boolean> {
   return (await verifier.ask(token)) === 200
 }
 
 /** How long a gateway may refuse all because its follower does not run yet. */
 const followerStartMs = 60_000
 
-async function requireAccepted(verifier: Verifier, ...keys: PreparedKey[]): Promise<void> {
+export async function requireAccepted(verifier: Verifier, ...keys: PreparedKey[]): Promise<void> {
   const start = performance.now()
   for (const { token } of keys) {
     let status = await verifier.ask(token)
@@ -170,7 +170,7 @@ async function requireAccepted(verifier: Verifier, ...keys: PreparedKey[]): Prom
   }
 }
 
-async function secondsUntil(
+export async function secondsUntil(
   { intervalMs, limitMs }: Watch,
   isDone: () => Promise<boolean>,
 ): Promise<Seconds> {

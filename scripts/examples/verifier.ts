@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import http from 'node:http'
@@ -23,6 +23,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 export interface Verifier {
   /** The status of the response to a request with this token. */
   ask(token: string): Promise<number>
+  /** Kills those of its processes whose command line matches. */
+  kill(pattern: string): void
   stop(): Promise<void>
 }
 
@@ -78,6 +80,10 @@ export async function startVerifier(options: LaunchOptions): Promise<Verifier> {
         await delay(50)
       }
       throw new Error(`stopped responding: see ${options.log}`)
+    },
+    kill(pattern) {
+      const found = execFileSync('pgrep', ['-g', String(child.pid), '-f', pattern]).toString()
+      for (const pid of found.trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
     },
     stop: () => end(child),
   }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# ISSUER=… AUDIENCE=… PORT=… FOLLOWER_PORT=… ./run.sh
+# ISSUER=… AUDIENCE=… PORT=… FOLLOWER_PORT=… [PROJECT=…] ./run.sh
 #
 # Runs HAProxy, and beside it the follower, which writes the keys and reloads HAProxy when they change.
 # Each ends with the other.
 set -eu
-export PROJECT="${ISSUER##*/}" PUBRING_URL="${ISSUER%/v1/projects/*}"
+export PROJECT="${PROJECT:-${ISSUER##*/}}" PUBRING_URL="${ISSUER%/v1/projects/*}"
 export FOLLOWER_PORT="${FOLLOWER_PORT:-8081}"
 run=$(mktemp -d)
 # HAProxy replaces variables in values, and this one is in the name of a section.
