@@ -19,7 +19,7 @@ const writesPerSecond = 100
 const maxPending = 64
 
 /** The share of the rate that a machine has to carry for the test to say anything. */
-const leastShare = 0.5
+const leastShare = 0.25
 
 const database = await createDatabase('postgres')
 const replicas = createReplicas(database.url)
