@@ -180,6 +180,13 @@ test('a rule for people is made, changed, and checked by claims', async () => {
   const person = `A person of ${provider} whose groups is`
   await row.getByText(`${person} platform may read keys in all projects.`).waitFor()
   await row.getByRole('button', { name: 'Edit payments' }).click()
+  await page.setViewportSize({ width: 390, height: 844 })
+  const isInSight = async () => {
+    const box = await dialog.getByText('Auditor', { exact: true }).boundingBox()
+    return box !== null && box.x + box.width < 390
+  }
+  await expect.poll(isInSight).toBe(true)
+  await page.setViewportSize({ width: 1_280, height: 800 })
   await dialog.getByLabel('Value 1').fill('payments')
   await dialog.getByText('Admin', { exact: true }).click()
   await dialog.getByRole('button', { name: 'Save' }).click()

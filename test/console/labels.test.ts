@@ -87,6 +87,7 @@ test('characters that reorder text are shown, and rejected while they are typed'
   database.prepare('UPDATE jwt_key SET label = ? WHERE label = ?').run(name, long)
   database.close()
   await console_.client.projects.rename(projectId, 'renamed')
+  await page.reload()
   const shown = 'orders [U+202E]txt.exe'
   await page.getByText(shown, { exact: true }).first().waitFor()
   await page.getByRole('button', { name: `Actions for ${shown}` }).click()

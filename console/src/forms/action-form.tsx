@@ -14,7 +14,7 @@ type ActionFormProps = {
   children?: ReactNode
   /** The label of the submit button. */
   action: string
-  /** What the form does, for the request to sign in again; `action` if absent. */
+  /** Names in the request to sign in again what the form does; `action` if absent. */
   purpose?: string
   danger?: boolean
   /** The missing part before the form can be sent, such as “a label”. */

@@ -83,7 +83,7 @@ function bodyOf(input: Input): AccessRuleCreate {
 
 const either = new Intl.ListFormat('en', { type: 'disjunction' })
 
-/** What the name and the conditions of a rule lack. `pins`: claims of which one must have a value. */
+/** Lists the missing parts of a name and conditions. `pins`: claims of which one must have a value. */
 function missingIn(name: string, conditions: string, pins: readonly string[] = []) {
   const complete = conditionsOf(conditions)
   const isPinned = pins.some((claim) => !String(complete[claim] ?? '*').endsWith('*'))

@@ -19,7 +19,7 @@ interface SessionPerson extends Identity {
   providerSessionId?: string
 }
 
-/** By what people tell their sessions apart. It decides nothing. */
+/** The origin of a sign-in, by which people tell their sessions apart. It decides nothing. */
 export interface Device {
   /** The browser and its system, or the user and the host that the command line says. */
   client?: string
@@ -62,8 +62,7 @@ export const personTable = table(
   {
     name: 'it can be erased, so no event has it; it is only shown',
     email: 'it can be erased, so no event has it; it is only shown',
-    claims:
-      'they can be erased, so no event has them; they only say whom a change of a rule concerns',
+    claims: 'they can be erased, so no event has them; they give no role',
     last_sign_in_time: 'it is only shown; each sign-in is an event of its session',
   },
 )

@@ -5,7 +5,7 @@ import type { Device } from '../stored.ts'
 
 type Names = readonly (readonly [pattern: RegExp, name: string])[]
 
-/** In an order in which those come later that others imitate. */
+/** A browser also names those that it imitates, so these come later. */
 const browsers: Names = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -24,14 +24,14 @@ const systems: Names = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** The browser and its system, by names of ours: nothing of the header itself is stored. */
+/** Names the browser and its system, so that nothing of the header itself is stored. */
 export function browserOf(userAgent: string): string | undefined {
   const nameIn = (names: Names) => names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? []
   const known = [nameIn(browsers), nameIn(systems)].flat().join(' on ')
   return known === '' ? undefined : known
 }
 
-/** By what people tell the sessions apart that begin with such requests. */
+/** The browser and the address of a request that signs in. */
 export function deviceOf(request: Pick<FastifyRequest, 'headers' | 'ip'>): Device {
   const client = browserOf(request.headers['user-agent'] ?? '')
   return present({ client, address: clientAddress(request) })
