@@ -182,6 +182,8 @@ test('the history of a key has its rotations', async () => {
     const entries = page.getByRole('region', { name: 'History' })
     await entries.getByText('Started rotation of key “summer” to “autumn”').waitFor()
   }
+  await go(`/projects/${projectId}/keys/${from}`)
+  await page.getByText('It has no expiry time. A rotation replaces it.').waitFor()
   await client.rotations.abandon(projectId, id)
   await page.getByText('Abandoned rotation of key “summer”').waitFor()
 })
