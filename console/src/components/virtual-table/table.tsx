@@ -1,4 +1,4 @@
-import { Checkbox, Table, UnstyledButton } from '@mantine/core'
+import { Checkbox, NativeSelect, Table, UnstyledButton } from '@mantine/core'
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react'
 import { memo, useRef } from 'react'
 import type { Column } from '../data-table.tsx'
@@ -13,7 +13,11 @@ export type SortableColumn<Row> = Column<Row> & {
   width?: string
 }
 
-export type Sorting = { by: string; descending: boolean; onSort(by: string): void }
+export type Sorting = {
+  by: string
+  descending: boolean
+  onSort(by: string, descending: boolean): void
+}
 
 type VirtualTableProps<Row> = {
   /** Names the table for screen readers. */
@@ -43,6 +47,7 @@ export function VirtualTable<Row extends { id: string }>(props: VirtualTableProp
   const after = virtualizer.getTotalSize() - ((items.at(-1)?.end ?? scrollMargin) - scrollMargin)
   return (
     <div className="cards-container">
+      <SortSelect columns={columns} sorting={sorting} />
       {/* The roles stay where the style sheet makes cards of rows. */}
       <Table
         className="rows"
@@ -82,6 +87,30 @@ export function VirtualTable<Row extends { id: string }>(props: VirtualTableProp
         </Table.Tbody>
       </Table>
     </div>
+  )
+}
+
+/** For cards, which have no headings to sort by. */
+function SortSelect<Row>(props: Pick<VirtualTableProps<Row>, 'columns' | 'sorting'>) {
+  const { columns, sorting } = props
+  const orders = columns.flatMap(({ title, sort }) =>
+    sort === undefined
+      ? []
+      : [
+          { value: sort, label: `${title}, ascending` },
+          { value: `-${sort}`, label: `${title}, descending` },
+        ],
+  )
+  return (
+    <NativeSelect
+      className="sort-select"
+      aria-label="Order"
+      data={orders}
+      value={`${sorting.descending ? '-' : ''}${sorting.by}`}
+      onChange={({ currentTarget: { value } }) =>
+        sorting.onSort(value.replace(/^-/, ''), value.startsWith('-'))
+      }
+    />
   )
 }
 
@@ -133,7 +162,10 @@ function HeadCell(props: { title: string; sort?: string; width?: string; sorting
   const order = sorting.descending ? 'descending' : 'ascending'
   return (
     <Table.Th role="columnheader" style={style} aria-sort={isSorted ? order : 'none'}>
-      <UnstyledButton className="sort-button" onClick={() => sorting.onSort(sort)}>
+      <UnstyledButton
+        className="sort-button"
+        onClick={() => sorting.onSort(sort, isSorted && !sorting.descending)}
+      >
         {title}
         <Icon size={14} aria-hidden visibility={isSorted ? 'visible' : 'hidden'} />
       </UnstyledButton>

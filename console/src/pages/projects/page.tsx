@@ -1,4 +1,4 @@
-import { Button, Card, Group, NativeSelect, SegmentedControl, Text } from '@mantine/core'
+import { Button, Card, Group, SegmentedControl, Text } from '@mantine/core'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
 import { useSearchParams } from 'wouter'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -75,13 +75,6 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
           {...typed}
           maw={420}
         />
-        <NativeSelect
-          className="sort-select"
-          aria-label="Order"
-          data={projectOrders}
-          value={by}
-          onChange={({ currentTarget }) => change({ sort: currentTarget.value })}
-        />
         <SegmentedControl
           ml="auto"
           aria-label="Show as"
@@ -104,7 +97,7 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
             sorting={{
               by,
               descending,
-              onSort: (next) => change({ sort: next === by && !descending ? `-${next}` : next }),
+              onSort: (next, reversed) => change({ sort: reversed ? `-${next}` : next }),
             }}
           />
         )}
@@ -118,15 +111,6 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
     </>
   )
 }
-
-/** For cards, which have no headings to sort by. */
-const projectOrders = [
-  { value: 'urgency', label: 'Most urgent first' },
-  { value: 'name', label: 'By name' },
-  { value: 'keys', label: 'Fewest active keys first' },
-  { value: 'expiry', label: 'Next expiry first' },
-  { value: 'rotations', label: 'Most rotations first' },
-]
 
 function NoMatch({ term }: { term: string }) {
   if (term === '') {

@@ -6,7 +6,7 @@ import { TextField } from '../../../forms/text-fields.tsx'
 import { useTyped } from '../../../forms/typed.ts'
 import { keyStates } from '../../../keys/state-words.ts'
 import type { KeyRow } from '../../../keys/states.ts'
-import { expiryLabels, type ListQuery, type SortOrder, sortLabels } from './query.ts'
+import { expiryLabels, type ListQuery } from './query.ts'
 
 type FilterProps = {
   /** All keys of the project. */
@@ -45,27 +45,10 @@ export function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
           value={query.expiry}
           onChange={(event) => onQuery({ expiry: select(event) as ListQuery['expiry'] })}
         />
-        <NativeSelect
-          className="sort-select"
-          aria-label="Order"
-          data={sortOptions}
-          value={`${query.descending ? '-' : ''}${query.sort}`}
-          onChange={(event) => onQuery(toSorting(select(event)))}
-        />
       </Group>
     </search>
   )
 }
-
-const sortOptions = Object.entries(sortLabels).flatMap(([sort, [ascending, descending]]) => [
-  { value: `-${sort}`, label: descending },
-  { value: sort, label: ascending },
-])
-
-const toSorting = (value: string) => ({
-  sort: value.replace(/^-/, '') as SortOrder,
-  descending: value.startsWith('-'),
-})
 
 /** The states with their numbers of keys; one is chosen, or all. */
 function StateTabs(props: {

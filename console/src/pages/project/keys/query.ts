@@ -34,16 +34,7 @@ const orders = {
   expires: ({ expireTime }: KeyRow) => expireTime ?? '~',
 }
 
-export type SortOrder = keyof typeof orders
-
-/** Each order, and its reverse. */
-export const sortLabels: Record<SortOrder, [ascending: string, descending: string]> = {
-  registered: ['Oldest first', 'Newest first'],
-  expires: ['Expiring first', 'Expiring last'],
-  label: ['Label, A to Z', 'Label, Z to A'],
-  state: ['By state', 'By state, reversed'],
-  algorithm: ['By algorithm', 'By algorithm, reversed'],
-}
+type SortOrder = keyof typeof orders
 
 export const isOrder = (name: string): name is SortOrder => Object.hasOwn(orders, name)
 const isExpiry = (text: string): text is ListQuery['expiry'] => Object.hasOwn(expiryLabels, text)

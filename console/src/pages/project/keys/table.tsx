@@ -37,8 +37,8 @@ export function KeyTable(props: {
     [nameOf, mayWrite, onAction],
   )
   const { sort, descending } = query
-  const onSort = (by: string) => {
-    if (isOrder(by)) onQuery({ sort: by, descending: by === sort ? !descending : false })
+  const onSort = (by: string, reversed: boolean) => {
+    if (isOrder(by)) onQuery({ sort: by, descending: reversed })
   }
   return (
     <VirtualTable
