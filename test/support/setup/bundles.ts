@@ -44,14 +44,18 @@ async function makeBundles(): Promise<void> {
   const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
   const newest = Math.max(since, ...sources.map((file) => modified(new URL(file, root))))
   if (!areNewer([fileOf('writer'), fileOf('main')], newest)) {
-    await bundle({ writer: fileURLToPath(writer) })
-    await bundle({ main: fileURLToPath(main) }, [/^@pubring\//])
+    await bundle({ writer: fileURLToPath(writer) }, false)
+    await bundle({ main: fileURLToPath(main) }, true, [/^@pubring\//])
   }
 }
 
-/** `included`: the packages that become part of the bundle, by default all. */
+/**
+ * `codeSplitting`: whether what is imported when needed stays in files of its own. `included`: the packages
+ * that become part of the bundle, by default all.
+ */
 async function bundle(
   input: Record<string, string>,
+  codeSplitting = true,
   included: true | RegExp[] = true,
 ): Promise<void> {
   const { build } = await import('vite')
@@ -71,8 +75,8 @@ async function bundle(
         input,
         output: {
           entryFileNames: '[name].mjs',
-          chunkFileNames: 'shared.mjs',
-          codeSplitting: Object.keys(input).length > 1,
+          chunkFileNames: `${Object.keys(input)[0]}/[name].mjs`,
+          codeSplitting,
         },
       },
     },
