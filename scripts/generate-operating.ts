@@ -68,7 +68,7 @@ function storageRows(): string[][] {
   })
 }
 
-/** What the legend explains. */
+/** The command that the legend explains. */
 const restart = 'restart the log with a new key: pubring log restart'
 
 function logRows(): string[][] {

@@ -12,7 +12,6 @@ import type { CallOptions } from './call-options.ts'
 import { eventOperations } from './events.ts'
 import type { KeyOperations, RotationOperations } from './key-api.ts'
 import {
-  conditional,
   create,
   createSend,
   nextPage,
@@ -23,6 +22,7 @@ import {
   remove,
   repeatable,
   type Send,
+  withConditions,
 } from './operations.ts'
 import { peopleOperations, sessionOperations } from './sign-in.ts'
 import {
@@ -114,9 +114,9 @@ function keyOperations(send: Send): KeyOperations {
       send(readList(`${projectPath(project)}/key-states`), options),
     create: async (project, body, options = {}) => send(create(keysPath(project), body), options),
     update: async (project, kid, changes, options = {}) =>
-      send(conditional(patch(keyPath(project, kid), changes), options), options),
+      send(withConditions(patch(keyPath(project, kid), changes), options), options),
     delete: async (project, kid, options = {}) =>
-      send(conditional(remove(keyPath(project, kid)), options), options),
+      send(withConditions(remove(keyPath(project, kid)), options), options),
     end: async (project, kid, token, options = {}) => {
       const operation = repeatable(`${keyPath(project, kid)}/end`, { token })
       return send({ ...operation, access: 'public' }, options)
@@ -135,10 +135,10 @@ function rotationOperations(send: Send): RotationOperations {
     get: async (project, id, options = {}) => send(read(one(project, id)), options),
     start: async (project, body, options = {}) => send(create(all(project), body), options),
     update: async (project, id, changes, options = {}) =>
-      send(conditional(patch(one(project, id), changes), options), options),
+      send(withConditions(patch(one(project, id), changes), options), options),
     finish: async (project, id, options = {}) => send(post(`${one(project, id)}/finish`), options),
     abandon: async (project, id, options = {}) =>
-      send(conditional(remove(one(project, id)), options), options),
+      send(withConditions(remove(one(project, id)), options), options),
   }
 }
 
@@ -170,8 +170,9 @@ function apiKeyOperations(send: Send): ApiKeyOperations {
     self: async (options = {}) => send(read('/api-keys/self'), options),
     create: async (body, options = {}) => send(create('/api-keys', body), options),
     update: async (id, changes, options = {}) =>
-      send(conditional(patch(apiKeyPath(id), changes), options), options),
-    delete: async (id, options = {}) => send(conditional(remove(apiKeyPath(id)), options), options),
+      send(withConditions(patch(apiKeyPath(id), changes), options), options),
+    delete: async (id, options = {}) =>
+      send(withConditions(remove(apiKeyPath(id)), options), options),
   }
 }
 
@@ -182,8 +183,8 @@ function accessRuleOperations(send: Send): AccessRuleOperations {
     get: async (id, options = {}) => send(read(path(id)), options),
     create: async (body, options = {}) => send(create('/access-rules', body), options),
     update: async (id, changes, options = {}) =>
-      send(conditional(patch(path(id), changes), options), options),
-    delete: async (id, options = {}) => send(conditional(remove(path(id)), options), options),
+      send(withConditions(patch(path(id), changes), options), options),
+    delete: async (id, options = {}) => send(withConditions(remove(path(id)), options), options),
     check: async (id, body, options = {}) => send(repeatable(`${path(id)}/checks`, body), options),
   }
 }

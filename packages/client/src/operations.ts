@@ -36,7 +36,7 @@ export const patch = (path: string, body: object): Operation => {
   return { method: 'PATCH', path, body, retry: deactivates ? 'always' : 'if-not-processed' }
 }
 export const remove = (path: string): Operation => ({ method: 'DELETE', path, retry: 'always' })
-export const conditional = (
+export const withConditions = (
   operation: Operation,
   { ifMatch, confirm }: Precondition & Confirmation,
 ): Operation => {

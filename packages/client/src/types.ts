@@ -615,7 +615,7 @@ export type Warning = {
     | 'vouched_keys_active'
     | 'api_key_expires'
     | 'api_key_unused'
-  /** `critical`: at once. Of an expiry `critical` within a day, `warning` within 7 days, else `info`. */
+  /** `critical`: at once. An expiry is `critical` within a day, `warning` within 7 days, else `info`. */
   severity: 'info' | 'warning' | 'critical'
   projectId?: string
   projectName?: string
@@ -634,7 +634,7 @@ export type ProjectHealth = {
   projectId: string
   keys: {
     active: number
-    /** Of the active ones. */
+    /** The active keys that are compromised. */
     compromised: number
     off: number
     expired: number
@@ -653,7 +653,7 @@ export type ProjectHealth = {
       | 'vouched_keys_active'
       | 'api_key_expires'
       | 'api_key_unused'
-    /** `critical`: at once. Of an expiry `critical` within a day, `warning` within 7 days, else `info`. */
+    /** `critical`: at once. An expiry is `critical` within a day, `warning` within 7 days, else `info`. */
     severity: 'info' | 'warning' | 'critical'
   }[]
 }

@@ -1,3 +1,4 @@
+import { present } from '../runtime/present.ts'
 import type { RequestContext } from './access/principal.ts'
 import type { ChangeKind, RecordChange } from './changes.ts'
 import { type NotFoundCode, notFound } from './faults.ts'
@@ -7,10 +8,10 @@ import { parseId } from './values/ids.ts'
 /** A change of a record. Throws the not-found error `code` if the id is malformed. */
 export function changeOf(
   { origin }: RequestContext,
-  { id, ...conditions }: RecordReference,
+  { id, ifMatch, confirm }: RecordReference,
   code: NotFoundCode,
 ) {
-  return { origin, id: requireId(id, code), ...conditions }
+  return { ...present({ ifMatch, confirm }), origin, id: requireId(id, code) }
 }
 
 /** The operation that deletes a record of one kind. */

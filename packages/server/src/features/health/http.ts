@@ -123,7 +123,8 @@ function statusRoute(app: App, { store, clock }: Kernel, heldRequests: () => num
     schema: {
       operationId: 'getStatus',
       summary: 'Read the versions and the database of a process',
-      description: 'Of the replica that answers. The health checks tell whether it can serve.',
+      description:
+        'Describes the replica that answers. The health checks tell whether it can serve.',
       response: { 200: Status },
     },
     handler: async (_request, reply) => {

@@ -6,7 +6,7 @@ import { isActive, isExpired } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import type { KeyState, KeyStateEntry } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
-import type { EndReason, KeyRecord, KeySummary } from './stored.ts'
+import type { KeyRecord, KeySummary } from './stored.ts'
 
 /** The replacement of the key `fromKid` by the key `toKid`, by a rotation. */
 export interface Replacement {
@@ -73,7 +73,7 @@ function replacementOf({ id }: KeyRecord, situation: StateSituation): Replacemen
 export function toKeyStateEntry(key: KeyRecord, situation: StateSituation): KeyStateEntry {
   const { time, jwksMaxAge } = situation
   const state = keyState(key, situation)
-  const replaced: EndReason | undefined = replacementOf(key, situation) && 'superseded'
+  const replaced = replacementOf(key, situation) && ('superseded' as const)
   const converged =
     state === 'spreading'
       ? activationConvergedTime(key, jwksMaxAge)

@@ -8,9 +8,6 @@ import { columnsOf, type RowOf, rowMapping, table } from '../../kernel/storage/s
 import { inChunks } from '../../kernel/storage/statements.ts'
 import type { JwtKey } from './contract.ts'
 
-/** `compromised`: its private key is known to others. It stays, whatever becomes of the key. */
-export type EndReason = 'compromised' | 'superseded'
-
 /** A stored JWT key. `isActive` decides whether it is active. */
 export type KeyRecord = Stored<JwtKey> & {
   /** Its kid in the JWKS, if that is not the id. */
@@ -26,8 +23,8 @@ export type KeyRecord = Stored<JwtKey> & {
   normalised: Repair[]
   /** Id of the key that vouched for it. */
   introducedBy?: string
-  /** Why it has ended or has to, if that is known. */
-  endReason?: EndReason
+  /** Its private key is known to others, for good. */
+  endReason?: 'compromised'
   /** Time of its last activation, if `publishTime` is later: that of a new `expireTime`. */
   activateTime?: string
 }
@@ -94,7 +91,7 @@ export const keyTable = table(
     introduced_by: 'nullable text',
     /** When the key was last activated, if a new `expire_time` has made `publish_time` later. */
     activate_time: 'nullable text',
-    /** `compromised` or `superseded`. */
+    /** `compromised`, or null. */
     end_reason: 'nullable text',
   },
   [

@@ -42,7 +42,7 @@ const isActive = (key: string, time: string) =>
   sql`(${sql.ref(`${key}.enabled`)} = 1
     and (${sql.ref(`${key}.expire_time`)} is null or ${sql.ref(`${key}.expire_time`)} > ${time}))`
 
-/** Those with an active key that expires soon or is compromised. */
+/** The projects with an active key that expires soon or is compromised. */
 async function projectsWithEndingKeys(db: Db, time: string) {
   // The algorithms, so that the index of the census is used.
   const { rows } = await sql<{ project_id: string }>`
@@ -56,7 +56,7 @@ async function projectsWithEndingKeys(db: Db, time: string) {
   return rows
 }
 
-/** Those in which a key that is off, expired or deleted vouched for an active one. */
+/** The projects in which a key that is off, expired or deleted vouched for an active one. */
 async function projectsOfVouchers(db: Db, time: string) {
   // Not null, so that its index is used.
   const { rows } = await sql<{ project_id: string }>`
@@ -68,7 +68,7 @@ async function projectsOfVouchers(db: Db, time: string) {
   return rows
 }
 
-/** Those with keys, or keys for jwks.json, of which none is active. */
+/** The projects with keys, or keys for jwks.json, none of which is active. */
 async function projectsWithoutActiveKey(db: Db, time: string) {
   const common = algorithmNames.filter((algorithm) => isInCommonJwks({ algorithm }))
   const { rows } = await sql<{ project_id: string }>`

@@ -17,7 +17,7 @@ const kind = {
   }),
   severity: Type.Enum(['info', 'warning', 'critical'], {
     description:
-      '`critical`: at once. Of an expiry `critical` within a day, `warning` within 7 days, else `info`.',
+      '`critical`: at once. An expiry is `critical` within a day, `warning` within 7 days, else `info`.',
   }),
 }
 
@@ -39,7 +39,7 @@ export const ProjectHealth = component('ProjectHealth', 'The state of a project 
   projectId: Uuid,
   keys: Type.Object({
     active: Type.Integer(),
-    compromised: Type.Integer({ description: 'Of the active ones.' }),
+    compromised: Type.Integer({ description: 'The active keys that are compromised.' }),
     off: Type.Integer(),
     expired: Type.Integer(),
   }),

@@ -36,7 +36,7 @@ function severityOfExpiry(expireTime: string, time: string): Warning['severity']
   return expireTime <= daysAfter(time, 7) ? 'warning' : 'info'
 }
 
-/** What the warnings about the keys of a project depend on. */
+/** The keys of a project and their replacements, on which its warnings depend. */
 export interface ProjectKeys {
   keys: readonly KeySummary[]
   replacements: readonly ReplacedKey[]

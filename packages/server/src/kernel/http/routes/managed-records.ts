@@ -192,7 +192,7 @@ const Confirmation = Query({
 
 function referenceOf(request: MemberRequest): RecordReference {
   const { params, query } = request
-  return { id: params.id, ...preconditionOf(request), ...query }
+  return { ...preconditionOf(request), ...present({ confirm: query.confirm }), id: params.id }
 }
 
 type Operation = 'create' | 'list' | 'read' | 'update' | 'delete'

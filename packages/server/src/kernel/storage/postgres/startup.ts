@@ -56,9 +56,9 @@ export async function waitUntilUsable(
 }
 
 /**
- * Prepares the database as soon as it can be reached, however long that takes. Rejects with the reason if waiting does not help. Never settles after the signal. `onWait` gets the
- * cause of each failed attempt and what a migration waits for, and undefined each time the database is
- * reached.
+ * Prepares the database as soon as it can be reached, however long that takes. Rejects with the reason if
+ * waiting does not help. Never settles after the signal. `onWait` gets the cause of each failed attempt
+ * and what a migration waits for, and undefined each time the database is reached.
  */
 async function prepareWhenReachable(
   database: PostgresDatabase,
