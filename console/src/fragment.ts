@@ -25,8 +25,5 @@ function navigate(to: string, { replace = false }: { replace?: boolean } = {}): 
  */
 export const useFragmentLocation: BaseLocationHook = Object.assign(
   (): [string, typeof navigate] => [splitRoute(useHashLocation()[0]).path, navigate],
-  {
-    hrefs: (href: string) => `#${href}`,
-    searchHook: () => splitRoute(useHashLocation()[0]).query,
-  },
+  { hrefs: (href: string) => `#${href}`, searchHook: () => splitRoute(useHashLocation()[0]).query },
 )

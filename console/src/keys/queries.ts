@@ -19,9 +19,7 @@ export function useProject(project: string | undefined) {
   return useApi(
     ['project', project],
     (client, signal) => client.projects.get(project ?? '', { signal }),
-    {
-      enabled: project !== undefined,
-    },
+    { enabled: project !== undefined },
   )
 }
 
@@ -30,9 +28,7 @@ export function useKeys(projectId: string | undefined) {
   return useApi(
     ['keys', projectId],
     (client, signal) => client.keys.list(projectId ?? '', { signal }),
-    {
-      enabled: projectId !== undefined,
-    },
+    { enabled: projectId !== undefined },
   )
 }
 
@@ -48,9 +44,7 @@ export function useKey(projectId: string, kid: string | undefined) {
   return useApi(
     ['keys', projectId, kid],
     (client, signal) => client.keys.get(projectId, kid ?? '', { signal }),
-    {
-      enabled: kid !== undefined,
-    },
+    { enabled: kid !== undefined },
   )
 }
 
@@ -59,9 +53,7 @@ export function useDiscovery(projectId: string) {
   return useApi(
     ['discovery', projectId],
     (client, signal) => client.jwks.discovery(projectId, { signal }),
-    {
-      staleTime: Number.POSITIVE_INFINITY,
-    },
+    { staleTime: Number.POSITIVE_INFINITY },
   )
 }
 

@@ -28,10 +28,7 @@ const members: Record<SearchResult['matched'], string> = {
 /** The results by kind, in the order in which they are shown. */
 export function groupsOf(results: SearchResult[]) {
   return kindNames
-    .map((type) => ({
-      ...kinds[type],
-      results: results.filter((result) => result.type === type),
-    }))
+    .map((type) => ({ ...kinds[type], results: results.filter((result) => result.type === type) }))
     .filter((group) => group.results.length > 0)
 }
 

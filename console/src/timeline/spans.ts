@@ -20,12 +20,7 @@ export type KeyBar = {
 }
 
 /** A rotation from the key `from` to the key `to`, with epoch milliseconds; `end` if it was abandoned. */
-export type RotationSpan = {
-  from: string
-  to: string
-  start: number
-  end?: number
-}
+export type RotationSpan = { from: string; to: string; start: number; end?: number }
 
 export type BarInput = Pick<Life, 'completeSince' | 'now'> & {
   /** The keys that exist now. */

@@ -68,10 +68,7 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
           { title: 'Signed in', cell: ({ createTime }) => <RelativeTime time={createTime} /> },
           { title: 'Last used', cell: ({ lastUseTime }) => <RelativeTime time={lastUseTime} /> },
           { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
-          {
-            title: 'Actions',
-            cell: (row) => mayEnd(row) && menuOf(row, nameOf(row)),
-          },
+          { title: 'Actions', cell: (row) => mayEnd(row) && menuOf(row, nameOf(row)) },
         ]}
       />
       {open?.action === 'end' && session !== undefined && (

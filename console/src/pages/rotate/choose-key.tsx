@@ -21,9 +21,7 @@ export function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: 
   const missingLifetime = tokenLifetime === undefined && 'the maximum token lifetime'
   const start = useRotationStart(project, { from: oldKey.id, tokenLifetime: tokenLifetime ?? 0 })
   const { withSignIn } = useSession()
-  const { mutate, error } = useMutation({
-    mutationFn: (to: string) => withSignIn(() => start(to)),
-  })
+  const { mutate, error } = useMutation({ mutationFn: (to: string) => withSignIn(() => start(to)) })
   const [chosen, setChosen] = useState<string | null>(null)
   const candidates = keys.filter(({ id, active }) => active && id !== oldKey.id)
   return (

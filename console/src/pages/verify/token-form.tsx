@@ -10,10 +10,7 @@ type TokenInput = { token: string; audience: string; issuer: string }
 export function expectations(input: TokenInput): { audience?: string; issuer?: string } {
   const audience = input.audience.trim()
   const issuer = input.issuer.trim()
-  return {
-    ...(audience === '' ? {} : { audience }),
-    ...(issuer === '' ? {} : { issuer }),
-  }
+  return { ...(audience === '' ? {} : { audience }), ...(issuer === '' ? {} : { issuer }) }
 }
 
 /** The token, and the expected audience and issuer. */
