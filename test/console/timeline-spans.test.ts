@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest'
-import {
-  type BarInput,
-  keyBars,
-  type RotationSpan,
-  rotationsOf,
-  spreadOf,
-} from '../../console/src/timeline/spans.ts'
+import { type BarInput, keyBars, spreadOf } from '../../console/src/timeline/spans.ts'
 import { resize, ticks, windowOfAll } from '../../console/src/timeline/window.ts'
-import type { Event } from '../../packages/client/src/index.ts'
+import type { Event, Rotation } from '../../packages/client/src/index.ts'
 
 const minute = 60_000
 const day = 86_400_000
@@ -152,11 +146,16 @@ test('a key recorded as it was is unknown before', () => {
   })
 })
 
+/** A rotation from `old` to `new` that began on day 20. */
+const rotation = (state: Rotation['state'], end?: number) => ({
+  ...{ from: 'old', to: 'new', createTime: iso(20), state },
+  ...(end && { endTime: iso(end) }),
+})
+
 test('a rotation: the old key is previous from when the new one is current until it is off', () => {
   const events = [created('old', 0), created('new', 20), switched('old', 30, false)]
-  const rotation: RotationSpan = { from: 'old', to: 'new', start: at(20), end: at(30) }
   const keys = [key('old', 0, { active: false }), key('new', 20)]
-  expect(spansOf({ keys, events, rotations: [rotation], spreadMs: day })).toEqual({
+  expect(spansOf({ keys, events, rotations: [rotation('finished', 30)], spreadMs: day })).toEqual({
     old: 'spreading 0-1, current 1-21, previous 21-30, off 30-',
     new: 'spreading 20-21, current 21-',
   })
@@ -164,25 +163,9 @@ test('a rotation: the old key is previous from when the new one is current until
 
 test('an abandoned rotation makes the old key current again', () => {
   const events = [created('old', 0), created('new', 20)]
-  const rotation = { from: 'old', to: 'new', start: at(20) }
-  const overlap = (more: object) => spansOf({ events, rotations: [{ ...rotation, ...more }] }).old
-  expect(overlap({ end: at(30) })).toBe('current 0-20, previous 20-30, current 30-')
-  expect(overlap({})).toBe('current 0-20, previous 20-')
-})
-
-test('rotations are read from their events', () => {
-  const rotation = (days: number, type: string, changes: Event['changes']) => {
-    const made = event('r', days, `rotation.${type}`, changes)
-    return { ...made, subject: { type: 'rotation' as const, id: 'r' } }
-  }
-  const started = rotation(20, 'started', { from: { to: 'old' }, to: { to: 'new' } })
-  const abandoned = rotation(30, 'abandoned', {})
-  const base = [created('old', 0), created('new', 20)]
-  const old = (...more: Event[]) =>
-    spansOf({ events: base, rotations: rotationsOf([...base, ...more]), now: at(35) }).old
-  expect(old(started)).toBe('current 0-20, previous 20-')
-  expect(old(started, abandoned)).toBe('current 0-20, previous 20-30, current 30-')
-  expect(rotationsOf([abandoned])).toEqual([])
+  const overlap = (...rotations: BarInput['rotations']) => spansOf({ events, rotations }).old
+  expect(overlap(rotation('abandoned', 30))).toBe('current 0-20, previous 20-30, current 30-')
+  expect(overlap(rotation('overlapping'))).toBe('current 0-20, previous 20-')
 })
 
 test('the delay of verifiers is read from a key after any change', () => {

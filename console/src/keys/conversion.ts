@@ -3,13 +3,13 @@ import { decodeBase64, type Element, readChildren, readElement, toPem } from './
 import { readKeyFile } from './file.ts'
 import {
   coordinateLengths,
-  type EcCurve,
   ecPem,
   isEcCurve,
   isRawAlgorithm,
   memberBytes,
   rawPem,
   rsaPem,
+  sshCurves,
 } from './spki.ts'
 import { isObject } from './tokens.ts'
 
@@ -144,12 +144,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-const sshCurves: Record<string, EcCurve> = {
-  nistp256: 'P-256',
-  nistp384: 'P-384',
-  nistp521: 'P-521',
-}
-
 /**
  * An OpenSSH public key (RFC 4253 section 6.6, RFC 5656, RFC 8709) with its comment; the service names
  * other kinds.
@@ -163,7 +157,7 @@ function convertSsh(text: string): Conversion[] {
 }
 
 function sshPem(name: string, second?: Uint8Array, third?: Uint8Array): string | undefined {
-  const curve = sshCurves[name.replace('ecdsa-sha2-', '')]
+  const curve = new Map(Object.entries(sshCurves)).get(name.replace('ecdsa-sha2-', ''))
   if (name === 'ssh-ed25519' && second !== undefined) return rawPem('Ed25519', second)
   if (second === undefined || third === undefined) return undefined
   // The exponent comes first; for ECDSA, the name of the curve.

@@ -1,5 +1,6 @@
 import type { JwtKeyWithDetails } from '@pubring/client'
 import { base64OfPem, decodeBase64, encodeBase64, keyOfPem, rsaNumbers } from './der.ts'
+import { sshCurves } from './spki.ts'
 
 /** A public key in one of the forms that programs read. */
 export type KeyForm = { name: string; text: string; fileName: string }
@@ -42,19 +43,13 @@ function jwkMembers({ publicKeyPem, details: { kty, crv } }: JwtKeyWithDetails):
 const base64url = (bytes: Uint8Array) =>
   encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
-const sshCurves: Record<string, string> = {
-  'P-256': 'nistp256',
-  'P-384': 'nistp384',
-  'P-521': 'nistp521',
-}
-
 /** The type and blob of an OpenSSH public key (RFC 4253 section 6.6, RFC 5656, RFC 8709). */
 function openSshKey({ n, e, crv, x, y }: JwkMembers): string | undefined {
   const text = (value: string) => new TextEncoder().encode(value)
   const bytes = (value = '') => decodeBase64(value) ?? new Uint8Array()
   if (n !== undefined) return sshLine('ssh-rsa', mpint(bytes(e)), mpint(bytes(n)))
   if (crv === 'Ed25519') return sshLine('ssh-ed25519', bytes(x))
-  const curve = sshCurves[crv ?? '']
+  const curve = Object.entries(sshCurves).find(([, name]) => name === crv)?.[0]
   if (curve === undefined) return undefined
   return sshLine(`ecdsa-sha2-${curve}`, text(curve), Uint8Array.of(4, ...bytes(x), ...bytes(y)))
 }

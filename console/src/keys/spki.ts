@@ -17,6 +17,9 @@ const oids = {
 export type EcCurve = 'P-256' | 'P-384' | 'P-521'
 export const coordinateLengths: Record<EcCurve, number> = { 'P-256': 32, 'P-384': 48, 'P-521': 66 }
 
+/** The names of the curves in OpenSSH keys (RFC 5656 section 10.1). */
+export const sshCurves = { nistp256: 'P-256', nistp384: 'P-384', nistp521: 'P-521' } as const
+
 export const isEcCurve = (name: unknown): name is EcCurve =>
   typeof name === 'string' && Object.hasOwn(coordinateLengths, name)
 

@@ -95,12 +95,7 @@ function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: s
         />
       </Group>
       <Card withBorder padding="md">
-        <WindowControls
-          window={window}
-          now={now}
-          onWindow={show}
-          onFit={() => show(windowOfAll(bars, now))}
-        >
+        <WindowControls window={window} all={windowOfAll(bars, now)} now={now} onWindow={show}>
           <View projectId={projectId} bars={shown} window={window} now={now} />
         </WindowControls>
         <Text size="sm" c="dimmed" role="status" mt="sm">
@@ -146,41 +141,21 @@ function countText(shown: number, found: number, all: number): string {
 
 type ControlProps = {
   window: TimeWindow
+  all: TimeWindow
   now: number
   onWindow(window: TimeWindow): void
-  onFit(): void
   children: React.ReactNode
 }
 
 /** Buttons and keys that move and zoom the window around `children`. */
-function WindowControls({ window, now, onWindow, onFit, children }: ControlProps) {
+function WindowControls({ window, all, now, onWindow, children }: ControlProps) {
   const length = lengthOf(window)
   const actions = [
-    {
-      name: 'Earlier',
-      key: 'ArrowLeft',
-      Icon: IconChevronLeft,
-      run: () => onWindow(pan(window, -0.5)),
-    },
-    {
-      name: 'Later',
-      key: 'ArrowRight',
-      Icon: IconChevronRight,
-      run: () => onWindow(pan(window, 0.5)),
-    },
-    {
-      name: 'Zoom out',
-      key: '-',
-      Icon: IconMinus,
-      run: () => onWindow(resize(window, length * 2, now)),
-    },
-    {
-      name: 'Zoom in',
-      key: '+',
-      Icon: IconPlus,
-      run: () => onWindow(resize(window, length / 2, now)),
-    },
-    { name: 'Show all', key: '0', Icon: IconArrowsHorizontal, run: onFit },
+    { name: 'Earlier', key: 'ArrowLeft', Icon: IconChevronLeft, to: pan(window, -0.5) },
+    { name: 'Later', key: 'ArrowRight', Icon: IconChevronRight, to: pan(window, 0.5) },
+    { name: 'Zoom out', key: '-', Icon: IconMinus, to: resize(window, length * 2, now) },
+    { name: 'Zoom in', key: '+', Icon: IconPlus, to: resize(window, length / 2, now) },
+    { name: 'Show all', key: '0', Icon: IconArrowsHorizontal, to: all },
   ]
   const level = zoomLevels.find(({ ms }) => Math.abs(ms - length) < 1_000)
   function onKeyDown(event: KeyboardEvent) {
@@ -189,15 +164,20 @@ function WindowControls({ window, now, onWindow, onFit, children }: ControlProps
     if (event.target instanceof HTMLInputElement) return
     if (action === undefined || event.ctrlKey || event.metaKey || event.altKey) return
     event.preventDefault()
-    action.run()
+    onWindow(action.to)
   }
   return (
     <fieldset onKeyDown={onKeyDown}>
       <Group justify="space-between" gap="sm" mb="sm">
         <Group gap={4}>
-          {actions.map(({ name, key, Icon, run }) => (
+          {actions.map(({ name, key, Icon, to }) => (
             <Tooltip key={name} label={`${name} (${key.replace('Arrow', '').toLowerCase()})`}>
-              <ActionIcon variant="default" size="lg" aria-label={name} onClick={run}>
+              <ActionIcon
+                variant="default"
+                size="lg"
+                aria-label={name}
+                onClick={() => onWindow(to)}
+              >
                 <Icon size={16} />
               </ActionIcon>
             </Tooltip>

@@ -1,4 +1,4 @@
-import type { Event, JwtKeyWithDetails } from '@pubring/client'
+import type { Event, JwtKeyWithDetails, Rotation } from '@pubring/client'
 import { keyStates } from '../keys/state-words.ts'
 import { type Life, type ListedKey, toTime, type Version, versionsOf } from './versions.ts'
 
@@ -19,15 +19,12 @@ export type KeyBar = {
   events: Event[]
 }
 
-/** A rotation from the key `from` to the key `to`, with epoch milliseconds; `end` if it was abandoned. */
-export type RotationSpan = { from: string; to: string; start: number; end?: number }
-
 export type BarInput = Pick<Life, 'completeSince' | 'now'> & {
   /** The keys that exist now. */
   keys: ListedKey[]
   /** Events of the project, oldest first. Those without a key as their subject are ignored. */
   events: Event[]
-  rotations: RotationSpan[]
+  rotations: Pick<Rotation, 'from' | 'to' | 'createTime' | 'state' | 'endTime'>[]
   /** How long verifiers may take to learn of a change, in milliseconds. */
   spreadMs: number
 }
@@ -62,23 +59,6 @@ export const isPublished = (state: SpanState): boolean =>
   !['off', 'expired', 'unknown'].includes(state)
 
 const startOf = ({ spans }: KeyBar) => spans[0]?.from ?? 0
-
-/** The rotations that events, oldest first, tell of. */
-export function rotationsOf(events: Event[]): RotationSpan[] {
-  const rotations = new Map<string, RotationSpan>()
-  for (const { type, time, subject, changes = {} } of events) {
-    if (subject.type !== 'rotation') continue
-    const { from, to } = changes
-    if (from?.to !== undefined && to?.to !== undefined) {
-      const keys = { from: String(from.to), to: String(to.to) }
-      rotations.set(subject.id, { ...keys, start: Date.parse(time) })
-    }
-    const rotation = rotations.get(subject.id)
-    if (rotation === undefined) continue
-    if (type === 'rotation.abandoned') rotation.end = Date.parse(time)
-  }
-  return [...rotations.values()]
-}
 
 /**
  * How long verifiers may take to learn of a change, in milliseconds: `convergedTime` of a key after
@@ -181,8 +161,9 @@ function markSpreading(spans: Span[], spreadMs: number): Span[] {
 }
 
 /** The spans of the old key of a rotation, given those of its new key. */
-function markRotation(from: Span[], to: Span[], rotation: RotationSpan): Span[] {
-  const { start, end = Number.POSITIVE_INFINITY } = rotation
+function markRotation(from: Span[], to: Span[], rotation: BarInput['rotations'][number]): Span[] {
+  const start = Date.parse(rotation.createTime)
+  const end = toTime(rotation.state === 'abandoned' ? rotation.endTime : undefined)
   const known = to.find((span) => isKnown(span.state) && span.to > start)
   if (known === undefined) return from
   const overlap = { from: Math.max(start, known.from), to: end }
