@@ -191,6 +191,7 @@ describe('a filter of the ledger', () => {
     ['after=x', 'after', 'must be a revision, or REVISION.HASH8'],
     ['actor=a&actor=b', 'actor', 'more than once'],
     [`subject=${'x'.repeat(1_001)}`, 'subject', 'no more than 1000'],
+    [`subject=${Array.from({ length: 21 }, (_, at) => at)}`, 'subject', 'at most 20 ids'],
   ])('?%s is rejected', async (query, parameter, detail) => {
     for (const url of [eventsUrl(), '/v1/events']) {
       const response = await server.send('GET', `${url}?${query}`)

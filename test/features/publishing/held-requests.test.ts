@@ -185,6 +185,11 @@ test('a request is held for at most 60 seconds', async () => {
   const answer = await held
   expect(answer.status).toBe(304)
   expect(answer.headers.get('preference-applied')).toBe('wait=60')
+  // That of the response, from which its age is counted, by the clock of the server.
+  const sentMs = Math.floor(clock.now() / 1_000) * 1_000
+  expect(Date.parse(answer.headers.get('date') ?? '')).toBe(sentMs)
+  const { headers } = await other.inject({ url: '/v1/projects/absent/.well-known/jwks.json' })
+  expect(Date.parse(String(headers.date))).toBe(sentMs)
 })
 
 describe('the number of held requests', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { rotationChanges } from '../../../packages/server/src/features/rotations/changes.ts'
 import { signInChanges } from '../../../packages/server/src/features/sign-in/changes.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
@@ -245,6 +246,17 @@ describe('is refused', () => {
         to,
       }),
     ],
+    [
+      'to a compromised key',
+      'compromised_key',
+      async ({ from, to, project }) => {
+        await server.context.store.commit(keyChanges.reportWeakness, {
+          ...{ origin: origin(), projectId: project.id, kid: to },
+          ...{ weaknesses: ['key_known_compromised'], deactivate: false },
+        })
+        return { from, to }
+      },
+    ],
     ['without a new key', 'invalid_request', ({ from }) => ({ from })],
     [
       'without a token lifetime',
@@ -319,6 +331,23 @@ describe('a change of the keys by hand', () => {
     const body = { from: scene.to, to: scene.from, tokenLifetime }
     expect((await server.send('POST', scene.url, { body })).statusCode).toBe(201)
     expect(await server.states(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'previous' })
+  })
+
+  test('of the old key: the rotation that started last counts, whatever the ids', async () => {
+    const scene = await server.scene()
+    const { from, to, url, project } = scene
+    const [first, last] = ['ffffffff-6c1e-7d53-a1b0-5f0e4c9d2b71', absent]
+    const start = (change: { id: string; from: string; to: string }) =>
+      server.context.store.commit(rotationChanges.startRotation, {
+        ...{ ...change, projectId: project.id, tokenLifetime, jwksMaxAge: 60 },
+        origin: origin(server.inFuture(0)),
+      })
+    await start({ id: first, from, to })
+    server.clock.advance(convergenceMs)
+    await start({ id: last, from: to, to: from })
+    expect(await server.states(scene)).toEqual({ [from]: 'current', [to]: 'previous' })
+    const ids = (await server.send('GET', url)).json().map(({ id }: { id: string }) => id)
+    expect(ids).toEqual([last, first])
   })
 
   test('of the old key: its expiry ends the rotation', async () => {

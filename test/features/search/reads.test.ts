@@ -83,6 +83,33 @@ test.each(queries)('no statement that finds %s reads a whole table', async (_nam
   }
 })
 
+test.each([
+  ['too short for the middle of a label', () => 'zz', false],
+  ['a kid', () => key.id, false],
+  ['the hash of an SPKI', () => 'ab'.repeat(32), false],
+  ['the thumbprint of a key', () => key.thumbprint, false],
+  ['in the middle of a label, perhaps', () => 'ey 3-', true],
+  ['an OpenSSH fingerprint', () => `SHA256:${'A'.repeat(43)}`, true],
+])('all labels are read only for what may be in one: %s', async (_name, text, isScanned) => {
+  const nodes: RootOperationNode[] = []
+  await findKeys(observedReads(db, { built: (node) => nodes.push(node) }), createNeedle(text()), 20)
+  const queries = nodes.map((node) => db.getExecutor().compileQuery(node, { queryId: newId() }))
+  expect(queries.some((query) => query.sql.includes('"id" desc limit'))).toBe(isScanned)
+})
+
+test('a key that two indexes find leaves room for one that only its label names', async () => {
+  const { id } = await createProject(opened.store, 'twice')
+  const keys = ['twice-found', 'not twice-found'].map((label, index) => {
+    const key = keyRecord(id, { label, ...(index === 0 && { publishedKid: 'twice-found' }) })
+    return { index, key, kidProvided: false }
+  })
+  const change = { origin: origin(), projectId: id, keys, limits }
+  await opened.store.commit(keyChanges.importKeys, { ...change, compared: [], dryRun: false })
+  const found = await findKeys(db, createNeedle('twice-found'), 2)
+  const labels = new Set(found.map(({ label }) => label))
+  expect(labels).toEqual(new Set(['twice-found', 'not twice-found']))
+})
+
 test('the beginning of an id that thousands of events have finds keys all the same', async () => {
   const found = await findKeys(db, createNeedle(key.id.slice(0, 8)), 20)
   expect(found.length).toBeGreaterThan(0)

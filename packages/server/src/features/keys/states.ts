@@ -13,6 +13,7 @@ export interface Replacement {
   id: string
   fromKid: string
   toKid: string
+  createTime: string
   outcome?: 'finished' | 'abandoned'
 }
 
@@ -61,11 +62,11 @@ export function keyState(key: KeyRecord, situation: StateSituation): KeyState {
   return ready !== undefined && ready <= time ? 'previous' : 'current'
 }
 
-/** The last rotation of the key, if that replaces it. Ids rise with time. */
+/** The rotation of the key that started last, if that replaces it. */
 function replacementOf({ id }: KeyRecord, situation: StateSituation): Replacement | undefined {
   const last = situation.replacements
     .filter((one) => one.outcome !== 'abandoned' && [one.fromKid, one.toKid].includes(id))
-    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .toSorted((a, b) => (a.createTime + a.id < b.createTime + b.id ? -1 : 1))
     .at(-1)
   return last?.fromKid === id ? last : undefined
 }

@@ -48,6 +48,7 @@ export async function startRotation(
   const to = findKey(locked.keySet, change.to)
   if (from === to) throw invalidField('/to', 'same_key', 'to must be another key than from.')
   for (const key of [from, to]) requireActive(key, time)
+  if (to.endReason === 'compromised') throw compromised()
   await requireFree(db, from)
   const times = { createTime: time, updateTime: time }
   const after = { projectId, id, fromKid: from.id, toKid: to.id, tokenLifetime, ...times }
@@ -61,6 +62,12 @@ function requireActive(key: KeyRecord, time: string): void {
     'key_inactive',
     `The key “${key.label}” (${key.id}) is inactive, and a rotation replaces an active key by another active one.`,
   )
+}
+
+function compromised(): PubringError {
+  const detail =
+    'The private key of the new key is known to others. Register a key of a new pair, and replace the old key by that one.'
+  return invalidField('/to', 'key_known_compromised', detail, 'compromised_key')
 }
 
 async function requireFree(db: Db, from: KeyRecord): Promise<void> {

@@ -28,7 +28,7 @@ const rotations = managedRecords({
   readAccess: readerAccess,
   schemas: { shown: Rotation, created: Rotation, create: RotationCreate, update: RotationUpdate },
   notFound: 'rotation_not_found',
-  createErrors: ['key_not_found', 'key_inactive', 'rotation_exists'],
+  createErrors: ['key_not_found', 'key_inactive', 'compromised_key', 'rotation_exists'],
   updateErrors: [],
   changeErrors: ['rotation_ended'],
   entityTag: rotationEntityTag,

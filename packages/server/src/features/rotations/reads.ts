@@ -18,6 +18,7 @@ const rotationsOfProject = statement((db, { projectId }: { projectId: string }) 
     .rows(db)
     .where('project_id', '=', projectId)
     .orderBy((order) => order.case().when('outcome', 'is', null).then(0).else(1).end())
+    .orderBy('create_time', 'desc')
     .orderBy('id', 'desc')
     .limit(maxRotations),
 )

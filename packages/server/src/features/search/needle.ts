@@ -124,6 +124,11 @@ export function matchKey(
 /** Shorter texts are in the middle of too many labels. */
 const minMiddle = 3
 
+/** Whether labels may have the text in the middle: it is long enough, and no whole id or hash. */
+export function mayBeInMiddle({ folded, id, hex }: Needle): boolean {
+  return folded.length >= minMiddle && id?.length !== 36 && hex?.length !== 64
+}
+
 export function isInLabel(folded: string, label: string): boolean {
   const at = foldName(label).indexOf(folded)
   return at === 0 || (at > 0 && folded.length >= minMiddle)

@@ -52,28 +52,28 @@ async function searchKeys(scope: Scope, needle: Needle): Promise<Result[]> {
     visible === 'all' ? await findKeys(store.reader, needle, limit) : await keysOf(store, visible)
   const found = matching(candidates, (key) => matchKey(needle, key), limit)
   const names = await readProjectNames(store.reader, found)
-  const stateOf = await readStates(context, [...names.keys()])
+  const states = await readStates(
+    context,
+    found.filter(({ projectId }) => names.has(projectId)),
+  )
   return found.map((key) => {
     const { matched, id: kid, projectId, publishedKid, label, algorithm } = key
     const shown = { projectId, ...names.get(projectId), kid, ...present({ publishedKid }) }
-    return { type: 'key', matched, ...shown, label, algorithm, state: stateOf(key) }
+    return { type: 'key', matched, ...shown, label, algorithm, state: states.get(key) ?? 'off' }
   })
 }
 
-/** The states of keys of projects. Other keys, those of damaged projects, are published nowhere: off. */
-async function readStates(context: RequestContext, projectIds: readonly string[]) {
+/** The states of the keys. Reads one project after another, since key sets may be large. */
+async function readStates(context: RequestContext, found: readonly KeyRecord[]) {
   const time = now(context.clock)
-  const situations = await Promise.all(
-    projectIds.map(async (id) => {
-      const keySet = await keySetOf(context.store, id)
-      return [id, keySet && (await situationOf(context, id, keySet, time))] as const
-    }),
-  )
-  const byProject = new Map(situations)
-  return (key: KeyRecord): KeyState => {
-    const situation = byProject.get(key.projectId)
-    return situation === undefined ? 'off' : keyState(key, situation)
+  const states = new Map<KeyRecord, KeyState>()
+  for (const [id, keys] of Map.groupBy(found, ({ projectId }) => projectId)) {
+    const keySet = await keySetOf(context.store, id)
+    if (keySet === undefined) continue
+    const situation = await situationOf(context, id, keySet, time)
+    for (const key of keys) states.set(key, keyState(key, situation))
   }
+  return states
 }
 
 /** Leaves out projects that contradict their ledgers, whose keys cannot be read. */

@@ -4,7 +4,7 @@ import { checkedProjects, projectsWithLastEvents } from '../../kernel/access/sto
 import type { ProjectRecord } from '../../kernel/records.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
 import { damagedJwk, type KeyRecord, keys } from '../keys/stored.ts'
-import { isInLabel, type Needle } from './needle.ts'
+import { isInLabel, mayBeInMiddle, type Needle } from './needle.ts'
 import { sshFingerprint } from './ssh.ts'
 
 /*
@@ -15,7 +15,10 @@ import { sshFingerprint } from './ssh.ts'
 export async function findKeys(db: Db, needle: Needle, limit: number): Promise<KeyRecord[]> {
   const queries = keyQueries(db, needle, limit).map((query) => query.execute())
   const found = (await Promise.all(queries)).flat()
-  const ids = found.length < limit ? await scanKeys(db, needle, limit) : []
+  const isNamed = found.some(({ thumbprint }) => thumbprint === needle.prefix)
+  const mayBeScanned = needle.ssh !== undefined || (mayBeInMiddle(needle) && !isNamed)
+  const isShort = new Set(found.map(({ id }) => id)).size < limit
+  const ids = mayBeScanned && isShort ? await scanKeys(db, needle, limit) : []
   const scanned =
     ids.length === 0 ? [] : await keys.rows(db).where('jwt_key.id', 'in', ids).execute()
   return keys.check(db, [...found, ...scanned])

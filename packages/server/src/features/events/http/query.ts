@@ -24,7 +24,7 @@ export const Text = (description: string, example: string, maxLength = 255) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description, examples: [example] }))
 
 export const SubjectText = Text(
-  'Only events about the keys, API keys or other records with these ids, separated by commas.',
+  'Only events about the keys, API keys or other records with these ids, separated by commas; at most 20.',
   '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
   1_000,
 )
@@ -122,10 +122,18 @@ function readFilter(
 
 export const idOrText = (text: string | undefined) => text && (parseId(text) ?? text)
 
-export const readSubjects = (text: string | undefined) =>
-  text === undefined
-    ? undefined
-    : [...new Set(text.split(',').map((each) => parseId(each.trim()) ?? each))]
+/** Each is looked up by itself. */
+const maxSubjects = 20
+
+/** Throws `invalid_request` for too many. */
+export function readSubjects(text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined
+  const ids = new Set(text.split(',').map((each) => parseId(each.trim()) ?? each))
+  if (ids.size <= maxSubjects) return [...ids]
+  const detail = `subject has ${ids.size} ids. Send at most ${maxSubjects} ids at a time.`
+  const errors = [{ parameter: 'subject', code: 'too_many', detail }]
+  throw new PubringError('invalid_request', detail, { errors })
+}
 
 /**
  * Reads what filters of events have in common: types, and a range of times by the names of its ends.

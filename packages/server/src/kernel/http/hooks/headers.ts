@@ -15,10 +15,14 @@ export function addCommonHeaders(app: FastifyInstance, clock: Clock): void {
   const httpDate = createHttpDate(clock)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    reply.header('date', httpDate())
     // No response is what its type does not say: data is never run as a script or shown as a page.
     reply.header('x-content-type-options', 'nosniff')
     done()
+  })
+  // A held request arrived long before, and caches count the age of its response from the Date.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    reply.header('date', httpDate())
+    done(null, payload)
   })
 }
 
