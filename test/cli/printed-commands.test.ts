@@ -359,6 +359,7 @@ const testedIn: Readonly<Record<string, string>> = {
   'api-key update': 'test/cli/access.test.ts',
   apply: 'test/cli/apply.test.ts',
   audit: 'test/e2e/audit.test.ts',
+  backup: 'test/e2e/backup.test.ts',
   check: 'test/cli/broken-databases.test.ts',
   complete: 'test/cli/completion.test.ts',
   doctor: 'test/cli/doctor.test.ts',
