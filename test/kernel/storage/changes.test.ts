@@ -10,6 +10,7 @@ import { projectChanges } from '../../../packages/server/src/features/projects/c
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { isoTime } from '../../../packages/server/src/kernel/values/times.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 
@@ -129,6 +130,19 @@ test('20 concurrent creates fill a project exactly up to its limit', async () =>
       expect(result.reason).toMatchObject({ code: 'key_limit_reached', extras: { limit: 7 } })
     }
   }
+})
+
+test('a key counts for the limit until it has been expired for a day', async () => {
+  const { id: projectId } = await createProject(store, 'rotated')
+  const create = (hoursAgo: number) => {
+    const expireTime = isoTime(Date.parse(origin().time) - hoursAgo * 3_600_000)
+    const key = keyRecord(projectId, { expireTime })
+    const one = { ...limits, maxKeys: 1 }
+    return store.commit(keyChanges.createKey, { origin: origin(), key, limits: one })
+  }
+  await create(25)
+  await create(23)
+  await expect(create(0)).rejects.toEqual(refusal('key_limit_reached'))
 })
 
 test('a key set cannot exceed its size limit; inactive keys do not count', async () => {

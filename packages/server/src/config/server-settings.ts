@@ -85,7 +85,7 @@ export const settings = named({
   ),
   maxKeysPerProject: setting(
     integer(1, 10_000),
-    'Maximum number of keys per project, active or not.',
+    'Maximum number of keys per project, active or not. A key that has been expired for a day does not count.',
     '50',
   ),
   maxJwksBytes: setting(

@@ -3,6 +3,7 @@ import { base64urlToBigInt } from '@pubring/intake/encoding'
 import { sharesPrime } from '@pubring/intake/shared-primes'
 import { invalidField, PubringError } from '../../../errors.ts'
 import { parseStored } from '../../../kernel/storage/schema.ts'
+import { isoTime } from '../../../kernel/values/times.ts'
 import type { ImportResult, KeyLimits, KeyToImport } from '../changes.ts'
 import { type JwksMember, jwksBytes, withJwkText } from '../jwks.ts'
 import { type KidUse, kidOf, requireFreeKid } from '../kids.ts'
@@ -72,7 +73,10 @@ function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules
   let uncompared: RsaKey[] | undefined
   let bytes = jwksBytes(existing, now)
   const created: KeyRecord[] = []
-  const count = () => existing.length + created.length
+  // A signer that rotates by itself deletes no key. The day bounds how fast their number grows.
+  const dayAgo = isoTime(Date.parse(now) - 24 * 3_600_000)
+  const counted = existing.filter(({ expireTime = now }) => expireTime >= dayAgo)
+  const count = () => counted.length + created.length
   return {
     created,
     size: () => ({ keys: count(), jwksBytes: bytes }),
@@ -211,7 +215,7 @@ function requireKeyCapacity(count: number, { maxKeys }: KeyLimits): void {
   if (count < maxKeys) return
   throw new PubringError(
     'key_limit_reached',
-    `The project has ${count} keys, and at most ${maxKeys} are allowed. Delete keys that are no longer used; PUBRING_MAX_KEYS_PER_PROJECT raises the limit.`,
+    `The project has ${count} keys that have not been expired for a day, and at most ${maxKeys} are allowed. Delete keys that are no longer used; PUBRING_MAX_KEYS_PER_PROJECT raises the limit.`,
     { limit: maxKeys },
   )
 }
