@@ -8,7 +8,7 @@ import { basename, dirname, join, relative, sep } from 'node:path'
  * followed: on Linux every path begins at the folder that was opened, elsewhere its real path
  * is compared before each use.
  */
-export interface Folder {
+interface Folder {
   /** The content of a file; undefined if there is none. */
   read(name: string): Promise<string | undefined>
   /**
@@ -73,7 +73,7 @@ async function openFolder(path: string, real: string): Promise<OpenFolder> {
     if (!isPlainName(name)) throw new Error(`${name} is not the name of a file`)
     try {
       if (handle === undefined && (await realpath(real)) !== real) {
-        throw new Error(`${path} has been replaced by a link`)
+        throw Object.assign(new Error(`${path} has been replaced by a link`), { code: 'ELOOP' })
       }
       return await action(join(base, name))
     } catch (error) {

@@ -15,7 +15,7 @@ export interface Served {
   problem(): string | undefined
   /** In the text format of Prometheus. */
   metrics(): string
-  /** What else it serves, at its own `url`. */
+  /** Its own documents, at its `url`. */
   document?(path: string, headers: IncomingHttpHeaders, url: string): Reply
 }
 

@@ -1,4 +1,4 @@
-export interface Metric {
+interface Metric {
   name: string
   help: string
   type: 'gauge' | 'counter'

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Clock } from '@pubring/server/runtime/clock'
 import { metricsText } from '../metrics.ts'
 import type { KeptPair } from './kept.ts'
@@ -5,10 +6,10 @@ import type { KeptPair } from './kept.ts'
 /** The current key has to be active for this time, in which somebody can come by. */
 export const soonMs = 24 * 3_600_000
 
-/** What is known of the current key; what is unknown is taken to be well, as it was at the switch. */
+/** The state of the current key. Members that are unknown are taken to be well, as they were at the switch. */
 export interface Health {
-  /** Another process keeps the folder. */
-  isWaiting?: boolean
+  /** The file of the current key, while another process may keep the folder. */
+  waitsFor?: string
   current?: KeptPair | undefined
   isActive?: boolean
   expireTime?: string | undefined
@@ -18,11 +19,12 @@ export interface Health {
 
 /** Why the current key should not be relied on; undefined while all is well. */
 export function problemOf(
-  { isWaiting = false, current, isActive = true, expireTime }: Health,
+  { waitsFor, current, isActive = true, expireTime }: Health,
   clock: Clock,
 ): string | undefined {
-  if (isWaiting) return undefined
-  if (current === undefined) return 'there is no key yet'
+  const hasKey = waitsFor === undefined ? current !== undefined : existsSync(waitsFor)
+  if (!hasKey) return 'there is no key yet'
+  if (current === undefined) return undefined
   if (!isActive) return `the current key ${current.kid} is not active`
   if (expireTime === undefined || Date.parse(expireTime) > clock.now() + soonMs) return undefined
   return `the current key ${current.kid} ends at ${expireTime}`

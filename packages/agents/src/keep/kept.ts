@@ -45,14 +45,19 @@ export async function readKept(dir: string): Promise<Kept> {
 }
 
 async function readPair(dir: string, name: string): Promise<KeptPair[]> {
-  // What is no folder with a pair is not of the keeper: links, files of others.
-  if (name.startsWith('.') || name === 'current' || name.endsWith('.jwk')) return []
+  // The folder of a whole volume has one that only root can read.
+  const isOther = ['current', 'lost+found'].includes(name) || name.endsWith('.jwk')
+  if (name.startsWith('.') || isOther) return []
   return inFolder(dir, join(dir, name), async (folder) => {
     const pair = parsePair(await folder.read('key.jwk'))
     if (pair?.kid === undefined) return []
     const [since, ended] = [await folder.read('since'), await folder.read('ended')]
     return [{ ...pair, kid: pair.kid, ...present({ since, ended }) }]
-  }).catch(() => [])
+  }).catch((error) => {
+    // Links and files of others; a pair that cannot be read must not be taken for one that has ended.
+    if (['ELOOP', 'ENOENT', 'ENOTDIR'].includes(error.code)) return []
+    throw error
+  })
 }
 
 export async function writeNext(dir: string, pair: Pair): Promise<void> {

@@ -6,7 +6,14 @@ import {
   matchingAlgorithms,
 } from '@pubring/intake/algorithms'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import {
+  calculateJwkThumbprint,
+  exportJWK,
+  generateKeyPair,
+  type JWK,
+  type JWTHeaderParameters,
+  SignJWT,
+} from 'jose'
 
 /** A key pair, by its private JWK (RFC 7517). */
 export interface Pair {
@@ -32,7 +39,7 @@ export function formatPair({ jwk, alg, kid }: Pair): string {
   return `${JSON.stringify({ ...jwk, use: 'sig', alg, kid }, null, 2)}\n`
 }
 
-/** Undefined for what `formatPair` did not write. */
+/** The pair that `formatPair` wrote; undefined for any other text. */
 export function parsePair(text = ''): Pair | undefined {
   const value = parseJson(text)
   if (!isObject(value)) return undefined
@@ -43,7 +50,7 @@ export function parsePair(text = ''): Pair | undefined {
   return { jwk: own, alg: jwsAlgorithmOf(alg), ...(typeof kid === 'string' && { kid }) }
 }
 
-export const thumbprintOf = ({ jwk }: Pair) => calculateJwkThumbprint(jwk)
+export const thumbprintOf = ({ jwk }: Pick<Pair, 'jwk'>) => calculateJwkThumbprint(jwk)
 
 export function publicPem(pair: Pair): string {
   const publicKey = createPublicKey(privateKeyOf(pair))
@@ -58,6 +65,15 @@ function privateKeyOf({ jwk }: Pair): KeyObject {
   return createPrivateKey({ key: { ...jwk }, format: 'jwk' })
 }
 
+/** A JWT. Leaves out claims that are undefined. */
+export function sign(
+  key: KeyObject,
+  header: JWTHeaderParameters,
+  claims: Record<string, unknown>,
+): Promise<string> {
+  return new SignJWT(claims).setProtectedHeader(header).sign(key)
+}
+
 /** Seconds that a proof is valid; at most 5 minutes are accepted. */
 const proofSeconds = 120
 
@@ -68,10 +84,8 @@ export function signProof(
   { issuer, nowMs, ...claims }: { issuer: string; nowMs: number } & Record<string, unknown>,
 ): Promise<string> {
   const { alg, kid } = pair
-  return new SignJWT({ ...claims, jti: randomUUID() })
-    .setProtectedHeader({ alg, typ, ...(kid !== undefined && { kid }) })
-    .setIssuer(issuer)
-    .setAudience(issuer.replace(/\/v1\/projects\/[^/]*$/, ''))
-    .setExpirationTime(Math.floor(nowMs / 1_000) + proofSeconds)
-    .sign(privateKeyOf(pair))
+  const aud = issuer.replace(/\/v1\/projects\/[^/]*$/, '')
+  const exp = Math.floor(nowMs / 1_000) + proofSeconds
+  const header = { alg, typ, ...(kid !== undefined && { kid }) }
+  return sign(privateKeyOf(pair), header, { ...claims, iss: issuer, aud, exp, jti: randomUUID() })
 }

@@ -107,7 +107,10 @@ function createServerClock() {
     now: () => Date.now() + skewMs,
     async fetch(...request: Parameters<typeof fetch>): Promise<Response> {
       const response = await fetch(...request)
-      const serverTime = Date.parse(response.headers.get('date') ?? '')
+      const { headers } = response
+      // A cache may have kept the response for its `Age`.
+      const age = Number(headers.get('age')) || 0
+      const serverTime = Date.parse(headers.get('date') ?? '') + age * 1_000
       const difference = serverTime + 500 - Date.now()
       skewMs = Math.abs(difference) >= minSkewMs ? difference : 0
       return response

@@ -6,7 +6,7 @@ import { createSelfRotationRule } from '../admin/access-rules.ts'
 import { toCommandError } from '../connection/client-errors.ts'
 import { projectCommandLine } from '../connection/command-lines.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
-import { createSession, hasCode, missingApiKey, unless } from '../connection/session.ts'
+import { createSession, hasCode, unless } from '../connection/session.ts'
 import { runAgent } from '../follow/agent.ts'
 import { parseAddress } from '../follow/options.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -31,6 +31,7 @@ export async function keepKey(terminal: Terminal, dir: string, flags: KeepFlags)
   if (every === undefined && from === undefined) {
     throw usageError('Say with --every how long a key signs, or with --from who makes the keys.')
   }
+  if (from === '-') throw usageError('--from must be a file, which is read again and again.')
   const connection = resolveConnection(terminal.env, flags)
   const options = {
     dir: resolve(dir),
@@ -53,7 +54,11 @@ export async function keepKey(terminal: Terminal, dir: string, flags: KeepFlags)
       const quiet: Terminal = Object.create(terminal, { json: { value: true } })
       return { ...createSession(quiet, self), isSelf: true }
     }
-    if (connection.apiKeySource === undefined) throw missingApiKey(connection, terminal)
+    if (connection.apiKeySource === undefined) {
+      const message = `No API key for ${connection.url} is set, and no active key vouches for the next one.`
+      const hints = ['Set PUBRING_API_KEY once. Later turns need none.']
+      throw new CommandError('unauthorized', message, { code: 'missing_api_key', hints })
+    }
     return { ...createSession(terminal, connection), isSelf: false }
   }
   const admit = `An admin of all projects must run: ${projectCommandLine(connection, 'access-rule create', '--self-rotation')}`

@@ -6,26 +6,11 @@ import {
 } from 'node:crypto'
 import type { Jwk } from '@pubring/client'
 import { publicKeyOf } from '@pubring/intake/jwk'
-import { type JWTHeaderParameters, SignJWT } from 'jose'
 import { projectCommandLine } from '../connection/command-lines.ts'
 import type { Session } from '../connection/session.ts'
-import { CommandError, fileError, usageError } from '../terminal/failures.ts'
+import { CommandError, fileError } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'
 import { quoteForShell, type Terminal } from '../terminal/terminal.ts'
-
-/** A JWT. Leaves out claims that are undefined. */
-export async function sign(
-  key: KeyObject,
-  header: JWTHeaderParameters,
-  claims: Record<string, unknown>,
-): Promise<string> {
-  try {
-    return await new SignJWT(claims).setProtectedHeader(header).sign(key)
-  } catch {
-    const hint = 'Choose another one with --algorithm.'
-    throw usageError(`This key cannot sign with ${header.alg}.`, hint)
-  }
-}
 
 /** Throws a usage error if the file, or standard input for `-`, holds no private key that is readable. */
 export async function readPrivateKey(file: string, terminal: Terminal): Promise<KeyObject> {

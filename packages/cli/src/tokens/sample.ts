@@ -1,10 +1,11 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
+import { sign } from '@pubring/agents/keep/pair'
 import { identifyKey } from '@pubring/intake'
 import { type Algorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
 import { parseId } from '@pubring/server/kernel/values/ids'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
-import { findPublished, readPrivateKey, sign } from '../keys/private-keys.ts'
+import { findPublished, readPrivateKey } from '../keys/private-keys.ts'
 import { usageError } from '../terminal/failures.ts'
 import { printResult, type Terminal } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
@@ -32,7 +33,11 @@ export async function sampleToken(
   const printToken = async (kid: string, alg: string, issuer = flags.issuer) => {
     const iat = Math.floor(Date.now() / 1_000)
     const claims = { sub: flags.subject, iat, exp: iat + lifetimeSeconds, iss: issuer }
-    const token = await sign(key, { alg, typ: 'JWT', kid }, { ...claims, aud: flags.audience })
+    const header = { alg, typ: 'JWT', kid }
+    const token = await sign(key, header, { ...claims, aud: flags.audience }).catch(() => {
+      const hint = 'Choose another one with --algorithm.'
+      throw usageError(`This key cannot sign with ${alg}.`, hint)
+    })
     printResult(terminal, { token }, () => `${token}\n`)
   }
   if (flags.kid !== undefined) {
