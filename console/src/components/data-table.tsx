@@ -1,4 +1,4 @@
-import { Table, Text } from '@mantine/core'
+import { Table, type TableThProps, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { UserText } from './user-text.tsx'
 
@@ -15,13 +15,9 @@ export function DataTable<Row extends { id: string }>(props: {
       <Table className="cards" verticalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
-            {columns.map(({ title }) =>
-              title === 'Actions' ? (
-                <Table.Th key={title} aria-label={title} />
-              ) : (
-                <Table.Th key={title}>{title}</Table.Th>
-              ),
-            )}
+            {columns.map(({ title }) => (
+              <TitleCell key={title} title={title} />
+            ))}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -38,6 +34,12 @@ export function DataTable<Row extends { id: string }>(props: {
       </Table>
     </div>
   )
+}
+
+/** The heading of a column; that of the actions is only read out. */
+export function TitleCell({ title, ...props }: { title: string } & TableThProps) {
+  if (title === 'Actions') return <Table.Th aria-label={title} {...props} />
+  return <Table.Th {...props}>{title}</Table.Th>
 }
 
 /** The name of a row's subject. */

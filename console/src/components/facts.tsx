@@ -1,12 +1,16 @@
 import { Card, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** A list of `Fact`s that tell the subject of a confirmation from others. */
-export function Facts({ name, children }: { name: string; children: ReactNode }) {
+/** Facts by their names, such as those that tell the subject of a confirmation from others. */
+export function Facts({ name, facts }: { name: string; facts: Record<string, ReactNode> }) {
   return (
     <Card withBorder padding="sm" role="group" aria-label={name}>
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="xs" verticalSpacing={6}>
-        {children}
+        {Object.entries(facts).map(([each, value]) => (
+          <Fact key={each} name={each}>
+            {value}
+          </Fact>
+        ))}
       </SimpleGrid>
     </Card>
   )

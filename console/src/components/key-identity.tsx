@@ -3,7 +3,7 @@ import { sentenceOf } from '../events/sentences.ts'
 import { useKeyEvent } from '../keys/events.ts'
 import { describeMaterial } from '../keys/material.ts'
 import { useKeyRow } from '../keys/states.ts'
-import { Fact, Facts } from './facts.tsx'
+import { Facts } from './facts.tsx'
 import { KeyStateBadge } from './key-state-badge.tsx'
 import { RelativeTime } from './times.tsx'
 import { UserText } from './user-text.tsx'
@@ -11,29 +11,18 @@ import { UserText } from './user-text.tsx'
 /** The facts that tell a key from others, for the confirmation of an action. */
 export function KeyIdentity({ jwtKey }: { jwtKey: JwtKey }) {
   const { id, label, algorithm, createTime } = jwtKey
-  const row = useKeyRow(jwtKey)
-  const material = describeMaterial(jwtKey)
   return (
-    <Facts name="The key">
-      <Fact name="Label">
-        <UserText>{label}</UserText>
-      </Fact>
-      <Fact name="State">
-        <KeyStateBadge row={row} />
-      </Fact>
-      <Fact name="kid">
-        <span className="mono">{id}</span>
-      </Fact>
-      <Fact name="Algorithm">
-        {algorithm} {material}
-      </Fact>
-      <Fact name="Registered">
-        <RelativeTime time={createTime} />
-      </Fact>
-      <Fact name="Last event">
-        <LastEvent jwtKey={jwtKey} />
-      </Fact>
-    </Facts>
+    <Facts
+      name="The key"
+      facts={{
+        Label: <UserText>{label}</UserText>,
+        State: <KeyStateBadge row={useKeyRow(jwtKey)} />,
+        kid: <span className="mono">{id}</span>,
+        Algorithm: `${algorithm} ${describeMaterial(jwtKey)}`,
+        Registered: <RelativeTime time={createTime} />,
+        'Last event': <LastEvent jwtKey={jwtKey} />,
+      }}
+    />
   )
 }
 

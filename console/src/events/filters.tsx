@@ -1,6 +1,6 @@
 import { Button, Group, MultiSelect, SimpleGrid, Text } from '@mantine/core'
 import type { Event, JwtKey } from '@pubring/client'
-import { withVisibleControls } from '../components/user-text.tsx'
+import { capitalized, withVisibleControls } from '../components/user-text.tsx'
 import { useProjectNames } from '../forms/project-field.tsx'
 import { SuggestField } from '../forms/suggest-field.tsx'
 import { fromExpiryInput, TimeField, toExpiryInput } from '../forms/time-field.tsx'
@@ -64,16 +64,14 @@ export function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps)
           value={optionOf(filter.subject, names.get(filter.subject))}
           onValue={(text) => onChange({ subject: subjectIn(text, names) })}
         />
-        <TimeField
-          label="Since (local time)"
-          value={toExpiryInput(filter.since || undefined)}
-          onValue={(time) => onChange({ since: fromExpiryInput(time) ?? '' })}
-        />
-        <TimeField
-          label="Until (local time)"
-          value={toExpiryInput(filter.until || undefined)}
-          onValue={(time) => onChange({ until: fromExpiryInput(time) ?? '' })}
-        />
+        {(['since', 'until'] as const).map((end) => (
+          <TimeField
+            key={end}
+            label={`${capitalized(end)} (local time)`}
+            value={toExpiryInput(filter[end] || undefined)}
+            onValue={(time) => onChange({ [end]: fromExpiryInput(time) ?? '' })}
+          />
+        ))}
       </SimpleGrid>
       {givenFilters(filter).length > 0 && (
         <Group gap="xs">

@@ -1,18 +1,15 @@
 import { Anchor, Card, Group, SimpleGrid, Stack } from '@mantine/core'
 import { CurlHint } from '../components/curl.tsx'
-import { Fact, Facts } from '../components/facts.tsx'
+import { Facts } from '../components/facts.tsx'
 import { Figure } from '../components/figure.tsx'
 import { PageHeader, QueryResult } from '../components/states.tsx'
 import { RelativeTime } from '../components/times.tsx'
 import { LoggedText, useLogged } from '../events/log-panel.tsx'
 import { useApi } from '../session/api.ts'
 import { readHealth } from '../session/client.ts'
-import { useWarnings } from '../warnings/project-warnings.tsx'
 
 /** The checks need no session, so that an open page does not keep one alive. */
 const refreshMs = 5_000
-
-const links = { '../docs/': 'API reference', '../docs/errors': 'Errors, and what to do' }
 
 /** Whether the service works, and what it runs on. */
 export function StatusPage() {
@@ -28,11 +25,12 @@ export function StatusPage() {
       </Card>
       <Process />
       <Group gap="lg">
-        {Object.entries(links).map(([href, label]) => (
-          <Anchor key={href} href={href} size="sm" underline="always">
-            {label}
-          </Anchor>
-        ))}
+        <Anchor href="../docs/" size="sm" underline="always">
+          API reference
+        </Anchor>
+        <Anchor href="../docs/errors" size="sm" underline="always">
+          Errors, and what to do
+        </Anchor>
       </Group>
       <CurlHint path="/status" />
     </Stack>
@@ -42,12 +40,11 @@ export function StatusPage() {
 function Checks() {
   const options = { refetchInterval: refreshMs }
   const query = useApi(['health'], (_client, signal) => readHealth(signal), options)
-  const { length } = useWarnings().data ?? []
   return (
     <QueryResult query={query} rows={2}>
       {({ ready: { state = 'away', ...ready }, write }) => (
         <Card withBorder padding="md">
-          <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="lg">
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="lg">
             <Figure name="Key sets" value={state} alarming={state !== 'fresh'}>
               {ready.logReason ?? ready.reason ?? 'that verifiers get'}
             </Figure>
@@ -57,9 +54,6 @@ function Checks() {
               alarming={write.reason !== undefined}
             >
               {write.reason ?? 'by the database'}
-            </Figure>
-            <Figure name="Warnings" value={String(length)} alarming={length > 0}>
-              that the bell above lists
             </Figure>
           </SimpleGrid>
         </Card>
@@ -74,24 +68,21 @@ function Process() {
   return (
     <QueryResult query={query}>
       {({ version, startTime, database, heldRequests }) => (
-        <Facts name="The process">
-          <Fact name="Version">{version}</Fact>
-          <Fact name="Started">
-            <RelativeTime time={startTime} />
-          </Fact>
-          <Fact name="Database">
-            {database.engine} {database.primary}
-          </Fact>
-          <Fact name="Last backup">
-            {database.backupTime ? (
+        <Facts
+          name="The process"
+          facts={{
+            Version: version,
+            Started: <RelativeTime time={startTime} />,
+            Database: `${database.engine} ${database.primary ?? ''}`,
+            'Last backup': database.backupTime ? (
               <RelativeTime time={database.backupTime} />
             ) : (
               noBackup[database.engine]
-            )}
-          </Fact>
-          <Fact name="Rows that contradict the ledgers">{database.contradictions}</Fact>
-          <Fact name="Followers and verifiers that wait for changes">{heldRequests}</Fact>
-        </Facts>
+            ),
+            'Rows that contradict the ledgers': database.contradictions,
+            'Followers and verifiers that wait for changes': heldRequests,
+          }}
+        />
       )}
     </QueryResult>
   )

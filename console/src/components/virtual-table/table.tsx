@@ -1,7 +1,7 @@
 import { Checkbox, NativeSelect, Table, UnstyledButton } from '@mantine/core'
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react'
 import { memo, useRef } from 'react'
-import type { Column } from '../data-table.tsx'
+import { type Column, TitleCell } from '../data-table.tsx'
 import { indexOf, useRowFocus, useRowVirtualizer } from './rows.ts'
 import { useScrollMemory } from './scroll-memory.ts'
 import { type Selection, useRangeSelection } from './selection.ts'
@@ -149,14 +149,7 @@ function Head<Row extends { id: string }>(props: Omit<VirtualTableProps<Row>, 'n
 function HeadCell(props: { title: string; sort?: string; width?: string; sorting: Sorting }) {
   const { title, sort, width, sorting } = props
   const style = width === undefined ? {} : { width }
-  if (title === 'Actions') return <Table.Th role="columnheader" style={style} aria-label={title} />
-  if (sort === undefined) {
-    return (
-      <Table.Th role="columnheader" style={style}>
-        {title}
-      </Table.Th>
-    )
-  }
+  if (sort === undefined) return <TitleCell title={title} role="columnheader" style={style} />
   const isSorted = sorting.by === sort
   const Icon = sorting.descending ? IconArrowDown : IconArrowUp
   const order = sorting.descending ? 'descending' : 'ascending'

@@ -2,19 +2,16 @@ import { Select, Text } from '@mantine/core'
 import { type PlatformPreset, platformPresets } from '@pubring/server/features/access-rules/presets'
 import { CopyBlock } from '../../components/copy.tsx'
 import { shellWord } from '../../components/shell.ts'
+import { capitalized } from '../../components/user-text.tsx'
 import { conditionsToInput } from '../../forms/conditions-field.tsx'
 import { TextField } from '../../forms/text-fields.tsx'
 
 const otherIssuer = 'other'
 
-type IssuerInput = {
-  platform: string
-  subject: string
-  issuer: string
-  jwksUri: string
-  name: string
-  conditions: string
-}
+type IssuerInput = Record<
+  'platform' | 'subject' | 'issuer' | 'jwksUri' | 'name' | 'conditions',
+  string
+>
 
 export function presetOf(platform: string): PlatformPreset | undefined {
   return platformPresets.find((each) => each.platform === platform)
@@ -73,7 +70,7 @@ export function IssuerFields(props: {
       ) : (
         <>
           <TextField
-            label={preset.subject.replace(/^./, (first) => first.toUpperCase())}
+            label={capitalized(preset.subject)}
             placeholder={preset.subject}
             value={subject}
             onValue={(text) =>
@@ -89,13 +86,9 @@ export function IssuerFields(props: {
 }
 
 /** How to find the ids, which the console does not do: it sends nothing to other hosts. */
-function Lookup({
-  preset: { title, lookup, ids },
-  subject,
-}: {
-  preset: PlatformPreset
-  subject: string
-}) {
+function Lookup(props: { preset: PlatformPreset; subject: string }) {
+  const { subject } = props
+  const { title, lookup, ids } = props.preset
   const wanted = Object.entries(ids).map(([claim, id]) => `${claim} (${id.title.toLowerCase()})`)
   const pointers = Object.values(ids).map(({ pointer = '' }) => pointer.replaceAll('/', '.'))
   const path = subject.split('/').map(encodeURIComponent).join('/')

@@ -1,6 +1,6 @@
 import type { AccessRule } from '@pubring/client'
 import { RowName } from '../../components/data-table.tsx'
-import { Fact, Facts } from '../../components/facts.tsx'
+import { Facts } from '../../components/facts.tsx'
 import { OptionalTime } from '../../components/times.tsx'
 import { type ManagedKind, usualWords } from '../managed-dialogs.tsx'
 import { ManagedPage } from '../managed-page.tsx'
@@ -14,16 +14,15 @@ const accessRules: ManagedKind<AccessRule> = {
   operations: (client) => client.accessRules,
   words: usualWords,
   facts: (rule) => (
-    <Facts name="The rule">
-      <Fact name="What it allows">
-        <RuleSentence rule={rule} />
-      </Fact>
-      {rule.for === 'workloads' && (
-        <Fact name="Last exchange">
-          <OptionalTime time={rule.lastExchangeTime} />
-        </Fact>
-      )}
-    </Facts>
+    <Facts
+      name="The rule"
+      facts={{
+        'What it allows': <RuleSentence rule={rule} />,
+        ...(rule.for === 'workloads' && {
+          'Last exchange': <OptionalTime time={rule.lastExchangeTime} />,
+        }),
+      }}
+    />
   ),
   impact: (rule, change) => <RuleImpact rule={rule} change={change} />,
   consequences: {
@@ -63,11 +62,8 @@ export function AccessRulesPage() {
       ]}
       dialog={({ action, row, onClose }) => {
         if (row === undefined) return <CreateRule onClose={onClose} />
-        return action === 'edit' ? (
-          <EditRule rule={row} onClose={onClose} />
-        ) : (
-          <CheckRule rule={row} onClose={onClose} />
-        )
+        const RuleDialog = action === 'edit' ? EditRule : CheckRule
+        return <RuleDialog rule={row} onClose={onClose} />
       }}
     />
   )

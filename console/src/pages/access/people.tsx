@@ -3,7 +3,7 @@ import type { Person } from '@pubring/client'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
-import { Fact, Facts } from '../../components/facts.tsx'
+import { Facts } from '../../components/facts.tsx'
 import { rowNames } from '../../components/ids.ts'
 import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
@@ -12,7 +12,7 @@ import { ActionDialog } from '../../forms/action-form.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useApi, useChange } from '../../session/api.ts'
 import { useRights } from '../../session/rights.ts'
-import { EndSessionsOfPerson } from './end-sessions.tsx'
+import { EndSessions } from './sessions.tsx'
 
 /** All people who have signed in through the OpenID provider. */
 export function PeoplePage() {
@@ -57,14 +57,8 @@ function PeopleTable({ people }: { people: Person[] }) {
               ),
             },
             { title: 'Subject', cell: (row) => <Identity person={row} /> },
-            {
-              title: 'First sign-in',
-              cell: ({ firstSignInTime }) => <RelativeTime time={firstSignInTime} />,
-            },
-            {
-              title: 'Last sign-in',
-              cell: ({ lastSignInTime }) => <RelativeTime time={lastSignInTime} />,
-            },
+            { title: 'First sign-in', cell: (row) => <RelativeTime time={row.firstSignInTime} /> },
+            { title: 'Last sign-in', cell: (row) => <RelativeTime time={row.lastSignInTime} /> },
             {
               title: 'Actions',
               cell: (row) =>
@@ -86,7 +80,7 @@ function PeopleTable({ people }: { people: Person[] }) {
         />
       )}
       {open?.action === 'end-all' && person !== undefined && (
-        <EndSessionsOfPerson id={person.id} name={nameOf(person)} onClose={close} />
+        <EndSessions ofPerson={person.id} name={nameOf(person)} onClose={close} />
       )}
       {open?.action === 'erase' && person !== undefined && (
         <ErasePerson person={person} onClose={close} />
@@ -117,20 +111,15 @@ function ErasePerson({ person, onClose }: { person: Person; onClose(): void }) {
       run={() => change((client) => client.people.delete(person.id))}
       onClose={onClose}
     >
-      <Facts name="The person">
-        <Fact name="Name">
-          <UserText>{nameOf(person)}</UserText>
-        </Fact>
-        <Fact name="Email">
-          <UserText>{person.email ?? 'none'}</UserText>
-        </Fact>
-        <Fact name="Subject">
-          <Identity person={person} />
-        </Fact>
-        <Fact name="Last sign-in">
-          <RelativeTime time={person.lastSignInTime} />
-        </Fact>
-      </Facts>
+      <Facts
+        name="The person"
+        facts={{
+          Name: <UserText>{nameOf(person)}</UserText>,
+          Email: <UserText>{person.email ?? 'none'}</UserText>,
+          Subject: <Identity person={person} />,
+          'Last sign-in': <RelativeTime time={person.lastSignInTime} />,
+        }}
+      />
       Name and email are erased for good, and all sessions end. The ledger keeps issuer and subject.
       If an access rule still applies to the person, they can sign in again.
     </ActionDialog>

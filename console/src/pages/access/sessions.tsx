@@ -3,7 +3,7 @@ import type { Session } from '@pubring/client'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
-import { Fact, Facts } from '../../components/facts.tsx'
+import { Facts } from '../../components/facts.tsx'
 import { rowNames } from '../../components/ids.ts'
 import { PageHeader, QueryResult } from '../../components/states.tsx'
 import { OptionalTime, RelativeTime } from '../../components/times.tsx'
@@ -13,7 +13,6 @@ import { useOpenDialog } from '../../forms/drafts.ts'
 import { useApi, useChange } from '../../session/api.ts'
 import { useSession } from '../../session/context.tsx'
 import { useRights } from '../../session/rights.ts'
-import { EndSessionsOfPerson } from './end-sessions.tsx'
 
 /** The live sessions: the user's own or, for admins and auditors of all projects, all. */
 export function SessionsPage() {
@@ -75,7 +74,7 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
         <EndSession session={session} sessions={sessions} onClose={close} />
       )}
       {open?.action === 'end-all' && session?.personId !== undefined && (
-        <EndSessionsOfPerson id={session.personId} name={session.name} onClose={close} />
+        <EndSessions ofPerson={session.personId} name={session.name} onClose={close} />
       )}
     </Card>
   )
@@ -105,31 +104,46 @@ function Origin({ session, sessions }: { session: Session; sessions: readonly Se
 
 function EndSession(props: { session: Session; sessions: Session[]; onClose(): void }) {
   const { session, sessions, onClose } = props
+  const { id, name, createTime, lastUseTime } = session
   const change = useChange(['sessions'])
   return (
     <ActionDialog
-      title={`End the session of ${quoted(session.name)}?`}
+      title={`End the session of ${quoted(name)}?`}
       action="End session"
       danger
-      request={{ method: 'DELETE', path: `/sessions/${session.id}` }}
-      run={() => change((client) => client.sessions.end(session.id))}
+      request={{ method: 'DELETE', path: `/sessions/${id}` }}
+      run={() => change((client) => client.sessions.end(id))}
       onClose={onClose}
     >
-      <Facts name="The session">
-        <Fact name="Name">
-          <UserText>{session.name}</UserText>
-        </Fact>
-        <Fact name="From">
-          <Origin session={session} sessions={sessions} />
-        </Fact>
-        <Fact name="Signed in">
-          <RelativeTime time={session.createTime} />
-        </Fact>
-        <Fact name="Last used">
-          <OptionalTime time={session.lastUseTime} />
-        </Fact>
-      </Facts>
+      <Facts
+        name="The session"
+        facts={{
+          Name: <UserText>{name}</UserText>,
+          From: <Origin session={session} sessions={sessions} />,
+          'Signed in': <RelativeTime time={createTime} />,
+          'Last used': <OptionalTime time={lastUseTime} />,
+        }}
+      />
       Its holder must sign in again.
+    </ActionDialog>
+  )
+}
+
+/** Ends all sessions of a person. */
+export function EndSessions(props: { ofPerson: string; name: string; onClose(): void }) {
+  const { ofPerson, name, onClose } = props
+  const change = useChange(['sessions'])
+  return (
+    <ActionDialog
+      title={`End all sessions of ${quoted(name)}?`}
+      action="End all sessions"
+      danger
+      request={{ method: 'DELETE', path: `/sessions?person=${ofPerson}` }}
+      run={() => change((client) => client.sessions.endAll(ofPerson))}
+      onClose={onClose}
+    >
+      Every browser of this person must sign in again. To keep a person out, change the access rules
+      or the account at the OpenID provider.
     </ActionDialog>
   )
 }

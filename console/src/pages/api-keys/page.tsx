@@ -1,7 +1,7 @@
 import type { ApiKey } from '@pubring/client'
 import { useState } from 'react'
 import { RowName, TwoLines } from '../../components/data-table.tsx'
-import { Fact, Facts } from '../../components/facts.tsx'
+import { Facts } from '../../components/facts.tsx'
 import { ProjectName } from '../../components/project-name.tsx'
 import { StateBadge, stateOf } from '../../components/state-badge.tsx'
 import { OptionalTime, RelativeTime } from '../../components/times.tsx'
@@ -75,23 +75,16 @@ function ApiKeyName({ apiKey: { name, prefix }, isOwn }: { apiKey: ApiKey; isOwn
 /** The facts that tell an API key from others, for the confirmation of an action. */
 function ApiKeyIdentity({ apiKey }: { apiKey: ApiKey }) {
   return (
-    <Facts name="The API key">
-      <Fact name="Name">
-        <UserText>{apiKey.name}</UserText>
-      </Fact>
-      <Fact name="State">
-        <StateBadge state={stateOf(apiKey, 'revoked')} />
-      </Fact>
-      <Fact name="Begins with">
-        <span className="mono">{apiKey.prefix}…</span>
-      </Fact>
-      <Fact name="Role">{apiKey.role}</Fact>
-      <Fact name="Created">
-        <RelativeTime time={apiKey.createTime} />
-      </Fact>
-      <Fact name="Last used">
-        <OptionalTime time={apiKey.lastUseTime} />
-      </Fact>
-    </Facts>
+    <Facts
+      name="The API key"
+      facts={{
+        Name: <UserText>{apiKey.name}</UserText>,
+        State: <StateBadge state={stateOf(apiKey, 'revoked')} />,
+        'Begins with': <span className="mono">{apiKey.prefix}…</span>,
+        Role: apiKey.role,
+        Created: <RelativeTime time={apiKey.createTime} />,
+        'Last used': <OptionalTime time={apiKey.lastUseTime} />,
+      }}
+    />
   )
 }

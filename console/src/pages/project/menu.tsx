@@ -16,6 +16,7 @@ export function ProjectMenu({ project }: { project: Project }) {
   const [open, setOpen] = useOpenDialog(`project.${project.id}`, ['rename', 'delete'])
   if (!mayManage) return null
   const hasKeys = (keys.data?.length ?? 0) > 0
+  const show = (action: 'rename' | 'delete') => () => setOpen({ action, id: project.id })
   const close = () => setOpen(undefined)
   return (
     <>
@@ -26,17 +27,14 @@ export function ProjectMenu({ project }: { project: Project }) {
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item
-            leftSection={<IconPencil size={16} />}
-            onClick={() => setOpen({ action: 'rename', id: project.id })}
-          >
+          <Menu.Item leftSection={<IconPencil size={16} />} onClick={show('rename')}>
             Rename
           </Menu.Item>
           <Menu.Item
             leftSection={<IconTrash size={16} />}
             className="warning"
             disabled={hasKeys}
-            onClick={() => setOpen({ action: 'delete', id: project.id })}
+            onClick={show('delete')}
           >
             {hasKeys ? 'Delete (delete its keys first)' : 'Delete'}
           </Menu.Item>

@@ -4,7 +4,7 @@ import { IconCircleCheck } from '@tabler/icons-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { Countdown } from '../../components/countdown.tsx'
-import { Fact, Facts } from '../../components/facts.tsx'
+import { Facts } from '../../components/facts.tsx'
 import { KeyIdentity } from '../../components/key-identity.tsx'
 import { stateOf } from '../../components/state-badge.tsx'
 import { EmptyState, QueryResult } from '../../components/states.tsx'
@@ -77,18 +77,19 @@ function RotationFacts(props: {
     </>
   )
   return (
-    <Facts name="The rotation">
-      <Fact name="Old key">{name(oldKey, rotation.from)}</Fact>
-      <Fact name="New key">{name(newKey, rotation.to)}</Fact>
-      <Fact name="Started by">
-        <ActorName actor={rotation.startedBy} />, <RelativeTime time={rotation.createTime} />
-      </Fact>
-      {rotation.endTime !== undefined && (
-        <Fact name="Ended">
-          <RelativeTime time={rotation.endTime} />
-        </Fact>
-      )}
-    </Facts>
+    <Facts
+      name="The rotation"
+      facts={{
+        'Old key': name(oldKey, rotation.from),
+        'New key': name(newKey, rotation.to),
+        'Started by': (
+          <>
+            <ActorName actor={rotation.startedBy} />, <RelativeTime time={rotation.createTime} />
+          </>
+        ),
+        ...(rotation.endTime !== undefined && { Ended: <RelativeTime time={rotation.endTime} /> }),
+      }}
+    />
   )
 }
 
