@@ -13,7 +13,7 @@ const ProjectPage = lazy(() => componentOf(import('./pages/project/page.tsx'), '
 const KeyPage = lazy(() => componentOf(import('./pages/key/page.tsx'), 'KeyPage'))
 const RotatePage = lazy(() => componentOf(import('./pages/rotate/page.tsx'), 'RotatePage'))
 const ApiKeysPage = lazy(() => componentOf(import('./pages/api-keys/page.tsx'), 'ApiKeysPage'))
-const HistoryPage = lazy(() => componentOf(import('./pages/history.tsx'), 'HistoryPage'))
+const HistoryPage = lazy(() => componentOf(import('./events/history.tsx'), 'HistoryPage'))
 const StatusPage = lazy(() => componentOf(import('./pages/status.tsx'), 'StatusPage'))
 const AccessRulesPage = lazy(() =>
   componentOf(import('./pages/access-rules/page.tsx'), 'AccessRulesPage'),

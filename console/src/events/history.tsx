@@ -5,7 +5,7 @@ import { useCallback, useMemo } from 'react'
 import { Calendar } from '../components/calendar.tsx'
 import { CurlHint } from '../components/curl.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
-import { LoadingRows } from '../components/states.tsx'
+import { LoadingRows, PageHeader } from '../components/states.tsx'
 import { localTime, week } from '../components/times.tsx'
 import { type FollowedLedger, useLedgerEvents } from '../keys/follow.ts'
 import { useKeys, useProject } from '../keys/queries.ts'
@@ -120,4 +120,16 @@ function useLiveHistory(enabled: boolean, project: string | undefined): void {
     return { ...scope, findStart }
   }, [project])
   useLedgerEvents(enabled ? ledger : undefined, onEvent)
+}
+
+/** The history of all ledgers. */
+export function HistoryPage() {
+  return (
+    <>
+      <PageHeader title="History">
+        Who changed what, and when: in all projects, and in who has access to them.
+      </PageHeader>
+      <History />
+    </>
+  )
 }

@@ -1,5 +1,5 @@
 import { useApi } from '../session/api.ts'
-import { SuggestField } from './suggest-field.tsx'
+import { SuggestField } from './text-fields.tsx'
 
 /** The names of the first page of projects, as suggestions. */
 export function useProjectNames(enabled = true): string[] {

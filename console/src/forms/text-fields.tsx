@@ -1,4 +1,6 @@
 import {
+  Autocomplete,
+  type AutocompleteProps,
   Button,
   PasswordInput,
   type PasswordInputProps,
@@ -108,4 +110,10 @@ function Advice({ secret, onClear }: { secret: string; onClear(): void }) {
       </Button>
     </span>
   )
+}
+
+/** A field with suggestions. */
+export function SuggestField({ value, onValue, error, ...props }: FieldProps<AutocompleteProps>) {
+  const { input, change } = useGuard<HTMLInputElement>({ value, onValue, error }, isSecretText)
+  return <Autocomplete {...props} {...input} onChange={change} />
 }

@@ -1,4 +1,5 @@
 import type { Client, Self } from '@pubring/client'
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import {
   createContext,
   type ReactNode,
@@ -12,7 +13,6 @@ import {
 import { clearDrafts } from '../forms/drafts.ts'
 import { announceSession, onSessionChange } from './channel.ts'
 import { createSessionClient, exchangeApiKey, type SignInReason, signInReason } from './client.ts'
-import { QueryProvider } from './query-provider.tsx'
 import { SignInPage } from './sign-in.tsx'
 import { SignInAgain, type SignInRequest } from './sign-in-again.tsx'
 
@@ -171,4 +171,30 @@ function useCheckAt(time: string | undefined, check: () => void): void {
     const timer = setTimeout(check, Date.parse(time) - Date.now() + 1_000)
     return () => clearTimeout(timer)
   }, [time, check])
+}
+
+/** A query cache for one user. When `client` changes, after signing in again, all data is loaded again. */
+function QueryProvider(props: {
+  client: Client
+  onError(error: unknown): void
+  children: ReactNode
+}) {
+  const { client, onError, children } = props
+  const [queryClient] = useState(
+    () =>
+      new QueryClient({
+        queryCache: new QueryCache({ onError }),
+        defaultOptions: {
+          queries: { retry: false, staleTime: 5_000, networkMode: 'always' },
+          mutations: { retry: false, networkMode: 'always' },
+        },
+      }),
+  )
+  const used = useRef(client)
+  useEffect(() => {
+    if (used.current === client) return
+    used.current = client
+    void queryClient.invalidateQueries()
+  }, [client, queryClient])
+  return <QueryClientProvider client={queryClient}>{children}</QueryClientProvider>
 }

@@ -89,3 +89,59 @@ export function useRowFocus(virtualizer: RowVirtualizer, body: Body, count: numb
     focus()
   }
 }
+
+/** How long after scrolling the position is remembered, in milliseconds. */
+const scrollMs = 150
+
+/** Restores the scroll position on the way back from another page. It is kept in the browser's history. */
+export function useScrollMemory(): void {
+  useEffect(() => {
+    // After the page has focused its heading.
+    const { scroll } = Object(history.state)
+    if (typeof scroll === 'number') window.scrollTo(0, scroll)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    function remember() {
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        history.replaceState({ ...history.state, scroll: window.scrollY }, '')
+      }, scrollMs)
+    }
+    window.addEventListener('scroll', remember)
+    return () => {
+      clearTimeout(timer)
+      window.removeEventListener('scroll', remember)
+    }
+  }, [])
+}
+
+/** `nameOf` names a row for its checkbox. */
+export type Selection<Row> = {
+  selected: ReadonlySet<string>
+  nameOf(row: Row): string
+  onSelect(selected: Set<string>): void
+}
+
+/** Selects a row or, with Shift, all from the one that was selected last. */
+export function useRangeSelection<Row extends { id: string }>(
+  rows: Row[],
+  selection: Selection<Row> | undefined,
+) {
+  const anchor = useRef<string>(undefined)
+  const latest = useRef({ rows, selection })
+  latest.current = { rows, selection }
+  return useCallback((index: number, toAnchor: boolean) => {
+    const { rows: shown, selection: current } = latest.current
+    const row = shown[index]
+    if (row === undefined || current === undefined) return
+    const start = toAnchor ? shown.findIndex(({ id }) => id === anchor.current) : -1
+    const [from, to] = start < 0 ? [index, index] : [Math.min(start, index), Math.max(start, index)]
+    const next = new Set(current.selected)
+    const isAdded = !next.has(row.id)
+    for (const { id } of shown.slice(from, to + 1)) {
+      if (isAdded) next.add(id)
+      else next.delete(id)
+    }
+    anchor.current = row.id
+    current.onSelect(next)
+  }, [])
+}

@@ -2,9 +2,14 @@ import { Checkbox, NativeSelect, Table, UnstyledButton } from '@mantine/core'
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react'
 import { memo, useRef } from 'react'
 import { type Column, TitleCell } from '../data-table.tsx'
-import { indexOf, useRowFocus, useRowVirtualizer } from './rows.ts'
-import { useScrollMemory } from './scroll-memory.ts'
-import { type Selection, useRangeSelection } from './selection.ts'
+import {
+  indexOf,
+  type Selection,
+  useRangeSelection,
+  useRowFocus,
+  useRowVirtualizer,
+  useScrollMemory,
+} from './rows.ts'
 
 export type SortableColumn<Row> = Column<Row> & {
   /** The name of the order that a press on the heading chooses. */

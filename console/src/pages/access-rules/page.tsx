@@ -1,13 +1,15 @@
-import type { AccessRule } from '@pubring/client'
+import { Text } from '@mantine/core'
+import type { AccessRule, Role } from '@pubring/client'
+import { Fragment } from 'react'
 import { RowName } from '../../components/data-table.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { ProjectName } from '../../components/project-name.tsx'
 import { OptionalTime } from '../../components/times.tsx'
-import { type ManagedKind, usualWords } from '../managed-dialogs.tsx'
-import { ManagedPage } from '../managed-page.tsx'
+import { UserText } from '../../components/user-text.tsx'
+import { type ManagedKind, ManagedPage, usualWords } from '../managed-page.tsx'
 import { CheckRule } from './check-dialog.tsx'
 import { CreateRule, EditRule } from './dialogs.tsx'
 import { RuleImpact } from './impact.tsx'
-import { RuleSentence } from './sentence.tsx'
 
 const accessRules: ManagedKind<AccessRule> = {
   path: 'access-rules',
@@ -67,4 +69,58 @@ export function AccessRulesPage() {
       }}
     />
   )
+}
+
+const rights: Record<Role, string> = {
+  reader: 'read keys',
+  registrar: 'read and register keys',
+  writer: 'read, register, change and delete keys',
+  admin: 'manage everything',
+  auditor: 'read everything',
+}
+
+/** Says in one sentence what a rule allows. */
+function RuleSentence({ rule }: { rule: AccessRule }) {
+  const { issuer, keySource, conditions, role, projectId } = rule
+  if (keySource === 'project' && projectId !== undefined) {
+    return (
+      <Text size="sm">
+        An active key of <ProjectName id={projectId} /> may vouch for its successor, which can then
+        be registered there, once.
+      </Text>
+    )
+  }
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {subjectOf(rule)} of{' '}
+      <span className="mono">
+        <UserText>{issuer}</UserText>
+      </span>{' '}
+      {Object.entries(conditions).map(([claim, value], index) => (
+        <Fragment key={claim}>
+          {index === 0 ? 'whose ' : ' and '}
+          <span className="mono">
+            <UserText>{claim}</UserText>
+          </span>{' '}
+          {typeof value === 'string' && value.endsWith('*') ? 'begins with ' : 'is '}
+          <span className="mono">
+            <UserText>{String(value).replace(/\*$/, '')}</UserText>
+          </span>
+        </Fragment>
+      ))}{' '}
+      may {rights[role]} in <ProjectName id={projectId} />
+      {lifetimeOf(rule)}.
+    </Text>
+  )
+}
+
+function subjectOf({ for: holders, singleUse }: AccessRule): string {
+  if (holders === 'people') return 'A person'
+  return singleUse ? 'Once per token, a workload' : 'A workload'
+}
+
+function lifetimeOf({ maxLifetime }: AccessRule): string {
+  if (maxLifetime === undefined) return ''
+  const time = maxLifetime % 60 === 0 ? `${maxLifetime / 60} minutes` : `${maxLifetime} seconds`
+  return `, for at most ${time} each time`
 }

@@ -1,15 +1,14 @@
-import { Alert, Card, NativeSelect, SimpleGrid, Stack, Tabs, Text } from '@mantine/core'
+import { Alert, Card, Group, NativeSelect, SimpleGrid, Stack, Tabs, Text } from '@mantine/core'
 import type { Project } from '@pubring/client'
-import { IconInfoCircle } from '@tabler/icons-react'
-import { CopyField } from '../../components/copy.tsx'
+import { IconInfoCircle, IconShieldCheck } from '@tabler/icons-react'
+import { CopyBlock, CopyField } from '../../components/copy.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
 import { useDiscovery, useKeys } from '../../keys/queries.ts'
-import { Setup } from './setup.tsx'
 import { node } from './snippets/node.ts'
 import { others } from './snippets/others.ts'
-import type { Verifier } from './snippets/types.ts'
+import type { Snippet, Verifier } from './snippets/types.ts'
 
 const snippets = [...node, ...others]
 const defaultSnippet = 'node-jose'
@@ -137,6 +136,29 @@ function OtherVerifiers({ verifier }: { verifier: Verifier }) {
         <CopyField label="Algorithms" value={algorithms.join(', ')} />
         <CopyField label="Audience" value={audience} />
       </SimpleGrid>
+    </Stack>
+  )
+}
+
+/** The setup of one verifier, and how long it trusts a deactivated key. */
+function Setup({ snippet, verifier }: { snippet: Snippet; verifier: Verifier }) {
+  return (
+    <Stack gap="md">
+      <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        {snippet.file}
+      </Text>
+      <CopyBlock value={snippet.text(verifier)} name={`setup for ${snippet.title}`} />
+      <Group gap="sm" wrap="nowrap" align="flex-start">
+        <IconShieldCheck size={22} style={{ flex: 'none' }} aria-hidden />
+        <div>
+          <Text size="sm" fw={600}>
+            Trusts a deactivated key: {snippet.trust}
+          </Text>
+          <Text size="sm" c="dimmed">
+            {snippet.note}
+          </Text>
+        </div>
+      </Group>
     </Stack>
   )
 }

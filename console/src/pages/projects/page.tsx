@@ -1,18 +1,29 @@
-import { Button, Card, Group, SegmentedControl, Text } from '@mantine/core'
+import { Anchor, Box, Button, Card, Group, SegmentedControl, SimpleGrid, Text } from '@mantine/core'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
-import { useSearchParams } from 'wouter'
+import { Link, useSearchParams } from 'wouter'
+import { Calendar, DaySection, dayOf } from '../../components/calendar.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Figure } from '../../components/figure.tsx'
 import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
+import { RelativeTime, week } from '../../components/times.tsx'
+import { UserText } from '../../components/user-text.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
 import { useTyped } from '../../forms/typed.ts'
 import { useRights } from '../../session/rights.ts'
-import { ExpiryCalendar } from './calendar.tsx'
+import { placeOf } from '../../warnings/places.ts'
+import { useWarnings } from '../../warnings/project-warnings.tsx'
 import { ProjectForm } from './project-form.tsx'
 import { maxProjects, useExactMatch, useProjectRows } from './query.ts'
-import { isProjectOrder, type ProjectRow, sortedProjects } from './rows.ts'
+import {
+  alarms,
+  endingsOf,
+  isProjectOrder,
+  type ProjectRow,
+  sortedProjects,
+  totalsOf,
+} from './rows.ts'
 import { ProjectTable } from './table.tsx'
-import { TotalFigures } from './totals.tsx'
 
 /** All projects with their health; what breaks first comes first. */
 export function ProjectsPage() {
@@ -125,5 +136,64 @@ function NoMatch({ term }: { term: string }) {
       Check the spelling. To find a key by its kid, a log line or a token, use the search in the
       header.
     </EmptyState>
+  )
+}
+
+/** The figures that an operator asks for first: how many keys there are, and what breaks soon. */
+function TotalFigures({ rows }: { rows: ProjectRow[] }) {
+  const { projects, activeKeys, raised } = totalsOf(rows)
+  return (
+    <Card withBorder padding="md" mb="md">
+      <SimpleGrid cols={{ base: 2, md: 5 }} spacing="lg">
+        <Figure name="Projects" value={String(projects)}>
+          {projects === 1 ? 'project' : 'projects'} that you can see
+        </Figure>
+        <Figure name="Active keys" value={String(activeKeys)}>
+          that verifiers accept
+        </Figure>
+        {alarms.map(({ text, project }, index) => {
+          const count = raised[index] ?? 0
+          return (
+            <Figure key={text} name={text} value={String(count)} alarming={count > 0}>
+              {count === 1 ? 'project has' : 'projects have'} {project}
+            </Figure>
+          )
+        })}
+      </SimpleGrid>
+    </Card>
+  )
+}
+
+/** When keys and API keys end, in weeks and as a list. */
+function ExpiryCalendar({ rows }: { rows: ProjectRow[] }) {
+  const { data: warnings = [] } = useWarnings()
+  const endings = endingsOf(rows, warnings)
+  return (
+    <Box p="md">
+      <Calendar
+        name="Expiries"
+        times={endings.map(({ time }) => time)}
+        from={new Date()}
+        to={new Date(Date.now() + 8 * week)}
+      />
+      <Text size="sm" c="dimmed" mt="sm" role="status">
+        The next expiry of each of the first {maxProjects.toLocaleString()} projects, and all of
+        which there are warnings.
+      </Text>
+      {[...Map.groupBy(endings, ({ time }) => dayOf(time))].map(([day, ofDay]) => (
+        <DaySection key={day} time={ofDay[0]?.time ?? day}>
+          <ul className="entries">
+            {ofDay.map(({ time, name, ...place }) => (
+              <Text key={`${name} ${time}`} component="li" size="sm" py={4}>
+                <Anchor component={Link} href={placeOf(place)} underline="always" inherit>
+                  <UserText>{name}</UserText>
+                </Anchor>{' '}
+                <RelativeTime time={time} />
+              </Text>
+            ))}
+          </ul>
+        </DaySection>
+      ))}
+    </Box>
   )
 }

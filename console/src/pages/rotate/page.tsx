@@ -1,16 +1,24 @@
-import { Alert, Anchor, Card } from '@mantine/core'
+import { Alert, Anchor, Card, Select, Stack, Text } from '@mantine/core'
 import type { JwtKey, Project, Rotation } from '@pubring/client'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Link } from 'wouter'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { endOf } from '../../components/ids.ts'
 import { LoadingRows, MessagePage, PageHeader } from '../../components/states.tsx'
-import { quoted, UserText } from '../../components/user-text.tsx'
+import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { ActionForm } from '../../forms/action-form.tsx'
+import { useDraft } from '../../forms/drafts.ts'
 import { useKeys } from '../../keys/queries.ts'
-import { isUnderWay, useRotations } from '../../keys/rotations.ts'
+import { isUnderWay, useRotationStart, useRotations } from '../../keys/rotations.ts'
+import { useSession } from '../../session/context.tsx'
 import { useRights } from '../../session/rights.ts'
 import { ProjectWarnings } from '../../warnings/project-warnings.tsx'
 import { LiveProject } from '../live-project.tsx'
-import { ChooseNewKey } from './choose-key.tsx'
+import { KeyForm } from '../project/key-form.tsx'
+import { RotationStepper } from './stepper.tsx'
 import { RotationSteps } from './steps.tsx'
+import { TokenLifetimeField, toTokenLifetime } from './token-lifetime.tsx'
 
 /** Replaces a key with a new one, step by step. The service keeps the steps, so all users see the same. */
 export function RotatePage({ project: name, oldKid }: { project: string; oldKid: string }) {
@@ -98,6 +106,62 @@ function Start(props: Omit<LoadedProps, 'oldKid'> & { oldKey: JwtKey }) {
         </Alert>
       )}
       <ChooseNewKey project={project} keys={keys} oldKey={oldKey} />
+    </>
+  )
+}
+
+/** The first step: registers the new key, or takes one that is registered, and starts the rotation. */
+function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey }) {
+  const { project, keys, oldKey } = props
+  const [{ minutes }, change] = useDraft(`rotation.${oldKey.id}`, { minutes: '' })
+  const tokenLifetime = toTokenLifetime(minutes)
+  const missingLifetime = tokenLifetime === undefined && 'the maximum token lifetime'
+  const start = useRotationStart(project, { from: oldKey.id, tokenLifetime: tokenLifetime ?? 0 })
+  const { withSignIn } = useSession()
+  const { mutate, error } = useMutation({ mutationFn: (to: string) => withSignIn(() => start(to)) })
+  const [chosen, setChosen] = useState<string | null>(null)
+  const candidates = keys.filter(({ id, active }) => active && id !== oldKey.id)
+  return (
+    <>
+      <RotationStepper step={0} />
+      <Stack>
+        <Text>
+          Generate a new key pair where you sign tokens, and register its public key. The old key
+          keeps working.
+        </Text>
+        <TokenLifetimeField value={minutes} onValue={(value) => change({ minutes: value })} />
+        {candidates.length > 0 && (
+          <ActionForm
+            action="Start with this key"
+            missing={[chosen === null && 'a key, or a new one below', missingLifetime]}
+            request={{
+              method: 'POST',
+              path: `/projects/${project.id}/rotations`,
+              body: { from: oldKey.id, to: chosen ?? 'KID', tokenLifetime: tokenLifetime ?? 0 },
+            }}
+            run={() => start(chosen ?? '')}
+          >
+            <Select
+              label="Use a key that is already registered"
+              placeholder="Choose a key"
+              data={candidates.map(({ id, label }) => ({
+                value: id,
+                label: `${withVisibleControls(label)} (${endOf(id)})`,
+              }))}
+              value={chosen}
+              onChange={setChosen}
+              maw={460}
+            />
+          </ActionForm>
+        )}
+        {error !== null && <ErrorNotice error={error} />}
+        <KeyForm
+          projectId={project.id}
+          missing={[missingLifetime]}
+          onCancel={() => history.back()}
+          onRegistered={mutate}
+        />
+      </Stack>
     </>
   )
 }
