@@ -100,7 +100,7 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
   const token = tokenWith({ environment: 'production' })
   await check(token, 'The rule would exchange this token')
   expect(await dialog.locator('[data-step=failed]').count()).toBe(0)
-  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })
   expect(await readableTexts(page)).not.toContain(token)
   expect((await client.accessRules.get(id)).lastExchangeTime).toBeUndefined()

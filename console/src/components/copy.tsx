@@ -83,32 +83,17 @@ function CopyByHand({ value, name, onCopied }: Copyable) {
 }
 
 /** A labeled value with a copy button. */
-export function CopyField({ label, value, onCopied }: { label: string } & Omit<Copyable, 'name'>) {
+export function CopyField({ label, ...copyable }: { label: string } & Omit<Copyable, 'name'>) {
   return (
     <div>
       <Text size="xs" c="dimmed" fw={600}>
         {label}
       </Text>
       <Group gap={4} wrap="nowrap">
-        <span className="mono">{value}</span>
-        <CopyButton value={value} name={label} {...(onCopied && { onCopied })} />
+        <span className="mono">{copyable.value}</span>
+        <CopyButton {...copyable} name={label} />
       </Group>
     </div>
-  )
-}
-
-/** A labeled value in one line, cut where it does not fit, with a copy button. */
-export function CopyLine({ label, value }: { label: string; value: string }) {
-  return (
-    <Group gap="xs" wrap="nowrap" miw={0}>
-      <Text size="xs" c="dimmed" fw={600} style={{ whiteSpace: 'nowrap' }}>
-        {label}
-      </Text>
-      <Text size="sm" className="mono" truncate title={value}>
-        {value}
-      </Text>
-      <CopyButton value={value} name={label} />
-    </Group>
   )
 }
 

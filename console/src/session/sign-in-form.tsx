@@ -1,7 +1,7 @@
 import { Alert, Anchor, Button, Collapse, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { SignInOptions } from '@pubring/client'
-import { type FormEvent, useEffect, useId, useState } from 'react'
+import { type FormEvent, useCallback, useEffect, useId, useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { isOutage } from '../components/outage.ts'
 import { ApiKeyField } from '../forms/text-fields.tsx'
@@ -68,30 +68,27 @@ export function SignInForm(props: {
   )
 }
 
-/** How people can sign in; asks again until the service answers. */
+/** How people can sign in. */
 function useSignInOptions() {
   const [options, setOptions] = useState<SignInOptions>()
+  const load = useCallback(
+    async () => setOptions(await createSessionClient().sessions.options()),
+    [],
+  )
+  return { options, error: useRetried(load).error }
+}
+
+/** Calls `action`, again and again during an outage; gives the last error. */
+export function useRetried(action: () => Promise<void>) {
   const [error, setError] = useState<unknown>()
+  const attempt = useCallback(() => void action().catch(setError), [action])
+  useEffect(attempt, [attempt])
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const controller = new AbortController()
-    const { signal } = controller
-    function load() {
-      createSessionClient()
-        .sessions.options({ signal })
-        .then(setOptions, (failure) => {
-          if (signal.aborted) return
-          setError(failure)
-          if (isOutage(failure)) timer = setTimeout(load, retryMs)
-        })
-    }
-    load()
-    return () => {
-      controller.abort()
-      clearTimeout(timer)
-    }
-  }, [])
-  return { options, error }
+    if (error === undefined || !isOutage(error)) return
+    const timer = setTimeout(attempt, retryMs)
+    return () => clearTimeout(timer)
+  }, [error, attempt])
+  return { error, attempt }
 }
 
 function ApiKeyForm({ signIn }: { signIn(apiKey: string): Promise<void> }) {

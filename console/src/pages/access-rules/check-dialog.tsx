@@ -1,13 +1,12 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { Alert, Stack, Text } from '@mantine/core'
 import type { AccessRule, AccessRuleCheck, AccessRuleCheckRequest } from '@pubring/client'
 import { IconCircleCheck, IconShieldX } from '@tabler/icons-react'
-import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { CheckSteps } from '../../components/check-step.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
 import { localTime } from '../../components/times.tsx'
 import { quoted } from '../../components/user-text.tsx'
+import { ActionForm } from '../../forms/action-form.tsx'
 import { TextArea } from '../../forms/text-fields.tsx'
 import { isObject } from '../../keys/tokens.ts'
 import { useSession } from '../../session/context.tsx'
@@ -35,53 +34,37 @@ const claimSteps = ['iss', 'rule_active', 'conditions']
 
 /** Says whether a rule gives its role, and why not. What is checked leaves the page with the dialog. */
 export function CheckRule({ rule, onClose }: { rule: AccessRule; onClose(): void }) {
-  const { client, withSignIn } = useSession()
+  const { client } = useSession()
   const [text, setText] = useState('')
+  const [checked, setChecked] = useState<{ text: string; report: AccessRuleCheck }>()
   const isForPeople = rule.for === 'people'
-  const check = useMutation({
-    mutationFn: () => withSignIn(() => client.accessRules.check(rule.id, subjectOf(text.trim()))),
-    gcTime: 0,
-  })
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    check.mutate()
-  }
+  const check = async () =>
+    setChecked({ text, report: await client.accessRules.check(rule.id, subjectOf(text.trim())) })
   return (
     <Dialog title={`Check ${quoted(rule.name)}`} onClose={onClose} size="lg">
-      <form onSubmit={submit}>
-        <Stack>
-          <TextArea
-            label={isForPeople ? 'Claims or ID token' : 'Token'}
-            description={
-              isForPeople
-                ? 'The claims of a person as JSON, or a token with them. They are neither stored nor logged.'
-                : 'A token of the workload. Nothing is exchanged, and the token is neither stored nor logged.'
-            }
-            value={text}
-            onValue={(typed) => {
-              setText(typed)
-              check.reset()
-            }}
-            minRows={3}
-            maxRows={8}
-            autosize
-            required
-            withAsterisk={false}
-            classNames={{ input: 'mono' }}
-            data-autofocus
-          />
-          {check.isError && <ErrorNotice error={check.error} />}
-          {check.data !== undefined && <Report report={check.data} rule={rule} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Close
-            </Button>
-            <Button type="submit" loading={check.isPending} disabled={text.trim() === ''}>
-              Check
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <ActionForm
+        action="Check"
+        missing={[text.trim() === '' && (isForPeople ? 'claims or a token' : 'a token')]}
+        run={check}
+        onCancel={onClose}
+      >
+        <TextArea
+          label={isForPeople ? 'Claims or ID token' : 'Token'}
+          description={
+            isForPeople
+              ? 'The claims of a person as JSON, or a token with them. They are neither stored nor logged.'
+              : 'A token of the workload. Nothing is exchanged, and the token is neither stored nor logged.'
+          }
+          value={text}
+          onValue={setText}
+          minRows={3}
+          maxRows={8}
+          autosize
+          classNames={{ input: 'mono' }}
+          data-autofocus
+        />
+        {checked?.text === text && <Report report={checked.report} rule={rule} />}
+      </ActionForm>
     </Dialog>
   )
 }

@@ -3,7 +3,7 @@ import type { Project } from '@pubring/client'
 import { IconPlus } from '@tabler/icons-react'
 import { lazy, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
-import { CopyLine } from '../../components/copy.tsx'
+import { CopyField } from '../../components/copy.tsx'
 import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
 import { LoadingPage, NotFoundPage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
@@ -119,9 +119,9 @@ function Addresses({ projectId }: { projectId: string }) {
   return (
     <QueryResult query={query} rows={1}>
       {({ issuer, jwks_uri: jwksUri }) => (
-        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl" verticalSpacing={0} mb="md">
-          <CopyLine label="Issuer (iss)" value={issuer} />
-          <CopyLine label="JWKS URL" value={jwksUri} />
+        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl" verticalSpacing="xs" mb="md">
+          <CopyField label="Issuer (iss)" value={issuer} />
+          <CopyField label="JWKS URL" value={jwksUri} />
         </SimpleGrid>
       )}
     </QueryResult>

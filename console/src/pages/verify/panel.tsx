@@ -1,10 +1,8 @@
-import { Button, Card, Grid, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Card, Grid, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { Project, TokenCheck } from '@pubring/client'
-import { useMutation } from '@tanstack/react-query'
-import type { FormEvent } from 'react'
-import { CurlHint } from '../../components/curl.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useState } from 'react'
 import { EmptyState } from '../../components/states.tsx'
+import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { TextArea, TextField } from '../../forms/text-fields.tsx'
 import { useDiscovery } from '../../keys/queries.ts'
@@ -21,32 +19,41 @@ export function VerifyPanel(props: {
 }) {
   const { project, token, onToken } = props
   const [expected, expect] = useDraft(`verify.${project.id}`, { audience: '', issuer: '' })
-  const input = { ...expected, token }
-  const { client, withSignIn } = useSession()
-  const issuer = useDiscovery(project.id).data?.issuer
-  const check = useMutation({
-    mutationFn: () =>
-      withSignIn(() =>
-        client.tokens.check(project.id, { token: input.token.trim(), ...expectations(input) }),
-      ),
-    gcTime: 0,
-  })
+  const [checked, setChecked] = useState<{ input: string; report: TokenCheck }>()
+  const { client } = useSession()
+  const path = `/projects/${project.id}/token-checks`
+  const sent = expectations(expected)
+  const input = JSON.stringify([token, sent])
+  const check = async () => {
+    const report = await client.tokens.check(project.id, { token: token.trim(), ...sent })
+    setChecked({ input, report })
+  }
   return (
     <Stack>
-      <TokenForm
+      <Card withBorder padding="lg">
+        <ActionForm
+          action="Check token"
+          missing={[token.trim() === '' && 'a token']}
+          request={{ method: 'POST', path, body: { token: 'YOUR_TOKEN', ...sent } }}
+          run={check}
+        >
+          <TextArea
+            label="Token"
+            description="Sent only to this server, and neither stored nor logged."
+            placeholder="eyJhbGciOi…"
+            rows={5}
+            classNames={{ input: 'mono' }}
+            value={token}
+            onValue={onToken}
+          />
+          <Expectations projectId={project.id} input={expected} onChange={expect} />
+        </ActionForm>
+      </Card>
+      <Result
+        token={token}
+        report={checked?.input === input ? checked.report : undefined}
         projectId={project.id}
-        issuer={issuer}
-        input={input}
-        loading={check.isPending}
-        onChange={({ token: changed = token, ...part }) => {
-          onToken(changed)
-          expect(part)
-          check.reset()
-        }}
-        onSubmit={() => check.mutate()}
       />
-      {check.isError && <ErrorNotice error={check.error} retry={() => check.mutate()} />}
-      <Result token={input.token} report={check.data} projectId={project.id} />
     </Stack>
   )
 }
@@ -85,77 +92,23 @@ function Result(props: { token: string; report: TokenCheck | undefined; projectI
   )
 }
 
-/** The fields of a token check as typed; without an issuer, the one of the project is expected. */
-type TokenInput = { token: string; audience: string; issuer: string }
+/** What is expected of a token as typed; without an issuer, the one of the project is. */
+type Expected = { audience: string; issuer: string }
 
 /** The members of the request that are filled in. */
-function expectations(input: TokenInput): { audience?: string; issuer?: string } {
+function expectations(input: Expected): { audience?: string; issuer?: string } {
   const audience = input.audience.trim()
   const issuer = input.issuer.trim()
   return { ...(audience === '' ? {} : { audience }), ...(issuer === '' ? {} : { issuer }) }
 }
 
-/** The token, and the expected audience and issuer. */
-function TokenForm(props: {
-  projectId: string
-  issuer: string | undefined
-  input: TokenInput
-  loading: boolean
-  onChange(part: Partial<TokenInput>): void
-  onSubmit(): void
-}) {
-  const { input, loading, onChange, onSubmit } = props
-  const { token } = input
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    onSubmit()
-  }
-  return (
-    <Card withBorder padding="lg">
-      <form onSubmit={submit}>
-        <Stack>
-          <TextArea
-            label="Token"
-            description="Sent only to this server, and neither stored nor logged."
-            placeholder="eyJhbGciOi…"
-            rows={5}
-            classNames={{ input: 'mono' }}
-            value={token}
-            onValue={(text) => onChange({ token: text })}
-          />
-          <Expectations {...props} />
-          <Group justify="space-between" align="flex-start">
-            <CurlHint
-              method="POST"
-              path={`/projects/${props.projectId}/token-checks`}
-              body={{ token: 'YOUR_TOKEN', ...expectations(input) }}
-            />
-            <Group gap="sm">
-              <Text id="token-missing" size="sm" c="dimmed" role="status">
-                {token.trim() === '' && 'Still needed: a token.'}
-              </Text>
-              <Button
-                type="submit"
-                disabled={token.trim() === ''}
-                loading={loading}
-                aria-describedby="token-missing"
-              >
-                Check token
-              </Button>
-            </Group>
-          </Group>
-        </Stack>
-      </form>
-    </Card>
-  )
-}
-
 function Expectations(props: {
-  issuer: string | undefined
-  input: TokenInput
-  onChange(part: Partial<TokenInput>): void
+  projectId: string
+  input: Expected
+  onChange(part: Partial<Expected>): void
 }) {
-  const { issuer, input, onChange } = props
+  const { projectId, input, onChange } = props
+  const issuer = useDiscovery(projectId).data?.issuer
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       <TextField
