@@ -3,8 +3,7 @@ import { PubringError } from '@pubring/client'
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react'
 
 /** An error with the explanation, the code and the request id of the service. */
-export function ErrorNotice(props: { error: unknown; retry?: () => void }) {
-  const { error, retry } = props
+export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
   const unreachable =
     error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
   return (

@@ -4,7 +4,6 @@ import { type ReactNode, useEffect } from 'react'
 import { focusAgain } from './dialog.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 import { isOutage } from './outage.ts'
-import { usePageTitle } from './page-title.ts'
 
 /** A message in place of content that does not exist, with an action to create it. */
 export function EmptyState(props: { title: string; children?: ReactNode; action?: ReactNode }) {
@@ -115,4 +114,11 @@ export function PageHeader(props: {
       <Group gap="sm">{actions}</Group>
     </Group>
   )
+}
+
+/** Names the page in the tab and the history of the browser, and for screen readers. */
+export function usePageTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Pubring`
+  }, [title])
 }

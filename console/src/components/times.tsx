@@ -72,20 +72,11 @@ export function isSoon(time: string): boolean {
 /** The relative time, marked if something breaks then within a week, or “never”. */
 export function OptionalTime(props: { time: string | undefined; breaks?: boolean }) {
   const { time, breaks = false } = props
-  if (time !== undefined) {
-    return (
-      <Text
-        component="span"
-        inherit
-        {...(breaks && isSoon(time) && { className: 'warning', fw: 600 })}
-      >
-        <RelativeTime time={time} />
-      </Text>
-    )
-  }
+  const isMarked = breaks && time !== undefined && isSoon(time)
+  const look = isMarked ? { className: 'warning', fw: 600 } : time ? {} : { c: 'dimmed' }
   return (
-    <Text component="span" inherit c="dimmed">
-      never
+    <Text component="span" inherit {...look}>
+      {time === undefined ? 'never' : <RelativeTime time={time} />}
     </Text>
   )
 }

@@ -11,8 +11,8 @@ export function withVisibleControls(text: string): string {
 }
 
 /** Text that a user or another system wrote. It cannot change how the text around it is read. */
-export function UserText({ children }: { children: string }) {
-  return <bdi>{withVisibleControls(children)}</bdi>
+export function UserText({ children, mono }: { children: string; mono?: boolean }) {
+  return <bdi className={mono ? 'mono' : undefined}>{withVisibleControls(children)}</bdi>
 }
 
 /** A name in quotation marks, for plain text such as the title of a dialog. */

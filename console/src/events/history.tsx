@@ -52,7 +52,7 @@ export function History({ project }: { project?: Project }) {
         <>
           <CountText entries={entries} filter={filter} hasOlder={query.hasNextPage} ofAll={ofAll} />
           <Card withBorder padding="md">
-            <EventCalendar entries={entries} />
+            <EventCalendar entries={entries} hasOlder={query.hasNextPage} />
             <Days
               query={query}
               entries={entries}
@@ -73,13 +73,22 @@ export function History({ project }: { project?: Project }) {
   )
 }
 
-/** The entries per day, in the last weeks of those that are shown. */
-function EventCalendar({ entries }: { entries: Entry[] }) {
+/** The entries per day, in the last weeks of those that are loaded. */
+function EventCalendar({ entries, hasOlder }: { entries: Entry[]; hasOlder: boolean }) {
   const times = entries.map(({ time }) => time)
   if (times.length === 0) return null
   const to = Date.parse(times[0] ?? '')
   const from = Math.max(Date.parse(times.at(-1) ?? ''), to - 4 * week)
-  return <Calendar name="Entries per day" times={times} from={new Date(from)} to={new Date(to)} />
+  return (
+    <>
+      <Calendar name="Entries per day" times={times} from={new Date(from)} to={new Date(to)} />
+      {hasOlder && (
+        <Text size="sm" c="dimmed" mt="xs">
+          Older entries are not counted until they are loaded.
+        </Text>
+      )}
+    </>
+  )
 }
 
 function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean; ofAll: boolean }) {

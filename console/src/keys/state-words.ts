@@ -1,16 +1,6 @@
 import type { KeyState } from '@pubring/client'
 
-/** In the order in which they are listed. */
-export const keyStates: readonly KeyState[] = [
-  'compromised',
-  'spreading',
-  'current',
-  'previous',
-  'off',
-  'expired',
-]
-
-/** The meaning of a state for those who sign and verify. */
+/** The meaning of a state for those who sign and verify, in the order of lists. */
 export const stateMeanings: Record<KeyState, string> = {
   compromised: 'Others have its private key. Replace and revoke it now.',
   spreading: 'Verifiers are still loading it. Do not sign with it yet.',
@@ -19,3 +9,5 @@ export const stateMeanings: Record<KeyState, string> = {
   off: 'Not published. Its tokens are rejected.',
   expired: 'Past its expiry. Its tokens are rejected.',
 }
+
+export const keyStates = Object.keys(stateMeanings) as readonly KeyState[]

@@ -155,13 +155,6 @@ export type ManagedKind<Row extends Managed> = {
   consequences: Record<Confirmed, string>
 }
 
-/** The words of most kinds. */
-export const usualWords = {
-  activate: 'Activate',
-  deactivate: 'Deactivate',
-  inactive: 'inactive',
-} as const
-
 /** The changes that need nothing but a confirmation. */
 const confirmed = ['activate', 'deactivate', 'delete'] as const
 type Confirmed = (typeof confirmed)[number]

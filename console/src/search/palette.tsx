@@ -1,14 +1,15 @@
-import { Fieldset, Kbd, Loader, Stack, Text } from '@mantine/core'
+import { Fieldset, Group, Kbd, Loader, Stack, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { IconSearch } from '@tabler/icons-react'
+import type { Search } from '@pubring/client'
+import { IconKey, IconSearch, IconStack2 } from '@tabler/icons-react'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Dialog } from '../components/dialog.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { StateBadge } from '../components/state-badge.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { TextField } from '../forms/text-fields.tsx'
 import { useApi } from '../session/api.ts'
-import { groupsOf, ResultRow, resultKey, routeOf, type SearchResult } from './results.tsx'
 import { searchTextOf } from './text.ts'
 
 /** How long after the last keystroke the service is asked. */
@@ -203,4 +204,74 @@ function useSearchResults(query: string) {
     error: isSettled && error !== null ? error : undefined,
     retry: () => void refetch(),
   }
+}
+
+type SearchResult = Search['results'][number]
+
+const kinds = {
+  key: { title: 'Keys', Icon: IconKey },
+  project: { title: 'Projects', Icon: IconStack2 },
+}
+
+const kindNames = ['key', 'project'] as const
+
+/** The part of a result in which the text was found. */
+const members: Record<SearchResult['matched'], string> = {
+  kid: 'kid',
+  publishedKid: 'published kid',
+  thumbprint: 'thumbprint',
+  spkiSha256: 'SHA-256 of the SPKI',
+  sshFingerprint: 'OpenSSH fingerprint',
+  label: 'label',
+  id: 'id',
+  name: 'name',
+}
+
+/** The results by kind, in the order in which they are shown. */
+function groupsOf(results: SearchResult[]) {
+  return kindNames
+    .map((type) => ({ ...kinds[type], results: results.filter((result) => result.type === type) }))
+    .filter((group) => group.results.length > 0)
+}
+
+/** The page of a result. */
+const routeOf = (result: SearchResult): string =>
+  result.type === 'key'
+    ? `/projects/${result.projectId}/keys/${result.kid}`
+    : `/projects/${result.id}`
+
+const resultKey = (result: SearchResult): string => (result.type === 'key' ? result.kid : result.id)
+
+/** One result: what it is, where it is, and what of it was found. */
+function ResultRow({ result }: { result: SearchResult }) {
+  const { Icon } = kinds[result.type]
+  return (
+    <Group wrap="nowrap" gap="sm" w="100%">
+      <Icon size={18} aria-hidden className="unshrinkable" />
+      <div style={{ flex: 1, minWidth: 0 }}>
+        <Text size="sm" fw={600} lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+          <UserText>{result.type === 'key' ? result.label : result.name}</UserText>
+        </Text>
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          <Place result={result} />
+          {isTold(result) && ` · found by ${members[result.matched]}`}
+        </Text>
+      </div>
+      {result.type === 'key' && <StateBadge state={result.state} />}
+    </Group>
+  )
+}
+
+/** A result that is found by its name needs no explanation. */
+const isTold = ({ matched }: SearchResult) => matched !== 'label' && matched !== 'name'
+
+function Place({ result }: { result: SearchResult }) {
+  if (result.type === 'project') return <span className="mono">{result.id}</span>
+  const { projectName, algorithm, kid } = result
+  return (
+    <>
+      {projectName !== undefined && `${projectName} · `}
+      {algorithm} · <span className="mono">{kid}</span>
+    </>
+  )
 }

@@ -1,8 +1,7 @@
 import { Anchor, Button, Card, Center, Stack, Text, Title } from '@mantine/core'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Logo } from '../components/logo.tsx'
-import { usePageTitle } from '../components/page-title.ts'
-import { LoadingPage } from '../components/states.tsx'
+import { LoadingPage, usePageTitle } from '../components/states.tsx'
 import { signInReason } from './client.ts'
 import { SignInForm, useRetried } from './sign-in-form.tsx'
 

@@ -1,6 +1,6 @@
 import { Center, Text, Title } from '@mantine/core'
 import { useEffect } from 'react'
-import { usePageTitle } from '../components/page-title.ts'
+import { usePageTitle } from '../components/states.tsx'
 import { announceSession } from './channel.ts'
 
 export const signedInRoute = '/signed-in'

@@ -1,13 +1,14 @@
-import { Collapse, Text, UnstyledButton } from '@mantine/core'
+import { Collapse, Table, Text, UnstyledButton } from '@mantine/core'
+import type { Event } from '@pubring/client'
 import { IconChevronRight } from '@tabler/icons-react'
 import { useId, useState } from 'react'
+import { TextLink } from '../components/text-link.tsx'
 import { exactTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { sentenceText } from '../events/sentences.ts'
-import { SpanTable } from './span-table.tsx'
-import { type KeyBar, spanAt } from './spans.ts'
+import { type KeyBar, type Span, spanAt } from './spans.ts'
 import { lengthOf, type TimeWindow, ticks } from './window.ts'
-import { describeBar, labelOf, visibleSpans } from './words.ts'
+import { describeBar, endOf, labelOf, meaningOf, visibleSpans } from './words.ts'
 
 type View = { window: TimeWindow; now: number }
 type ChartProps = View & { projectId: string; bars: KeyBar[] }
@@ -112,4 +113,75 @@ function Track({ bar, window, now }: Omit<RowProps, 'projectId'>) {
       )}
     </span>
   )
+}
+
+/** The spans and events of the bars in the visible time, as a table. */
+export function SpanTable({ projectId, bars, window, now }: ChartProps) {
+  return (
+    <div className="table-scroll">
+      <Table verticalSpacing={6} className="span-table">
+        <Table.Thead>
+          <Table.Tr>
+            {['Key', 'State', 'From', 'Until', 'Events'].map((title) => (
+              <Table.Th key={title}>{title}</Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {bars.flatMap((bar) =>
+            visibleSpans(bar, window).map((span, index, { length }) => (
+              <Table.Tr key={`${bar.kid} ${span.from}`} data-state={span.state}>
+                {index === 0 && <KeyCell projectId={projectId} bar={bar} rows={length} />}
+                <SpanCells bar={bar} span={span} now={now} />
+              </Table.Tr>
+            )),
+          )}
+        </Table.Tbody>
+      </Table>
+    </div>
+  )
+}
+
+/** The page of a deleted key has its history. */
+function KeyCell({ projectId, bar, rows }: { projectId: string; bar: KeyBar; rows: number }) {
+  return (
+    <Table.Th scope="rowgroup" rowSpan={rows} fw={600} style={{ verticalAlign: 'top' }}>
+      <TextLink href={`/projects/${projectId}/keys/${bar.kid}`} underline="hover">
+        <UserText>{bar.label}</UserText>
+      </TextLink>
+      <Text span size="xs" c="dimmed" className="mono" display="block">
+        {bar.kid}
+      </Text>
+    </Table.Th>
+  )
+}
+
+function SpanCells({ bar, span, now }: { bar: KeyBar; span: Span; now: number }) {
+  return (
+    <>
+      <Table.Td title={meaningOf(span.state)}>
+        {labelOf(span.state)}
+        {span.from > now && ' (planned)'}
+      </Table.Td>
+      <Table.Td>{exactTime(span.from)}</Table.Td>
+      <Table.Td>{endOf(span)}</Table.Td>
+      <Table.Td>
+        {eventsOf(bar, span).map((event) => (
+          <div key={event.revision}>
+            <UserText>{sentenceText(event, undefined)}</UserText> by{' '}
+            <UserText>{event.actor.name}</UserText>, {exactTime(event.time)}
+          </div>
+        ))}
+      </Table.Td>
+    </>
+  )
+}
+
+/** The events of a span. The deletion of a key ends its last span. */
+function eventsOf({ events, spans }: KeyBar, span: Span): Event[] {
+  const isLast = span === spans.at(-1)
+  return events.filter(({ time }) => {
+    const at = Date.parse(time)
+    return span.from <= at && (at < span.to || isLast)
+  })
 }

@@ -24,9 +24,8 @@ import { exactTime } from '../components/times.tsx'
 import { TextField } from '../forms/text-fields.tsx'
 import { useTyped } from '../forms/typed.ts'
 import { useKeys } from '../keys/queries.ts'
-import { Chart } from './chart.tsx'
+import { Chart, SpanTable } from './chart.tsx'
 import { type Bars, useBars } from './queries.ts'
-import { SpanTable } from './span-table.tsx'
 import { isPublished, type KeyBar, spanAt, spanStates } from './spans.ts'
 import { lengthOf, pan, resize, type TimeWindow, windowOfAll, zoomLevels } from './window.ts'
 import { labelOf, meaningOf, visibleSpans } from './words.ts'
@@ -86,12 +85,9 @@ function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: s
         />
         <SegmentedControl
           aria-label="Show as"
-          data={[
-            { value: 'chart', label: 'Picture' },
-            { value: 'table', label: 'Table' },
-          ]}
-          value={asTable ? 'table' : 'chart'}
-          onChange={(view) => change({ view })}
+          data={['Picture', 'Table']}
+          value={asTable ? 'Table' : 'Picture'}
+          onChange={(view) => change({ view: view.toLowerCase() })}
         />
       </Group>
       <Card withBorder padding="md">

@@ -262,8 +262,7 @@ function ScopeFields({ input: { project, allProjects }, onChange }: FieldProps) 
   )
 }
 
-function TokenFields(props: FieldProps<'singleUse' | 'audience'>) {
-  const { input, onChange } = props
+function TokenFields({ input, onChange }: FieldProps<'singleUse' | 'audience'>) {
   const { singleUse, audience } = input
   return (
     <>

@@ -6,7 +6,7 @@ import { Facts } from '../../components/facts.tsx'
 import { ProjectName } from '../../components/project-name.tsx'
 import { OptionalTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
-import { type ManagedKind, ManagedPage, usualWords } from '../managed-page.tsx'
+import { type ManagedKind, ManagedPage } from '../managed-page.tsx'
 import { CheckRule } from './check-dialog.tsx'
 import { CreateRule, EditRule } from './dialogs.tsx'
 import { RuleImpact } from './impact.tsx'
@@ -14,7 +14,7 @@ import { RuleImpact } from './impact.tsx'
 const accessRules: ManagedKind<AccessRule> = {
   path: 'access-rules',
   operations: (client) => client.accessRules,
-  words: usualWords,
+  words: { activate: 'Activate', deactivate: 'Deactivate', inactive: 'inactive' },
   facts: (rule) => (
     <Facts
       name="The rule"
@@ -92,20 +92,13 @@ function RuleSentence({ rule }: { rule: AccessRule }) {
   }
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {subjectOf(rule)} of{' '}
-      <span className="mono">
-        <UserText>{issuer}</UserText>
-      </span>{' '}
+      {subjectOf(rule)} of <UserText mono>{issuer}</UserText>{' '}
       {Object.entries(conditions).map(([claim, value], index) => (
         <Fragment key={claim}>
           {index === 0 ? 'whose ' : ' and '}
-          <span className="mono">
-            <UserText>{claim}</UserText>
-          </span>{' '}
+          <UserText mono>{claim}</UserText>{' '}
           {typeof value === 'string' && value.endsWith('*') ? 'begins with ' : 'is '}
-          <span className="mono">
-            <UserText>{String(value).replace(/\*$/, '')}</UserText>
-          </span>
+          <UserText mono>{String(value).replace(/\*$/, '')}</UserText>
         </Fragment>
       ))}{' '}
       may {rights[role]} in <ProjectName id={projectId} />

@@ -92,9 +92,7 @@ function PeopleTable({ people }: { people: Person[] }) {
 function Identity({ person: { issuer, subject } }: { person: Person }) {
   return (
     <TwoLines below={<UserText>{issuer}</UserText>}>
-      <span className="mono">
-        <UserText>{subject}</UserText>
-      </span>
+      <UserText mono>{subject}</UserText>
     </TwoLines>
   )
 }

@@ -1,16 +1,16 @@
-import { Checkbox, Group, Select } from '@mantine/core'
+import { Button, Checkbox, FileButton, Group, Select, Text } from '@mantine/core'
 import type { Algorithm, KeyCheck } from '@pubring/client'
 import { isAlgorithm } from '@pubring/intake/algorithms'
-import { useRef } from 'react'
+import { IconFile } from '@tabler/icons-react'
+import { type DragEvent, useRef, useState } from 'react'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
-import { TextField } from '../../forms/text-fields.tsx'
+import { TextArea, TextField } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
+import { readKeyFile } from '../../keys/file.ts'
 import { useSession } from '../../session/context.tsx'
-import { KeyField } from './key-field.tsx'
-import { useVerdict } from './verdict.ts'
-import { VerdictNotice } from './verdict-notice.tsx'
+import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
 /** The algorithms that match a key, the usual one first. */
 function matchingAlgorithms(check: KeyCheck | undefined): Algorithm[] {
@@ -155,5 +155,74 @@ function AlgorithmSelect(props: {
       allowDeselect={false}
       miw={220}
     />
+  )
+}
+
+/** In bytes; larger than any key that the service accepts. */
+const maxFileSize = 64 * 1024
+
+// Long because pasting, dropping and choosing a file share the error.
+/** Accepts a key as pasted text, as a dropped file, or as a chosen file. */
+function KeyField({ text, onText }: { text: string; onText(text: string): void }) {
+  const [dropping, setDropping] = useState(false)
+  const [error, setError] = useState<string>()
+
+  async function load(file: File | null | undefined) {
+    if (file === null || file === undefined) return
+    setError(undefined)
+    try {
+      if (file.size > maxFileSize) throw new Error('is too large for a key.')
+      onText(readKeyFile(new Uint8Array(await file.arrayBuffer())))
+    } catch (cause) {
+      setError(`${file.name} ${cause instanceof Error ? cause.message : 'cannot be read.'}`)
+    }
+  }
+  function drop(event: DragEvent) {
+    event.preventDefault()
+    setDropping(false)
+    void load(event.dataTransfer.files[0])
+  }
+  function dragOver(event: DragEvent) {
+    event.preventDefault()
+    setDropping(true)
+  }
+  return (
+    <fieldset
+      className={dropping ? 'dropping' : undefined}
+      onDragOver={dragOver}
+      onDragLeave={() => setDropping(false)}
+      onDrop={drop}
+      aria-label="Public key, as text or as a file"
+    >
+      <TextArea
+        label="Public key"
+        description="Paste a key in PEM, or drop a file. Certificates, JWKs, OpenSSH keys, base64 and hexadecimal can be converted here."
+        placeholder={
+          '-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----END PUBLIC KEY-----'
+        }
+        rows={9}
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+        value={text}
+        onValue={(typed) => {
+          setError(undefined)
+          onText(typed)
+        }}
+        error={error}
+        data-autofocus
+      />
+      <Group gap="sm" mt={6}>
+        <FileButton onChange={(file) => void load(file)}>
+          {(props) => (
+            <Button {...props} variant="default" size="xs" leftSection={<IconFile size={14} />}>
+              Choose a file
+            </Button>
+          )}
+        </FileButton>
+        <Text size="xs" c="dimmed">
+          From a private key in PEM:{' '}
+          <span className="mono">openssl pkey -in private.pem -pubout</span>
+        </Text>
+      </Group>
+    </fieldset>
   )
 }

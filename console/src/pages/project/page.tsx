@@ -1,17 +1,19 @@
-import { Button, SimpleGrid, Tabs } from '@mantine/core'
+import { Button, Menu, SimpleGrid, Tabs } from '@mantine/core'
 import type { Project } from '@pubring/client'
-import { IconPlus } from '@tabler/icons-react'
+import { IconDots, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
 import { lazy, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { CopyField } from '../../components/copy.tsx'
 import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
 import { LoadingPage, NotFoundPage, PageHeader, QueryResult } from '../../components/states.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
-import { useDiscovery } from '../../keys/queries.ts'
+import { useDiscovery, useKeys } from '../../keys/queries.ts'
+import { useSession } from '../../session/context.tsx'
 import { useRights } from '../../session/rights.ts'
 import { LiveProject } from '../live-project.tsx'
+import { ProjectForm } from '../projects/project-form.tsx'
 import { KeysPanel } from './keys/panel.tsx'
-import { ProjectMenu } from './menu.tsx'
 
 const loadRegisterDialog = () => componentOf(import('./register-dialog.tsx'), 'RegisterDialog')
 const RegisterDialog = lazy(loadRegisterDialog)
@@ -125,5 +127,63 @@ function Addresses({ projectId }: { projectId: string }) {
         </SimpleGrid>
       )}
     </QueryResult>
+  )
+}
+
+/** The actions on a project, for admins of all projects. */
+function ProjectMenu({ project }: { project: Project }) {
+  const { mayManage } = useRights()
+  const keys = useKeys(project.id)
+  const [open, setOpen] = useOpenDialog(`project.${project.id}`, ['rename', 'delete'])
+  if (!mayManage) return null
+  const hasKeys = (keys.data?.length ?? 0) > 0
+  const show = (action: 'rename' | 'delete') => () => setOpen({ action, id: project.id })
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" px="xs" aria-label="Project actions">
+            <IconDots size={18} />
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<IconPencil size={16} />} onClick={show('rename')}>
+            Rename
+          </Menu.Item>
+          <Menu.Item
+            leftSection={<IconTrash size={16} />}
+            className="warning"
+            disabled={hasKeys}
+            onClick={show('delete')}
+          >
+            {hasKeys ? 'Delete (delete its keys first)' : 'Delete'}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {open?.action === 'rename' && <ProjectForm project={project} onClose={close} />}
+      {open?.action === 'delete' && <DeleteProject project={project} onClose={close} />}
+    </>
+  )
+}
+
+function DeleteProject({ project, onClose }: { project: Project; onClose(): void }) {
+  const { client } = useSession()
+  const [, navigate] = useLocation()
+  return (
+    <ActionDialog
+      title={`Delete “${project.name}”?`}
+      action="Delete project"
+      danger
+      request={{ method: 'DELETE', path: `/projects/${project.id}` }}
+      run={async () => {
+        await client.projects.delete(project.id)
+        navigate('/')
+      }}
+      onClose={onClose}
+    >
+      Its issuer and JWKS will respond with 404, and the API keys bound to it will stop working. Its
+      ledger is kept.
+    </ActionDialog>
   )
 }

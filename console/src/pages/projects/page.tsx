@@ -1,12 +1,13 @@
-import { Anchor, Box, Button, Card, Group, SegmentedControl, SimpleGrid, Text } from '@mantine/core'
+import { Box, Button, Card, Group, SegmentedControl, SimpleGrid, Text } from '@mantine/core'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
-import { Link, useSearchParams } from 'wouter'
+import { useSearchParams } from 'wouter'
 import { Calendar, DaySection, dayOf } from '../../components/calendar.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Figure } from '../../components/figure.tsx'
 import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { RelativeTime, week } from '../../components/times.tsx'
-import { UserText } from '../../components/user-text.tsx'
+import { capitalized, UserText } from '../../components/user-text.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
 import { useTyped } from '../../forms/typed.ts'
@@ -89,12 +90,9 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
         <SegmentedControl
           ml="auto"
           aria-label="Show as"
-          data={[
-            { value: 'list', label: 'List' },
-            { value: 'calendar', label: 'Calendar' },
-          ]}
-          value={view}
-          onChange={(next) => change({ view: next })}
+          data={['List', 'Calendar']}
+          value={capitalized(view)}
+          onChange={(next) => change({ view: next.toLowerCase() })}
         />
       </Group>
       <Card withBorder padding={0} className="list-card">
@@ -185,9 +183,9 @@ function ExpiryCalendar({ rows }: { rows: ProjectRow[] }) {
           <ul className="entries">
             {ofDay.map(({ time, name, ...place }) => (
               <Text key={`${name} ${time}`} component="li" size="sm" py={4}>
-                <Anchor component={Link} href={placeOf(place)} underline="always" inherit>
+                <TextLink href={placeOf(place)}>
                   <UserText>{name}</UserText>
-                </Anchor>{' '}
+                </TextLink>{' '}
                 <RelativeTime time={time} />
               </Text>
             ))}

@@ -1,7 +1,7 @@
-import { Anchor, Badge, Group, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Badge, Group, Text } from '@mantine/core'
 import { CopyButton } from '../../components/copy.tsx'
 import { endOf } from '../../components/ids.ts'
+import { TextLink } from '../../components/text-link.tsx'
 import { OptionalTime } from '../../components/times.tsx'
 import {
   type SortableColumn,
@@ -21,9 +21,9 @@ const columns: SortableColumn<ProjectRow>[] = [
     sort: 'name',
     cell: ({ id, name }) => (
       <div className="row-name">
-        <Anchor component={Link} href={`/projects/${id}`} fw={600} inherit>
+        <TextLink href={`/projects/${id}`} fw={600} underline="hover">
           {name}
-        </Anchor>
+        </TextLink>
         <Group gap={2} wrap="nowrap" className="row-kid">
           <Text span size="xs" c="dimmed" className="mono" style={{ whiteSpace: 'nowrap' }}>
             {endOf(id)}
@@ -98,11 +98,7 @@ function NextExpiry({ row: { health } }: { row: ProjectRow }) {
 function Rotations({ row: { id, health } }: { row: ProjectRow }) {
   if (health === undefined) return <Pending />
   if (health.rotations === 0) return <None>none</None>
-  return (
-    <Anchor component={Link} href={`/projects/${id}`} underline="always" inherit>
-      {health.rotations} under way
-    </Anchor>
-  )
+  return <TextLink href={`/projects/${id}`}>{health.rotations} under way</TextLink>
 }
 
 const Pending = () => <None>…</None>

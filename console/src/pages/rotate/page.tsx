@@ -1,11 +1,11 @@
-import { Alert, Anchor, Card, Select, Stack, Text } from '@mantine/core'
+import { Alert, Card, Select, Stack, Text } from '@mantine/core'
 import type { JwtKey, Project, Rotation } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link } from 'wouter'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { endOf } from '../../components/ids.ts'
 import { LoadingRows, MessagePage, PageHeader } from '../../components/states.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
@@ -57,11 +57,8 @@ function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
   return (
     <>
       <PageHeader title={title} name={`${title} · ${project.name}`}>
-        In{' '}
-        <Anchor component={Link} href={`/projects/${project.id}`} underline="always">
-          {project.name}
-        </Anchor>
-        . You can leave at any step: you or a colleague continue here, or with{' '}
+        In <TextLink href={`/projects/${project.id}`}>{project.name}</TextLink>. You can leave at
+        any step: you or a colleague continue here, or with{' '}
         <span className="mono">pubring key rotate --resume --project {project.name}</span>.
       </PageHeader>
       <ProjectWarnings projectId={project.id} kid={oldKid} />
@@ -95,14 +92,9 @@ function Start(props: Omit<LoadedProps, 'oldKid'> & { oldKey: JwtKey }) {
         <Alert color="petrol" mb="md">
           This key replaces “<UserText>{replacedKey.label}</UserText>” in a rotation that is under
           way.{' '}
-          <Anchor
-            component={Link}
-            href={`/projects/${project.id}/rotate/${replacedKey.id}`}
-            underline="always"
-            inherit
-          >
+          <TextLink href={`/projects/${project.id}/rotate/${replacedKey.id}`}>
             Continue that one
-          </Anchor>
+          </TextLink>
         </Alert>
       )}
       <ChooseNewKey project={project} keys={keys} oldKey={oldKey} />

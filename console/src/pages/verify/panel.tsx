@@ -8,8 +8,7 @@ import { TextArea, TextField } from '../../forms/text-fields.tsx'
 import { useDiscovery } from '../../keys/queries.ts'
 import { decodeToken } from '../../keys/tokens.ts'
 import { useSession } from '../../session/context.tsx'
-import { Report } from './report.tsx'
-import { TokenParts } from './token-parts.tsx'
+import { Report, TokenParts } from './report.tsx'
 
 /** Checks a token step by step, and explains why it does not verify. */
 export function VerifyPanel(props: {

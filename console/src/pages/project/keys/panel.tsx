@@ -1,24 +1,26 @@
-import { Alert, Anchor, Button, Card } from '@mantine/core'
-import type { JwtKey, KeyStateEntry, Project } from '@pubring/client'
-import { IconRefresh } from '@tabler/icons-react'
+import { Alert, Button, Card, Group, NativeSelect, Text } from '@mantine/core'
+import type { JwtKey, KeyState, KeyStateEntry, Project } from '@pubring/client'
+import { IconRefresh, IconSearch } from '@tabler/icons-react'
 import { lazy, useCallback, useDeferredValue, useMemo, useState } from 'react'
-import { Link } from 'wouter'
 import { CurlHint } from '../../../components/curl.tsx'
 import { componentOf, LazyPart, usePreload } from '../../../components/lazy.tsx'
 import { EmptyState, QueryResult } from '../../../components/states.tsx'
-import { UserText } from '../../../components/user-text.tsx'
+import { TextLink } from '../../../components/text-link.tsx'
+import { capitalized, UserText } from '../../../components/user-text.tsx'
 import { useOpenDialog } from '../../../forms/drafts.ts'
+import { TextField } from '../../../forms/text-fields.tsx'
+import { useTyped } from '../../../forms/typed.ts'
 import { useKeys } from '../../../keys/queries.ts'
 import { useKeyRefresh, useRefreshAt } from '../../../keys/refresh.ts'
 import { isUnderWay, nextStep, useRotations } from '../../../keys/rotations.ts'
+import { keyStates } from '../../../keys/state-words.ts'
 import { type KeyRow, useKeyRows, useKeyStates } from '../../../keys/states.ts'
 import { useRights } from '../../../session/rights.ts'
 import { ProjectWarnings } from '../../../warnings/project-warnings.tsx'
 import { type KeyAction, keyActions } from '../key-actions.ts'
 import { Revocations } from '../revocation.tsx'
 import { type BulkAction, SelectionBar } from './bulk-actions.tsx'
-import { ListFilters } from './filters.tsx'
-import { type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
+import { expiryLabels, type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
 import { KeyTable } from './table.tsx'
 
 const loadKeyDialog = () => componentOf(import('../key-dialogs.tsx'), 'KeyDialog')
@@ -80,14 +82,9 @@ function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey
     <Alert key={rotation.id} color="petrol" icon={<IconRefresh />} mb="sm">
       “<UserText>{labels.get(rotation.from) ?? rotation.from}</UserText>” is being replaced by “
       <UserText>{labels.get(rotation.to) ?? rotation.to}</UserText>”: {nextStep(rotation)}{' '}
-      <Anchor
-        component={Link}
-        href={`/projects/${projectId}/rotate/${rotation.from}`}
-        underline="always"
-        inherit
-      >
+      <TextLink href={`/projects/${projectId}/rotate/${rotation.from}`}>
         {mayWrite ? 'Continue' : 'Show'}
-      </Anchor>
+      </TextLink>
     </Alert>
   ))
 }
@@ -186,5 +183,83 @@ function NoMatch({ onClear }: { onClear(): void }) {
     >
       The filters leave none of the keys of this project.
     </EmptyState>
+  )
+}
+
+type FilterProps = {
+  /** All keys of the project. */
+  keys: KeyRow[]
+  /** The rows that match all filters but the state. */
+  matching: KeyRow[]
+  query: ListQuery
+  onQuery(part: Partial<ListQuery>): void
+}
+
+/** The filters of the list: text, state, algorithm and expiry. */
+function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
+  const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))].sort()
+  const search = useTyped({ value: query.text, onValue: (text) => onQuery({ text }) })
+  const select = (event: { currentTarget: { value: string } }) => event.currentTarget.value
+  return (
+    <search aria-label="Keys">
+      <StateTabs matching={matching} state={query.state} onState={(state) => onQuery({ state })} />
+      <Group gap="xs" mb="sm" className="filters">
+        <TextField
+          aria-label="Filter keys"
+          placeholder="Filter by label or kid"
+          leftSection={<IconSearch size={16} aria-hidden />}
+          {...search}
+          autoComplete="off"
+        />
+        <NativeSelect
+          aria-label="Algorithm"
+          data={[{ value: '', label: 'Any algorithm' }, ...algorithms]}
+          value={query.algorithm}
+          onChange={(event) => onQuery({ algorithm: select(event) })}
+        />
+        <NativeSelect
+          aria-label="Expiry"
+          data={Object.entries(expiryLabels).map(([value, label]) => ({ value, label }))}
+          value={query.expiry}
+          onChange={(event) => onQuery({ expiry: select(event) as ListQuery['expiry'] })}
+        />
+      </Group>
+    </search>
+  )
+}
+
+/** The states with their numbers of keys; one is chosen, or all. */
+function StateTabs(props: {
+  matching: KeyRow[]
+  state: KeyState | ''
+  onState(state: KeyState | ''): void
+}) {
+  const { matching, state, onState } = props
+  const count = (each: KeyState) => matching.filter((key) => key.state === each).length
+  const choices = [
+    { value: '' as const, label: 'All', size: matching.length },
+    ...keyStates
+      .map((value) => ({ value, label: value, size: count(value) }))
+      .filter(({ value, size }) => size > 0 || value === state),
+  ]
+  return (
+    <Group gap={6} mb="sm" role="group" aria-label="State">
+      {choices.map(({ value, label, size }) => (
+        <Button
+          key={value}
+          className="state-tab"
+          variant={value === state ? 'light' : 'subtle'}
+          color={value === state ? 'petrol' : 'gray'}
+          size="xs"
+          aria-pressed={value === state}
+          onClick={() => onState(value)}
+        >
+          {capitalized(label)}
+          <Text span className="state-count">
+            {size.toLocaleString()}
+          </Text>
+        </Button>
+      ))}
+    </Group>
   )
 }

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Menu, Text, Tooltip } from '@mantine/core'
+import { Button, Group, Menu, Text, Tooltip } from '@mantine/core'
 import { IconAlarm, IconPencil, IconTrash } from '@tabler/icons-react'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
@@ -6,6 +6,7 @@ import { ActionsMenu } from '../../../components/actions-menu.tsx'
 import { CopyButton } from '../../../components/copy.tsx'
 import { endOf, rowNames } from '../../../components/ids.ts'
 import { KeyStateBadge } from '../../../components/key-state-badge.tsx'
+import { TextLink } from '../../../components/text-link.tsx'
 import { OptionalTime, RelativeTime } from '../../../components/times.tsx'
 import { UserText, withVisibleControls } from '../../../components/user-text.tsx'
 import { type SortableColumn, VirtualTable } from '../../../components/virtual-table/table.tsx'
@@ -90,15 +91,14 @@ function KeyName(props: { row: KeyRow; name: string }) {
   const { id, label, projectId } = props.row
   return (
     <div className="row-name">
-      <Anchor
-        component={Link}
+      <TextLink
         href={`/projects/${projectId}/keys/${id}`}
         className="row-link"
         fw={600}
-        inherit
+        underline="hover"
       >
         <UserText>{label}</UserText>
-      </Anchor>
+      </TextLink>
       <Group gap={2} wrap="nowrap" className="row-kid">
         <Tooltip label={id}>
           <Text span size="xs" c="dimmed" className="mono" style={{ whiteSpace: 'nowrap' }}>
@@ -126,8 +126,7 @@ function AlgorithmText({ row }: { row: KeyRow }) {
 }
 
 /** The frequent actions, and a menu with the others. */
-function KeyActions(props: { row: KeyRow; name: string; onAction: OnAction }) {
-  const { row, name, onAction } = props
+function KeyActions({ row, name, onAction }: { row: KeyRow; name: string; onAction: OnAction }) {
   const { id, projectId, active, state } = row
   const rotate = state === 'previous' ? 'Continue' : 'Rotate'
   const isCompromised = state === 'compromised'
