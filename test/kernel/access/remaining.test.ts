@@ -8,12 +8,14 @@ import { origin } from '../../support/store/store.ts'
 
 const day = 24 * 3_600_000
 
+const oidc = { issuer, clientId: 'pubring', scopes: 'openid' }
+
 /** An application with one permanent admin, an API key, and a rule that makes people admins. */
 async function start() {
   let time = Date.now()
   const app = await startApp({
     clock: { now: () => time, monotonic: () => performance.now() },
-    config: { oidc: { issuer, clientId: 'pubring', scopes: 'openid' } },
+    config: { oidc },
   })
   const addRule = async (members: Partial<PeopleRule> = {}) => {
     const rule = ruleRecord(members)
@@ -89,6 +91,26 @@ describe('the last permanent admin', () => {
     await addRule(members(app.project.id))
     await signIn()
     expect(await outcome('DELETE', apiKey, { headers })).toBe('last_admin')
+  })
+
+  test('is nobody who signed in at a provider that is not the one of this service', async () => {
+    const { app, apiKey, outcome, other, signIn } = await start()
+    const headers = await other()
+    await signIn()
+    for (const configured of [undefined, { ...oidc, issuer: 'https://new.example.com' }]) {
+      app.context.config.oidc = configured
+      expect(await outcome('DELETE', apiKey, { headers })).toBe('last_admin')
+    }
+  })
+
+  test('is not taken by a change of a rule that makes nobody an admin', async () => {
+    const { app, rule, apiKey, outcome, other, addRule } = await start()
+    const headers = await other()
+    await app.database.execute(`update api_key set enabled = 0 where id = '${apiKey.slice(13)}'`)
+    for (const body of [{ name: 'renamed' }, { active: false }]) {
+      expect(await outcome('PATCH', rule, { body, headers })).toBe('done')
+    }
+    expect(await outcome('DELETE', await addRule(), { headers })).toBe('done')
   })
 
   test('is never taken by a change of the rule, a typo in its conditions included', async () => {

@@ -29,6 +29,8 @@ export interface Authorization {
 /** A change of a record in the ledger of the system. */
 export interface RecordChange extends RecordReference {
   origin: Origin
+  /** The issuer at which people sign in; absent if they cannot. */
+  provider?: string
 }
 
 /** A merge patch (RFC 7396) of such a record. */

@@ -7,11 +7,12 @@ import { parseId } from './values/ids.ts'
 
 /** A change of a record. Throws the not-found error `code` if the id is malformed. */
 export function changeOf(
-  { origin }: RequestContext,
+  { origin, config }: RequestContext,
   { id, ifMatch, confirm }: RecordReference,
   code: NotFoundCode,
 ) {
-  return { ...present({ ifMatch, confirm }), origin, id: requireId(id, code) }
+  const provider = config.oidc?.issuer
+  return { ...present({ ifMatch, confirm, provider }), origin, id: requireId(id, code) }
 }
 
 /** The operation that deletes a record of one kind. */

@@ -29,7 +29,7 @@ import type { AccessRuleCreation } from './changes.ts'
 import type { AccessRuleUpdate } from './contract.ts'
 import { patchAccessRule, toAccessRule } from './operations.ts'
 import { grantsOf } from './people.ts'
-import { isForWorkloads, readPeopleRules } from './reads.ts'
+import { isForPeople, isForWorkloads, readPeopleRules } from './reads.ts'
 import { type AccessRuleRecord, accessRules, accessRuleToRow } from './stored.ts'
 
 /** As for API keys, no rule outlives its project. */
@@ -49,9 +49,10 @@ export async function createAccessRule(
 /** Deletes the API keys that were exchanged under the rule, unless only its name changes. */
 export async function updateAccessRule(
   tx: Transaction,
-  { id, patch, ifMatch, confirm, origin }: RecordUpdate<AccessRuleUpdate>,
+  change: RecordUpdate<AccessRuleUpdate>,
 ): Promise<Outcome<AccessRuleRecord>> {
   const { db } = tx
+  const { id, patch, ifMatch, origin } = change
   const { exchanges, ledger, rule: before } = await lockRule(tx, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(before)), 'access rule')
   requireUncontradicted('access rule', before)
@@ -73,30 +74,44 @@ export async function updateAccessRule(
     else await restoreRevision(exchanges)
   }
   await appendEvents(ledger, [accessRules.event('updated', id, changes)])
-  await requireAccessLeft(tx, ledger, before, confirm)
+  await requireAccessLeft(tx, ledger, await makesAdmin(tx, [before], change), change)
   return { result: after, changed: true }
 }
 
 export async function deleteAccessRule(
   tx: Transaction,
-  { id, ifMatch, confirm, origin }: RecordChange,
+  change: RecordChange,
 ): Promise<Outcome<undefined>> {
+  const { id, ifMatch, origin } = change
   const { exchanges, ledger, rule } = await lockRule(tx, id, origin)
   requireIfMatch(ifMatch, recordEntityTag(toAccessRule(rule)), 'access rule')
   if (exchanges !== undefined) await endExchangedKeys(exchanges, rule)
   await appendEvents(ledger, [await remove(tx.db, rule)])
-  await requireAccessLeft(tx, ledger, rule, confirm)
+  await requireAccessLeft(tx, ledger, await makesAdmin(tx, [rule], change), change)
   return { result: undefined, changed: true }
 }
 
+type AccessChange = Pick<RecordChange, 'origin' | 'provider'>
+
+/** Whether a rule makes a permanent admin of somebody. */
+export async function hasPermanentAdmin(tx: Transaction, change: AccessChange): Promise<boolean> {
+  return makesAdmin(tx, await readPeopleRules(tx.db, { isLocked: false }), change)
+}
+
 /**
- * Whether a rule for people makes a permanent admin of somebody who has signed in lately: a rule that
- * nobody meets may have a typo.
+ * Whether one of the rules makes a permanent admin of somebody who has signed in lately, since a rule that
+ * nobody meets may have a typo, and who can still sign in.
  */
-export async function hasPermanentAdmin(tx: Transaction, time: string): Promise<boolean> {
-  const rules = (await readPeopleRules(tx.db, { isLocked: false })).filter(isPermanentAdmin)
-  const people = rules.length === 0 ? [] : await seenPeople(tx.hooks, tx.db, time)
-  return people.some((person) => grantsOf(person, rules).length > 0)
+async function makesAdmin(
+  tx: Transaction,
+  rules: readonly AccessRuleRecord[],
+  { origin, provider }: AccessChange,
+): Promise<boolean> {
+  const admins = rules
+    .filter(isForPeople)
+    .filter((rule) => rule.issuer === provider && isPermanentAdmin(rule))
+  const people = admins.length === 0 ? [] : await seenPeople(tx.hooks, tx.db, origin.time)
+  return people.some((person) => grantsOf(person, admins).length > 0)
 }
 
 /** Deletes the rules of a deleted project. */

@@ -54,9 +54,10 @@ export async function createApiKey(
 
 export async function updateApiKey(
   tx: Transaction,
-  { id, patch, ifMatch, confirm, origin }: RecordUpdate<ApiKeyUpdate>,
+  change: RecordUpdate<ApiKeyUpdate>,
 ): Promise<Outcome<ApiKeyRecord>> {
   const { db } = tx
+  const { id, patch, ifMatch, origin } = change
   const ledger = await lockSystemLedger(tx, origin)
   const before = await findVisible(db, id, ledger.caller)
   if (before.exchanged !== undefined) throw cannotChange()
@@ -72,15 +73,16 @@ export async function updateApiKey(
   const row = { name, role, enabled, expire_time }
   await db.updateTable('api_key').set(row).where('id', '=', id).execute()
   await appendEvents(ledger, [apiKeys.event('updated', id, changes)])
-  await requireAccessLeft(tx, ledger, before, confirm)
+  await requireAccessLeft(tx, ledger, isPermanentAdmin(before), change)
   return { result: after, changed: true }
 }
 
 export async function deleteApiKey(
   tx: Transaction,
-  { id, ifMatch, confirm, origin }: RecordChange,
+  change: RecordChange,
 ): Promise<Outcome<undefined>> {
   const { db } = tx
+  const { id, ifMatch, origin } = change
   const found = await apiKeys.find(db, id)
   // As everywhere, the ledger of a project is locked before the system's.
   const exchanges = found?.exchanged && (await lockExchangeLedger(tx, found, origin))
@@ -90,7 +92,7 @@ export async function deleteApiKey(
   await appendEvents(ledger, await remove(tx, apiKey))
   // There its row is compared with its last event; the system's event ends the copies of its caller.
   if (exchanges !== undefined) await appendEvents(exchanges, [deletionOf(apiKey)])
-  await requireAccessLeft(tx, ledger, apiKey, confirm)
+  await requireAccessLeft(tx, ledger, isPermanentAdmin(apiKey), change)
   return { result: undefined, changed: true }
 }
 

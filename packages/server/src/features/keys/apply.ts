@@ -90,8 +90,8 @@ export async function patchEvents(
 }
 
 /**
- * Sets the end of the key or brings it nearer, at once if the time is past. A proof that would change
- * something is accepted once: repeated, it must not undo what a person did since.
+ * Sets the end of the key or brings it nearer, at once if the time is past. A proof counts once, even if the
+ * key ends earlier anyway: repeated, it changes nothing, and must not undo what a person did since.
  */
 export async function endKey(
   tx: Transaction,
@@ -102,9 +102,11 @@ export async function endKey(
   requireUncontradicted('key', key)
   const end = earliest(latest(expireTime, origin.time), key.expireTime)
   const patched = patchKey(key, { expireTime: end }, origin.time)
-  if (patched === key) return { result: end, changed: false }
   const use = await firstUse(locked.ledger, once)
-  if (use === undefined) throw invalidProof('Its jti was used before.')
+  if (use === undefined) {
+    if (patched === key) return { result: end, changed: false }
+    throw invalidProof('Its jti was used before.')
+  }
   const { events } = await patchEvents(tx, locked, [key, patched])
   await appendEvents(locked.ledger, [use, ...events])
   return { result: end, changed: true }

@@ -1,8 +1,8 @@
 import { PubringError } from '../../errors.ts'
-import type { Transaction } from '../changes.ts'
+import type { RecordChange, Transaction } from '../changes.ts'
 import { hook } from '../hooks.ts'
 import type { LockedLedger } from '../ledger/locked-ledger.ts'
-import type { Contradictable, RecordReference } from '../records.ts'
+import type { Contradictable } from '../records.ts'
 import { now } from '../values/times.ts'
 import type { Caller } from './callers.ts'
 import { type Grant, includesRole } from './grants.ts'
@@ -20,29 +20,30 @@ export function isPermanentAdmin(access: GivenAccess): boolean {
   return role === 'admin' && projectId === undefined && isUsable
 }
 
-/** Whether the feature has a permanent admin in the transaction, at the time (ISO 8601). */
-export const permanentAdmins = hook<[tx: Transaction, time: string], Promise<boolean>>(
-  'permanent admins',
-)
+/** Whether the feature has a permanent admin in the transaction, among the people of the provider too. */
+export const permanentAdmins = hook<
+  [tx: Transaction, change: Pick<RecordChange, 'origin' | 'provider'>],
+  Promise<boolean>
+>('permanent admins')
 
 /**
  * Refuses a change of an API key or an access rule that nobody could undo. Throws `last_admin` if it took
  * the last permanent admin, and `own_access` if the caller lost access without having confirmed it. Called
- * after the events of the change, since rows that differ from their ledger count for nothing.
+ * after the events of the change, since rows that differ from their ledger count for nothing. `hadAdmin`:
+ * whether the record made somebody a permanent admin before.
  */
 export async function requireAccessLeft(
   tx: Transaction,
   { caller, origin }: LockedLedger,
-  before: GivenAccess,
-  confirm: RecordReference['confirm'] | undefined,
+  hadAdmin: boolean,
+  change: RecordChange,
 ): Promise<void> {
-  if (isPermanentAdmin(before)) {
-    const left = await tx.hooks.run(permanentAdmins, tx, origin.time)
+  if (hadAdmin) {
+    const left = await tx.hooks.run(permanentAdmins, tx, change)
     if (!left.includes(true)) throw lastAdmin()
   }
-  if (confirm === 'self' || caller === undefined || keepsAccess(caller, await again(tx, origin))) {
-    return
-  }
+  if (change.confirm === 'self' || caller === undefined) return
+  if (keepsAccess(caller, await again(tx, origin))) return
   throw new PubringError(
     'own_access',
     'This takes access that you use yourself. Send confirm=self in the query to do it all the same.',
