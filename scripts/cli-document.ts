@@ -74,7 +74,7 @@ $ export PUBRING_API_KEY=pubring_…
 $ pubring key add key.pem --project payments --label "orders service, spring 2026"
 019f4a30-8c0f-7a44-9a51-3f8a9d0c6a55
 $ pubring key list --project payments
-019f4a30-8c0f-7a44-9a51-3f8a9d0c6a55	orders service, spring 2026	RSA	active	2026-05-01T12:00:00.000Z
+019f4a30-8c0f-7a44-9a51-3f8a9d0c6a55	orders service, spring 2026	RSA	current	2026-05-01T12:00:00.000Z
 \`\`\`
 
 ## Server and API key

@@ -35,7 +35,7 @@ test('docs/quick-start.md, followed literally in an empty folder, ends with a ve
       PORT: String(await freePort()),
     },
   })
-  expect(stdout).toMatch(/^[0-9a-f-]{36}\torders, spring\tRSA\tactive\t/m)
+  expect(stdout).toMatch(/^[0-9a-f-]{36}\torders, spring\tRSA\tspreading\t/m)
   expect(stdout).toContain('Hello, alice.\nvalid\n')
   expect(stdout).toMatch(/^not valid: key_inactive\n/m)
   expect(statSync(join(empty, 'pubring.log')).mode & 0o077).toBe(0)

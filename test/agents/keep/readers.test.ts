@@ -28,14 +28,20 @@ async function swap(times: number): Promise<void> {
 /** Reads in a thread of its own, a thousand times a second, and returns the kids and keys that it met. */
 async function readWhile(work: Promise<void>): Promise<{ whole: string[]; resolved: string[] }> {
   const script = `
-    const { readFileSync, realpathSync } = require('node:fs')
+    const { existsSync, readFileSync, realpathSync } = require('node:fs')
     const { parentPort, workerData: dir } = require('node:worker_threads')
     const whole = new Set(), resolved = new Set()
     const timer = setInterval(() => {
       const { kid, x } = JSON.parse(readFileSync(dir + '/current.jwk', 'utf8'))
       whole.add(JSON.stringify([kid, x]))
       const folder = realpathSync(dir + '/current')
-      resolved.add(JSON.stringify([readFileSync(folder + '/kid', 'utf8'), readFileSync(folder + '/private.pem', 'utf8')]))
+      const read = (name) => readFileSync(folder + '/' + name, 'utf8')
+      try {
+        resolved.add(JSON.stringify([read('kid'), read('private.pem')]))
+      } catch (error) {
+        // The reader paused for two turns, after which the folder is gone.
+        if (existsSync(folder)) throw error
+      }
     }, 1)
     parentPort.once('message', () => {
       clearInterval(timer)
