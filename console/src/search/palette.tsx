@@ -101,7 +101,7 @@ export function SearchPalette(props: {
               const index = options.indexOf(result)
               return (
                 <Option
-                  key={resultKey(result)}
+                  key={routeOf(result)}
                   id={optionId(index)}
                   result={result}
                   isSelected={index === selected}
@@ -239,8 +239,6 @@ const routeOf = (result: SearchResult): string =>
   result.type === 'key'
     ? `/projects/${result.projectId}/keys/${result.kid}`
     : `/projects/${result.id}`
-
-const resultKey = (result: SearchResult): string => (result.type === 'key' ? result.kid : result.id)
 
 /** One result: what it is, where it is, and what of it was found. */
 function ResultRow({ result }: { result: SearchResult }) {

@@ -20,7 +20,10 @@ const newKeyDraft = 'new-api-key'
 export function CreateApiKey(props: DialogProps & { onCreated(secret: string): void }) {
   const { own, onClose, onCreated } = props
   const change = useChange(['api-keys'])
-  const [input, setInput] = useDraft(newKeyDraft, { ...newInput(own), project: '' })
+  // The new API key must not outlive the one that creates it.
+  const expiry = toExpiryInput(own?.expireTime)
+  const initial = { name: '', role: 'reader' as string, expiry, project: '' }
+  const [input, setInput] = useDraft(newKeyDraft, initial)
   const expireTime = fromExpiryInput(input.expiry)
   const project = input.project.trim()
   const body = {
@@ -92,11 +95,6 @@ export function EditApiKey({ apiKey, own, onClose }: DialogProps & { apiKey: Api
 
 /** The fields of an API key as typed. */
 type ApiKeyInput = { name: string; role: string; expiry: string }
-
-/** The input of a new API key, which must not outlive the one that creates it. */
-function newInput(own: ApiKey | undefined): ApiKeyInput {
-  return { name: '', role: 'reader', expiry: toExpiryInput(own?.expireTime) }
-}
 
 function toInput({ name, role, expireTime }: ApiKey): ApiKeyInput {
   return { name, role, expiry: toExpiryInput(expireTime) }

@@ -77,19 +77,21 @@ export function KeyForm(props: {
       onCancel={onCancel}
     >
       <KeyField text={input.text} onText={(text) => change({ text })} />
-      <VerdictNotice
-        verdict={verdict}
-        text={input.text}
-        onConvert={({ pem, kid = '', label = '' }) => {
-          const isTyped = input.publishedKid !== convertedKid.current
-          change({
-            text: pem,
-            publishedKid: kid === '' && isTyped ? input.publishedKid : kid,
-            label: input.label || label,
-          })
-          convertedKid.current = kid
-        }}
-      />
+      <div aria-live="polite">
+        <VerdictNotice
+          verdict={verdict}
+          text={input.text}
+          onConvert={({ pem, kid = '', label = '' }) => {
+            const isTyped = input.publishedKid !== convertedKid.current
+            change({
+              text: pem,
+              publishedKid: kid === '' && isTyped ? input.publishedKid : kid,
+              label: input.label || label,
+            })
+            convertedKid.current = kid
+          }}
+        />
+      </div>
       <Group align="flex-start" grow preventGrowOverflow={false}>
         <LabelField
           label="Label"

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, List, Loader, NativeSelect, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, List, Loader, NativeSelect, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import type { JwtKey, KeyCheck } from '@pubring/client'
 import { IconAlertTriangle, IconCircleCheck, IconCopy, IconTransform } from '@tabler/icons-react'
@@ -13,15 +13,7 @@ type OnConvert = (conversion: Conversion) => void
 type NoticeProps = { verdict: KeyVerdict; text: string; onConvert: OnConvert }
 
 /** Shows the verdict on a key, and offers what to do next. */
-export function VerdictNotice(props: NoticeProps) {
-  return (
-    <Stack gap="xs" aria-live="polite">
-      <Notice {...props} />
-    </Stack>
-  )
-}
-
-function Notice({ verdict, text, onConvert }: NoticeProps) {
+export function VerdictNotice({ verdict, text, onConvert }: NoticeProps) {
   const { pending, check, duplicate, conversions, error } = verdict
   if (text.trim() === '') return null
   if (conversions !== undefined) {

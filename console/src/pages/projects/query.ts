@@ -1,4 +1,4 @@
-import { type Project, type ProjectHealth, PubringError } from '@pubring/client'
+import { PubringError } from '@pubring/client'
 import { useMemo } from 'react'
 import { useApi } from '../../session/api.ts'
 import type { ProjectRow } from './rows.ts'
@@ -20,13 +20,13 @@ export function useProjectRows() {
   )
   const rows = useMemo(() => {
     const byId = new Map(health.data?.items.map((each) => [each.projectId, each]))
-    return query.data?.items.map((project) => withHealth(project, byId.get(project.id)))
+    return query.data?.items.map((project): ProjectRow => {
+      const known = byId.get(project.id)
+      return known === undefined ? project : { ...project, health: known }
+    })
   }, [query.data, health.data])
   return { query, health, rows, isPartial: query.data?.isPartial === true }
 }
-
-const withHealth = (project: Project, health: ProjectHealth | undefined): ProjectRow =>
-  health === undefined ? project : { ...project, health }
 
 type Page<Item> = { items: Item[]; next?: string }
 

@@ -72,10 +72,8 @@ export function endingsOf(rows: ProjectRow[], warnings: Warning[]): Ending[] {
   return all.sort((one, other) => compare(one.time, other.time))
 }
 
-type Totals = { projects: number; activeKeys: number; raised: number[] }
-
 /** The figures above the list; `raised`: how many projects raise each of the alarms. */
-export function totalsOf(rows: ProjectRow[]): Totals {
+export function totalsOf(rows: ProjectRow[]) {
   return {
     projects: rows.length,
     activeKeys: rows.reduce((sum, { health }) => sum + (health?.keys.active ?? 0), 0),

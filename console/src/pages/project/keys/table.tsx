@@ -54,37 +54,29 @@ export function KeyTable(props: {
 
 /** Without `onAction`, for readers. */
 function columnsOf(nameOf: NameOf, onAction: OnAction | undefined): SortableColumn<KeyRow>[] {
-  const columns: SortableColumn<KeyRow>[] = [
-    { title: 'Label', sort: 'label', cell: (row) => <KeyName row={row} name={nameOf(row)} /> },
-    {
-      title: 'State',
-      sort: 'state',
-      width: '10.25rem',
-      cell: (row) => <KeyStateBadge row={row} />,
-    },
-    {
-      title: 'Algorithm',
-      sort: 'algorithm',
-      width: '7rem',
-      cell: (row) => <AlgorithmText row={row} />,
-    },
-    {
-      title: 'Registered',
-      sort: 'registered',
-      width: '8.25rem',
-      cell: ({ createTime }) => <RelativeTime time={createTime} />,
-    },
-    {
-      title: 'Expires',
-      sort: 'expires',
-      width: '7rem',
-      cell: ({ active, expireTime }) => <OptionalTime time={expireTime} breaks={active} />,
-    },
-  ]
+  const name = (row: KeyRow) => <KeyName row={row} name={nameOf(row)} />
+  const columns = [{ title: 'Label', sort: 'label', cell: name }, ...facts]
   if (onAction === undefined) return columns
   const cell = (row: KeyRow) => <KeyActions row={row} name={nameOf(row)} onAction={onAction} />
   return [...columns, { title: 'Actions', width: '14.75rem', cell }]
 }
+
+const facts: SortableColumn<KeyRow>[] = [
+  { title: 'State', sort: 'state', width: '10.25rem', cell: (row) => <KeyStateBadge row={row} /> },
+  { title: 'Algorithm', sort: 'algorithm', width: '7rem', cell: (row) => <Material row={row} /> },
+  {
+    title: 'Registered',
+    sort: 'registered',
+    width: '8.25rem',
+    cell: ({ createTime }) => <RelativeTime time={createTime} />,
+  },
+  {
+    title: 'Expires',
+    sort: 'expires',
+    width: '7rem',
+    cell: ({ active, expireTime }) => <OptionalTime time={expireTime} breaks={active} />,
+  },
+]
 
 /** The label, which leads to the page of the key, and the kid. */
 function KeyName(props: { row: KeyRow; name: string }) {
@@ -111,7 +103,7 @@ function KeyName(props: { row: KeyRow; name: string }) {
   )
 }
 
-function AlgorithmText({ row }: { row: KeyRow }) {
+function Material({ row }: { row: KeyRow }) {
   const material = describeMaterial(row)
   return (
     <span>
