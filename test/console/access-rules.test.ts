@@ -187,7 +187,15 @@ test('a rule for people is made, changed, and checked by claims', async () => {
   }
   await expect.poll(isInSight).toBe(true)
   await page.setViewportSize({ width: 1_280, height: 800 })
+  const checks = '**/v1/access-rules/*/checks'
+  const problem = { status: 400, code: 'invalid_request', title: 'Not checked', detail: 'No.' }
+  await page.route(checks, (route) =>
+    route.fulfill({ status: 400, contentType: 'application/problem+json', json: problem }),
+  )
   await dialog.getByLabel('Value 1').fill('payments')
+  await dialog.getByText('Checking who gains or loses access').waitFor()
+  await dialog.getByRole('alert').getByText('Not checked').waitFor()
+  await page.unroute(checks)
   await dialog.getByText('Admin', { exact: true }).click()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await row.getByText(`${person} payments may manage everything in all projects.`).waitFor()

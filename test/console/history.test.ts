@@ -57,6 +57,18 @@ test('the expiry of a key is an entry', async () => {
   expect(await shown().count()).toBe(0)
 })
 
+test('a search that is not finished has found none so far, and can go on', async () => {
+  const events = `**/v1/projects/${projectId}/events?*`
+  const link = `</v1/projects/${projectId}/events?before=2>; rel="next"`
+  await page.route(events, (route) => route.fulfill({ json: [], headers: { link } }))
+  await go(history('?type=key.deleted'))
+  await page.getByText('None so far').waitFor()
+  await page.unroute(events)
+  await page.getByRole('button', { name: 'Load older events' }).click()
+  await page.getByText('No matching events').waitFor()
+  await page.getByText('Change the filters.').waitFor()
+})
+
 test('an event expands with the keyboard to its ids and exact time, and leads to its key’s', async () => {
   await go(history())
   const [event] = await console_.client.events.list({ project: projectId, after: 2, limit: 1 })

@@ -5,11 +5,18 @@ import { EventEntry, type EventView, ExpiryEntry } from './entry.tsx'
 import type { useHistory } from './query.ts'
 
 /** The entries grouped by day in the local time zone, and a button for older ones. */
-export function Days({ query, entries, ...view }: ReturnType<typeof useHistory> & EventView) {
-  if (entries.length === 0)
-    return <EmptyState title="No matching events">Change the filters.</EmptyState>
+export function Days(props: ReturnType<typeof useHistory> & EventView & { isFiltered?: boolean }) {
+  const { query, entries, isFiltered = false, ...view } = props
+  const ofNone = isFiltered ? 'No matching events' : 'No events'
   return (
     <>
+      {entries.length === 0 && (
+        <EmptyState title={query.hasNextPage ? 'None so far' : ofNone}>
+          {query.hasNextPage
+            ? 'The search of older events is not finished.'
+            : isFiltered && 'Change the filters.'}
+        </EmptyState>
+      )}
       {[...Map.groupBy(entries, ({ time }) => dayOf(time))].map(([day, ofDay]) => (
         <DaySection key={day} time={ofDay[0]?.time ?? day}>
           <ol className="entries">

@@ -56,6 +56,7 @@ export function History({ project }: { project?: Project }) {
             <Days
               query={query}
               entries={entries}
+              isFiltered={givenFilters(filter).length > 0}
               ofAll={ofAll}
               isLogged={({ projectId = project?.id, revision }) =>
                 projectId === ledger?.id && logged.data

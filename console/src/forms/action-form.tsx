@@ -37,12 +37,18 @@ export function ActionForm(props: ActionFormProps) {
   const hint = useId()
   const { withSignIn } = useSession()
   const [givenUp, setGivenUp] = useState(false)
-  const confirmation: Confirmation = givenUp ? { confirm: 'self' } : {}
+  const wanted = JSON.stringify(request)
   const mutation = useMutation({
-    mutationFn: () => withSignIn(() => run(confirmation), purpose),
+    mutationFn: ({ confirmation }: { wanted: string | undefined; confirmation: Confirmation }) =>
+      withSignIn(() => run(confirmation), purpose),
     onSuccess: discard,
+    // Consent is to one try of the request that was refused.
+    onError: () => setGivenUp(false),
   })
-  const isOwn = mutation.error instanceof PubringError && mutation.error.code === 'own_access'
+  const { error, variables } = mutation
+  const isRefused = error instanceof PubringError && error.code === 'own_access'
+  const isOwn = isRefused && variables?.wanted === wanted
+  const confirmation: Confirmation = isOwn && givenUp ? { confirm: 'self' } : {}
   const missing = [...(props.missing ?? []), isOwn && !givenUp && 'your consent'].filter(
     (each) => each !== false,
   )
@@ -51,7 +57,7 @@ export function ActionForm(props: ActionFormProps) {
   }
   function submit(event: FormEvent) {
     event.preventDefault()
-    if (missing.length === 0) mutation.mutate()
+    if (missing.length === 0) mutation.mutate({ wanted, confirmation })
   }
   function cancel() {
     discard()

@@ -51,11 +51,15 @@ async function patchList(
       [...kids].map((kid) => client.keys.get(projectId, kid).catch(ignoreDeleted)),
     )
     if (queries.isFetching(list) > 0) return false
-    queries.setQueryData<JwtKey[]>(list.queryKey, (keys = []) =>
-      [...keys.filter(({ id }) => !kids.has(id)), ...found.filter((key) => key !== undefined)].sort(
-        byAge,
-      ),
-    )
+    queries.setQueryData<JwtKey[]>(list.queryKey, (keys = []) => {
+      const held = new Map(keys.map((key) => [key.id, key]))
+      // Answers may arrive in another order than the service gave them in.
+      const newest = found.flatMap((key) => {
+        const known = held.get(key?.id ?? '')
+        return (key && known && known.updateTime > key.updateTime ? known : key) ?? []
+      })
+      return [...keys.filter(({ id }) => !kids.has(id)), ...newest].sort(byAge)
+    })
     return true
   } catch {
     // The whole list reports why.

@@ -1,6 +1,8 @@
 import { ActionIcon, Indicator, Menu, Text } from '@mantine/core'
 import type { Warning } from '@pubring/client'
 import { IconAlertTriangle, IconBell, IconInfoCircle } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { withVisibleControls } from '../components/user-text.tsx'
 import { placeOf } from './places.ts'
@@ -12,6 +14,12 @@ const maxListed = 20
 /** The number of warnings, and a list of them, each of which leads to where it is mended. */
 export function WarningBell() {
   const { data: warnings = [], isError } = useWarnings()
+  const queries = useQueryClient()
+  useEffect(() => {
+    const refresh = () => void queries.refetchQueries({ queryKey: ['warnings'], stale: true })
+    addEventListener('hashchange', refresh)
+    return () => removeEventListener('hashchange', refresh)
+  }, [queries])
   const { length } = warnings
   const name = length === 0 ? 'No warnings' : length === 1 ? '1 warning' : `${length} warnings`
   const isCritical = warnings.some(({ severity }) => severity === 'critical')

@@ -1,8 +1,6 @@
 import { Alert, Anchor } from '@mantine/core'
 import type { Warning } from '@pubring/client'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { localTime } from '../components/times.tsx'
 import { withVisibleControls } from '../components/user-text.tsx'
@@ -10,16 +8,10 @@ import { useApi } from '../session/api.ts'
 import { placeOf } from './places.ts'
 
 /**
- * The warnings of the service. They are read again when the user goes to another page or comes back to
- * the tab, and not by a timer, because that would keep an unattended session alive.
+ * The warnings of the service. They are read again when the user goes to another page, by the bell, or
+ * comes back to the tab, and not by a timer, because that would keep an unattended session alive.
  */
 export function useWarnings() {
-  const queries = useQueryClient()
-  useEffect(() => {
-    const refresh = () => void queries.refetchQueries({ queryKey: ['warnings'], stale: true })
-    addEventListener('hashchange', refresh)
-    return () => removeEventListener('hashchange', refresh)
-  }, [queries])
   return useApi(['warnings'], (client, signal) => client.warnings({ signal }), {
     staleTime: 10_000,
   })
@@ -29,11 +21,11 @@ export function useWarnings() {
 export const textOf = ({ detail }: Warning): string =>
   withVisibleControls(detail.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, localTime))
 
-/** The warnings about the keys of a project, the most urgent first; of one key, if `kid` is given. */
+/** The warnings about single keys of a project, the most urgent first; of one key, if `kid` is given. */
 export function ProjectWarnings({ projectId, kid }: { projectId: string; kid?: string }) {
   const { data = [] } = useWarnings()
-  const own = data.filter((each) => each.projectId === projectId && each.apiKeyId === undefined)
-  const shown = own.filter((each) => kid === undefined || each.kid === kid)
+  const own = data.filter((each) => each.projectId === projectId && each.kid !== undefined)
+  const shown = kid === undefined ? own : own.filter((each) => each.kid === kid)
   if (shown.length === 0) return null
   return (
     <Alert

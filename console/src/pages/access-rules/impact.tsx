@@ -1,6 +1,7 @@
 import { Alert, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import type { AccessRule, AccessRuleCheck, AccessRuleUpdate } from '@pubring/client'
+import { ErrorNotice } from '../../components/error-notice.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { useApi } from '../../session/api.ts'
 
@@ -14,15 +15,24 @@ const maxNamed = 20
 
 /** Who would gain and who would lose access by a change of a rule for people. */
 export function RuleImpact({ rule, change }: { rule: AccessRule; change: AccessRuleUpdate }) {
-  const [text] = useDebouncedValue(JSON.stringify(change), 300)
-  const isForPeople = rule.for === 'people' && text !== '{}'
-  const { data } = useApi(
+  const wanted = JSON.stringify(change)
+  const [text] = useDebouncedValue(wanted, 300)
+  const isConcerned = rule.for === 'people' && wanted !== '{}'
+  const { data, error, refetch } = useApi(
     ['access-rules', rule.id, 'change', text],
     (client, signal) => client.accessRules.check(rule.id, { change: JSON.parse(text) }, { signal }),
-    { enabled: isForPeople },
+    { enabled: isConcerned && text === wanted },
   )
-  const people = data?.people
-  if (!isForPeople || people === undefined) return null
+  if (!isConcerned) return null
+  if (error !== null) return <ErrorNotice error={error} retry={() => void refetch()} />
+  if (text !== wanted || data === undefined) {
+    return (
+      <Text size="sm" c="dimmed" role="status">
+        Checking who gains or loses access…
+      </Text>
+    )
+  }
+  const { people = [] } = data
   const has = (effect: string) => people.some((one) => one.effect === effect)
   const lines = Object.entries(effects).filter(([effect]) => has(effect))
   return (

@@ -93,7 +93,8 @@ function Holder({ session: { name, personId, current } }: { session: Session }) 
 function Origin({ session, sessions }: { session: Session; sessions: readonly Session[] }) {
   const { kind, client = 'unknown', address = '', approvedBy } = session
   const by = sessions.find(({ id }) => id === approvedBy)
-  const approval = by ? `, approved in ${by.client ?? 'a browser'} at ${by.address}` : ''
+  const place = by?.address ? ` at ${by.address}` : ''
+  const approval = by ? `, approved in ${by.client ?? 'a browser'}${place}` : ''
   const below = `${kind === 'command_line' ? 'command line, ' : ''}${address}${approval}`
   return (
     <TwoLines below={<UserText>{below}</UserText>}>

@@ -99,7 +99,7 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
         {found.length === 0 ? (
           <NoMatch term={term} />
         ) : view === 'calendar' ? (
-          <ExpiryCalendar rows={found} />
+          <ExpiryCalendar rows={found} isSearched={term !== ''} />
         ) : (
           <ProjectTable
             rows={sortedProjects(found, { by, descending })}
@@ -162,10 +162,14 @@ function TotalFigures({ rows }: { rows: ProjectRow[] }) {
   )
 }
 
-/** When keys and API keys end, in weeks and as a list. */
-function ExpiryCalendar({ rows }: { rows: ProjectRow[] }) {
+/** When keys and API keys end, in weeks and as a list; if `isSearched`, only for the projects in `rows`. */
+function ExpiryCalendar({ rows, isSearched }: { rows: ProjectRow[]; isSearched: boolean }) {
   const { data: warnings = [] } = useWarnings()
-  const endings = endingsOf(rows, warnings)
+  const isShown = (kept: string | undefined) => !isSearched || rows.some(({ id }) => id === kept)
+  const endings = endingsOf(
+    rows,
+    warnings.filter(({ projectId }) => isShown(projectId)),
+  )
   return (
     <Box p="md">
       <Calendar

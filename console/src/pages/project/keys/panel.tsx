@@ -18,6 +18,7 @@ import { type KeyRow, useKeyRows, useKeyStates } from '../../../keys/states.ts'
 import { useRights } from '../../../session/rights.ts'
 import { ProjectWarnings } from '../../../warnings/project-warnings.tsx'
 import { type KeyAction, keyActions } from '../key-actions.ts'
+import { NoActiveKey } from '../last-active.tsx'
 import { Revocations } from '../revocation.tsx'
 import { type BulkAction, SelectionBar } from './bulk-actions.tsx'
 import { expiryLabels, type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
@@ -41,6 +42,7 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
           <NoKeys projectId={project.id} onRegister={onRegister} />
         ) : (
           <>
+            <NoActiveKey keys={keys} />
             <ProjectWarnings projectId={project.id} />
             <PendingRotations projectId={project.id} keys={keys} />
             <KeyList projectId={project.id} keys={keys} states={data} />
@@ -96,7 +98,10 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEnt
   const refresh = useKeyRefresh(projectId)
   useRefreshAt(
     rows.flatMap(({ convergedTime, expireTime }) => [convergedTime, expireTime]),
-    (time) => refresh(rows.filter(({ expireTime }) => expireTime === time).map(({ id }) => id)),
+    (time) => {
+      const hasEnded = ({ active, expireTime = '~' }: KeyRow) => active && expireTime <= time
+      return refresh(rows.filter(hasEnded).map(({ id }) => id))
+    },
   )
   const [query, setQuery] = useListQuery()
   const { matching, shown } = useShownKeys(rows, query)
