@@ -60,7 +60,8 @@ test('one button replaces and revokes it without a wait, and says by when verifi
   await dialog.getByRole('button', { name: 'Replace and revoke now' }).click()
   await dialog.getByText('Sign with it now').waitFor()
   expect(await dialog.getByText('Wait before you sign').count()).toBe(0)
-  const sentence = /“leaked” is off\. Verifiers reject it by \d+:\d\d:\d\d.* \(\d+ s\)/
+  const sentence =
+    /“leaked” is off\. Verifiers that honor the cache headers reject it by \d+:\d\d:\d\d.* \(\d+ s\)/
   await expect.poll(() => dialog.getByRole('status').first().textContent()).toMatch(sentence)
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
@@ -79,4 +80,65 @@ test('one button replaces and revokes it without a wait, and says by when verifi
   const states = await client.keys.states(project.id)
   expect(states.find((each) => each.kid === kid)).toMatchObject({ state: 'off' })
   await page.getByRole('button', { name: 'No warnings' }).waitFor()
+})
+
+test('a revocation that fails is reported, and its new key is not signed with until another try succeeds', async () => {
+  const { id } = await client.projects.create({ name: 'bank' })
+  const stolen = ecKey()
+  const key = { name: 'stolen', algorithm: 'ES256', publicKeyPem: stolen.publicKeyPem } as const
+  const old = (await client.keys.create(id, key)).kid
+  await client.keys.check({ publicKeyPem: privatePem(stolen) })
+  const path = `**/v1/projects/${id}/jwt-keys/${old}`
+  const problem = { status: 409, code: 'precondition_failed', title: 'Refused', detail: 'No.' }
+  await page.route(path, (route) =>
+    route.request().method() === 'PATCH'
+      ? route.fulfill({ status: 409, contentType: 'application/problem+json', json: problem })
+      : route.fallback(),
+  )
+  await go(`/projects/${id}/rotate/${old}`)
+  await page.getByText('a rotation would wait').waitFor()
+  await go(`/projects/${id}/keys/${old}`)
+  await page.getByRole('button', { name: 'Replace and revoke now' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('This is the last active key').waitFor()
+  expect(await dialog.getByLabel('Publish now').count()).toBe(0)
+  await dialog.getByRole('textbox', { name: 'Public key' }).fill(ecKey().publicKeyPem)
+  await dialog.getByLabel('Label').fill('heir')
+  await dialog.getByRole('button', { name: 'Replace and revoke now' }).click()
+  await dialog.getByRole('alert').getByText('Refused').waitFor()
+  await dialog.getByText('The new key is registered').waitFor()
+  expect(await dialog.getByText('Sign with it now').count()).toBe(0)
+  await page.unroute(path)
+  await dialog.getByRole('button', { name: 'Revoke now' }).click()
+  await dialog.getByText(/Sign with it now.*know it by \d+:\d\d:\d\d/).waitFor()
+  const [first, second] = await client.keys.list(id)
+  expect([first?.active, second?.active]).toEqual([false, true])
+})
+
+test('what is refused to a compromised key is not offered', async () => {
+  const { id } = await client.projects.create({ name: 'bakery' })
+  const stolen = ecKey()
+  const { publicKeyPem } = stolen
+  const create = { name: 'stolen', algorithm: 'ES256', publicKeyPem } as const
+  const old = (await client.keys.create(id, create)).kid
+  await client.keys.check({ publicKeyPem: privatePem(stolen) })
+  await client.keys.update(id, old, { active: false })
+  await go(`/projects/${id}/keys`)
+  await status.getByText('none is active').waitFor()
+  await page.getByRole('button', { name: 'Actions for stolen' }).click()
+  expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Rename', 'Delete'])
+  await page.keyboard.press('Escape')
+
+  // Without the states, the page of a key must not call a key anything else.
+  const states = `**/v1/projects/${id}/key-states`
+  const problem = { status: 400, code: 'invalid_request', title: 'No states', detail: 'None.' }
+  await page.route(states, (route) =>
+    route.fulfill({ status: 400, contentType: 'application/problem+json', json: problem }),
+  )
+  await page.goto('about:blank')
+  await go(`/projects/${id}/keys/${old}`)
+  await page.getByRole('alert').getByText('No states').waitFor()
+  await page.unroute(states)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('It is compromised: it stays off').waitFor()
 })

@@ -12,8 +12,8 @@ export function KeyStateBadge({ row: { state, convergedTime } }: { row: Row }) {
   return (
     <>
       <StateBadge state={state} />
-      <Text size="xs" c="dimmed" mt={2} className="unbroken">
-        rejected by {clockTime(convergedTime)}
+      <Text size="xs" c="dimmed" mt={2}>
+        rejected by {clockTime(convergedTime)} by verifiers that honor the cache headers
       </Text>
     </>
   )

@@ -1,4 +1,4 @@
-import type { JwtKey, KeyStateEntry } from '@pubring/client'
+import type { JwtKey, JwtKeyWithDetails, KeyStateEntry } from '@pubring/client'
 import { useMemo } from 'react'
 import { useApi } from '../session/api.ts'
 
@@ -24,9 +24,14 @@ export function useKeyRows(keys: JwtKey[], states: KeyStateEntry[]): KeyRow[] {
   }, [keys, states])
 }
 
-/** A key that is too new for the states that were read is spreading, or off. */
-function toKeyRow(key: JwtKey, entry: KeyStateEntry | undefined): KeyRow {
-  if (entry === undefined) return { ...key, state: key.active ? 'spreading' : 'off' }
+/** A key that is too new for the states that were read is spreading, or off, unless it says its state. */
+function toKeyRow(
+  key: JwtKey & Partial<JwtKeyWithDetails>,
+  entry: KeyStateEntry | undefined,
+): KeyRow {
+  if (entry === undefined) {
+    return { state: key.details?.state ?? (key.active ? 'spreading' : 'off'), ...key }
+  }
   const { kid: _kid, ...rest } = entry
   return { ...key, ...rest }
 }

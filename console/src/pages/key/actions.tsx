@@ -1,20 +1,12 @@
 import { Button } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
-import {
-  IconAlarm,
-  IconPencil,
-  IconPlayerPause,
-  IconPlayerPlay,
-  IconRefresh,
-  IconTrash,
-} from '@tabler/icons-react'
 import { lazy } from 'react'
 import { Link } from 'wouter'
 import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
-import { type KeyRow, mayBeActivated } from '../../keys/states.ts'
+import type { KeyRow } from '../../keys/states.ts'
 import { useRights } from '../../session/rights.ts'
-import { type KeyAction, keyActions } from '../project/key-actions.ts'
+import { actionsOf, keyActions } from '../project/key-actions.ts'
 
 const loadDialog = () => componentOf(import('../project/key-dialogs.tsx'), 'KeyDialog')
 const KeyDialog = lazy(loadDialog)
@@ -26,42 +18,28 @@ export function KeyActionButtons(props: {
   activeKeys: JwtKey[] | undefined
 }) {
   const { row, activeKeys } = props
-  const { id, projectId, active, state } = row
-  const isCompromised = state === 'compromised'
+  const { id, projectId } = row
   const { mayWrite } = useRights(projectId)
   const [open, setOpen] = useOpenDialog(`page.${id}`, keyActions)
   usePreload(loadDialog)
   if (!mayWrite) return null
-  const button = (action: KeyAction, label: string, Icon: typeof IconAlarm) => (
-    <Button
-      {...(action === 'replace' ? { color: 'red.8' } : { variant: 'default' })}
-      size="sm"
-      leftSection={<Icon size={16} aria-hidden />}
-      disabled={activeKeys === undefined}
-      onClick={() => setOpen({ action, id })}
-      {...(action === 'delete' && { className: 'warning' })}
-    >
-      {label}
-    </Button>
-  )
   return (
     <>
-      {isCompromised && button('replace', 'Replace and revoke now', IconRefresh)}
-      {active && !isCompromised && (
+      {actionsOf(row).map(({ action, label, Icon }) => (
         <Button
-          component={Link}
-          href={`/projects/${projectId}/rotate/${id}`}
+          key={action}
+          {...(action === 'replace' && { color: 'red.8' })}
+          {...(action !== 'replace' && action !== 'rotate' && { variant: 'default' })}
           size="sm"
-          leftSection={<IconRefresh size={16} aria-hidden />}
+          leftSection={<Icon size={16} aria-hidden />}
+          {...(action === 'delete' && { className: 'warning' })}
+          {...(action === 'rotate'
+            ? { component: Link, href: `/projects/${projectId}/rotate/${id}` }
+            : { disabled: activeKeys === undefined, onClick: () => setOpen({ action, id }) })}
         >
-          Rotate
+          {label}
         </Button>
-      )}
-      {active && !isCompromised && button('deactivate', 'Deactivate', IconPlayerPause)}
-      {mayBeActivated(row) && button('activate', 'Activate', IconPlayerPlay)}
-      {button('expire', state === 'expired' ? 'Extend or clear expiry' : 'Set expiry', IconAlarm)}
-      {button('rename', 'Rename', IconPencil)}
-      {!active && button('delete', 'Delete', IconTrash)}
+      ))}
       {open !== undefined && activeKeys !== undefined && (
         <LazyPart>
           <KeyDialog

@@ -1,4 +1,4 @@
-import { List } from '@mantine/core'
+import { List, Stack } from '@mantine/core'
 import type { JwtKey, JwtKeyWithDetails } from '@pubring/client'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/times.tsx'
@@ -15,9 +15,7 @@ export function Impact({ jwtKey, activeKeys }: ImpactProps) {
     </Section>
   ) : (
     <Section title="Who rejects it, and by when">
-      <List size="sm" spacing="xs">
-        <Obedience cached={`By ${exactTime(jwtKey.details.convergedTime)}`} />
-      </List>
+      <Obedience cached={`By ${exactTime(jwtKey.details.convergedTime)}`} />
     </Section>
   )
 }
@@ -25,20 +23,17 @@ export function Impact({ jwtKey, activeKeys }: ImpactProps) {
 function IfDeactivated({ jwtKey, activeKeys }: ImpactProps) {
   const emptied = activeKeys && emptiedBy([jwtKey], activeKeys)
   return (
-    <List size="sm" spacing="xs">
-      {emptied !== undefined && (
-        <List.Item>
-          <LastActiveWarning emptied={emptied} />
-        </List.Item>
-      )}
-      <Obedience cached="When their copy expires, after a minute by default" />
-      {jwtKey.details.state !== 'compromised' && (
-        <List.Item>
-          <b>Tokens in flight</b> are rejected too, however new. Pubring sees no tokens: first make
-          the signer use another key, and wait for the longest lifetime of a token. A rotation does
-          it in this order.
-        </List.Item>
-      )}
-    </List>
+    <Stack gap="xs" fz="sm">
+      {emptied !== undefined && <LastActiveWarning emptied={emptied} />}
+      <Obedience>
+        {jwtKey.details.state !== 'compromised' && (
+          <List.Item>
+            <b>Tokens in flight</b> are rejected too, however new. Pubring sees no tokens: first
+            make the signer use another key, and wait for the longest lifetime of a token. A
+            rotation does it in this order.
+          </List.Item>
+        )}
+      </Obedience>
+    </Stack>
   )
 }

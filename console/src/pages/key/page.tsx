@@ -2,7 +2,7 @@ import { Grid, Stack } from '@mantine/core'
 import { type JwtKeyWithDetails, type Project, PubringError } from '@pubring/client'
 import { CurlHint } from '../../components/curl.tsx'
 import { KeyStateBadge } from '../../components/key-state-badge.tsx'
-import { LoadingRows, PageHeader, QueryResult } from '../../components/states.tsx'
+import { PageHeader, QueryResult } from '../../components/states.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { useActiveKeys, useKey } from '../../keys/queries.ts'
 import { useKeyRefresh, useRefreshAt } from '../../keys/refresh.ts'
@@ -36,10 +36,14 @@ function KeyOfProject({ project, kid }: { project: Project; kid: string }) {
   if (error instanceof PubringError && error.status === 404) {
     return <DeletedKey project={project} kid={kid} />
   }
-  if (key.isPending || states.isPending) return <LoadingRows rows={8} />
+  // Without the states, a compromised key would be called something else.
   return (
-    <QueryResult query={key}>
-      {(loaded) => <LoadedKey project={project} jwtKey={loaded} />}
+    <QueryResult query={states} rows={8}>
+      {() => (
+        <QueryResult query={key} rows={8}>
+          {(loaded) => <LoadedKey project={project} jwtKey={loaded} />}
+        </QueryResult>
+      )}
     </QueryResult>
   )
 }

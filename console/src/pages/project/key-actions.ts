@@ -1,3 +1,13 @@
+import {
+  IconAlarm,
+  IconPencil,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconRefresh,
+  IconTrash,
+} from '@tabler/icons-react'
+import { type KeyRow, mayBeActivated } from '../../keys/states.ts'
+
 /** The actions on a key that open a dialog. */
 export const keyActions = [
   'replace',
@@ -8,3 +18,25 @@ export const keyActions = [
   'delete',
 ] as const
 export type KeyAction = (typeof keyActions)[number]
+
+/** The actions on a key that the service would carry out; `rotate` leads to a page. The urgent are first. */
+export function actionsOf(row: KeyRow) {
+  const { active, state, endsBecause } = row
+  const isCompromised = state === 'compromised'
+  const isSound = active && !isCompromised
+  const rotate = state === 'previous' ? 'Continue' : 'Rotate'
+  const expire = state === 'expired' ? 'Extend or clear expiry' : 'Set expiry'
+  const mayExpire = active || endsBecause !== 'compromised'
+  const all = [
+    [isCompromised, 'replace', 'Replace and revoke now', IconRefresh],
+    [isSound, 'rotate', rotate, IconRefresh],
+    [isSound, 'deactivate', 'Deactivate', IconPlayerPause],
+    [mayBeActivated(row), 'activate', 'Activate', IconPlayerPlay],
+    [true, 'rename', 'Rename', IconPencil],
+    [mayExpire, 'expire', expire, IconAlarm],
+    [!active, 'delete', 'Delete', IconTrash],
+  ] as const
+  return all.flatMap(([isOffered, action, label, Icon]) =>
+    isOffered ? [{ action, label, Icon }] : [],
+  )
+}

@@ -2,7 +2,7 @@ import { Button, Checkbox, FileButton, Group, Select, Text } from '@mantine/core
 import type { Algorithm, KeyCheck } from '@pubring/client'
 import { isAlgorithm } from '@pubring/intake/algorithms'
 import { IconFile } from '@tabler/icons-react'
-import { type DragEvent, useRef, useState } from 'react'
+import { type DragEvent, useState } from 'react'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
@@ -24,6 +24,8 @@ const emptyInput = {
   publishedKid: '',
   expiry: '',
   active: true,
+  /** The `publishedKid` that the last conversion set. */
+  convertedKid: '',
 }
 
 /** The body of the request; a member that is not used is left out. */
@@ -44,17 +46,20 @@ function bodyOf(input: typeof emptyInput, algorithm: Algorithm) {
 export function KeyForm(props: {
   projectId: string
   action?: string
+  /** Whether the key is published in any case. */
+  isUrgent?: boolean
   /** The parts that the page still needs besides the key. */
   missing?: (string | false)[]
   onCancel(): void
   onRegistered(kid: string): void
 }) {
-  const { projectId, action = 'Register key', missing = [], onCancel, onRegistered } = props
+  const { projectId, action = 'Register key', isUrgent = false, missing = [] } = props
+  const { onCancel, onRegistered } = props
   const { client } = useSession()
   const draft = `key.${projectId}`
-  const [input, change] = useDraft(draft, emptyInput)
+  const [draftInput, change] = useDraft(draft, emptyInput)
+  const input = isUrgent ? { ...draftInput, active: true } : draftInput
   const verdict = useVerdict(projectId, input.text)
-  const convertedKid = useRef('')
   const matching = matchingAlgorithms(verdict.check)
   const algorithm = matching.find((each) => each === input.algorithm) ?? matching[0]
   const accepted = verdict.check?.accepted === true && verdict.duplicate === undefined
@@ -82,13 +87,13 @@ export function KeyForm(props: {
           verdict={verdict}
           text={input.text}
           onConvert={({ pem, kid = '', label = '' }) => {
-            const isTyped = input.publishedKid !== convertedKid.current
+            const isTyped = input.publishedKid !== input.convertedKid
             change({
               text: pem,
               publishedKid: kid === '' && isTyped ? input.publishedKid : kid,
               label: input.label || label,
+              convertedKid: kid,
             })
-            convertedKid.current = kid
           }}
         />
       </div>
@@ -120,12 +125,14 @@ export function KeyForm(props: {
           onValue={(kid) => change({ publishedKid: kid.trim() })}
         />
       </Group>
-      <Checkbox
-        label="Publish now"
-        description="Otherwise the key is stored inactive, and not trusted until you activate it."
-        checked={input.active}
-        onChange={(event) => change({ active: event.currentTarget.checked })}
-      />
+      {!isUrgent && (
+        <Checkbox
+          label="Publish now"
+          description="Otherwise the key is stored inactive, and not trusted until you activate it."
+          checked={input.active}
+          onChange={(event) => change({ active: event.currentTarget.checked })}
+        />
+      )}
     </ActionForm>
   )
 }

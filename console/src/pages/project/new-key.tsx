@@ -2,6 +2,7 @@ import { Stack, Text } from '@mantine/core'
 import { CopyBlock, CopyField } from '../../components/copy.tsx'
 import { Countdown } from '../../components/countdown.tsx'
 import { QueryResult } from '../../components/states.tsx'
+import { clockTime } from '../../components/times.tsx'
 import { useKey } from '../../keys/queries.ts'
 
 /** How to use a new key: its kid, the token header, and when verifiers know the key; at once, if it is `urgent`. */
@@ -34,7 +35,10 @@ export function NewKeyInstructions(props: {
             </Text>
           )}
           {urgent ? (
-            <Text size="sm">Sign with it now: all verifiers know it within a minute or so.</Text>
+            <Text size="sm">
+              Sign with it now. Verifiers that honor the cache headers know it by{' '}
+              {clockTime(details.convergedTime)}.
+            </Text>
           ) : active ? (
             <Countdown
               from={updateTime}

@@ -1,5 +1,6 @@
 import { Alert, List } from '@mantine/core'
 import { IconHourglass } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
 import { useTimeLeft } from '../../components/key-state-badge.tsx'
 import { clockTime } from '../../components/times.tsx'
 import { quoted } from '../../components/user-text.tsx'
@@ -15,8 +16,8 @@ export function Revocations({ rows }: { rows: KeyRow[] }) {
       {row !== undefined && (
         <Alert color="petrol" icon={<IconHourglass />} mb="sm">
           {ended.length === 1
-            ? `${quoted(row.label)} is ${row.state}. Verifiers reject it by `
-            : `${ended.length.toLocaleString()} keys are off. Verifiers reject them by `}
+            ? `${quoted(row.label)} is ${row.state}. Verifiers that honor the cache headers reject it by `
+            : `${ended.length.toLocaleString()} keys are off. Verifiers that honor the cache headers reject them by `}
           {clockTime(until.at(-1) ?? '')} <TimeLeft until={until.at(-1) ?? ''} />
         </Alert>
       )}
@@ -29,10 +30,11 @@ function TimeLeft({ until }: { until: string }) {
   return <span aria-hidden>({useTimeLeft(until)})</span>
 }
 
-/** Which verifiers reject a deactivated key, and when, as items of a list. `cached`: those with a copy. */
-export function Obedience({ cached }: { cached: string }) {
+/** Which verifiers reject a deactivated key, and when; `cached` is for those with a copy. `children` are further items. */
+export function Obedience(props: { cached?: string; children?: ReactNode }) {
+  const { cached = 'When their copy expires, after a minute by default', children } = props
   return (
-    <>
+    <List size="sm" spacing="xs">
       <List.Item>
         <b>Within a second:</b> verifiers that follow the key set live, followers and all other held
         requests.
@@ -44,6 +46,7 @@ export function Obedience({ cached }: { cached: string }) {
         <b>Later:</b> libraries that keep keys by rules of their own, most for 5 to 10 minutes, some
         until they are restarted.
       </List.Item>
-    </>
+      {children}
+    </List>
   )
 }

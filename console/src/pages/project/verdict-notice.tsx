@@ -7,6 +7,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { quoted, UserText } from '../../components/user-text.tsx'
 import { type Conversion, convert } from '../../keys/conversion.ts'
 import { useKeys } from '../../keys/queries.ts'
+import { mayBeActivated, useKeyRow } from '../../keys/states.ts'
 import { useApi } from '../../session/api.ts'
 
 type OnConvert = (conversion: Conversion) => void
@@ -76,13 +77,17 @@ function ConversionNotice(props: { conversions: Conversion[]; onConvert: OnConve
   )
 }
 
-function Duplicate({ jwtKey: { id, label, active } }: { jwtKey: JwtKey }) {
+function Duplicate({ jwtKey }: { jwtKey: JwtKey }) {
+  const { id, label, active } = jwtKey
+  const advice = mayBeActivated(useKeyRow(jwtKey))
+    ? 'Activate it instead of registering it again.'
+    : 'It has expired: change its expiry instead of registering it again.'
   return (
     <Alert color="orange" icon={<IconCopy />} title="This key is already registered">
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         In this project it is “<UserText>{label}</UserText>”, {active ? 'active' : 'not active'},
         with the kid <span className="mono">{id}</span>.{' '}
-        {active ? 'You can use it as it is.' : 'Activate it instead of registering it again.'}
+        {active ? 'You can use it as it is.' : advice}
       </Text>
     </Alert>
   )

@@ -11,6 +11,7 @@ import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { useKeys } from '../../keys/queries.ts'
 import { isUnderWay, useRotationStart, useRotations } from '../../keys/rotations.ts'
+import { useKeyRow, useKeyRows, useKeyStates } from '../../keys/states.ts'
 import { useSession } from '../../session/context.tsx'
 import { useRights } from '../../session/rights.ts'
 import { ProjectWarnings } from '../../warnings/project-warnings.tsx'
@@ -82,10 +83,22 @@ function isOver({ state, endTime }: Rotation, oldKey: JwtKey | undefined): boole
 function Start(props: Omit<LoadedProps, 'oldKid'> & { oldKey: JwtKey }) {
   const { project, keys, rotations, oldKey } = props
   const { mayWrite } = useRights(project.id)
+  const { state } = useKeyRow(oldKey)
   const replaced = rotations.find((each) => isUnderWay(each) && each.to === oldKey.id)
   const replacedKey = keys.find(({ id }) => id === replaced?.from)
   if (!mayWrite) return <>Rotating a key requires the role writer.</>
   if (!oldKey.active) return <>The key is not active: verifiers do not accept it any more.</>
+  if (state === 'compromised') {
+    return (
+      <>
+        The key is compromised, and a rotation would wait:{' '}
+        <TextLink href={`/projects/${project.id}/keys/${oldKey.id}`}>
+          replace and revoke it now
+        </TextLink>
+        .
+      </>
+    )
+  }
   return (
     <>
       {replacedKey && (
@@ -112,7 +125,10 @@ function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey 
   const { withSignIn } = useSession()
   const { mutate, error } = useMutation({ mutationFn: (to: string) => withSignIn(() => start(to)) })
   const [chosen, setChosen] = useState<string | null>(null)
-  const candidates = keys.filter(({ id, active }) => active && id !== oldKey.id)
+  const { data: states = [] } = useKeyStates(project.id)
+  const candidates = useKeyRows(keys, states).filter(
+    ({ id, active, state }) => active && state !== 'compromised' && id !== oldKey.id,
+  )
   return (
     <>
       <RotationStepper step={0} />

@@ -6,7 +6,6 @@ import { Link } from 'wouter'
 import { Countdown } from '../../components/countdown.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { KeyIdentity } from '../../components/key-identity.tsx'
-import { stateOf } from '../../components/state-badge.tsx'
 import { EmptyState, QueryResult } from '../../components/states.tsx'
 import { exactTime, RelativeTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
@@ -15,6 +14,7 @@ import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { useKey, useKeyChanges } from '../../keys/queries.ts'
 import { isUnderWay, useRotationChanges } from '../../keys/rotations.ts'
+import { useKeyRow } from '../../keys/states.ts'
 import { useRights } from '../../session/rights.ts'
 import { KeyDialog } from '../project/key-dialogs.tsx'
 import { NewKeyInstructions, TokenHeader } from '../project/new-key.tsx'
@@ -98,7 +98,13 @@ function RotationFacts(props: {
 /** Activates the new key, so that verifiers can load it. An expired one needs another expiry. */
 function ActivateNewKey({ jwtKey }: { jwtKey: JwtKey }) {
   const changes = useKeyChanges(jwtKey)
-  if (stateOf(jwtKey, 'inactive') === 'expired') {
+  const { state, endsBecause } = useKeyRow(jwtKey)
+  if (endsBecause === 'compromised') {
+    return (
+      <Text>The new key is compromised. Abandon this rotation, and start one with another.</Text>
+    )
+  }
+  if (state === 'expired') {
     return (
       <ActionForm action="Clear its expiry" {...changes.update({ expireTime: null })}>
         The new key has expired. Clear its expiry to publish it again, or set another one under

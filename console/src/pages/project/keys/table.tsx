@@ -1,6 +1,5 @@
 import { Button, Group, Menu, Text, Tooltip } from '@mantine/core'
-import { IconAlarm, IconPencil, IconTrash } from '@tabler/icons-react'
-import { useMemo } from 'react'
+import { Fragment, useMemo } from 'react'
 import { Link } from 'wouter'
 import { ActionsMenu } from '../../../components/actions-menu.tsx'
 import { CopyButton } from '../../../components/copy.tsx'
@@ -11,9 +10,9 @@ import { OptionalTime, RelativeTime } from '../../../components/times.tsx'
 import { UserText, withVisibleControls } from '../../../components/user-text.tsx'
 import { type SortableColumn, VirtualTable } from '../../../components/virtual-table/table.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
-import { type KeyRow, mayBeActivated } from '../../../keys/states.ts'
+import type { KeyRow } from '../../../keys/states.ts'
 import { useRights } from '../../../session/rights.ts'
-import type { KeyAction } from '../key-actions.ts'
+import { actionsOf, type KeyAction } from '../key-actions.ts'
 import { isOrder, type ListQuery } from './query.ts'
 
 type OnAction = (action: KeyAction, key: KeyRow) => void
@@ -117,52 +116,43 @@ function Material({ row }: { row: KeyRow }) {
   )
 }
 
+const isInMenu = (action: KeyAction | 'rotate') => ['rename', 'expire', 'delete'].includes(action)
+
 /** The frequent actions, and a menu with the others. */
 function KeyActions({ row, name, onAction }: { row: KeyRow; name: string; onAction: OnAction }) {
-  const { id, projectId, active, state } = row
-  const rotate = state === 'previous' ? 'Continue' : 'Rotate'
-  const isCompromised = state === 'compromised'
-  const button = (action: KeyAction, label: string) => (
-    <Button
-      {...(action === 'replace' ? { color: 'red.8' } : { variant: 'default' })}
-      size="compact-xs"
-      className="unshrinkable"
-      aria-label={`${label} ${name}`}
-      onClick={() => onAction(action, row)}
-    >
-      {label}
-    </Button>
-  )
-  const item = (action: KeyAction, text: string, Icon: typeof IconAlarm) => (
-    <Menu.Item
-      leftSection={<Icon size={16} />}
-      {...(action === 'delete' && { className: 'warning' })}
-      onClick={() => onAction(action, row)}
-    >
-      {text}
-    </Menu.Item>
+  const rotation = `/projects/${row.projectId}/rotate/${row.id}`
+  const [rare = [], frequent = []] = [true, false].map((inMenu) =>
+    actionsOf(row).filter(({ action }) => isInMenu(action) === inMenu),
   )
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
-      {isCompromised && button('replace', 'Replace and revoke now')}
-      {active && !isCompromised && (
+      {frequent.map(({ action, label }) => (
         <Button
-          component={Link}
-          href={`/projects/${projectId}/rotate/${id}`}
-          variant="default"
+          key={action}
+          {...(action === 'replace' ? { color: 'red.8' } : { variant: 'default' })}
           size="compact-xs"
-          aria-label={`${rotate} ${name}`}
+          className="unshrinkable"
+          aria-label={`${label} ${name}`}
+          {...(action === 'rotate'
+            ? { component: Link, href: rotation }
+            : { onClick: () => onAction(action, row) })}
         >
-          {rotate}
+          {label}
         </Button>
-      )}
-      {active && !isCompromised && button('deactivate', 'Deactivate')}
-      {mayBeActivated(row) && button('activate', 'Activate')}
+      ))}
       <ActionsMenu name={name}>
-        {item('rename', 'Rename', IconPencil)}
-        {item('expire', state === 'expired' ? 'Extend or clear expiry' : 'Set expiry', IconAlarm)}
-        {!active && <Menu.Divider />}
-        {!active && item('delete', 'Delete', IconTrash)}
+        {rare.map(({ action, label, Icon }) => (
+          <Fragment key={action}>
+            {action === 'delete' && <Menu.Divider />}
+            <Menu.Item
+              leftSection={<Icon size={16} />}
+              {...(action === 'delete' && { className: 'warning' })}
+              onClick={() => action !== 'rotate' && onAction(action, row)}
+            >
+              {label}
+            </Menu.Item>
+          </Fragment>
+        ))}
       </ActionsMenu>
     </Group>
   )
