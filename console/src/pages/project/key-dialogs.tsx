@@ -1,5 +1,4 @@
 import type { JwtKey } from '@pubring/client'
-import { KeyIdentity } from '../../components/key-identity.tsx'
 import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
@@ -8,7 +7,9 @@ import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-fi
 import { useKeyChanges } from '../../keys/queries.ts'
 import { useKeyRow } from '../../keys/states.ts'
 import type { KeyAction } from './key-actions.ts'
-import { emptiedBy, LastActiveWarning, LastExpiryWarning } from './last-active.tsx'
+import type { BulkAction } from './keys/bulk-actions.tsx'
+import { BulkDialog } from './keys/bulk-dialog.tsx'
+import { emptiedBy, LastExpiryWarning } from './last-active.tsx'
 import { ReplaceKey } from './replace-key.tsx'
 
 type DialogProps = { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }
@@ -18,66 +19,11 @@ export function KeyDialog({ action, ...props }: DialogProps & { action: KeyActio
   if (action === 'replace') return <ReplaceKey {...props} />
   if (action === 'rename') return <RenameKey {...props} />
   if (action === 'expire') return <ExpireKey {...props} />
-  if (action === 'activate') return <ActivateKey {...props} />
-  if (action === 'deactivate') return <DeactivateKey {...props} />
-  return <DeleteKey {...props} />
+  return <ChangeKey action={action} {...props} />
 }
 
-function ActivateKey({ jwtKey, onClose }: DialogProps) {
-  const change = useKeyChanges(jwtKey).update({ active: true })
-  return (
-    <ActionDialog
-      title={`Activate ${quoted(jwtKey.label)}?`}
-      action="Activate"
-      onClose={onClose}
-      {...change}
-    >
-      <KeyIdentity jwtKey={jwtKey} />
-      Tokens signed with this key will verify again within a second.
-    </ActionDialog>
-  )
-}
-
-function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
-  const change = useKeyChanges(jwtKey).update({ active: false })
-  const emptied = emptiedBy([jwtKey], keys)
-  const { endsBecause } = useKeyRow(jwtKey)
-  return (
-    <ActionDialog
-      title={`Deactivate ${quoted(jwtKey.label)}?`}
-      action="Deactivate"
-      danger
-      onClose={onClose}
-      {...change}
-    >
-      <KeyIdentity jwtKey={jwtKey} />
-      {emptied !== undefined ? (
-        <LastActiveWarning emptied={emptied} />
-      ) : (
-        'The key leaves the key set within a second. Verifiers that follow the key set live reject its tokens immediately, others when their cache expires (usually after 5 to 10 minutes).'
-      )}{' '}
-      {endsBecause === 'compromised'
-        ? 'It is compromised, so it can never be activated again.'
-        : 'You can activate it again.'}
-    </ActionDialog>
-  )
-}
-
-function DeleteKey({ jwtKey, onClose }: DialogProps) {
-  const change = useKeyChanges(jwtKey).remove()
-  return (
-    <ActionDialog
-      title={`Delete ${quoted(jwtKey.label)}?`}
-      action="Delete permanently"
-      danger
-      onClose={onClose}
-      {...change}
-    >
-      <KeyIdentity jwtKey={jwtKey} />
-      The key is inactive, so no token depends on it. Its kid is never reused, and its history stays
-      in the ledger.
-    </ActionDialog>
-  )
+function ChangeKey({ jwtKey, ...props }: DialogProps & { action: BulkAction }) {
+  return <BulkDialog selected={[useKeyRow(jwtKey)]} {...props} />
 }
 
 function RenameKey({ jwtKey, onClose }: DialogProps) {

@@ -1,62 +1,77 @@
 import { Alert, Button, Group, Progress, ScrollArea, Stack, Table, Text } from '@mantine/core'
+import type { JwtKey } from '@pubring/client'
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
+import { useState } from 'react'
 import { CurlHint } from '../../../components/curl.tsx'
 import { Dialog } from '../../../components/dialog.tsx'
+import { KeyIdentity } from '../../../components/key-identity.tsx'
 import { KeyStateBadge } from '../../../components/key-state-badge.tsx'
 import { RelativeTime } from '../../../components/times.tsx'
-import { UserText } from '../../../components/user-text.tsx'
+import { quoted, UserText } from '../../../components/user-text.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
 import type { KeyRow } from '../../../keys/states.ts'
 import { emptiedBy, LastActiveWarning } from '../last-active.tsx'
+import { Obedience } from '../revocation.tsx'
 import { applicableTo, type BulkAction } from './bulk-actions.tsx'
 import { type Outcome, requestOf, useBulkRun } from './bulk-run.ts'
 
-const texts: Record<BulkAction, { verb: string; done: string; explanation: string }> = {
+const texts = {
   deactivate: {
     verb: 'Deactivate',
     done: 'deactivated',
     explanation:
-      'The keys leave the key set within a second. Verifiers that follow the key set live reject their tokens immediately, others when their cache expires (usually after 5 to 10 minutes). You can activate them again, except those that are compromised.',
+      'Tokens are rejected at the times below. A key can be activated again, unless it is compromised.',
   },
   activate: {
     verb: 'Activate',
     done: 'activated',
-    explanation: 'Tokens signed with these keys will verify again within a second.',
+    explanation: 'The tokens verify again within a second.',
   },
   delete: {
     verb: 'Delete',
     done: 'deleted',
     explanation:
-      'The keys are not active, so no token depends on them. Their kids are never reused, and their history stays in the ledger.',
+      'No token depends on a key that is not active. The kid is never reused, and the history stays in the ledger.',
   },
-}
+} as const
 
 const keysOf = (count: number) => (count === 1 ? '1 key' : `${count.toLocaleString()} keys`)
 
-/** Asks once for all selected keys, carries the action out, and says what became of each. */
-export function BulkDialog(props: {
+type BulkProps = {
   action: BulkAction
   selected: KeyRow[]
-  /** All keys of the project. */
-  keys: KeyRow[]
-  onClose(): void
-}) {
-  const { action, selected, keys, onClose } = props
+  /** All keys of the project, or those that are active. */
+  keys: JwtKey[]
+}
+
+/** Asks once for the selected keys, carries the action out, and says what became of each. */
+export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void }) {
+  const { action, selected } = props
   const { verb, done } = texts[action]
-  const targets = applicableTo(selected, action)
-  const name = `${verb} ${keysOf(targets.length)}`
+  // The row of a single key changes while the action is carried out.
+  const [targets] = useState(() =>
+    selected.length === 1 ? selected : applicableTo(selected, action),
+  )
+  const [single] = targets.length === 1 ? targets : []
+  const subject = single ? quoted(single.label) : keysOf(targets.length)
+  const name = `${verb} ${subject}`
   const { outcomes, running, run, stop } = useBulkRun(action, name, targets, onClose)
   const failed = targets.filter(({ id }) => outcomes.get(id)?.error !== undefined)
   const isAsking = outcomes.size === 0 && !running
-  const title = isAsking
-    ? `${name}?`
-    : `${outcomes.size - failed.length} of ${keysOf(targets.length)} ${done}`
+  const title =
+    isAsking || single
+      ? `${name}?`
+      : `${outcomes.size - failed.length} of ${keysOf(targets.length)} ${done}`
+  const label = action === 'delete' ? 'Delete permanently' : verb
   return (
-    <Dialog title={title} onClose={onClose} size="xl" closeOnClickOutside={!running}>
+    <Dialog
+      title={title}
+      onClose={onClose}
+      size={single ? 'md' : 'xl'}
+      closeOnClickOutside={!running}
+    >
       <Stack>
-        {isAsking && (
-          <Explanation action={action} targets={targets} selected={selected} keys={keys} />
-        )}
+        {isAsking && <Explanation targets={targets} {...props} />}
         {!running && failed.length > 0 && (
           <Alert
             color="red"
@@ -64,12 +79,12 @@ export function BulkDialog(props: {
             title={`${keysOf(failed.length)} failed`}
             role="alert"
           >
-            {failed.length < targets.length && `The others were ${done}. `}The reason is beside each
-            key.
+            {failed.length < targets.length && `The others were ${done}. `}
+            {single ? outcomes.get(single.id)?.error : 'The reason is beside each key.'}
           </Alert>
         )}
-        <KeyRows keys={targets} outcomes={outcomes} />
-        {running && (
+        {single ? <KeyIdentity jwtKey={single} /> : <KeyRows keys={targets} outcomes={outcomes} />}
+        {running && !single && (
           <div role="status">
             <Text size="sm" mb={4}>
               {outcomes.size} of {targets.length}
@@ -87,7 +102,7 @@ export function BulkDialog(props: {
               color={action === 'activate' ? 'petrol' : 'red.8'}
               onClick={() => run(isAsking ? targets : failed)}
             >
-              {isAsking ? name : `Try ${keysOf(failed.length)} again`}
+              {isAsking ? (single ? label : name) : `Try ${keysOf(failed.length)} again`}
             </Button>
           )}
         </Group>
@@ -96,13 +111,7 @@ export function BulkDialog(props: {
   )
 }
 
-function Explanation(props: {
-  action: BulkAction
-  targets: KeyRow[]
-  selected: KeyRow[]
-  keys: KeyRow[]
-}) {
-  const { action, targets, selected, keys } = props
+function Explanation({ action, targets, selected, keys }: BulkProps & { targets: KeyRow[] }) {
   const others = selected.length - targets.length
   const emptied = action === 'deactivate' ? emptiedBy(targets, keys) : undefined
   return (
@@ -112,6 +121,7 @@ function Explanation(props: {
       ) : (
         <Text>{texts[action].explanation}</Text>
       )}
+      {action === 'deactivate' && <Obedience />}
       {others > 0 && (
         <Text size="sm" c="dimmed">
           {keysOf(others)} of the selection {others === 1 ? 'stays' : 'stay'} as{' '}

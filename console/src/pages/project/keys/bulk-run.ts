@@ -1,8 +1,8 @@
 import { type Client, PubringError } from '@pubring/client'
-import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import type { ApiRequest } from '../../../components/curl.tsx'
 import { isOutage } from '../../../components/outage.ts'
+import { useKeyRefresh } from '../../../keys/refresh.ts'
 import type { KeyRow } from '../../../keys/states.ts'
 import { signInReason } from '../../../session/client.ts'
 import { useSession } from '../../../session/context.tsx'
@@ -37,7 +37,7 @@ export function useBulkRun(
   onSuccess: () => void,
 ) {
   const { client, withSignIn } = useSession()
-  const queries = useQueryClient()
+  const refresh = useKeyRefresh(targets[0]?.projectId)
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map())
   const [running, setRunning] = useState(false)
   const stopped = useRef<string>(undefined)
@@ -74,8 +74,7 @@ export function useBulkRun(
     }
     await Promise.all(Array.from({ length: concurrency }, work))
     setRunning(false)
-    const projectId = targets[0]?.projectId
-    await queries.invalidateQueries({ queryKey: ['keys', projectId] })
+    await refresh(keys.map(({ id }) => id))
     if ([...results.values()].every(({ error }) => error === undefined)) onSuccess()
   }
   return {
