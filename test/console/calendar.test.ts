@@ -28,9 +28,13 @@ test('the expiries of all projects are in a calendar, whose days lead to what en
   await page.getByText('The next expiry of each of the first 1,000 projects').waitFor()
   expect(await accessibilityViolations(page)).toEqual([])
   await page.getByRole('textbox', { name: 'Search projects' }).fill('reports')
+  await day.waitFor({ state: 'detached' })
   expect(page.url()).toContain('view=calendar')
-  await links.first().click()
-  await page.getByRole('heading', { name: 'orders key' }).waitFor()
+  await page
+    .getByRole('region', { name: dayIn(40) })
+    .getByRole('link')
+    .click()
+  await page.getByRole('heading', { name: 'reports', exact: true }).waitFor()
 })
 
 test('the history counts its entries per day', async () => {

@@ -72,7 +72,7 @@ test('a colleague and another tab see the same step, and can take it', async () 
   const rotation = { from: old, to: fresh, tokenLifetime: 60 }
   const { id } = await colleague.rotations.start(project, rotation)
   // It appears without a reload.
-  await page.getByRole('link', { name: 'Continue' }).click()
+  await page.getByRole('link', { name: 'Continue', exact: true }).click()
   await page.getByRole('group', { name: 'The rotation' }).getByText('grace').waitFor()
   await page.getByText('Verifiers know “new”').waitFor()
   await press('Abandon this rotation')
