@@ -124,8 +124,8 @@ const last: { old?: JWK; endsAt: number } = { endsAt: Number.POSITIVE_INFINITY }
 const running = new Set<Promise<void>>()
 
 async function ask(tally: Tally, jwk: JWK, endsAt?: number): Promise<void> {
-  const token = await sign(jwk)
   const sentAt = Date.now()
+  const token = await sign(jwk)
   const status = await tally.verifier.ask(token)
   if (endsAt === undefined) {
     // On a machine that is too busy, a token may have expired on the way.
@@ -148,6 +148,13 @@ function start(work: Promise<void>): void {
   void work.finally(() => running.delete(work))
 }
 
+// HAProxy takes its follower for up until the first check, which may come before that listens.
+for (const { verifier } of tallies) {
+  for (let accepted = 0; accepted < 50; await delay(100)) {
+    accepted = (await verifier.ask(await sign(readKey()))) === 200 ? accepted + 1 : 0
+  }
+}
+current = readKey()
 const began = Date.now()
 const isDone = () => ended >= rotations && Date.now() > last.endsAt + 2 * graceMs
 for (let turn = 0; !isDone(); turn += 1) {
