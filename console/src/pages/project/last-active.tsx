@@ -1,7 +1,6 @@
-import { Alert, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
 import { isInCommonJwks } from '@pubring/intake/algorithms'
-import { IconAlertTriangle } from '@tabler/icons-react'
 
 /** The key sets that have no key left: `jwks.json` alone, or `jwks-full.json` too. */
 type Emptied = 'jwks.json' | 'both'
@@ -45,19 +44,5 @@ export function LastActiveWarning({ emptied, count = 1 }: WarningProps) {
         ? 'All tokens of this project will stop verifying, within a second for verifiers that follow the key set live.'
         : 'Verifiers that read it will reject all tokens of this project: ML-DSA keys are in jwks-full.json alone.'}
     </Text>
-  )
-}
-
-/** Says that a project with keys has none active, or none in jwks.json. */
-export function NoActiveKey({ keys }: { keys: JwtKey[] }) {
-  const active = keys.filter((key) => key.active)
-  const isCommonEmpty = keys.some(isInCommonJwks) && !active.some(isInCommonJwks)
-  if (active.length > 0 && !isCommonEmpty) return null
-  return (
-    <Alert color="yellow" icon={<IconAlertTriangle />} mb="sm" role="status">
-      {active.length === 0
-        ? 'The project has keys, and none is active: verifiers reject all its tokens. Activate a key or register one.'
-        : 'None of the keys in jwks.json is active: verifiers that read it reject all tokens of this project. Activate or register an RSA, EC or OKP key.'}
-    </Alert>
   )
 }

@@ -1,6 +1,7 @@
 import { Alert, Button, Card, Group, NativeSelect, Text } from '@mantine/core'
 import type { JwtKey, KeyState, KeyStateEntry, Project } from '@pubring/client'
-import { IconRefresh, IconSearch } from '@tabler/icons-react'
+import { isInCommonJwks } from '@pubring/intake/algorithms'
+import { IconAlertTriangle, IconRefresh, IconSearch } from '@tabler/icons-react'
 import { lazy, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { CurlHint } from '../../../components/curl.tsx'
 import { componentOf, LazyPart, usePreload } from '../../../components/lazy.tsx'
@@ -18,7 +19,6 @@ import { type KeyRow, useKeyRows, useKeyStates } from '../../../keys/states.ts'
 import { useRights } from '../../../session/rights.ts'
 import { ProjectWarnings } from '../../../warnings/project-warnings.tsx'
 import { type KeyAction, keyActions } from '../key-actions.ts'
-import { NoActiveKey } from '../last-active.tsx'
 import { Revocations } from '../revocation.tsx'
 import { type BulkAction, SelectionBar } from './bulk-actions.tsx'
 import { expiryLabels, type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
@@ -266,5 +266,19 @@ function StateTabs(props: {
         </Button>
       ))}
     </Group>
+  )
+}
+
+/** Says that a project with keys has none active, or none in jwks.json. */
+function NoActiveKey({ keys }: { keys: JwtKey[] }) {
+  const active = keys.filter((key) => key.active)
+  const isCommonEmpty = keys.some(isInCommonJwks) && !active.some(isInCommonJwks)
+  if (active.length > 0 && !isCommonEmpty) return null
+  return (
+    <Alert color="yellow" icon={<IconAlertTriangle />} mb="sm" role="status">
+      {active.length === 0
+        ? 'The project has keys, and none is active: verifiers reject all its tokens. Activate a key or register one.'
+        : 'None of the keys in jwks.json is active: verifiers that read it reject all tokens of this project. Activate or register an RSA, EC or OKP key.'}
+    </Alert>
   )
 }
