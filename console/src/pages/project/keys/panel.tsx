@@ -20,7 +20,7 @@ import { useRights } from '../../../session/rights.ts'
 import { ProjectWarnings } from '../../../warnings/project-warnings.tsx'
 import { type KeyAction, keyActions } from '../key-actions.ts'
 import { Revocations } from '../revocation.tsx'
-import { type BulkAction, SelectionBar } from './bulk-actions.tsx'
+import type { BulkAction } from './bulk-actions.tsx'
 import { expiryLabels, type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
 import { KeyTable } from './table.tsx'
 
@@ -28,6 +28,8 @@ const loadKeyDialog = () => componentOf(import('../key-dialogs.tsx'), 'KeyDialog
 const KeyDialog = lazy(loadKeyDialog)
 const loadBulkDialog = () => componentOf(import('./bulk-dialog.tsx'), 'BulkDialog')
 const BulkDialog = lazy(loadBulkDialog)
+const loadSelectionBar = () => componentOf(import('./bulk-actions.tsx'), 'SelectionBar')
+const SelectionBar = lazy(loadSelectionBar)
 
 /** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
@@ -94,6 +96,7 @@ function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey
 function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEntry[] }) {
   const { projectId, keys, states } = props
   usePreload(loadKeyDialog)
+  usePreload(loadSelectionBar)
   const rows = useKeyRows(keys, states)
   const refresh = useKeyRefresh(projectId)
   useRefreshAt(
@@ -120,11 +123,13 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEnt
       <ListFilters keys={rows} matching={matching} query={query} onQuery={setQuery} />
       <Card withBorder padding={0} mb="sm" className="list-card">
         {selectedKeys.length > 0 && (
-          <SelectionBar
-            keys={selectedKeys}
-            onAction={(action) => setBulk({ action, keys: selectedKeys })}
-            onClear={() => setSelected(new Set())}
-          />
+          <LazyPart>
+            <SelectionBar
+              keys={selectedKeys}
+              onAction={(action) => setBulk({ action, keys: selectedKeys })}
+              onClear={() => setSelected(new Set())}
+            />
+          </LazyPart>
         )}
         {shown.length === 0 ? (
           <NoMatch onClear={() => setQuery({ text: '', state: '', algorithm: '', expiry: '' })} />
