@@ -10,8 +10,8 @@ import { startTcpProxy } from '../../support/network/tcp-proxy.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { waitUntil } from '../../support/waiting.ts'
 
-test('200 kills of the keeper and 20 of the server', async () => {
-  await killKeepers({ keeper: 200, server: 20 })
+test('40 kills of the keeper and 4 of the server', async () => {
+  await killKeepers({ keeper: 40, server: 4 })
 })
 
 test('a day without the server: the key goes on, and what that endangers is said in time', async () => {
