@@ -25,7 +25,7 @@ export function DaySection({ time, children }: { time: string; children: ReactNo
  * `to`. A day with some leads to its `DaySection`.
  */
 export function Calendar(props: {
-  /** What is counted, as the name of the table. */
+  /** The name of the table, which says whose times are counted. */
   name: string
   times: string[]
   from: Date

@@ -42,7 +42,7 @@ export function RuleImpact({ rule, change }: { rule: AccessRule; change: AccessR
           {label}: <UserText>{namesOf(people.filter((one) => one.effect === effect))}</UserText>
         </Text>
       ))}
-      {lines.length === 0 && <Text size="sm">Nobody gains or loses access.</Text>}
+      {lines.length === 0 && <Text size="sm">No one gains or loses access.</Text>}
       <Text size="xs" c="dimmed" mt={4}>
         Of those who signed in within the last 30 days, by their claims then.
       </Text>

@@ -40,7 +40,7 @@ export function VerdictNotice({ verdict, text, onConvert }: NoticeProps) {
   return <Faults faults={check.faults} check={check} />
 }
 
-/** Of several keys, the user picks one. */
+/** Offers the conversion of the text; the user picks one of several keys. */
 function ConversionNotice(props: { conversions: Conversion[]; onConvert: OnConvert }) {
   const { conversions, onConvert } = props
   const [index, setIndex] = useState(0)

@@ -91,7 +91,7 @@ function Result(props: { token: string; report: TokenCheck | undefined; projectI
   )
 }
 
-/** What is expected of a token as typed; without an issuer, the one of the project is. */
+/** The audience and issuer as typed; an empty issuer stands for that of the project. */
 type Expected = { audience: string; issuer: string }
 
 /** The members of the request that are filled in. */

@@ -23,7 +23,7 @@ export function problemOf(
   clock: Clock,
 ): string | undefined {
   const hasKey = waitsFor === undefined ? current !== undefined : existsSync(waitsFor)
-  if (!hasKey) return 'there is no key yet'
+  if (!hasKey) return 'the first key is not in the folder yet'
   if (current === undefined) return undefined
   if (!isActive) return `the current key ${current.kid} is not active`
   if (expireTime === undefined || Date.parse(expireTime) > clock.now() + soonMs) return undefined
