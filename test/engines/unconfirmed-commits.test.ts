@@ -23,7 +23,7 @@ import { endLater } from '../support/ending.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { createDatabase } from '../support/store/database.ts'
-import { keyRecord } from '../support/store/key-records.ts'
+import { keyImport, keyRecord } from '../support/store/key-records.ts'
 import { sessionRecord } from '../support/store/sessions.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { waitFor } from '../support/waiting.ts'
@@ -72,14 +72,7 @@ describe.each(['before', 'after'] as const)(
     test('an import is made once', async () => {
       const keys = [keyRecord(projectId), keyRecord(projectId)]
       proxy.cutAt(commit, when)
-      const { items, rejected } = await store.commit(keyChanges.importKeys, {
-        origin: origin(),
-        projectId,
-        keys: keys.map((key, index) => ({ index, key, kidProvided: false })),
-        limits,
-        compared: [],
-        dryRun: false,
-      })
+      const { items, rejected } = await store.commit(keyChanges.importKeys, keyImport(keys))
       expect(rejected).toEqual([])
       expect(items).toEqual(keys.map(({ id }) => ({ outcome: 'created', kid: id })))
       expect(await revisionOf(projectId)).toBe(3)

@@ -8,11 +8,10 @@ import { findKeys, findProjects } from '../../../packages/server/src/features/se
 import { openReads } from '../../../packages/server/src/kernel/storage/open.ts'
 import type { Db } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
-import { keyRecord } from '../../support/store/key-records.ts'
+import { distinctKey, keyImport, keyRecord } from '../../support/store/key-records.ts'
 import { observedReads } from '../../support/store/observed-reads.ts'
 import { createProject, openTestStore, origin } from '../../support/store/store.ts'
 
-const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
 let projectId: string
 let key: KeyRecord
 
@@ -23,21 +22,12 @@ for (let project = 0; project < 30; project += 1) {
   const template = keyRecord(projectId)
   // Unequal hashes in place of pairs of keys, which would take a second.
   const keys = Array.from({ length: 100 }, (_, index) => {
-    const id = newId()
-    const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
     const publishedKid = `published-${project}-${index}`
     if (project === 29 && index < 3) return keyRecord(template.projectId, { publishedKid })
-    return { ...template, id, label: `Key ${project}-${index}`, publishedKid, ...hashes }
+    return { ...distinctKey(template), label: `Key ${project}-${index}`, publishedKid }
   })
   key = keys[50] ?? template
-  await store.commit(keyChanges.importKeys, {
-    origin: origin(),
-    projectId,
-    keys: keys.map((each, index) => ({ index, key: each, kidProvided: false })),
-    limits,
-    compared: [],
-    dryRun: false,
-  })
+  await store.commit(keyChanges.importKeys, keyImport(keys))
 }
 for (const table of ['jwt_key', 'event', 'published_kid', 'project', 'ledger']) {
   await database.execute(`analyze ${table}`)
@@ -99,12 +89,10 @@ test.each([
 
 test('a key that two indexes find leaves room for one that only its label names', async () => {
   const { id } = await createProject(opened.store, 'twice')
-  const keys = ['twice-found', 'not twice-found'].map((label, index) => {
-    const key = keyRecord(id, { label, ...(index === 0 && { publishedKid: 'twice-found' }) })
-    return { index, key, kidProvided: false }
-  })
-  const change = { origin: origin(), projectId: id, keys, limits }
-  await opened.store.commit(keyChanges.importKeys, { ...change, compared: [], dryRun: false })
+  const keys = ['twice-found', 'not twice-found'].map((label, index) =>
+    keyRecord(id, { label, ...(index === 0 && { publishedKid: 'twice-found' }) }),
+  )
+  await opened.store.commit(keyChanges.importKeys, keyImport(keys))
   const found = await findKeys(db, createNeedle('twice-found'), 2)
   const labels = new Set(found.map(({ label }) => label))
   expect(labels).toEqual(new Set(['twice-found', 'not twice-found']))
@@ -120,13 +108,9 @@ test('the beginning of an id that thousands of events have finds keys all the sa
 test('a key is found by the beginning of its kid that many deleted keys share', async () => {
   const { id } = await createProject(opened.store, 'shared')
   const ids = Array.from({ length: 30 }, (_, at) => `deadbeef-0000-7000-8000-0000000000${at + 10}`)
-  const keys = ids.map((kid, index) => {
-    const hashes = { thumbprint: `t-${kid}`, spkiSha256: `s-${kid}`, materialSha256: `m-${kid}` }
-    const key = { ...keyRecord(id), ...hashes, id: kid, enabled: false }
-    return { index, key, kidProvided: true }
-  })
-  const change = { origin: origin(), projectId: id, keys, limits }
-  await opened.store.commit(keyChanges.importKeys, { ...change, compared: [], dryRun: false })
+  const template = keyRecord(id, { enabled: false })
+  const keys = ids.map((kid) => distinctKey(template, kid))
+  await opened.store.commit(keyChanges.importKeys, keyImport(keys, { kidProvided: true }))
   for (const kid of ids.slice(0, -1)) {
     await opened.store.commit(keyChanges.deleteKey, { origin: origin(), projectId: id, kid })
   }

@@ -5,8 +5,8 @@ import type { KeyRecord } from '../../../packages/server/src/features/keys/store
 import { readProjectKeys } from '../../../packages/server/src/features/warnings/reads.ts'
 import { keyWarnings } from '../../../packages/server/src/features/warnings/rules.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
-import { keyRecord } from '../../support/store/key-records.ts'
-import { createProject, openTestStore, origin } from '../../support/store/store.ts'
+import { keyImport, keyRecord } from '../../support/store/key-records.ts'
+import { createProject, openTestStore } from '../../support/store/store.ts'
 
 const opened = await openTestStore()
 
@@ -33,14 +33,7 @@ test('the census counts the warnings that the rules give for each project', asyn
         const hashes = { thumbprint: hash, spkiSha256: hash, materialSha256: hash }
         return { ...template, ...expiry, ...hashes, ...members, id: newId(), projectId, enabled }
       })
-      await store.commit(keyChanges.importKeys, {
-        origin: origin(),
-        projectId,
-        keys: keys.map((key, at) => ({ index: at, key, kidProvided: false })),
-        limits: { maxKeys: 50, maxJwksBytes: 1_000_000 },
-        compared: [],
-        dryRun: false,
-      })
+      await store.commit(keyChanges.importKeys, keyImport(keys))
     }
   }
   const census = await store.census(time)

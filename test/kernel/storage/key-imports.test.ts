@@ -1,15 +1,14 @@
 import { beforeEach, expect, test } from 'vitest'
 import { genesisHash } from '../../../packages/client/src/log/chain.ts'
-import { type KeyImport, keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
-import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { modulusOf, rsaRecord } from '../../support/keys/weak-keys.ts'
-import { keyRecord } from '../../support/store/key-records.ts'
+import { keyImport, keyRecord } from '../../support/store/key-records.ts'
 import { createProject, openTestStore, origin } from '../../support/store/store.ts'
 
 let projectId: string
@@ -21,24 +20,12 @@ beforeEach(async () => {
   projectId = (await createProject(store, `p-${newId().slice(-12)}`)).id
 })
 
-function importChange(keys: KeyRecord[], more: Partial<KeyImport> = {}): KeyImport {
-  return {
-    origin: origin(),
-    projectId,
-    keys: keys.map((key, index) => ({ index, key, kidProvided: false })),
-    limits: { maxKeys: 5_000, maxJwksBytes: 1_000_000 },
-    compared: [],
-    dryRun: false,
-    ...more,
-  }
-}
-
 const records = (count: number) => Array.from({ length: count }, () => keyRecord(projectId))
 const revision = async () => (await store.heads([projectId])).get(projectId)?.revision
 
 test('more keys than fit in one statement are all imported, with a valid chain of events', async () => {
   const keys = records(1_100)
-  const { items, rejected } = await store.commit(keyChanges.importKeys, importChange(keys))
+  const { items, rejected } = await store.commit(keyChanges.importKeys, keyImport(keys))
   expect({ items: items.length, rejected }).toEqual({ items: 1_100, rejected: [] })
   const found = await keySetOf(store, projectId)
   expect(found?.revision).toBe(1_101)
@@ -51,7 +38,7 @@ test('more keys than fit in one statement are all imported, with a valid chain o
     previous = hash
   }
   // The next change extends the chain.
-  await store.commit(keyChanges.importKeys, importChange(records(1)))
+  await store.commit(keyChanges.importKeys, keyImport(records(1)))
   const [next] = await readEvents(store.reader, projectId, { after: 1_101, limit: 1 })
   expect(next?.hash).toBe(next && eventHash(previous, next))
 })
@@ -64,7 +51,7 @@ test.each([
   const imported = hasDuplicate
     ? [...keys, { ...keyRecord(projectId), id: newId(), thumbprint: keys[0]?.thumbprint ?? '' }]
     : keys
-  const { rejected } = await store.commit(keyChanges.importKeys, importChange(imported, more))
+  const { rejected } = await store.commit(keyChanges.importKeys, keyImport(imported, more))
   expect(rejected.map(({ pointer }) => pointer)).toEqual(
     hasDuplicate ? ['/keys/3/publicKeyPem'] : [],
   )
@@ -76,25 +63,22 @@ test('an RSA key registered after the comparison is compared under the lock', as
     rsaRecord(projectId, modulusOf(fixture(`keys/rsa/shared-prime-${name}.pem`))),
   )
   if (one === undefined || two === undefined) throw new Error('no records')
-  await store.commit(keyChanges.importKeys, importChange([one]))
-  const { rejected } = await store.commit(keyChanges.importKeys, importChange([two]))
+  await store.commit(keyChanges.importKeys, keyImport([one]))
+  const { rejected } = await store.commit(keyChanges.importKeys, keyImport([two]))
   expect(rejected).toMatchObject([{ pointer: '/keys/0/publicKeyPem', code: 'rsa_shared_prime' }])
   expect(await revision()).toBe(2)
 })
 
 test('no lock on kids or fingerprints remains after the commit', async () => {
   const keys = records(3)
-  await store.commit(keyChanges.importKeys, {
-    ...importChange(keys),
-    keys: keys.map((key, index) => ({ index, key, kidProvided: true })),
-  })
+  await store.commit(keyChanges.importKeys, keyImport(keys, { kidProvided: true }))
   expect(await opened.database.query('select fingerprint from blocked_fingerprint')).toEqual([])
 })
 
 test('the keys that have had a kid are found by an index', async () => {
   const lookup = `select subject_id, changes from event where subject_id in ('a', 'b') and type = 'key.created'`
   const { engine, query } = opened.database
-  await store.commit(keyChanges.importKeys, importChange(records(600)))
+  await store.commit(keyChanges.importKeys, keyImport(records(600)))
   await query('analyze event')
   const explain = engine === 'postgres' ? 'explain' : 'explain query plan'
   const plan = JSON.stringify(await query(`${explain} ${lookup}`))
@@ -103,9 +87,7 @@ test('the keys that have had a kid are found by an index', async () => {
 
 test('an import into a deleted project is rejected', async () => {
   await store.commit(projectChanges.deleteProject, { origin: origin(), projectId })
-  await expect(store.commit(keyChanges.importKeys, importChange(records(1)))).rejects.toMatchObject(
-    {
-      code: 'project_not_found',
-    },
-  )
+  await expect(store.commit(keyChanges.importKeys, keyImport(records(1)))).rejects.toMatchObject({
+    code: 'project_not_found',
+  })
 })

@@ -13,11 +13,10 @@ import type {
 } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { openReads } from '../../../packages/server/src/kernel/storage/open.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
-import { keyRecord } from '../../support/store/key-records.ts'
+import { distinctKey, keyImport, keyRecord } from '../../support/store/key-records.ts'
 import { observedReads } from '../../support/store/observed-reads.ts'
 import { createProject, openTestStore, origin } from '../../support/store/store.ts'
 
-const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
 const day = (number: number) => `2026-02-0${number}T00:00:00.000Z`
 const ada = { issuer: 'https://id.example.com', subject: 'ada', sessionId: newId() }
 const requestId = newId()
@@ -28,17 +27,9 @@ const projectId = (await createProject(store, 'large')).id
 const otherId = (await createProject(store, 'small')).id
 const template = keyRecord(projectId)
 // More than one call examines.
-const keys = Array.from({ length: 2_500 }, (_, index) => {
-  const id = newId()
-  const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
-  return { index, key: { ...template, id, ...hashes }, kidProvided: false }
-})
-const rest = { projectId, keys, limits, dryRun: false }
-await store.commit(keyChanges.importKeys, {
-  ...rest,
-  compared: [],
-  origin: { ...origin(day(2)), requestId },
-})
+const keys = Array.from({ length: 2_500 }, () => distinctKey(template))
+const imported = { ...origin(day(2)), requestId }
+await store.commit(keyChanges.importKeys, keyImport(keys, { origin: imported }))
 const own = { ...origin(day(1)), actor: { name: '', user: ada } }
 await store.commit(projectChanges.renameProject, {
   origin: own,

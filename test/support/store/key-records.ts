@@ -1,6 +1,8 @@
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import type { KeyImport } from '../../../packages/server/src/features/keys/changes.ts'
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
+import { origin } from './store.ts'
 
 /** A record of a new P-256 key, computed with node:crypto only. */
 export function keyRecord(projectId: string, members: Partial<KeyRecord> = {}): KeyRecord {
@@ -26,5 +28,29 @@ export function keyRecord(projectId: string, members: Partial<KeyRecord> = {}): 
     materialSha256: digest(Buffer.from(x, 'base64url')).digest('hex'),
     normalised: [],
     ...members,
+  }
+}
+
+/** A key that differs from the template by its hashes alone, since thousands of pairs would take seconds. */
+export function distinctKey(template: KeyRecord, id = newId()): KeyRecord {
+  return {
+    ...template,
+    ...{ id, thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` },
+  }
+}
+
+/** The import of keys of one project, with room for thousands. */
+export function keyImport(
+  keys: readonly KeyRecord[],
+  { kidProvided = false, ...more }: Partial<KeyImport> & { kidProvided?: boolean } = {},
+): KeyImport {
+  return {
+    origin: origin(),
+    projectId: keys[0]?.projectId ?? '',
+    keys: keys.map((key, index) => ({ index, key, kidProvided })),
+    limits: { maxKeys: 5_000, maxJwksBytes: 10_000_000 },
+    compared: [],
+    dryRun: false,
+    ...more,
   }
 }
