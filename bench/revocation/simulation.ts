@@ -3,7 +3,7 @@
 /** A kind of verifier. All times are in seconds. */
 export interface Kind {
   name: string
-  /** How long it keeps a key set (docs/rotating-keys.md); absent: a held request tells it of changes. */
+  /** How long it keeps a key set (docs/verifiers.md); absent: a held request tells it of changes. */
   keeps?: number
   /** It reads the file that a follower writes, this often. */
   readsFile?: number

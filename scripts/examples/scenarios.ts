@@ -10,7 +10,7 @@ export type Seconds = number | null
 export const newAlgorithm = 'ES256'
 
 /** How long a new key after an empty set is waited for. */
-export const afterEmptySeconds = 60
+const afterEmptySeconds = 60
 
 export interface Watch {
   /** Between two requests. */

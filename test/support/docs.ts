@@ -49,7 +49,6 @@ const testsOfPages: Record<string, { languages: string[]; test: string }> = {
   'docs/api.md': { languages: ['sh'], test: 'test/docs/api.test.ts' },
   'docs/operating.md': { languages: ['sh'], test: 'test/e2e/operating.test.ts' },
   'docs/quick-start.md': { languages: ['sh'], test: 'test/docs/quick-start.long.test.ts' },
-  'docs/rotating-keys.md': { languages: ['sh'], test: 'test/e2e/rotating-keys.test.ts' },
   'docs/workloads/self-rotation.md': {
     languages: ['sh'],
     test: 'test/docs/self-rotation.test.ts',
