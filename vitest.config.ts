@@ -19,6 +19,9 @@ const onBothEngines = [
   'test/features/{audit/passes,events/history,search/*}.test.ts',
 ]
 
+/** The tests of packages, and those that take minutes. */
+const notRun = ['test/node_modules/**', 'test/**/*.long.test.ts']
+
 /** What a worker needs with its servers or browser, in bytes. */
 const workerMemory = 1024 ** 3
 
@@ -57,7 +60,7 @@ export default defineConfig({
         test: {
           name: 'sqlite',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.long.test.ts', 'test/console/**'],
+          exclude: [...notRun, 'test/console/**'],
           provide: { engine: 'sqlite' },
         },
       },
@@ -66,7 +69,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: onBothEngines,
-          exclude: ['test/**/*.long.test.ts', 'test/kernel/storage/sqlite/*.test.ts'],
+          exclude: [...notRun, 'test/kernel/storage/sqlite/*.test.ts'],
           provide: { engine: 'postgres' },
         },
       },

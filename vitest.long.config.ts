@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 import base from './vitest.config.ts'
 
 /** The tests whose bounds of real time are asserted only here. */
-const timed = globSync('test/**/*.test.ts').filter((file) =>
+const timed = globSync('test/**/*.test.ts', { exclude: ['test/node_modules'] }).filter((file) =>
   readFileSync(file, 'utf8').includes('expectWithin('),
 )
 
@@ -13,6 +13,7 @@ export default defineConfig({
   test: {
     ...shared,
     include: ['test/**/*.long.test.ts', ...timed],
+    exclude: ['test/node_modules/**'],
     // Most of them wait for outages to pass.
     maxWorkers: 4,
     testTimeout: 900_000,

@@ -1,10 +1,10 @@
 /**
  * Runs after npm has changed the dependencies of a checkout: builds the console if its development
  * packages are installed. If the pinned Node cannot start, removes its link, so that the system's is
- * used. Plain JavaScript, which every Node runs.
+ * used. npm runs no script of a checkout, `preinstall` included, before it has unpacked all packages. Plain JavaScript, which every Node runs.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
@@ -21,6 +21,12 @@ if (isBroken && isTooOld) {
   process.exit(1)
 }
 if (isBroken) rmSync(pinned)
+
+// C headers, 67 MB, which nothing here compiles against.
+const platforms = path('node_modules/node/node_modules/')
+for (const name of existsSync(platforms) ? readdirSync(platforms) : []) {
+  rmSync(`${platforms}${name}/include`, { recursive: true, force: true })
+}
 
 // For an older one npm leaves out parts of the bundler. A recent npm stops before, because of `devEngines`.
 const [, major, minor] = /node\/v(\d+)\.(\d+)/.exec(process.env.npm_config_user_agent ?? '') ?? []

@@ -65,7 +65,7 @@ const rules: Rule[] = [
 ]
 
 const files = globSync('test/**/*.test.ts', {
-  exclude: ['**/*.long.test.ts', 'test/suite-rules.test.ts'],
+  exclude: ['test/node_modules', '**/*.long.test.ts', 'test/suite-rules.test.ts'],
 })
 
 test.each(rules)('no test has $name', ({ find }) => {

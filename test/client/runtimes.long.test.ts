@@ -10,7 +10,7 @@ import { launchBrowser } from '../support/console/console.ts'
 import { createMemoryLog } from '../support/log/memory-log.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
-import { bundle, startWorker } from '../support/runtimes/workerd.ts'
+import { bundle, installed, startWorker } from '../support/runtimes/workerd.ts'
 import { freePort, temporaryFolder } from '../support/server/process.ts'
 
 let server: WorkloadApp
@@ -75,8 +75,8 @@ describe('in Cloudflare Workers', () => {
 })
 
 describe.each([
-  ['Deno', 'deno', ['run', '--no-prompt', '--allow-net', '--allow-env', '--allow-read']],
-  ['Bun', 'bun', ['run']],
+  ['Deno', installed('deno'), ['run', '--no-prompt', '--allow-net', '--allow-env', '--allow-read']],
+  ['Bun', installed('bun'), ['run']],
 ])('in %s', (_, program, args) => {
   test('tokens are verified until their key is deactivated, and the client works', async () => {
     const signed = await registerAndSign(server)

@@ -6,6 +6,11 @@ import { join } from 'node:path'
 import { build } from 'vite'
 import { freePort } from '../server/process.ts'
 
+/** The path of a program of the test packages. */
+export function installed(program: string): string {
+  return join(import.meta.dirname, '../../node_modules/.bin', program)
+}
+
 /** One file with a program and all that it imports. `constants` replaces names in it. */
 export async function bundle(entry: string, constants: Record<string, string>): Promise<string> {
   const define = Object.entries(constants).map(([name, value]) => [name, JSON.stringify(value)])
@@ -31,7 +36,7 @@ export async function startWorker(code: string): Promise<{ url: string; close():
   writeFileSync(join(folder, 'worker.js'), code)
   const port = await freePort()
   writeFileSync(join(folder, 'config.capnp'), configuration(port))
-  const child = spawn('workerd', ['serve', join(folder, 'config.capnp')], {
+  const child = spawn(installed('workerd'), ['serve', join(folder, 'config.capnp')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const ended = once(child, 'exit')
