@@ -232,11 +232,11 @@ test.each(['intake', 'client'])('%s has no dependencies', (name) => {
 })
 
 test.each(globSync('console/src/**/*.{ts,tsx}'))(
-  '%s imports the client, the detector of private keys, algorithms and presets alone',
+  '%s imports the client, the detector of private keys, and lists of algorithms, events and presets alone',
   (file) => {
     for (const target of targetsOf(file)) {
       expect(target).toMatch(
-        /^(console\/|packages\/client\/src\/|packages\/intake\/src\/(secrets\/|algorithms\.ts$)|packages\/server\/src\/features\/access-rules\/presets\.ts$)/,
+        /^(console\/|packages\/client\/src\/|packages\/intake\/src\/(secrets\/|algorithms\.ts$)|packages\/server\/src\/features\/(access-rules\/presets|events\/types)\.ts$)/,
       )
     }
   },
@@ -247,6 +247,7 @@ test.each(
     'packages/client/src/**/*.ts',
     'packages/intake/src/secrets/*.ts',
     'packages/server/src/features/access-rules/presets.ts',
+    'packages/server/src/features/events/types.ts',
   ]),
 )('%s runs in browsers', (file) => {
   for (const name of importsOf(file)) expect(name).toMatch(/^\./)

@@ -1,3 +1,11 @@
+import {
+  IconDeviceLaptop,
+  IconHeartbeat,
+  IconHistory,
+  IconKey,
+  IconUserShield,
+  IconUsers,
+} from '@tabler/icons-react'
 import { lazy, Suspense } from 'react'
 import { Route, Router, Switch } from 'wouter'
 import { componentOf } from './components/lazy.tsx'
@@ -27,7 +35,7 @@ export function App() {
   return (
     <SessionGate>
       <Router hook={useFragmentLocation}>
-        <Frame>
+        <Frame pages={pages}>
           <Suspense fallback={<LoadingPage />}>
             <Pages />
           </Suspense>
@@ -37,14 +45,21 @@ export function App() {
   )
 }
 
-/** The pages for admins and auditors of all projects. */
-const auditPages = {
-  '/api-keys': ApiKeysPage,
-  '/access-rules': AccessRulesPage,
-  '/people': PeoplePage,
-  '/history': HistoryPage,
-  '/status': StatusPage,
-}
+/** The pages of the navigation beside the projects: for admins and auditors of all projects, or for all. */
+const pages = [
+  { path: '/api-keys', label: 'API keys', Icon: IconKey, Page: ApiKeysPage },
+  { path: '/access-rules', label: 'Access rules', Icon: IconUserShield, Page: AccessRulesPage },
+  { path: '/people', label: 'People', Icon: IconUsers, Page: PeoplePage },
+  {
+    path: '/sessions',
+    label: 'Sessions',
+    Icon: IconDeviceLaptop,
+    Page: SessionsPage,
+    isForAll: true,
+  },
+  { path: '/history', label: 'History', Icon: IconHistory, Page: HistoryPage },
+  { path: '/status', label: 'Status', Icon: IconHeartbeat, Page: StatusPage },
+]
 
 function AuditorsOnly() {
   return (
@@ -72,11 +87,8 @@ function Pages() {
       <Route path="/projects/:project/:tab?">
         {({ project, tab }) => <ProjectPage key={project} project={project} tab={tab ?? 'keys'} />}
       </Route>
-      <Route path="/sessions">
-        <SessionsPage />
-      </Route>
-      {Object.entries(auditPages).map(([path, Page]) => (
-        <Route key={path} path={path} component={mayAudit ? Page : AuditorsOnly} />
+      {pages.map(({ path, Page, isForAll }) => (
+        <Route key={path} path={path} component={mayAudit || isForAll ? Page : AuditorsOnly} />
       ))}
       <Route>
         <NotFoundPage />

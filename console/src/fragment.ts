@@ -1,4 +1,4 @@
-import type { BaseLocationHook } from 'wouter'
+import { type BaseLocationHook, useSearchParams } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
 
 /** The route in the URL fragment, such as `/projects/ID/history?type=key.deleted`, in two parts. */
@@ -27,3 +27,11 @@ export const useFragmentLocation: BaseLocationHook = Object.assign(
   (): [string, typeof navigate] => [splitRoute(useHashLocation()[0]).path, navigate],
   { hrefs: (href: string) => `#${href}`, searchHook: () => splitRoute(useHashLocation()[0]).query },
 )
+
+/** The query of the page, and a function that changes a part of it. */
+export function useQueryParams(): [URLSearchParams, (part: Record<string, string>) => void] {
+  const [params, setParams] = useSearchParams()
+  const change = (part: Record<string, string>) =>
+    setParams((old) => ({ ...Object.fromEntries(old), ...part }), { replace: true })
+  return [params, change]
+}

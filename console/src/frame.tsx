@@ -10,17 +10,7 @@ import {
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import {
-  IconDeviceLaptop,
-  IconHeartbeat,
-  IconHistory,
-  IconKey,
-  IconMoon,
-  IconStack2,
-  IconSun,
-  IconUserShield,
-  IconUsers,
-} from '@tabler/icons-react'
+import { IconMoon, IconStack2, IconSun } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { AccountMenu } from './components/account-menu.tsx'
@@ -32,8 +22,10 @@ import { SearchButton } from './search/button.tsx'
 import { useRights } from './session/rights.ts'
 import { WarningBell } from './warnings/bell.tsx'
 
+type NavigationPage = { path: string; label: string; Icon: typeof IconStack2; isForAll?: boolean }
+
 /** The header and navigation around every page. */
-export function Frame({ children }: { children: ReactNode }) {
+export function Frame({ pages, children }: { pages: NavigationPage[]; children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure(false)
   return (
     <FocusMemory>
@@ -46,7 +38,7 @@ export function Frame({ children }: { children: ReactNode }) {
           <Header menuOpened={opened} onToggleMenu={toggle} />
         </AppShell.Header>
         <AppShell.Navbar p="sm" aria-label="Main">
-          <Navigation onNavigate={close} />
+          <Navigation pages={pages} onNavigate={close} />
         </AppShell.Navbar>
         <AppShell.Main>
           <Container size="lg" px={0} py="sm">
@@ -89,36 +81,25 @@ function Header({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMen
   )
 }
 
-function Navigation({ onNavigate }: { onNavigate: () => void }) {
+function Navigation(props: { pages: NavigationPage[]; onNavigate(): void }) {
+  const { pages, onNavigate } = props
   const [location] = useLocation()
   const { mayAudit, onlyProject } = useRights()
-  const pages = [
-    {
-      href: '/',
-      label: onlyProject === undefined ? 'Projects' : 'Project',
-      icon: IconStack2,
-      shown: true,
-    },
-    { href: '/api-keys', label: 'API keys', icon: IconKey, shown: mayAudit },
-    { href: '/access-rules', label: 'Access rules', icon: IconUserShield, shown: mayAudit },
-    { href: '/people', label: 'People', icon: IconUsers, shown: mayAudit },
-    { href: '/sessions', label: 'Sessions', icon: IconDeviceLaptop, shown: true },
-    { href: '/history', label: 'History', icon: IconHistory, shown: mayAudit },
-    { href: '/status', label: 'Status', icon: IconHeartbeat, shown: mayAudit },
-  ]
+  const label = onlyProject === undefined ? 'Projects' : 'Project'
+  const projects = { path: '/', label, Icon: IconStack2, isForAll: true }
   const isCurrent = (href: string) =>
     href === '/' ? location === '/' || location.startsWith('/projects') : location === href
-  return pages
-    .filter(({ shown }) => shown)
-    .map(({ href, label, icon: Icon }) => (
+  return [projects, ...pages]
+    .filter(({ isForAll = false }) => mayAudit || isForAll)
+    .map(({ path, Icon, ...page }) => (
       <NavLink
-        key={href}
+        key={path}
         component={Link}
-        href={href}
-        label={label}
+        href={path}
+        label={page.label}
         leftSection={<Icon size={18} />}
-        active={isCurrent(href)}
-        aria-current={isCurrent(href) ? 'page' : undefined}
+        active={isCurrent(path)}
+        aria-current={isCurrent(path) ? 'page' : undefined}
         onClick={onNavigate}
       />
     ))

@@ -64,7 +64,7 @@ const changing =
 
 test('every page opens for an auditor, without a refused request and what would change something', async () => {
   const app = readFileSync('console/src/app.tsx', 'utf8')
-  const routes = app.matchAll(/<Route path="([^"]+)"|^ {2}'(\/[^']+)': \w+Page,/gm)
+  const routes = app.matchAll(/<Route path="([^"]+)"|\bpath: '(\/[^']+)',/gm)
   const paths = [...routes].map(([, path, ofAuditors]) => path ?? ofAuditors)
   expect(Object.keys(addresses).sort()).toEqual(paths.sort())
   const page = await console_.open('/', { apiKey })

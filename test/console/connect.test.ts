@@ -64,7 +64,7 @@ test('a setup can be chosen and read on a phone, and survives a reload', async (
   const { id } = await console_.client.projects.get('default')
   const page = await console_.open(`/projects/${id}/connect`, phone)
   const setup = page.getByLabel('setup for Python, PyJWT', { exact: true })
-  await page.getByLabel('Verifier', { exact: true }).selectOption('Python, PyJWT')
+  await page.getByRole('tab', { name: 'Python, PyJWT' }).click()
   await page.getByLabel('Audience of your service').fill('orders')
   expect(await setup.textContent()).toContain('PyJWKClient')
   expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)

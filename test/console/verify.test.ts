@@ -39,7 +39,9 @@ describe('a valid token', () => {
     expect(await countOf(page, 'failed')).toBe(0)
     expect(await countOf(page, 'passed')).toBe(9)
     expect(await page.getByRole('link', { name: label }).getAttribute('href')).toContain(project.id)
-    expect(await page.getByLabel('Claims').textContent()).toContain('"sub": "alice"')
+    expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(
+      '"sub": "alice"',
+    )
     const times = page.getByRole('table', { name: 'Times of the token' })
     expect(await times.textContent()).toContain('in 59 minutes')
   })
@@ -112,7 +114,7 @@ describe('an invalid token', () => {
   test('with script in its claims is shown as text', async () => {
     const claim = '<img src=x onerror=document.title=1>'
     const page = await checked(tokenWith({ name: claim, exp: 'soon' }))
-    expect(await page.getByLabel('Claims').textContent()).toContain(claim)
+    expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(claim)
     expect(await page.title()).not.toBe('1')
   })
 
@@ -132,7 +134,9 @@ test('a token is decoded, and the error shown, while offline', async () => {
   await page.context().setOffline(true)
   await page.getByRole('button', { name: 'Check token' }).click()
   await page.getByText('The service cannot be reached').first().waitFor()
-  expect(await page.getByLabel('Claims').textContent()).toContain('"tenant": "acme"')
+  expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(
+    '"tenant": "acme"',
+  )
   await page.context().setOffline(false)
 })
 

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { capitalized } from './user-text.tsx'
+import { capitalized } from './capitalized.ts'
 
 /** A value that matters first: its name, the value large, and what it means. */
 export function Figure(props: {

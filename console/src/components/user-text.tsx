@@ -17,6 +17,3 @@ export function UserText({ children, mono }: { children: string; mono?: boolean 
 
 /** A name in quotation marks, for plain text such as the title of a dialog. */
 export const quoted = (name: string): string => `“${withVisibleControls(name)}”`
-
-export const capitalized = (text: string): string =>
-  text.replace(/^./, (first) => first.toUpperCase())

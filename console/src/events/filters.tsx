@@ -1,8 +1,9 @@
 import { Button, Group, MultiSelect, SimpleGrid, Text } from '@mantine/core'
 import type { Event, JwtKey } from '@pubring/client'
-import { capitalized, withVisibleControls } from '../components/user-text.tsx'
+import { capitalized } from '../components/capitalized.ts'
+import { withVisibleControls } from '../components/user-text.tsx'
 import { useProjectNames } from '../forms/project-field.tsx'
-import { SuggestField } from '../forms/text-fields.tsx'
+import { fieldOf, SuggestField } from '../forms/text-fields.tsx'
 import { fromExpiryInput, TimeField, toExpiryInput } from '../forms/time-field.tsx'
 import { useTyped } from '../forms/typed.ts'
 import { expiredType, type Filter, givenFilters, noFilter, typesOf } from './filter.ts'
@@ -46,8 +47,7 @@ export function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps)
             label="Project"
             placeholder="Name or id"
             data={projects}
-            value={filter.project}
-            onValue={(project) => onChange({ project })}
+            {...fieldOf(filter, onChange, 'project')}
           />
         )}
         <TypedFilter

@@ -1,43 +1,10 @@
 import type { Event } from '@pubring/client'
 import { endOf } from '../components/ids.ts'
 import { localTime } from '../components/times.tsx'
+import { nounOf, verbOf } from './types.ts'
 
 type Changes = NonNullable<Event['changes']>
 type Change = Changes[string]
-
-const nouns: Record<string, string> = {
-  project: 'project',
-  key: 'key',
-  rotation: 'rotation of key',
-  api_key: 'API key',
-  ledger: 'ledger',
-  session: 'session',
-  person: 'person',
-  access_rule: 'access rule',
-  token: 'token',
-}
-
-/** The verb of an event by its type or, of most, by what happened to the subject. */
-const verbs: Record<string, string> = {
-  'key.created': 'Registered',
-  'session.created': 'Began',
-  'person.created': 'Saw for the first time',
-  'person.deleted': 'Erased',
-  'access_rule.keys_ended': 'Ended the API keys of',
-  created: 'Created',
-  deleted: 'Deleted',
-  recorded: 'Recorded as it is',
-  renamed: 'Renamed',
-  started: 'Started',
-  finished: 'Finished',
-  abandoned: 'Abandoned',
-  accepted: 'Accepted',
-  opened: 'Opened',
-  ended: 'Ended',
-  used: 'Used',
-}
-
-const verbOf = (type: string) => verbs[type] ?? verbs[type.replace(/.*\./, '')]
 
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
 export type Sentence = { verb: string; noun: string; name?: string; rest: string }
@@ -54,7 +21,7 @@ export function sentenceOf(
   const { type, subject } = event
   const { state: _digest, ...changes } = event.changes ?? {}
   const named = name === undefined ? {} : { name }
-  const noun = nouns[subject.type] ?? subject.type
+  const noun = nounOf(subject.type)
   if (type === 'private_key.refused') {
     return { verb: 'Rejected', noun: 'a submitted private key', rest: '' }
   }

@@ -1,7 +1,7 @@
 import { SegmentedControl, Text } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useId } from 'react'
-import { capitalized } from '../components/user-text.tsx'
+import { capitalized } from '../components/capitalized.ts'
 
 /** One of a few choices, all of them in sight, with what the chosen one means. */
 export function ChoiceField<Choice extends string>(props: {

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, Select, Stack, Text } from '@mantine/core'
 import type { AccessRule } from '@pubring/client'
 import { IconPlus, IconX } from '@tabler/icons-react'
-import { TextField } from './text-fields.tsx'
+import { fieldOf, TextField } from './text-fields.tsx'
 
 /** Claims and the value that each must have. */
 export type Conditions = AccessRule['conditions']
@@ -103,16 +103,14 @@ function ConditionRow(props: {
       <TextField
         aria-label={`Claim ${number}`}
         placeholder="claim"
-        value={row.claim}
-        onValue={(claim) => onChange({ claim })}
+        {...fieldOf(row, onChange, 'claim')}
         flex={1}
         miw={120}
       />
       <TextField
         aria-label={`Value ${number}`}
         placeholder="value"
-        value={row.value}
-        onValue={(value) => onChange({ value })}
+        {...fieldOf(row, onChange, 'value')}
         flex={1}
         miw={120}
       />

@@ -18,11 +18,11 @@ import {
   IconSearch,
 } from '@tabler/icons-react'
 import { type KeyboardEvent, useState } from 'react'
-import { useSearchParams } from 'wouter'
 import { EmptyState, LoadingRows, QueryResult } from '../components/states.tsx'
 import { exactTime } from '../components/times.tsx'
 import { TextField } from '../forms/text-fields.tsx'
 import { useTyped } from '../forms/typed.ts'
+import { useQueryParams } from '../fragment.ts'
 import { useKeys } from '../keys/queries.ts'
 import { Chart, SpanTable } from './chart.tsx'
 import { type Bars, useBars } from './queries.ts'
@@ -59,13 +59,11 @@ function LoadedTimeline({ project, keys }: { project: Project; keys: JwtKey[] })
 }
 
 function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: string }) {
-  const [params, setParams] = useSearchParams()
+  const [params, change] = useQueryParams()
   const [limit, setLimit] = useState(pageSize)
   const window = windowOf(params) ?? windowOfAll(bars, now)
   const search = params.get('q') ?? ''
   const asTable = params.get('view') === 'table'
-  const change = (part: Record<string, string>) =>
-    setParams((old) => ({ ...Object.fromEntries(old), ...part }), { replace: true })
   const typed = useTyped({ value: search, onValue: (q) => change({ q }) })
   const show = ({ from, to }: TimeWindow) =>
     change({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })

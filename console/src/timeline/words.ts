@@ -1,5 +1,5 @@
+import { capitalized } from '../components/capitalized.ts'
 import { exactTime } from '../components/times.tsx'
-import { capitalized } from '../components/user-text.tsx'
 import { stateMeanings } from '../keys/state-words.ts'
 import type { KeyBar, Span, SpanState } from './spans.ts'
 import type { TimeWindow } from './window.ts'

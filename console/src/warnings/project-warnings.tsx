@@ -1,7 +1,7 @@
-import { Alert, Anchor } from '@mantine/core'
+import { Alert } from '@mantine/core'
 import type { Warning } from '@pubring/client'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { Link } from 'wouter'
+import { TextLink } from '../components/text-link.tsx'
 import { localTime } from '../components/times.tsx'
 import { withVisibleControls } from '../components/user-text.tsx'
 import { useApi } from '../session/api.ts'
@@ -38,9 +38,9 @@ export function ProjectWarnings({ projectId, kid }: { projectId: string; kid?: s
       {shown.map((warning) => (
         <div key={JSON.stringify(warning)}>
           {warning.label !== undefined && kid === undefined && (
-            <Anchor component={Link} href={placeOf(warning)} underline="always" inherit fw={600}>
+            <TextLink href={placeOf(warning)} fw={600}>
               {withVisibleControls(warning.label)}
-            </Anchor>
+            </TextLink>
           )}{' '}
           {textOf(warning)}
         </div>

@@ -1,4 +1,4 @@
-import { Alert, Stack, Text } from '@mantine/core'
+import { Alert, Stack } from '@mantine/core'
 import type { AccessRule, AccessRuleCheck, AccessRuleCheckRequest } from '@pubring/client'
 import { IconCircleCheck, IconShieldX } from '@tabler/icons-react'
 import { useState } from 'react'
@@ -100,14 +100,7 @@ function Report({ report, rule }: { report: AccessRuleCheck; rule: AccessRule })
         {text}
       </Alert>
       <CheckSteps names={names} results={report.steps} />
-      {claims !== undefined && (
-        <div>
-          <Text size="sm" fw={600}>
-            Claims
-          </Text>
-          <JsonView value={claims} label="Claims" />
-        </div>
-      )}
+      {claims !== undefined && <JsonView title="Claims" value={claims} />}
     </Stack>
   )
 }

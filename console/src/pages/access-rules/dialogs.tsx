@@ -15,7 +15,7 @@ import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
 import { ProjectField } from '../../forms/project-field.tsx'
 import { RoleField, toRole } from '../../forms/role-field.tsx'
-import { TextField } from '../../forms/text-fields.tsx'
+import { fieldOf, TextField } from '../../forms/text-fields.tsx'
 import { useChange } from '../../session/api.ts'
 import { roles } from '../../session/rights.ts'
 import { RuleImpact } from './impact.tsx'
@@ -184,11 +184,7 @@ export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void 
       <RuleFields holders={rule.for} input={input} onChange={setInput} />
       {hasTokens && <TokenFields input={input} onChange={setInput} />}
       {keySource === 'jwksUri' && (
-        <TextField
-          label="Address of the key set"
-          value={input.jwksUri}
-          onValue={(jwksUri) => setInput({ jwksUri })}
-        />
+        <TextField label="Address of the key set" {...fieldOf(input, setInput, 'jwksUri')} />
       )}
       <RuleImpact rule={rule} change={body} />
     </ActionDialog>
@@ -227,8 +223,7 @@ function RuleFields(props: FieldProps<'name' | 'conditions' | 'role'> & { holder
             : 'The exchanged API keys and their events carry it.'
         }
         placeholder={isForPeople ? 'platform team' : 'orders, deploy'}
-        value={input.name}
-        onValue={(name) => onChange({ name })}
+        {...fieldOf(input, onChange, 'name')}
       />
       <ConditionsField
         input={input.conditions}
@@ -243,14 +238,14 @@ function RuleFields(props: FieldProps<'name' | 'conditions' | 'role'> & { holder
   )
 }
 
-function ScopeFields({ input: { project, allProjects }, onChange }: FieldProps) {
+function ScopeFields({ input, onChange }: FieldProps) {
+  const { allProjects } = input
   return (
     <>
       {!allProjects && (
         <ProjectField
           description="The project that the role is for, by name or id."
-          value={project}
-          onValue={(text) => onChange({ project: text })}
+          {...fieldOf(input, onChange, 'project')}
         />
       )}
       <Checkbox
@@ -263,21 +258,19 @@ function ScopeFields({ input: { project, allProjects }, onChange }: FieldProps) 
 }
 
 function TokenFields({ input, onChange }: FieldProps<'singleUse' | 'audience'>) {
-  const { singleUse, audience } = input
   return (
     <>
       <Checkbox
         label="Accept each token once"
         description="Not for GitLab, Kubernetes and SPIFFE, which hand out the same token several times."
-        checked={singleUse}
+        checked={input.singleUse}
         onChange={(event) => onChange({ singleUse: event.currentTarget.checked })}
       />
       <TextField
         label="Audience"
         description="An aud that the tokens must have."
         placeholder="the public URL of this service"
-        value={audience}
-        onValue={(text) => onChange({ audience: text })}
+        {...fieldOf(input, onChange, 'audience')}
       />
     </>
   )

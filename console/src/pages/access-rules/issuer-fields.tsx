@@ -1,10 +1,10 @@
 import { Select, Text } from '@mantine/core'
 import { type PlatformPreset, platformPresets } from '@pubring/server/features/access-rules/presets'
+import { capitalized } from '../../components/capitalized.ts'
 import { CopyBlock } from '../../components/copy.tsx'
 import { shellWord } from '../../components/shell.ts'
-import { capitalized } from '../../components/user-text.tsx'
 import { conditionsToInput } from '../../forms/conditions-field.tsx'
-import { TextField } from '../../forms/text-fields.tsx'
+import { fieldOf, TextField } from '../../forms/text-fields.tsx'
 
 const otherIssuer = 'other'
 
@@ -30,7 +30,7 @@ export function IssuerFields(props: {
   onChange(part: Partial<IssuerInput>): void
 }) {
   const { input, onChange } = props
-  const { platform, subject, name, issuer, jwksUri } = input
+  const { platform, subject, name } = input
   const preset = presetOf(platform)
   return (
     <>
@@ -54,8 +54,7 @@ export function IssuerFields(props: {
             label="Issuer"
             description="The iss of the tokens, character by character."
             placeholder="https://issuer.example.com"
-            value={issuer}
-            onValue={(text) => onChange({ issuer: text })}
+            {...fieldOf(input, onChange, 'issuer')}
             required
             withAsterisk={false}
           />
@@ -63,8 +62,7 @@ export function IssuerFields(props: {
             label="Address of the key set"
             description="Leave empty if the issuer publishes a discovery document."
             placeholder="https://issuer.example.com/keys"
-            value={jwksUri}
-            onValue={(text) => onChange({ jwksUri: text })}
+            {...fieldOf(input, onChange, 'jwksUri')}
           />
         </>
       ) : (

@@ -7,6 +7,7 @@ import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
 import { ProjectField } from '../../forms/project-field.tsx'
 import { RoleField, toRole } from '../../forms/role-field.tsx'
+import { fieldOf } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
 import { useChange } from '../../session/api.ts'
 
@@ -53,8 +54,7 @@ export function CreateApiKey(props: DialogProps & { onCreated(secret: string): v
       <ProjectField
         description="Limits access to one project, by name or id. Leave empty for all projects."
         placeholder="all projects"
-        value={input.project}
-        onValue={(text) => setInput({ project: text })}
+        {...fieldOf(input, setInput, 'project')}
       />
     </ActionDialog>
   )
@@ -117,8 +117,7 @@ function ApiKeyFields({ input, onChange, own, isOwn = false }: FieldsProps) {
         label="Name"
         description="Who or what uses the API key."
         placeholder="deploy pipeline"
-        value={input.name}
-        onValue={(name) => onChange({ name })}
+        {...fieldOf(input, onChange, 'name')}
         autoFocus
       />
       <RoleField
@@ -129,9 +128,8 @@ function ApiKeyFields({ input, onChange, own, isOwn = false }: FieldsProps) {
         }
       />
       <ExpiryField
-        value={input.expiry}
+        {...fieldOf(input, onChange, 'expiry')}
         description={expiryDescription(own, isOwn)}
-        onValue={(expiry) => onChange({ expiry })}
         disabled={isOwn && own?.expireTime !== undefined}
       />
     </Stack>

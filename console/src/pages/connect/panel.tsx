@@ -1,10 +1,10 @@
-import { Alert, Card, Group, NativeSelect, SimpleGrid, Stack, Tabs, Text } from '@mantine/core'
+import { Alert, Card, Group, SimpleGrid, Stack, Tabs, Text } from '@mantine/core'
 import type { Project } from '@pubring/client'
 import { IconInfoCircle, IconShieldCheck } from '@tabler/icons-react'
 import { CopyBlock, CopyField } from '../../components/copy.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { useDraft } from '../../forms/drafts.ts'
-import { TextField } from '../../forms/text-fields.tsx'
+import { fieldOf, TextField } from '../../forms/text-fields.tsx'
 import { useDiscovery, useKeys } from '../../keys/queries.ts'
 import { node } from './snippets/node.ts'
 import { others } from './snippets/others.ts'
@@ -72,17 +72,8 @@ function SnippetChooser(props: { addresses: Omit<Verifier, 'audience'>; draft: s
         label="Audience of your service (aud)"
         description="Used in the examples, so that tokens for other services are rejected."
         placeholder={placeholder}
-        value={audience}
-        onValue={(text) => change({ audience: text })}
+        {...fieldOf({ audience }, change, 'audience')}
         maw={400}
-        mb="md"
-      />
-      <NativeSelect
-        hiddenFrom="md"
-        label="Verifier"
-        data={snippets.map(({ id: value, title }) => ({ value, label: title }))}
-        value={id}
-        onChange={(event) => change({ id: event.currentTarget.value })}
         mb="md"
       />
       <SnippetTabs id={id} onId={(chosen) => change({ id: chosen })} verifier={verifier} />
@@ -97,12 +88,10 @@ function SnippetTabs(props: { id: string; onId(id: string): void; verifier: Veri
     <Tabs
       value={id}
       onChange={(value) => onId(value ?? defaultSnippet)}
-      orientation="vertical"
       keepMounted={false}
       variant="pills"
-      styles={{ tabLabel: { textAlign: 'start' } }}
     >
-      <Tabs.List visibleFrom="md" aria-label="Verifiers">
+      <Tabs.List mb="md" aria-label="Verifiers">
         {snippets.map((snippet) => (
           <Tabs.Tab key={snippet.id} value={snippet.id}>
             {snippet.title}
@@ -110,7 +99,7 @@ function SnippetTabs(props: { id: string; onId(id: string): void; verifier: Veri
         ))}
       </Tabs.List>
       {snippets.map((snippet) => (
-        <Tabs.Panel key={snippet.id} value={snippet.id} pl={{ base: 0, md: 'lg' }} miw={0}>
+        <Tabs.Panel key={snippet.id} value={snippet.id}>
           <Setup snippet={snippet} verifier={verifier} />
         </Tabs.Panel>
       ))}

@@ -1,19 +1,15 @@
-import { Anchor, Group } from '@mantine/core'
+import { Group } from '@mantine/core'
 import type { Project } from '@pubring/client'
 import { IconChevronRight } from '@tabler/icons-react'
-import { Link } from 'wouter'
+import { TextLink } from '../../components/text-link.tsx'
 
 /** Where a key belongs, as links. */
 export function Breadcrumb({ project }: { project: Project }) {
   return (
-    <Group component="nav" gap={4} mb={4} aria-label="Breadcrumb">
-      <Anchor component={Link} href={`/projects/${project.id}`} size="sm">
-        {project.name}
-      </Anchor>
+    <Group component="nav" gap={4} mb={4} fz="sm" aria-label="Breadcrumb">
+      <TextLink href={`/projects/${project.id}`}>{project.name}</TextLink>
       <IconChevronRight size={14} aria-hidden />
-      <Anchor component={Link} href={`/projects/${project.id}/keys`} size="sm">
-        Keys
-      </Anchor>
+      <TextLink href={`/projects/${project.id}/keys`}>Keys</TextLink>
     </Group>
   )
 }

@@ -1,8 +1,8 @@
-import { Anchor, Stack } from '@mantine/core'
+import { Stack } from '@mantine/core'
 import type { JwtKeyWithDetails } from '@pubring/client'
-import { Link } from 'wouter'
 import { Fact } from '../../components/facts.tsx'
 import { Section } from '../../components/section.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { ActorName } from '../../events/actor.tsx'
 import { useKeyEvent } from '../../keys/events.ts'
@@ -25,14 +25,9 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
         <Fact name="alg of its tokens">{details.jwsAlgorithm}</Fact>
         {details.introducedBy !== undefined && (
           <Fact name="Introduced by the key">
-            <Anchor
-              component={Link}
-              href={`/projects/${projectId}/keys/${details.introducedBy}`}
-              className="mono"
-              underline="always"
-            >
+            <TextLink href={`/projects/${projectId}/keys/${details.introducedBy}`} className="mono">
               {details.introducedBy}
-            </Anchor>
+            </TextLink>
           </Fact>
         )}
       </Stack>

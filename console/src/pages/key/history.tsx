@@ -1,8 +1,8 @@
-import { Anchor } from '@mantine/core'
 import type { Project } from '@pubring/client'
-import { Link, useLocation } from 'wouter'
+import { useLocation } from 'wouter'
 import { Section } from '../../components/section.tsx'
 import { QueryResult } from '../../components/states.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { Days } from '../../events/days.tsx'
 import { givenFilters, noFilter } from '../../events/filter.ts'
 import { useHistory, useNames } from '../../events/query.ts'
@@ -23,9 +23,9 @@ export function KeyHistory({ project, kid }: { project: Project; kid: string }) 
     <Section
       title="History"
       actions={
-        <Anchor component={Link} href={history} size="sm" underline="always">
+        <TextLink href={history} fz="sm">
           History of the project
-        </Anchor>
+        </TextLink>
       }
     >
       <QueryResult query={query} rows={3}>

@@ -1,8 +1,9 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Button, Stack, Text } from '@mantine/core'
 import type { JwtKeyWithDetails, Rotation } from '@pubring/client'
 import { Link } from 'wouter'
 import { endOf } from '../../components/ids.ts'
 import { Section } from '../../components/section.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { ActorName } from '../../events/actor.tsx'
@@ -59,8 +60,8 @@ function KeyRotation({ rotation, kid }: { rotation: Rotation; kid: string }) {
 function KeyLink({ projectId, kid }: { projectId: string; kid: string }) {
   const { data } = useKey(projectId, kid)
   return (
-    <Anchor component={Link} href={`/projects/${projectId}/keys/${kid}`} underline="always" inherit>
+    <TextLink href={`/projects/${projectId}/keys/${kid}`}>
       {data === undefined ? endOf(kid) : <UserText>{data.label}</UserText>}
-    </Anchor>
+    </TextLink>
   )
 }

@@ -3,6 +3,7 @@ import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
+import { fieldOf } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
 import { useKeyRow } from '../../keys/states.ts'
@@ -42,8 +43,7 @@ function RenameKey({ jwtKey, onClose }: DialogProps) {
       <LabelField
         label="Label"
         description="A name for your team. It is not published to verifiers."
-        value={label}
-        onValue={(text) => change({ label: text })}
+        {...fieldOf({ label }, change, 'label')}
         autoFocus
       />
     </ActionDialog>
@@ -65,9 +65,8 @@ function ExpireKey({ jwtKey, keys, onClose }: DialogProps) {
       {...update}
     >
       <ExpiryField
-        value={expiry}
+        {...fieldOf({ expiry }, change, 'expiry')}
         description="The key is not published after this time. Leave empty for no expiry."
-        onValue={(text) => change({ expiry: text })}
         autoFocus
       />
       {emptied && <LastExpiryWarning emptied={emptied} />}

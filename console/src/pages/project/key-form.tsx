@@ -6,7 +6,7 @@ import { type DragEvent, useState } from 'react'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
-import { TextArea, TextField } from '../../forms/text-fields.tsx'
+import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
 import { readKeyFile } from '../../keys/file.ts'
 import { useSession } from '../../session/context.tsx'
@@ -102,8 +102,7 @@ export function KeyForm(props: {
           label="Label"
           description="Such as the service that signs with the key."
           placeholder="orders service, spring 2026"
-          value={input.label}
-          onValue={(label) => change({ label })}
+          {...fieldOf(input, change, 'label')}
         />
         <AlgorithmSelect
           matching={matching}
@@ -113,9 +112,8 @@ export function KeyForm(props: {
       </Group>
       <Group align="flex-start" grow preventGrowOverflow={false}>
         <ExpiryField
-          value={input.expiry}
+          {...fieldOf(input, change, 'expiry')}
           description="The key is not published after this time. Leave empty for no expiry."
-          onValue={(expiry) => change({ expiry })}
         />
         <TextField
           label="Published kid (optional)"

@@ -1,16 +1,17 @@
 import { Box, Button, Card, Group, SegmentedControl, SimpleGrid, Text } from '@mantine/core'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
-import { useSearchParams } from 'wouter'
 import { Calendar, DaySection, dayOf } from '../../components/calendar.tsx'
+import { capitalized } from '../../components/capitalized.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Figure } from '../../components/figure.tsx'
 import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { RelativeTime, week } from '../../components/times.tsx'
-import { capitalized, UserText } from '../../components/user-text.tsx'
+import { UserText } from '../../components/user-text.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
 import { useTyped } from '../../forms/typed.ts'
+import { useQueryParams } from '../../fragment.ts'
 import { useRights } from '../../session/rights.ts'
 import { placeOf } from '../../warnings/places.ts'
 import { useWarnings } from '../../warnings/project-warnings.tsx'
@@ -61,7 +62,7 @@ export function ProjectsPage() {
 }
 
 function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial: boolean }) {
-  const [params, setParams] = useSearchParams()
+  const [params, change] = useQueryParams()
   const search = params.get('q') ?? ''
   const term = search.trim().toLowerCase()
   const exact = useExactMatch(term)
@@ -70,8 +71,6 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
   const by = isProjectOrder(name) ? name : 'urgency'
   const descending = sort.startsWith('-')
   const view = params.get('view') === 'calendar' ? 'calendar' : 'list'
-  const change = (part: Record<string, string>) =>
-    setParams((old) => ({ ...Object.fromEntries(old), ...part }), { replace: true })
   const typed = useTyped({ value: search, onValue: (q) => change({ q }) })
 
   const matching = rows.filter((row) => row.name.includes(term) || row.id === term)

@@ -1,4 +1,5 @@
 import type { Project, ProjectHealth, Warning } from '@pubring/client'
+import { sortedBy } from '../../components/sorting.ts'
 
 /** A project with its health, once that is loaded. */
 export type ProjectRow = Project & { health?: ProjectHealth }
@@ -36,23 +37,10 @@ type ProjectOrder = keyof typeof orders
 export const isProjectOrder = (name: string): name is ProjectOrder => Object.hasOwn(orders, name)
 
 /** In the order of these numbers, and then by name. */
-export function sortedProjects(
+export const sortedProjects = (
   rows: ProjectRow[],
   { by, descending }: { by: ProjectOrder; descending: boolean },
-): ProjectRow[] {
-  const sign = descending ? -1 : 1
-  return rows
-    .map((row) => ({ row, values: orders[by](row) }))
-    .sort((one, other) => {
-      const difference = one.values
-        .map((value, at) => compare(value, other.values[at] ?? 0))
-        .find((each) => each !== 0)
-      return sign * (difference ?? compare(one.row.name, other.row.name))
-    })
-    .map(({ row }) => row)
-}
-
-const compare = <Value extends string | number>(a: Value, b: Value) => (a < b ? -1 : a > b ? 1 : 0)
+) => sortedBy(rows, (row) => [...orders[by](row), row.name], descending)
 
 /** When a key or API key ends, what it is called, and where it is. */
 type Ending = Pick<Warning, 'projectId' | 'kid'> & { time: string; name: string }
@@ -69,7 +57,7 @@ export function endingsOf(rows: ProjectRow[], warnings: Warning[]): Ending[] {
   const isWarned = ({ projectId, time }: Ending) =>
     warned.some((each) => each.projectId === projectId && each.time === time)
   const all = [...warned, ...next.filter((each) => !isWarned(each))]
-  return all.sort((one, other) => compare(one.time, other.time))
+  return sortedBy(all, ({ time }) => [time])
 }
 
 /** The figures above the list; `raised`: how many projects raise each of the alarms. */

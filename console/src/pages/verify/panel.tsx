@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { EmptyState } from '../../components/states.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
-import { TextArea, TextField } from '../../forms/text-fields.tsx'
+import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
 import { useDiscovery } from '../../keys/queries.ts'
 import { decodeToken } from '../../keys/tokens.ts'
 import { useSession } from '../../session/context.tsx'
@@ -113,16 +113,14 @@ function Expectations(props: {
       <TextField
         label="Expected audience (aud), optional"
         description="If empty, it is not compared: a token for another service then seems right."
-        value={input.audience}
-        onValue={(audience) => onChange({ audience })}
+        {...fieldOf(input, onChange, 'audience')}
         spellCheck={false}
       />
       <TextField
         label="Expected issuer (iss), optional"
         description="If empty, the issuer of this project is expected."
         {...(issuer !== undefined && { placeholder: issuer })}
-        value={input.issuer}
-        onValue={(text) => onChange({ issuer: text })}
+        {...fieldOf(input, onChange, 'issuer')}
         spellCheck={false}
       />
     </SimpleGrid>

@@ -196,8 +196,8 @@ export function TokenParts(props: {
             ? 'The signature is valid: these are the claims of the signer.'
             : 'Decoded in this browser. Nothing in it is verified.'}
         </Text>
-        <Part title="Header" value={header} />
-        <Part title="Claims" value={claims} />
+        <JsonView title="Header" value={header} />
+        <JsonView title="Claims" value={claims} />
         <TimeClaims claims={claims} />
       </Stack>
     </Card>
@@ -227,16 +227,5 @@ function TimeClaims({ claims }: { claims: Record<string, unknown> }) {
         ))}
       </Table.Tbody>
     </Table>
-  )
-}
-
-function Part({ title, value }: { title: string; value: Record<string, unknown> }) {
-  return (
-    <div>
-      <Text size="sm" fw={600} mb={4}>
-        {title}
-      </Text>
-      <JsonView value={value} label={title} />
-    </div>
   )
 }

@@ -1,6 +1,7 @@
 import type { KeyState } from '@pubring/client'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
+import { sortedBy } from '../../../components/sorting.ts'
 import { keyStates } from '../../../keys/state-words.ts'
 import type { KeyRow } from '../../../keys/states.ts'
 
@@ -105,16 +106,6 @@ function expiresBetween({ expireTime }: KeyRow, from: number, until: number): bo
 
 /** In the order, except that compromised keys come first in any. */
 export function sortedKeys(keys: KeyRow[], { sort, descending }: ListQuery): KeyRow[] {
-  const order = orders[sort]
-  const sign = descending ? -1 : 1
-  const rank = ({ state }: KeyRow) => (state === 'compromised' ? 0 : 1)
-  return keys
-    .map((key) => ({ key, value: order(key) }))
-    .sort((a, b) => {
-      const inOrder = compare(a.value, b.value) || compare(a.key.id, b.key.id)
-      return rank(a.key) - rank(b.key) || sign * inOrder
-    })
-    .map(({ key }) => key)
+  const sorted = sortedBy(keys, (key) => [orders[sort](key), key.id], descending)
+  return sortedBy(sorted, ({ state }) => [state === 'compromised' ? 0 : 1])
 }
-
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

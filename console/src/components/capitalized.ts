@@ -1,0 +1,2 @@
+export const capitalized = (text: string): string =>
+  text.replace(/^./, (first) => first.toUpperCase())
