@@ -111,7 +111,13 @@ describe('a key by its name', () => {
     expect((await shell.pubring(['key', 'deactivate', 'renamed'])).stderr).toMatch(
       /^Deactivated “renamed”/,
     )
-    expect((await shell.pubring(['key', 'show', 'renamed'])).stdout).toContain('active\tfalse\n')
+    const raised = ['key', 'deactivate', 'renamed', '--reason', 'superseded', '--json']
+    expect(documentOf(await shell.pubring(raised))).toMatchObject({
+      details: { ended: { reason: 'superseded' } },
+    })
+    const shown = (await shell.pubring(['key', 'show', 'renamed'])).stdout
+    expect(shown).toContain('active\tfalse\n')
+    expect(shown).toMatch(/^endTime\t.*Z\nendReason\tsuperseded$/m)
     expect((await shell.pubring(['key', 'activate', 'renamed'])).stderr).toMatch(
       /^Activated “renamed”/,
     )

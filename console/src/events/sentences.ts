@@ -68,12 +68,16 @@ function rotationSentence({ type, subject, changes = {} }: Event, nameOf: NameOf
 }
 
 function updating(noun: string, changes: Changes): Sentence {
-  const [entry, ...others] = Object.entries(changes)
+  const { reason, ...rest } = changes
+  const ended = rest.active?.to === false && reason?.to
+  const [entry, ...others] = Object.entries(ended ? rest : changes)
   if (entry === undefined || others.length > 0) {
     return { verb: 'Changed', noun, rest: changeList(changes) }
   }
   const [member, { from, to }] = entry
-  if (member === 'active') return { verb: activationVerb(noun, to === true), noun, rest: '' }
+  if (member === 'active') {
+    return { verb: activationVerb(noun, to === true), noun, rest: ended ? `as ${ended}` : '' }
+  }
   if (member === 'expireTime' && to === undefined) {
     return { verb: 'Removed the expiry of', noun, rest: '' }
   }

@@ -75,7 +75,7 @@ export type KeyStateEntry = {
   kid: string
   /** `compromised`: active, although its private key is known to others: replace and deactivate it. `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
   state: KeyState
-  /** Why the key has ended or has to. `compromised`: its private key is known to others; it can never be activated again. `superseded`: a rotation replaces it. */
+  /** Why the key has ended or has to. `compromised`: its private key is known to others; it can never be activated again. `superseded`: another key replaces it. */
   endsBecause?: 'compromised' | 'superseded'
   /** While some verifiers may not know the state yet: when all that honor the cache headers do. */
   convergedTime?: string
@@ -119,6 +119,12 @@ export interface JwtKeyWithDetails extends JwtKey {
     publishedKid?: string
     /** Id of the key that vouched for it. */
     introducedBy?: string
+    /** When and why the key ceased to be active; absent while it is active. */
+    ended?: {
+      time: string
+      /** `superseded`: another key replaces it. `compromised`: others know its private key, so it is never activated again. `unspecified`: any other reason. */
+      reason: 'unspecified' | 'superseded' | 'compromised'
+    }
   }
 }
 
@@ -148,6 +154,8 @@ export type JwtKeyUpdate = {
   active?: boolean
   /** `null` clears it. */
   expireTime?: string | null
+  /** Why the key ends: with `active: false` or an `expireTime`, or alone for a key that is off or has an `expireTime`. It can be raised, from `unspecified` to `superseded` to `compromised`, but not lowered. A key that is activated again has no reason any more. */
+  reason?: 'unspecified' | 'superseded' | 'compromised'
 }
 
 /** When the key ends. */
@@ -904,6 +912,7 @@ export type ServiceErrorCode =
   | 'history_changed'
   | 'duplicate_key'
   | 'key_active'
+  | 'key_compromised'
   | 'key_inactive'
   | 'rotation_exists'
   | 'rotation_not_ready'

@@ -188,6 +188,12 @@ export const errorTable = {
     advice:
       'Deactivate the key (`PATCH` with `{"active": false}`), wait until no verifier needs it, then delete it.',
   },
+  key_compromised: {
+    status: 409,
+    title: 'The key is compromised',
+    advice:
+      'Others know its private key, so it is never activated again. Register a key of a new pair.',
+  },
   key_inactive: {
     status: 409,
     title: 'The key is inactive',

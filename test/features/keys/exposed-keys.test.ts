@@ -146,7 +146,7 @@ describe('a key whose private half was submitted', () => {
     await app.send('PATCH', url, { body: { active: false } })
     expect(await stateOf(name, kid)).toMatchObject({ state: 'off', endsBecause: 'compromised' })
     const again = await app.send('PATCH', url, { body: { active: true } })
-    expect(again.json().code).toBe('compromised_key')
+    expect(again.json().code).toBe('key_compromised')
   })
 
   test('succeeds no key that expires', async () => {

@@ -177,7 +177,7 @@ export const tamperings: Tampering[] = [
       await truncate(registry, 1)
       const { inactive, database } = registry
       // As it was before its last event.
-      const set = 'enabled = 1, update_time = ?, publish_time = ?'
+      const set = 'enabled = 1, end_time = null, update_time = ?, publish_time = ?'
       const { createTime } = inactive
       await database.execute(update('jwt_key', set), createTime, createTime, inactive.id)
     },

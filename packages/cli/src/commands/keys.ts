@@ -113,9 +113,18 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await loadChanges()).activateKeys))
   addProjectCommand(key, 'deactivate', 'Deactivate keys; they leave the key set within a second', {
     notes: lastActiveNote,
-    examples: ['pubring key deactivate KID', 'pubring key deactivate KID --with-vouched'],
+    examples: [
+      'pubring key deactivate KID --reason superseded',
+      'pubring key deactivate KID --reason compromised --with-vouched',
+    ],
   })
     .argument('<key...>', refHelp)
+    .addOption(
+      new Option(
+        '--reason <reason>',
+        'Why they end; a compromised key is never activated again',
+      ).choices(['superseded', 'compromised', 'unspecified']),
+    )
     .option(
       '--with-vouched',
       'First also deactivate the keys that they vouched for, directly or through others',

@@ -1,4 +1,5 @@
 import type { JwtKeyUpdate, JwtKeyUpdated, JwtKeyWithDetails } from '@pubring/client'
+import { present } from '@pubring/server/runtime/present'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -29,7 +30,7 @@ export async function activateKeys(
 export async function deactivateKeys(
   session: Session,
   refs: readonly string[],
-  flags: YesFlag & { withVouched?: true },
+  flags: YesFlag & Pick<JwtKeyUpdate, 'reason'> & { withVouched?: true },
 ): Promise<void> {
   const kids = await resolveKids(session, refs)
   const all = flags.withVouched === true ? await withVouched(session, kids) : kids
@@ -39,7 +40,8 @@ export async function deactivateKeys(
     return `Deactivated “${key.label}”. ${convergence(key)}`
   }
   try {
-    await updateKeys(session, all, { active: false }, report, flags)
+    const patch = { active: false, ...present({ reason: flags.reason }) }
+    await updateKeys(session, all, patch, report, flags)
   } catch (error) {
     const left = all.filter((kid) => !done.has(kid))
     if (done.size > 0) session.notify(`Not deactivated: ${left.join(', ')}. Run the command again.`)

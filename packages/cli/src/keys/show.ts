@@ -49,7 +49,9 @@ export async function showKeys(
 
 function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
   const { id: kid, publicKeyPem: _pem, details, ...members } = key
-  return formatMembers(terminal, { kid, ...members, ...details })
+  const { ended, ...others } = details
+  const end = ended && { endTime: ended.time, endReason: ended.reason }
+  return formatMembers(terminal, { kid, ...members, ...others, ...end })
 }
 
 /** Prints the project's key set: JSON with `--json` and without. */

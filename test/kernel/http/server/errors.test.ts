@@ -91,6 +91,7 @@ const elsewhere: ErrorCode[] = [
   'headers_too_large',
   'request_timeout',
   'key_active',
+  'key_compromised',
   'precondition_failed',
   'history_changed',
   'rate_limited',

@@ -22,23 +22,25 @@ import {
   type KeyUpdate,
   keyChanged,
   keyEnded,
+  replacements,
   type WeaknessFinding,
   type WeaknessReport,
 } from './changes.ts'
-import type { KeyWarning } from './contract.ts'
-import { isBlockedUnderLock } from './exposure/fingerprints.ts'
+import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
+import { blockInProject, isBlockedUnderLock } from './exposure/fingerprints.ts'
 import { activationTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import {
   deletedKeyChanges,
+  keyCompromised,
   patchedKeysEnd,
   patchKey,
   patchWarnings,
-  rejectCompromised,
   requirePatchCapacity,
+  requireValidReason,
 } from './patches.ts'
 import { readKeySet } from './reads.ts'
-import { keyEntityTags } from './states.ts'
+import { keyEntityTags, replacementOf } from './states.ts'
 import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
 export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outcome<KeyUpdate>> {
@@ -51,11 +53,12 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
   requirePrecondition(precondition, key, time)
   requireUncontradicted('key', key)
   requireValidExpiry(key, patch, time)
-  const patched = patchKey(key, patch, time)
+  const patched = patchKey(key, await withReason(tx, key, patch, time), time)
+  requireValidReason(patched, patch)
   if (isActive(patched, time) && !isActive(key, time)) {
     requirePatchCapacity(keys, patched, limits, time)
     if (key.endReason === 'compromised' || (await isBlockedUnderLock(db, key, time))) {
-      rejectCompromised()
+      throw keyCompromised()
     }
   }
   const { events, warnings } = await patchEvents(tx, locked, [key, patched])
@@ -89,6 +92,19 @@ export async function patchEvents(
   return { events: [updated, ...caused, ...ended.flat()], warnings }
 }
 
+/** The patch of a key; if it ends an active one and gives no reason, with that of the rotation that replaces it. */
+async function withReason(
+  { hooks, db }: Transaction,
+  key: KeyRecord,
+  patch: JwtKeyUpdate,
+  time: string,
+): Promise<JwtKeyUpdate> {
+  const isEnd = patch.active === false || typeof patch.expireTime === 'string'
+  if (!isEnd || patch.reason !== undefined || !isActive(key, time)) return patch
+  const found = await hooks.run(replacements, db, key.projectId)
+  return replacementOf(key, found.flat()) ? { ...patch, reason: 'superseded' } : patch
+}
+
 /**
  * Sets the end of the key or brings it nearer, at once if the time is past. A proof counts once, even if the
  * key ends earlier anyway: repeated, it changes nothing, and must not undo what a person did since.
@@ -101,7 +117,8 @@ export async function endKey(
   const key = findKey(locked.keySet, kid)
   requireUncontradicted('key', key)
   const end = earliest(latest(expireTime, origin.time), key.expireTime)
-  const patched = patchKey(key, { expireTime: end }, origin.time)
+  const patch = await withReason(tx, key, { expireTime: end }, origin.time)
+  const patched = patchKey(key, patch, origin.time)
   const use = await firstUse(locked.ledger, once)
   if (use === undefined) {
     if (patched === key) return { result: end, changed: false }
@@ -133,6 +150,7 @@ export async function deleteKey(
     .where('project_id', '=', projectId)
     .where('key_id', '=', id)
     .execute()
+  if (key.endReason === 'compromised') await blockInProject(db, key, origin.time)
   const ended = await tx.hooks.run(keyEnded, tx, key, 'delete', origin.time)
   const deleted = keys.event('deleted', id, deletedKeyChanges(key))
   await appendEvents(ledger, [deleted, ...ended.flat()])
@@ -224,11 +242,12 @@ export function findKey(keySet: KeySet, kid: string): KeyRecord {
 /** Writes the members of a key that can change; returns the events of what else changes with them. */
 async function updateKeyRow(tx: Transaction, key: KeyRecord): Promise<NewEvent[]> {
   const caused = await tx.hooks.run(keyChanged, tx, key)
-  const { label, enabled, expire_time, update_time, publish_time, activate_time, end_reason } =
-    keyToRow(key)
+  const { label, enabled, expire_time, update_time, publish_time, ...row } = keyToRow(key)
+  const { activate_time, end_reason, end_time } = row
   await tx.db
     .updateTable('jwt_key')
-    .set({ label, enabled, expire_time, update_time, publish_time, activate_time, end_reason })
+    .set({ label, enabled, expire_time, update_time, publish_time })
+    .set({ activate_time, end_reason, end_time })
     .where('project_id', '=', key.projectId)
     .where('id', '=', key.id)
     .execute()

@@ -71,15 +71,20 @@ export const KeyState = Type.Enum([...keyStates], {
 })
 export type KeyState = Static<typeof KeyState>
 
-const endReasons = ['compromised', 'superseded'] as const
+/** The reasons of OpenID Federation 1.0 section 8.7.3, from the weakest to the strongest. */
+export const endReasons = ['unspecified', 'superseded', 'compromised'] as const
+export type EndReason = (typeof endReasons)[number]
+
+const endReasonName = (description: string) =>
+  Type.Enum([...endReasons], { description, examples: ['superseded'] })
 
 export const KeyStateEntry = component('KeyStateEntry', 'The state of a key.', {
   kid: Uuid,
   state: KeyState,
   endsBecause: Type.Optional(
-    Type.Enum([...endReasons], {
+    Type.Enum(['compromised', 'superseded'], {
       description:
-        'Why the key has ended or has to. `compromised`: its private key is known to others; it can never be activated again. `superseded`: a rotation replaces it.',
+        'Why the key has ended or has to. `compromised`: its private key is known to others; it can never be activated again. `superseded`: another key replaces it.',
     }),
   ),
   convergedTime: optionalTime(
@@ -106,6 +111,17 @@ const KeyDetails = Type.Object({
   ),
   publishedKid: PublishedKid,
   introducedBy: optionalUuid('Id of the key that vouched for it.'),
+  ended: Type.Optional(
+    Type.Object(
+      {
+        time: Time,
+        reason: endReasonName(
+          '`superseded`: another key replaces it. `compromised`: others know its private key, so it is never activated again. `unspecified`: any other reason.',
+        ),
+      },
+      { description: 'When and why the key ceased to be active; absent while it is active.' },
+    ),
+  ),
 })
 
 export const JwtKeyWithDetails = component(
@@ -176,6 +192,9 @@ export const JwtKeyUpdate = mergePatch('JwtKeyUpdate', {
   name: described(label, 'An alias of `label`.'),
   active: Type.Boolean({ examples: [false] }),
   expireTime: ClearableTime,
+  reason: endReasonName(
+    'Why the key ends: with `active: false` or an `expireTime`, or alone for a key that is off or has an `expireTime`. It can be raised, from `unspecified` to `superseded` to `compromised`, but not lowered. A key that is activated again has no reason any more.',
+  ),
 })
 export type JwtKeyUpdate = Static<typeof JwtKeyUpdate>
 

@@ -160,7 +160,7 @@ const keys: Resource = {
     read: { access: readerAccess, errors: ['key_not_found'], etag: true },
     update: {
       access: { role: 'writer', auditor: false, recentSignIn: 'sometimes' },
-      errors: ['key_not_found', 'jwks_too_large'],
+      errors: ['key_not_found', 'key_compromised', 'jwks_too_large'],
     },
     delete: {
       access: { role: 'writer', auditor: false, recentSignIn: 'always' },
@@ -191,7 +191,7 @@ const keys: Resource = {
       'The `ETag` is the one of the key at the URL in `Location`. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
     list: 'Returns all keys in one array, oldest first.',
     update:
-      'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project, or its `jwks.json`, without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
+      'A merge patch (RFC 7396) of `label`, `active`, `expireTime` and `reason`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project, or its `jwks.json`, without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
     delete: 'Fails while the key is active: deactivate it first.',
   },
 }

@@ -10,6 +10,7 @@ import { convergedTime } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
 import { findByKid } from './kids.ts'
 import { examineSubmission, examineText, parseKeyLabel } from './registration/submission.ts'
+import { endOf } from './states.ts'
 import type { KeyRecord, KeySet } from './stored.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
@@ -43,6 +44,7 @@ export function toJwtKeyWithDetails(
       spkiSha256: key.spkiSha256,
       convergedTime: convergedTime(key, time, config.jwksMaxAge),
       ...present({ publishedKid: key.publishedKid, introducedBy: key.introducedBy }),
+      ...present({ ended: endOf(key, time) }),
     },
   }
 }
@@ -84,7 +86,7 @@ export async function requireKeySet({ store }: Context, projectId: string): Prom
 
 /**
  * Applies a merge patch (RFC 7396). A patch that changes nothing leaves `updateTime` and the revision
- * as they are. Throws `key_not_found`, `precondition_failed` or `jwks_too_large`.
+ * as they are. Throws `key_not_found`, `precondition_failed`, `key_compromised` or `jwks_too_large`.
  */
 export async function updateKey(
   context: RequestContext,

@@ -1,9 +1,10 @@
 import { isInCommonJwks } from '@pubring/intake/algorithms'
-import { invalidField } from '../../errors.ts'
+import { invalidField, PubringError } from '../../errors.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
 import { isActive, latest, patchExpireTime } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
 import type { KeyLimits } from './changes.ts'
-import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
+import { type EndReason, endReasons, type JwtKeyUpdate, type KeyWarning } from './contract.ts'
 import { jwksBytes, withJwkText } from './jwks.ts'
 import { requireJwksCapacity } from './registration/admission.ts'
 import { activeVouched, vouchedDetail } from './states.ts'
@@ -20,27 +21,72 @@ export function requirePatchCapacity(
   requireJwksCapacity(jwksBytes(keys, now), limits)
 }
 
-/** The patched key; the same record, `updateTime` included, if the patch changes nothing. */
+const rankOf = (reason: EndReason = 'unspecified') => endReasons.indexOf(reason)
+
+/** Throws `invalid_request` if the patched key has no end, or a stronger reason for it. */
+export function requireValidReason(patched: KeyRecord, { reason }: JwtKeyUpdate): void {
+  if (reason === undefined) return
+  const invalid = (code: string, detail: string) => invalidField('/reason', code, detail)
+  if (!hasEnd(patched)) {
+    const detail =
+      'The key has no end. Send the reason with "active": false, or with an expireTime.'
+    throw invalid('reason_without_end', detail)
+  }
+  if (rankOf(patched.endReason) > rankOf(reason)) {
+    const detail = `The key ends as ${patched.endReason}, and a reason is never lowered. Leave out reason.`
+    throw invalid('reason_lowered', detail)
+  }
+}
+
+const hasEnd = ({ enabled, expireTime }: Pick<KeyRecord, 'enabled' | 'expireTime'>) =>
+  !enabled || expireTime !== undefined
+
+/** The reason and the time of the end that the patched key has. */
+function endOf(
+  before: KeyRecord,
+  after: Pick<KeyRecord, 'enabled' | 'expireTime'>,
+  reason: EndReason | undefined,
+  now: string,
+): Pick<KeyRecord, 'endReason' | 'endTime'> {
+  const [was, is] = [isActive(before, now), isActive(after, now)]
+  const isKept = before.endReason === 'compromised' || (hasEnd(after) && (was || !is))
+  const kept = isKept ? before.endReason : undefined
+  const endReason = rankOf(reason) > rankOf(kept) && reason !== 'unspecified' ? reason : kept
+  const earlier = before.endTime ?? (before.enabled ? before.expireTime : undefined)
+  return present({ endReason, endTime: is ? undefined : was ? now : earlier })
+}
+
+/**
+ * The patched key; the same record, `updateTime` included, if the patch changes nothing. A reason that
+ * is weaker than that of the key changes nothing.
+ */
 export function patchKey(key: KeyRecord, patch: JwtKeyUpdate, now: string): KeyRecord {
-  const { expireTime: before, activateTime = key.publishTime, ...rest } = key
+  const {
+    expireTime: before,
+    activateTime = key.publishTime,
+    endReason,
+    endTime: _endTime,
+    ...rest
+  } = key
   const expiry = patchExpireTime(key, patch)
   const label = patch.label ?? key.label
   const enabled = patch.active ?? key.enabled
   const isPublishedChange = enabled !== key.enabled || expiry.expireTime !== before
-  if (!isPublishedChange && label === key.label) return key
+  const end = endOf(key, { enabled, ...expiry }, patch.reason, now)
+  if (!isPublishedChange && label === key.label && end.endReason === endReason) return key
   const updateTime = latest(now, key.updateTime)
   const publishTime = isPublishedChange ? updateTime : key.publishTime
-  const patched = { ...rest, label, enabled, ...expiry, updateTime, publishTime }
+  const patched = { ...rest, label, enabled, ...expiry, ...end, updateTime, publishTime }
   // A new end does not make an active key unknown to verifiers.
   const staysActive = enabled && isActive(key, now) && activateTime < publishTime
   return staysActive ? { ...patched, activateTime } : patched
 }
 
-/** Throws `compromised_key`: a key whose private half is known to others can only be deactivated. */
-export function rejectCompromised(): never {
+/** The error for a key whose private half is known to others: it can only be deactivated. */
+export function keyCompromised(): PubringError {
   const detail =
     'The private key of this key is known to others, so it is never activated again. Register a key of a new pair.'
-  throw invalidField('/active', 'key_known_compromised', detail, 'compromised_key')
+  return new PubringError('key_compromised', detail)
 }
 
 /** The time from which none of these active keys is left; undefined if one never expires. */
@@ -135,10 +181,12 @@ function lastActiveDetail({ time, isOfCommonJwks }: ActiveKeysEnd, now: string):
 }
 
 /** The changes in the event of a deletion. */
-export function deletedKeyChanges({ label, thumbprint, publishedKid }: KeyRecord): EventChanges {
+export function deletedKeyChanges(key: KeyRecord): EventChanges {
+  const { label, thumbprint, publishedKid, endReason: reason } = key
   return {
     label: { from: label },
     thumbprint: { from: thumbprint },
     ...(publishedKid === undefined ? {} : { publishedKid: { from: publishedKid } }),
+    ...(reason === undefined ? {} : { reason: { from: reason } }),
   }
 }

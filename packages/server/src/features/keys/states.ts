@@ -4,7 +4,7 @@ import { keyStates } from '../../kernel/contract.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { isActive, isExpired } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import type { KeyState, KeyStateEntry } from './contract.ts'
+import type { EndReason, KeyState, KeyStateEntry } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import type { KeyRecord, KeySummary } from './stored.ts'
 
@@ -57,14 +57,17 @@ export function keyState(key: KeyRecord, situation: StateSituation): KeyState {
   if (!isActive(key, time)) return isExpired(key, time) ? 'expired' : 'off'
   if (key.endReason === 'compromised') return 'compromised'
   if (activationConvergedTime(key, jwksMaxAge) > time) return 'spreading'
-  const replacement = replacementOf(key, situation)
+  const replacement = replacementOf(key, situation.replacements)
   const ready = replacement && takeoverTime(replacement, situation)
   return ready !== undefined && ready <= time ? 'previous' : 'current'
 }
 
 /** The rotation of the key that started last, if that replaces it. */
-function replacementOf({ id }: KeyRecord, situation: StateSituation): Replacement | undefined {
-  const last = situation.replacements
+export function replacementOf(
+  { id }: KeyRecord,
+  replacements: readonly Replacement[],
+): Replacement | undefined {
+  const last = replacements
     .filter((one) => one.outcome !== 'abandoned' && [one.fromKid, one.toKid].includes(id))
     .toSorted((a, b) => (a.createTime + a.id < b.createTime + b.id ? -1 : 1))
     .at(-1)
@@ -74,7 +77,7 @@ function replacementOf({ id }: KeyRecord, situation: StateSituation): Replacemen
 export function toKeyStateEntry(key: KeyRecord, situation: StateSituation): KeyStateEntry {
   const { time, jwksMaxAge } = situation
   const state = keyState(key, situation)
-  const replaced = replacementOf(key, situation) && ('superseded' as const)
+  const replaced = replacementOf(key, situation.replacements) && ('superseded' as const)
   const converged =
     state === 'spreading'
       ? activationConvergedTime(key, jwksMaxAge)
@@ -103,8 +106,18 @@ export function keyEntityTag(
 ): string {
   const { id, updateTime, label, expireTime = '' } = key
   const converged = convergedTime(key, time, jwksMaxAge)
-  const active = isActive(key, time)
-  return entityTag(JSON.stringify([id, updateTime, label, active, expireTime, converged, state]))
+  const members = [id, updateTime, label, isActive(key, time), expireTime, converged, state]
+  return entityTag(JSON.stringify([...members, endOf(key, time)]))
+}
+
+/** The end of an inactive key; undefined if it was never active. */
+export function endOf(
+  key: KeyRecord,
+  now: string,
+): { time: string; reason: EndReason } | undefined {
+  const { enabled, expireTime, endTime = enabled ? expireTime : undefined } = key
+  if (endTime === undefined || isActive(key, now)) return undefined
+  return { time: endTime, reason: key.endReason ?? 'unspecified' }
 }
 
 /** Its tags in all states, for a change: the state depends on the time and on rotations. */

@@ -6,7 +6,7 @@ import { type AnySubject, projectLedger, subject } from '../../kernel/ledger/sub
 import type { Stored } from '../../kernel/records.ts'
 import { columnsOf, type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
 import { inChunks } from '../../kernel/storage/statements.ts'
-import type { JwtKey } from './contract.ts'
+import type { EndReason, JwtKey } from './contract.ts'
 
 /** A stored JWT key. `isActive` decides whether it is active. */
 export type KeyRecord = Stored<JwtKey> & {
@@ -23,8 +23,13 @@ export type KeyRecord = Stored<JwtKey> & {
   normalised: Repair[]
   /** Id of the key that vouched for it. */
   introducedBy?: string
-  /** Its private key is known to others, for good. */
-  endReason?: 'compromised'
+  /**
+   * Why it has ended or has an end; absent if unspecified. `compromised`, which stays for good: others
+   * know its private key.
+   */
+  endReason?: Exclude<EndReason, 'unspecified'>
+  /** When it last ceased to be active, unless that was its present `expireTime`. */
+  endTime?: string
   /** Time of its last activation, if `publishTime` is later: that of a new `expireTime`. */
   activateTime?: string
 }
@@ -91,8 +96,10 @@ export const keyTable = table(
     introduced_by: 'nullable text',
     /** When the key was last activated, if a new `expire_time` has made `publish_time` later. */
     activate_time: 'nullable text',
-    /** `compromised`, or null. */
+    /** `compromised`, `superseded`, or null. */
     end_reason: 'nullable text',
+    /** When the key last ceased to be active, unless that was its present `expire_time`. */
+    end_time: 'nullable text',
   },
   [
     'unique index jwt_key_thumbprint on jwt_key (project_id, thumbprint)',
@@ -229,8 +236,9 @@ export const publishedKids: AnySubject = {
 }
 
 /**
- * RFC 7638 thumbprints and material hashes of public keys whose private keys were submitted. A
- * transaction also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
+ * RFC 7638 thumbprints and material hashes of public keys whose private keys were submitted, and, after
+ * the id of their project, the thumbprints of deleted keys that had ended as compromised. A transaction
+ * also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
  */
 export const blockedFingerprintTable = table(
   'blocked_fingerprint',
@@ -239,18 +247,28 @@ export const blockedFingerprintTable = table(
   { create_time: 'it is only stored; the event has the time' },
 )
 
+/** Stands for a key that may not be registered again in this project alone. */
+export function fingerprintIn(projectId: string, thumbprint: string): string {
+  return `${projectId} ${thumbprint}`
+}
+
 export const blockedFingerprints: AnySubject = {
   name: 'blocked_fingerprint',
   table: blockedFingerprintTable,
   scope: 'both',
   eventTypes: ['private_key.refused'],
   mayBeUnrecorded: true,
-  effects: ({ type, changes: { thumbprint, materialSha256 } = {} }) =>
-    type !== 'private_key.refused'
-      ? []
-      : [thumbprint?.to, materialSha256?.to]
-          .filter((value) => value !== undefined)
-          .map((value) => ({ id: String(value), action: 'set', changes: {} })),
+  effects: ({ ledgerId, type, changes: { thumbprint, materialSha256, reason } = {} }) => {
+    const isCompromised = type === 'key.deleted' && reason?.from === 'compromised'
+    const values = isCompromised
+      ? [fingerprintIn(ledgerId, String(thumbprint?.from))]
+      : type === 'private_key.refused'
+        ? [thumbprint?.to, materialSha256?.to]
+        : []
+    return values
+      .filter((value) => value !== undefined)
+      .map((value) => ({ id: String(value), action: 'set', changes: {} }))
+  },
   async rowsOf(db, _ledgerId, idsOf) {
     const rows = await inChunks(idsOf(), (some) =>
       db

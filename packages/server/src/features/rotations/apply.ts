@@ -109,7 +109,7 @@ export async function finishRotation(
   const { time } = situation
   const key = findKey(keySet, rotation.fromKid)
   const expireTime = endOfOldKey(rotation, key, time)
-  const patched = patchKey(key, { expireTime }, time)
+  const patched = patchKey(key, { expireTime, reason: 'superseded' }, time)
   const { events } = await patchEvents(tx, locked, [key, patched])
   // At the time of the last change of the key, so that later ones can be told from it.
   const end = endOf(rotation, 'finished', latest(time, patched.updateTime))

@@ -6,11 +6,21 @@ import {
   inChunks,
   statement,
 } from '../../../kernel/storage/statements.ts'
+import { fingerprintIn, type KeyRecord } from '../stored.ts'
 
 /** Blocks the key permanently. Returns whether it was not blocked before. */
 export async function blockFingerprints(db: Db, key: ExposedKey, time: string): Promise<boolean> {
   const inserted = await insertFingerprints(db, { fingerprints: fingerprintsOf(key), time })
   return inserted.length > 0
+}
+
+/** Blocks a deleted key that ended as compromised, in its project alone: others may have the key. */
+export async function blockInProject(
+  db: Db,
+  { projectId, thumbprint }: KeyRecord,
+  time: string,
+): Promise<void> {
+  await insertFingerprints(db, { fingerprints: [fingerprintIn(projectId, thumbprint)], time })
 }
 
 /** Locked fingerprints: other transactions cannot block them before this one ends. */
@@ -22,7 +32,7 @@ interface FingerprintLock {
 }
 
 /**
- * Locks the fingerprints of the keys until the transaction ends, and the kids, so that no concurrent
+ * Locks the fingerprints of new keys until the transaction ends, and the kids, so that no concurrent
  * transaction can register one of them for another key. The inserted rows are the lock: an insert
  * of the same fingerprint waits for this transaction, and succeeds once it has deleted its rows. The one
  * writer of SQLite only reads. Lock the ledger first, so that transactions take their locks in one
@@ -30,10 +40,14 @@ interface FingerprintLock {
  */
 export async function lockFingerprints(
   db: Db,
-  { keys, kids = [] }: { keys: readonly ExposedKey[]; kids?: readonly string[] },
+  { keys, kids = [] }: { keys: readonly KeyRecord[]; kids?: readonly string[] },
   time: string,
 ): Promise<FingerprintLock> {
-  const names = new Set([...keys.flatMap(fingerprintsOf), ...kids.map((kid) => `kid ${kid}`)])
+  const names = new Set([
+    ...keys.flatMap(fingerprintsOf),
+    ...keys.map((key) => fingerprintIn(key.projectId, key.thumbprint)),
+    ...kids.map((kid) => `kid ${kid}`),
+  ])
   const fingerprints = [...names].sort()
   if (!hasOtherWriters(db)) {
     return { blocked: await findBlocked(db, fingerprints), async unlock() {} }
@@ -56,7 +70,7 @@ export async function isBlocked(db: Db, key: ExposedKey): Promise<boolean> {
 }
 
 /** Whether the key is blocked; it cannot become blocked before this transaction ends. */
-export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string): Promise<boolean> {
+export async function isBlockedUnderLock(db: Db, key: KeyRecord, time: string): Promise<boolean> {
   const { blocked, unlock } = await lockFingerprints(db, { keys: [key] }, time)
   await unlock()
   return blocked.size > 0

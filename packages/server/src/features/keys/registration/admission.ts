@@ -7,7 +7,7 @@ import { isoTime } from '../../../kernel/values/times.ts'
 import type { ImportResult, KeyLimits, KeyToImport } from '../changes.ts'
 import { type JwksMember, jwksBytes, withJwkText } from '../jwks.ts'
 import { type KidUse, kidOf, requireFreeKid } from '../kids.ts'
-import { damagedJwk, type KeyRecord } from '../stored.ts'
+import { damagedJwk, fingerprintIn, type KeyRecord } from '../stored.ts'
 
 /** A registered key, as far as new keys are compared with it. */
 export type AdmissionKey = JwksMember & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>
@@ -15,7 +15,7 @@ export type AdmissionKey = JwksMember & Pick<KeyRecord, 'thumbprint' | 'material
 interface AdmissionRules {
   limits: KeyLimits
   now: string
-  /** Thumbprints and material hashes of keys whose private half was submitted. */
+  /** Fingerprints of keys that must not be registered here. */
   blocked: ReadonlySet<string>
   /** The owners of the kids that the caller chose. */
   kidUse: KidUse
@@ -117,11 +117,15 @@ export const submittedBefore: Fault = {
 
 /** Throws `compromised_key`. */
 function requireNotBlocked(
-  { thumbprint, materialSha256 }: KeyRecord,
+  { projectId, thumbprint, materialSha256 }: KeyRecord,
   blocked: ReadonlySet<string>,
 ): void {
   if (blocked.has(thumbprint) || blocked.has(materialSha256)) {
     throw rejectedKey('compromised_key', submittedBefore)
+  }
+  if (blocked.has(fingerprintIn(projectId, thumbprint))) {
+    const detail = 'The project had this key, and it ended as compromised. Generate a new pair.'
+    throw rejectedKey('compromised_key', { code: 'key_known_compromised', detail })
   }
 }
 

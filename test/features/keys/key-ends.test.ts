@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { isoTime } from '../../../packages/server/src/kernel/values/times.ts'
+import { startApp } from '../../support/app/app.ts'
+import { stoppedClock } from '../../support/app/clock.ts'
+import { keysUrl, keyUrl, newProject, registerKey } from '../../support/app/keys.ts'
+import { convergenceMs, startRotationsApp, tokenLifetime } from '../../support/app/rotations.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
+
+const clock = stoppedClock()
+const server = await startApp({ clock, config: { maxKeysPerProject: 500, maxJwksBytes: 1e6 } })
+
+const patch = (kid: string, body: object) => server.send('PATCH', keyUrl(kid), { body })
+const endOf = async (kid: string) => {
+  const { details } = (await server.send('GET', keyUrl(kid))).json()
+  return details.ended
+}
+const later = () => {
+  clock.advance(1_000)
+  return isoTime(clock.now())
+}
+const hour = 3_600_000
+
+describe('the end of a key', () => {
+  test('has the time and the reason of its deactivation, in the ledger too', async () => {
+    const kid = await registerKey(server)
+    expect(await endOf(kid)).toBeUndefined()
+    const time = later()
+    const off = await patch(kid, { active: false, reason: 'superseded' })
+    expect(off.json().details.ended).toEqual({ time, reason: 'superseded' })
+    later()
+    expect(await endOf(kid)).toEqual({ time, reason: 'superseded' })
+    const events = await readEvents(server.context.store.reader, server.project.id, {
+      after: 0,
+      limit: 1_000,
+    })
+    expect(events.at(-1)?.changes).toMatchObject({
+      active: { from: true, to: false },
+      reason: { to: 'superseded' },
+    })
+  })
+
+  test('is unspecified without a reason, and of a key that was never active there is none', async () => {
+    const kid = await registerKey(server)
+    const time = later()
+    await patch(kid, { active: false })
+    expect(await endOf(kid)).toEqual({ time, reason: 'unspecified' })
+    expect(await endOf(await registerKey(server, { active: false }))).toBeUndefined()
+  })
+
+  test('is its expiry, whatever happens to the key afterwards', async () => {
+    const expireTime = isoTime(clock.now() + hour)
+    const kid = await registerKey(server, { expireTime })
+    await patch(kid, { reason: 'superseded' })
+    expect(await endOf(kid)).toBeUndefined()
+    clock.advance(hour)
+    const expected = { time: expireTime, reason: 'superseded' }
+    expect(await endOf(kid)).toEqual(expected)
+    later()
+    for (const change of [{ label: 'old' }, { active: false }, { expireTime: null }]) {
+      await patch(kid, change)
+      expect(await endOf(kid)).toEqual(expected)
+    }
+  })
+
+  test('is gone once the key is active again, and so is its reason', async () => {
+    const kid = await registerKey(server)
+    await patch(kid, { active: false, reason: 'superseded' })
+    await patch(kid, { active: true })
+    expect(await endOf(kid)).toBeUndefined()
+    const time = later()
+    await patch(kid, { active: false })
+    expect(await endOf(kid)).toEqual({ time, reason: 'unspecified' })
+  })
+
+  test('that is put off keeps its reason, and one that is cleared loses it', async () => {
+    const kid = await registerKey(server)
+    const expireTime = isoTime(clock.now() + hour)
+    await patch(kid, { expireTime, reason: 'superseded' })
+    const time = isoTime(clock.now() + 2 * hour)
+    await patch(kid, { expireTime: time })
+    clock.advance(2 * hour)
+    expect(await endOf(kid)).toEqual({ time, reason: 'superseded' })
+    await patch(kid, { expireTime: null })
+    await patch(kid, { active: false })
+    expect(await endOf(kid)).toMatchObject({ reason: 'unspecified' })
+  })
+
+  test('changes the entity tag when the reason alone changes', async () => {
+    const kid = await registerKey(server)
+    await patch(kid, { active: false })
+    const { etag } = (await server.send('GET', keyUrl(kid))).headers
+    await patch(kid, { reason: 'superseded' })
+    expect((await server.send('GET', keyUrl(kid))).headers.etag).not.toBe(etag)
+  })
+})
+
+describe('a reason', () => {
+  test('is raised, never lowered, and a weaker one changes nothing', async () => {
+    const kid = await registerKey(server)
+    const time = later()
+    await patch(kid, { active: false })
+    for (const reason of ['unspecified', 'superseded', 'compromised']) {
+      later()
+      expect((await patch(kid, { reason })).statusCode).toBe(200)
+      expect(await endOf(kid)).toEqual({ time, reason })
+    }
+    const { updateTime } = (await server.send('GET', keyUrl(kid))).json()
+    for (const reason of ['unspecified', 'superseded']) {
+      later()
+      expect((await patch(kid, { reason })).json()).toMatchObject({
+        status: 400,
+        code: 'invalid_request',
+        errors: [{ pointer: '/reason', code: 'reason_lowered' }],
+      })
+    }
+    expect((await patch(kid, { reason: 'compromised' })).json()).toMatchObject({ updateTime })
+  })
+
+  test.each([{}, { active: true }, { label: 'n' }, { expireTime: null }])(
+    'is refused for a key that goes on, with %j',
+    async (change) => {
+      const kid = await registerKey(server)
+      expect((await patch(kid, { ...change, reason: 'superseded' })).json()).toMatchObject({
+        code: 'invalid_request',
+        errors: [{ pointer: '/reason', code: 'reason_without_end' }],
+      })
+    },
+  )
+
+  test.each(['stolen', 'Compromised', '', null, 1])('is not %j', async (reason) => {
+    const kid = await registerKey(server)
+    const answer = await patch(kid, { active: false, reason })
+    expect(answer.json()).toMatchObject({ code: 'invalid_request' })
+    expect(await endOf(kid)).toBeUndefined()
+  })
+})
+
+describe('a key that ended as compromised', () => {
+  const compromise = (kid: string) => patch(kid, { active: false, reason: 'compromised' })
+
+  test('is never activated again, not by a new expiry either', async () => {
+    const kid = await registerKey(server)
+    await compromise(kid)
+    for (const change of [{ active: true }, { active: true, expireTime: null }]) {
+      const again = await patch(kid, change)
+      expect(again.json()).toMatchObject({ status: 409, code: 'key_compromised' })
+    }
+    const states = (await server.send('GET', '/v1/projects/payments/key-states')).json()
+    expect(states).toContainEqual(
+      expect.objectContaining({ kid, state: 'off', endsBecause: 'compromised' }),
+    )
+  })
+
+  test('is not registered again after its deletion, in its project alone', async () => {
+    const { publicKeyPem } = ecKey()
+    const kid = await registerKey(server, { publicKeyPem })
+    await compromise(kid)
+    expect((await server.send('DELETE', keyUrl(kid))).statusCode).toBe(204)
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem }
+    expect((await server.send('POST', keysUrl, { body })).json()).toMatchObject({
+      code: 'compromised_key',
+      errors: [{ pointer: '/publicKeyPem', code: 'key_known_compromised' }],
+    })
+    const other = await newProject(server, 'other')
+    expect((await server.send('POST', other.keys, { body })).statusCode).toBe(201)
+  })
+
+  test('needs no reason if its private half was submitted', async () => {
+    const key = ecKey()
+    const kid = await registerKey(server, { publicKeyPem: key.publicKeyPem })
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: privatePem(key) }
+    await server.send('POST', keysUrl, { body })
+    expect(await endOf(kid)).toBeUndefined()
+    const time = later()
+    await patch(kid, { active: false })
+    expect(await endOf(kid)).toEqual({ time, reason: 'compromised' })
+  })
+})
+
+describe('a key that a rotation replaces', () => {
+  test('ends as superseded, by the rotation or by hand', async () => {
+    const app = await startRotationsApp()
+    for (const byHand of [false, true]) {
+      const scene = await app.scene()
+      const { id } = await app.start(scene)
+      app.clock.advance(convergenceMs)
+      const url = `${scene.project.keys}/${scene.from}`
+      if (byHand) await app.send('PATCH', url, { body: { active: false } })
+      else await app.finish(scene, id)
+      app.clock.advance(tokenLifetime * 1_000)
+      const { details } = (await app.send('GET', url)).json()
+      expect(details.ended).toMatchObject({ reason: 'superseded' })
+    }
+  })
+
+  test('ends as what the caller says', async () => {
+    const app = await startRotationsApp()
+    const scene = await app.scene()
+    await app.start(scene)
+    const body = { active: false, reason: 'unspecified' }
+    const off = await app.send('PATCH', `${scene.project.keys}/${scene.from}`, { body })
+    expect(off.json().details.ended).toMatchObject({ reason: 'unspecified' })
+  })
+})
