@@ -17,6 +17,8 @@ const onBothEngines = [
   'test/kernel/http/server/metrics.test.ts',
   // They read pages by SQL of their own.
   'test/features/{audit/passes,events/history,search/*}.test.ts',
+  // Its rows are in no ledger, so only SQL accounts for them.
+  'test/features/key-uses/*.test.ts',
 ]
 
 /** The tests of packages, and those that take minutes. */

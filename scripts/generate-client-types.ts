@@ -21,6 +21,11 @@ import { Event, HistoryEvent } from '../packages/server/src/features/events/cont
 import { Status } from '../packages/server/src/features/health/contract.ts'
 import { KeyImport, KeyImportReport } from '../packages/server/src/features/imports/contract.ts'
 import {
+  KeyReporter,
+  KeyUseReport,
+  KeyUsesReported,
+} from '../packages/server/src/features/key-uses/contract.ts'
+import {
   JwtKey,
   JwtKeyCreate,
   JwtKeyEnded,
@@ -30,6 +35,7 @@ import {
   KeyImportItem,
   KeyState,
   KeyStateEntry,
+  KeyUse,
 } from '../packages/server/src/features/keys/contract.ts'
 import { LedgerProof, LogTree } from '../packages/server/src/features/log/contract.ts'
 import { Project } from '../packages/server/src/features/projects/contract.ts'
@@ -89,6 +95,7 @@ const contract: Record<string, object> = {
       'A role, from weak to strong; `auditor` is beside the others: it reads everything and changes nothing.',
   },
   Project,
+  KeyUse,
   KeyState,
   KeyStateEntry,
   JwtKey,
@@ -100,6 +107,9 @@ const contract: Record<string, object> = {
   Rotation,
   RotationCreate: { ...RotationCreate, description: 'A rotation to start.' },
   RotationUpdate,
+  KeyUseReport: { ...KeyUseReport, description: 'The keys that a verifier has seen in use.' },
+  KeyUsesReported,
+  KeyReporter,
   ApiKey,
   ApiKeyCreated: { ...ApiKeyCreated, description: 'A new API key with its secret.' },
   ApiKeyCreate: { ...ApiKeyCreate, description: 'An API key to create.' },

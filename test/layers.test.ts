@@ -48,6 +48,7 @@ const neighbors: Record<string, string[]> = {
   events: [],
   health: ['log', 'publishing'],
   imports: [],
+  'key-uses': [],
   keys: [],
   log: ['publishing'],
   projects: [],

@@ -28,6 +28,7 @@ const groups: Readonly<Record<string, RegExp>> = {
   'JWT keys': /^(jwt-keys|key-states|key-imports|key-checks|token-checks)\b/,
   'Key sets': /^\.well-known\/(?!ledger-proof)/,
   Projects: /^projects\b/,
+  'Uses of keys': /^key-uses\b/,
   Rotations: /^rotations\b/,
   Search: /^(search|warnings|project-health)\b/,
   Events: /^(events|history)\b/,

@@ -37,6 +37,7 @@ async function readApi(app: TestApp, apiKey: string): Promise<string[]> {
 async function readTables(database: TestDatabase) {
   const tables = [
     ...['api_key', 'blocked_fingerprint', 'key_weakness', 'passed_key', 'event', 'ledger'],
+    ...['key_reporter', 'key_use', 'key_use_version'],
     ...['log_tree', 'log_entry', 'log_tile', 'log_ledger'],
   ]
   return Promise.all(
@@ -73,7 +74,10 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
         },
       })
     await post('good/rsa2048.pem', 'RSA')
-    await post('good/ec-p256.pem', 'ES256', { active: false })
+    const { kid } = (await post('good/ec-p256.pem', 'ES256', { active: false })).json()
+    await app.send('POST', '/v1/projects/payments/key-uses', {
+      body: { reporter: 'orders-api', uses: [{ kid, lastTime: '2026-01-02T03:04:05Z' }] },
+    })
     await post('good/ml-dsa-44.pem', 'ML-DSA-44', { expireTime: '2199-01-01T00:00:00Z' })
     await app.send('POST', '/v1/projects/payments/jwt-keys', {
       body: { name: 'x', algorithm: 'ES256', publicKeyPem: privatePem(ecKey()) },

@@ -1,6 +1,6 @@
 import type { CallOptions, Confirmation, Precondition } from './call-options.ts'
 import type { EventOperations } from './event-api.ts'
-import type { KeyOperations, RotationOperations } from './key-api.ts'
+import type { KeyOperations, KeyUseOperations, RotationOperations } from './key-api.ts'
 import type { PersonOperations, SessionOperations } from './sign-in-api.ts'
 import type {
   AccessRule,
@@ -83,6 +83,7 @@ export type Client = {
   projects: ProjectOperations
   keys: KeyOperations
   rotations: RotationOperations
+  keyUses: KeyUseOperations
   tokens: TokenOperations
   events: EventOperations
   log: LogOperations

@@ -10,7 +10,7 @@ import type {
 } from './api.ts'
 import type { CallOptions } from './call-options.ts'
 import { eventOperations } from './events.ts'
-import type { KeyOperations, RotationOperations } from './key-api.ts'
+import type { KeyOperations, KeyUseOperations, RotationOperations } from './key-api.ts'
 import {
   create,
   createSend,
@@ -54,6 +54,7 @@ export function createClient(options: ClientOptions): Client {
     projects: projectOperations(send, transport),
     keys: keyOperations(send),
     rotations: rotationOperations(send),
+    keyUses: keyUseOperations(send),
     tokens: tokenOperations(send),
     events: eventOperations(transport),
     log: logOperations(send),
@@ -139,6 +140,16 @@ function rotationOperations(send: Send): RotationOperations {
     finish: async (project, id, options = {}) => send(post(`${one(project, id)}/finish`), options),
     abandon: async (project, id, options = {}) =>
       send(withConditions(remove(one(project, id)), options), options),
+  }
+}
+
+function keyUseOperations(send: Send): KeyUseOperations {
+  const all = (project: string) => `${projectPath(project)}/key-uses`
+  return {
+    report: async (project, body, options = {}) => send(create(all(project), body), options),
+    reporters: async (project, options = {}) => send(readList(all(project)), options),
+    removeReporter: async (project, reporter, options = {}) =>
+      send(remove(`${all(project)}/${pathSegment(reporter, 'reporter')}`), options),
   }
 }
 

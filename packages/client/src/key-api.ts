@@ -10,7 +10,10 @@ import type {
   KeyCheck,
   KeyImport,
   KeyImportReport,
+  KeyReporter,
   KeyStateEntry,
+  KeyUseReport,
+  KeyUsesReported,
   Rotation,
   RotationCreate,
   RotationUpdate,
@@ -87,4 +90,24 @@ export type RotationOperations = {
   finish(project: string, id: string, options?: CallOptions): Promise<Rotation>
   /** Changes no key. */
   abandon(project: string, id: string, options?: CallOptions & Precondition): Promise<void>
+}
+
+/**
+ * Reports of verifiers: which keys they have seen in use. What they add up to is at each key, in
+ * `details.use`.
+ *
+ * @example
+ * const uses = [{ kid, lastTime: new Date().toISOString() }]
+ * await client.keyUses.report('payments', { reporter: 'orders-api', uses })
+ */
+export type KeyUseOperations = {
+  /**
+   * Fails with `rate_limited` less than 60 seconds after the last report, and with `reporter_taken` if
+   * another API key uses the name. Not retried if it may have succeeded.
+   */
+  report(project: string, body: KeyUseReport, options?: CallOptions): Promise<KeyUsesReported>
+  /** The verifiers that report, by name. */
+  reporters(project: string, options?: CallOptions): Promise<KeyReporter[]>
+  /** Removes a verifier, with what it has reported. */
+  removeReporter(project: string, reporter: string, options?: CallOptions): Promise<void>
 }

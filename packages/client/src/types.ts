@@ -67,6 +67,24 @@ export type Project = {
   updateTime: string
 }
 
+/** What verifiers have reported of the use of a key. No report never means that the key is unused. */
+export type KeyUse = {
+  /** All that are counted in `reporters` have reported without a gap since then, and the key exists. */
+  since: string
+  /** The last use that was reported; absent if none was. */
+  lastTime?: string
+  /** The verifier that reported it. */
+  lastReporter?: string
+  /** The latest `exp` of the tokens that were seen. */
+  lastExp?: string
+  /** Verifiers that report. */
+  reporters: number
+  /** Verifiers whose last report is older than three of their intervals. They may still accept tokens of the key. */
+  silent: number
+  /** The last report of the one that has been silent for the longest. */
+  silentSince?: string
+}
+
 /** `compromised`: active, although its private key is known to others: replace and deactivate it. `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
 export type KeyState = 'compromised' | 'spreading' | 'current' | 'previous' | 'off' | 'expired'
 
@@ -79,6 +97,8 @@ export type KeyStateEntry = {
   endsBecause?: 'compromised' | 'superseded'
   /** While some verifiers may not know the state yet: when all that honor the cache headers do. */
   convergedTime?: string
+  /** What verifiers have reported of the use of a key. No report never means that the key is unused. */
+  use?: KeyUse
 }
 
 /** A registered JWT public key. */
@@ -125,6 +145,8 @@ export interface JwtKeyWithDetails extends JwtKey {
       /** `superseded`: another key replaces it. `compromised`: others know its private key, so it is never activated again. `unspecified`: any other reason. */
       reason: 'unspecified' | 'superseded' | 'compromised'
     }
+    /** What verifiers have reported of the use of a key. No report never means that the key is unused. */
+    use?: KeyUse
   }
 }
 
@@ -229,6 +251,43 @@ export type RotationCreate = {
 export type RotationUpdate = {
   /** Seconds that tokens are valid: the most that `exp` minus `iat` is. The old key stays active for as long after the rotation is finished. */
   tokenLifetime?: number
+}
+
+/** The keys that a verifier has seen in use. */
+export type KeyUseReport = {
+  /** The name of the verifier: 1 to 128 of `a-z`, `0-9` and `-`. */
+  reporter: string
+  /** Seconds between two reports. After three of them without a report the verifier counts as silent. Default: `3600`. */
+  interval?: number
+  /** The keys that were used since the last report, or since the start of the verifier; empty if none was. */
+  uses: {
+    /** The `kid` of tokens that the verifier accepted. */
+    kid: string
+    /** When the last of them was accepted. The future counts as now. */
+    lastTime: string
+    /** The latest `exp` among them. */
+    lastExp?: string
+  }[]
+}
+
+/** What became of a report. */
+export type KeyUsesReported = {
+  /** Indexes in `uses` whose kid no key of the project has. Kids that are always unknown belong to another project. */
+  unknown: number[]
+}
+
+/** A verifier that reports uses of keys. */
+export type KeyReporter = {
+  /** The name of the verifier: 1 to 128 of `a-z`, `0-9` and `-`. */
+  reporter: string
+  /** Seconds between two reports. After three of them without a report the verifier counts as silent. Default: `3600`. */
+  interval: number
+  /** It has reported without a gap from this time on. */
+  since: string
+  /** Its last report. */
+  reportTime: string
+  /** Whether three of its intervals have passed since then. */
+  silent: boolean
 }
 
 /** An API key. */
@@ -902,6 +961,7 @@ export type ServiceErrorCode =
   | 'project_not_found'
   | 'key_not_found'
   | 'rotation_not_found'
+  | 'reporter_not_found'
   | 'api_key_not_found'
   | 'not_logged'
   | 'session_not_found'
@@ -922,6 +982,8 @@ export type ServiceErrorCode =
   | 'project_id_taken'
   | 'project_name_taken'
   | 'project_not_empty'
+  | 'reporter_taken'
+  | 'reporter_limit_reached'
   | 'last_admin'
   | 'own_access'
   | 'precondition_failed'

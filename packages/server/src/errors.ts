@@ -135,6 +135,11 @@ export const errorTable = {
     title: 'The rotation does not exist',
     advice: 'Check the id and the project.',
   },
+  reporter_not_found: {
+    status: 404,
+    title: 'The reporter does not exist',
+    advice: 'Check the name and the project.',
+  },
   api_key_not_found: {
     status: 404,
     title: 'The API key does not exist',
@@ -246,6 +251,18 @@ export const errorTable = {
     status: 409,
     title: 'The project has keys',
     advice: 'Deactivate and delete its keys first.',
+  },
+  reporter_taken: {
+    status: 409,
+    title: 'The name of the reporter is taken',
+    advice:
+      'It belongs to the API key or workload that used it first. Choose another one, or have a writer remove the reporter with `DELETE …/key-uses/{reporter}`.',
+  },
+  reporter_limit_reached: {
+    status: 409,
+    title: 'The project has too many reporters',
+    advice:
+      'Remove those that are gone with `DELETE …/key-uses/{reporter}`, or let several verifiers report under one name, with one API key.',
   },
   last_admin: {
     status: 409,

@@ -4,6 +4,7 @@ import { audit } from './features/audit/feature.ts'
 import { events } from './features/events/feature.ts'
 import { health } from './features/health/feature.ts'
 import { imports } from './features/imports/feature.ts'
+import { keyUses } from './features/key-uses/feature.ts'
 import { keys } from './features/keys/feature.ts'
 import { log } from './features/log/feature.ts'
 import { projects } from './features/projects/feature.ts'
@@ -23,6 +24,7 @@ export const features: readonly Feature[] = [
   projects,
   keys,
   imports,
+  keyUses,
   rotations,
   apiKeys,
   signIn,

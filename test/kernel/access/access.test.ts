@@ -61,6 +61,13 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'DELETE /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 404, 'key_not_found'],
   'POST /v1/projects/{projectIdOrName}/jwt-keys/{kid}/end': ['public', 400, 'invalid_json'],
   'GET /v1/projects/{projectIdOrName}/key-states': ['reader', 200],
+  'POST /v1/projects/{projectIdOrName}/key-uses': ['reader', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}/key-uses': ['reader', 200],
+  'DELETE /v1/projects/{projectIdOrName}/key-uses/{reporter}': [
+    'writer',
+    404,
+    'reporter_not_found',
+  ],
   'GET /v1/projects/{projectIdOrName}/rotations': ['reader', 200],
   'GET /v1/history': ['unbound admin', 200],
   'GET /v1/search': ['reader', 400, 'invalid_request'],

@@ -21,6 +21,7 @@ describe('every operation that changes something', () => {
   const others = [
     'POST /v1/key-checks',
     'POST /v1/projects/{projectIdOrName}/token-checks',
+    'POST /v1/projects/{projectIdOrName}/key-uses',
     // An API key has no session of its own.
     'DELETE /v1/sessions/self',
     // A thief who uses up the changes of a person must not keep them from ending the session.
@@ -36,6 +37,7 @@ describe('every operation that changes something', () => {
     'POST /v1/key-checks': { publicKeyPem: 'x' },
     'POST /v1/projects/{projectIdOrName}/key-imports': { keys: [{}] },
     'POST /v1/projects/{projectIdOrName}/token-checks': { token: 'x' },
+    'POST /v1/projects/{projectIdOrName}/key-uses': { reporter: 'orders-api', uses: [] },
   }
   const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
   // The deletion of the project comes last.

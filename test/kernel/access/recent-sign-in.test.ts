@@ -3,6 +3,7 @@ import type { RouteOptions } from 'fastify'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { pageHeaders, startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
 import { convergenceMs } from '../../support/app/rotations.ts'
@@ -269,6 +270,19 @@ const operations: Record<string, Case[]> = {
     asks('a rotation to a key that was registered since', async (signIn) => [
       `${await rotation(signIn)}/finish`,
     ]),
+  ],
+  [`POST ${projectPath}/key-uses`]: [
+    free('a report of uses', async () => [
+      '/v1/projects/payments/key-uses',
+      { reporter: `reporter-${newId()}`, uses: [] },
+    ]),
+  ],
+  [`DELETE ${projectPath}/key-uses/:reporter`]: [
+    asks('removing a reporter', async () => {
+      const [url, reporter] = ['/v1/projects/payments/key-uses', `reporter-${newId()}`]
+      await server.send('POST', url, { body: { reporter, uses: [] } })
+      return [`${url}/${reporter}`]
+    }),
   ],
   [`POST ${projectPath}/token-checks`]: [
     free('checking a token', async () => ['/v1/projects/payments/token-checks', { token: 'x' }]),

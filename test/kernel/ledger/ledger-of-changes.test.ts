@@ -60,6 +60,9 @@ const unrequested = [
   'log.publish',
   'ledger.accept',
   'api_key.forget',
+  // They leave no event: `test/features/key-uses/key-uses.test.ts`.
+  'key_use.report',
+  'key_use.remove_reporter',
   // Its actor is the workload: `test/features/token-exchange/token-exchange.test.ts`.
   'token.exchange',
   // Its actor is the key: `test/features/keys/ending.test.ts`.

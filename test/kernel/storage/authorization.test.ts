@@ -6,6 +6,7 @@ import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/ch
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import { readApiKeys } from '../../../packages/server/src/features/api-keys/reads.ts'
 import type { ApiKeyRecord } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { keyUseChanges } from '../../../packages/server/src/features/key-uses/changes.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import { logChanges } from '../../../packages/server/src/features/log/changes.ts'
@@ -114,6 +115,12 @@ const attempts = [
   }),
   attempt(rotationChanges.finishRotation, (origin) => ({ origin, ...rotation() })),
   attempt(rotationChanges.abandonRotation, (origin) => ({ origin, ...rotation() })),
+  attempt(keyUseChanges.reportKeyUses, (origin) => {
+    return { origin, projectId, owner: other.id, reporter: 'orders-api', interval: 60, uses: [] }
+  }),
+  attempt(keyUseChanges.removeReporter, (origin) => {
+    return { origin, projectId, reporter: 'orders-api' }
+  }),
   attempt(apiKeyChanges.createApiKey, (origin) => ({
     origin,
     apiKey: apiKeyRecord(newApiKeySecret(), origin.time, { name: 'planted', role: 'admin' }),

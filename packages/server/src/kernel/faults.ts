@@ -19,6 +19,7 @@ const notFoundDetails = {
     'Your API key can see no API key with this id. GET /v1/api-keys lists those it can see.',
   rotation_not_found:
     'The project has no rotation with this id. GET …/rotations lists its rotations.',
+  reporter_not_found: 'No verifier reports under this name. GET …/key-uses lists those that do.',
   access_rule_not_found: 'There is no access rule with this id. GET /v1/access-rules lists them.',
   key_not_found: 'The project has no key with this kid. GET …/jwt-keys lists its keys.',
 } satisfies Partial<Record<ErrorCode, string>>

@@ -106,6 +106,9 @@ const elsewhere: ErrorCode[] = [
   'rotation_exists',
   'rotation_not_ready',
   'rotation_ended',
+  'reporter_not_found',
+  'reporter_taken',
+  'reporter_limit_reached',
 ]
 
 test('no code is forgotten', () => {

@@ -40,7 +40,7 @@ import {
   requireValidReason,
 } from './patches.ts'
 import { readKeySet } from './reads.ts'
-import { keyEntityTags, replacementOf } from './states.ts'
+import { keyEntityTags, replacementOf, withoutUse } from './states.ts'
 import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
 export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outcome<KeyUpdate>> {
@@ -211,7 +211,7 @@ function requirePrecondition(
 ): void {
   if (precondition === undefined) return
   const { ifMatch, jwksMaxAge } = precondition
-  requireIfMatch(ifMatch, keyEntityTags(key, time, jwksMaxAge), 'key')
+  requireIfMatch(withoutUse(ifMatch), keyEntityTags(key, time, jwksMaxAge), 'key')
 }
 
 /** The keys of a project locked for a change. */

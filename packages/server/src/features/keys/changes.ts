@@ -4,11 +4,13 @@ import { type FieldError, PubringError } from '../../errors.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { change, type Origin, type Transaction } from '../../kernel/changes.ts'
 import { hook } from '../../kernel/hooks.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
+import type { TimeSpan } from '../../kernel/values/validity.ts'
+import type { JwtKeyUpdate, KeyUse, KeyWarning } from './contract.ts'
 import type { Replacement } from './states.ts'
-import type { KeyRecord } from './stored.ts'
+import type { KeyRecord, KeySet } from './stored.ts'
 
 /** Limits that the transaction of a change enforces. */
 export interface KeyLimits {
@@ -153,6 +155,20 @@ export const keyChanged = hook<[tx: Transaction, key: KeyRecord], Promise<NewEve
 /** Reads the replacements of keys of a project, for the states of the keys. */
 export const replacements = hook<[db: Db, projectId: string], Promise<Replacement[]>>(
   'replacements',
+)
+
+/** What verifiers have reported of the uses of the keys of a project. */
+export interface KeyUses {
+  of(key: KeyRecord): KeyUse | undefined
+  /** `of` gives other results outside it, since a verifier falls silent. */
+  span: TimeSpan
+  /** Whether no verifier has reported since. The read starts after the call. */
+  isCurrent(): Promise<boolean>
+}
+
+/** Reads the uses of the keys; the same object until they change. */
+export const keyUses = hook<[kernel: Kernel, projectId: string, keySet: KeySet], Promise<KeyUses>>(
+  'key uses',
 )
 
 /** A request submits a key that was accepted, with a proof that it belongs to the caller. */

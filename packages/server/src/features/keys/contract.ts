@@ -71,6 +71,28 @@ export const KeyState = Type.Enum([...keyStates], {
 })
 export type KeyState = Static<typeof KeyState>
 
+export const KeyUse = component(
+  'KeyUse',
+  'What verifiers have reported of the use of a key. No report never means that the key is unused.',
+  {
+    since: described(
+      Time,
+      'All that are counted in `reporters` have reported without a gap since then, and the key exists.',
+    ),
+    lastTime: optionalTime('The last use that was reported; absent if none was.'),
+    lastReporter: optionalText('The verifier that reported it.', 'orders-api'),
+    lastExp: optionalTime('The latest `exp` of the tokens that were seen.'),
+    reporters: Type.Integer({ description: 'Verifiers that report.', examples: [3] }),
+    silent: Type.Integer({
+      description:
+        'Verifiers whose last report is older than three of their intervals. They may still accept tokens of the key.',
+      examples: [0],
+    }),
+    silentSince: optionalTime('The last report of the one that has been silent for the longest.'),
+  },
+)
+export type KeyUse = Static<typeof KeyUse>
+
 /** The reasons of OpenID Federation 1.0 section 8.7.3, from the weakest to the strongest. */
 export const endReasons = ['unspecified', 'superseded', 'compromised'] as const
 export type EndReason = (typeof endReasons)[number]
@@ -90,6 +112,7 @@ export const KeyStateEntry = component('KeyStateEntry', 'The state of a key.', {
   convergedTime: optionalTime(
     'While some verifiers may not know the state yet: when all that honor the cache headers do.',
   ),
+  use: Type.Optional(KeyUse),
 })
 export type KeyStateEntry = Static<typeof KeyStateEntry>
 
@@ -122,6 +145,7 @@ const KeyDetails = Type.Object({
       { description: 'When and why the key ceased to be active; absent while it is active.' },
     ),
   ),
+  use: Type.Optional(KeyUse),
 })
 
 export const JwtKeyWithDetails = component(

@@ -5,13 +5,14 @@ import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
 import { isActive, isoTime, now } from '../../kernel/values/times.ts'
-import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
-import { type KeyUpdate, replacements } from './changes.ts'
-import type { KeyState } from './contract.ts'
+import { always, includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
+import { present } from '../../runtime/present.ts'
+import { type KeyUpdate, type KeyUses, keyUses, replacements } from './changes.ts'
+import type { KeyState, KeyUse } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
-import { keyEntityTag, keyState, type StateSituation, toKeyStateEntry } from './states.ts'
+import { keyEntityTag, keyState, type StateSituation, toKeyStateEntry, withUse } from './states.ts'
 import type { KeyRecord, KeySet } from './stored.ts'
 
 /** Keys as they are sent. */
@@ -23,11 +24,14 @@ export interface KeyDocument {
 
 export interface CachedDocument extends KeyDocument {
   validity: Validity
+  /** The uses that it shows; absent if it shows none. */
+  uses: KeyUses | undefined
 }
 
-/** Everything that was rendered of one key set: its lists by their names, and each key by its id. */
+/** What was rendered of one key set, by names: its lists, or what shows the uses of its keys. */
 interface Documents {
   validity: Validity
+  uses: KeyUses | undefined
   rendered: Map<string, Promise<CachedDocument>>
 }
 
@@ -35,7 +39,8 @@ interface Documents {
  * The store returns the same key set until the project changes, so the documents are evicted with
  * their key set and share its bound.
  */
-const documentsByKeySet = new WeakMap<KeySet, Documents>()
+const listsByKeySet = new WeakMap<KeySet, Documents>()
+const withUsesByKeySet = new WeakMap<KeySet, Documents>()
 
 /** The project's keys, oldest first, all or only active ones; the tag is a digest of the bytes. */
 export async function listDocument(
@@ -62,18 +67,24 @@ export async function keyDocument(
   const keySet = await requireKeySet(kernel, projectId)
   const key = findByKid(keySet.keys, kid)
   if (key === undefined) throw notFound('key_not_found')
-  return cachedDocument(kernel, { projectId, keySet, name: key.id }, async (time) => {
+  const uses = await usesOf(kernel, projectId, keySet)
+  return cachedDocument(kernel, { projectId, keySet, uses, name: key.id }, async (time) => {
     const state = keyState(key, await situationOf(kernel, projectId, keySet, time))
-    return renderKey(key, state, time, kernel.config)
+    return renderKey(key, { state, use: uses?.of(key), time, config: kernel.config })
   })
 }
 
 /** The state of each key of the project, oldest first. */
 export async function statesDocument(kernel: Kernel, projectId: string): Promise<CachedDocument> {
   const keySet = await requireKeySet(kernel, projectId)
-  return cachedDocument(kernel, { projectId, keySet, name: 'states' }, async (time) => {
+  const uses = await usesOf(kernel, projectId, keySet)
+  return cachedDocument(kernel, { projectId, keySet, uses, name: 'states' }, async (time) => {
     const situation = await situationOf(kernel, projectId, keySet, time)
-    const body = JSON.stringify(keySet.keys.map((key) => toKeyStateEntry(key, situation)))
+    const entries = keySet.keys.map((key) => ({
+      ...toKeyStateEntry(key, situation),
+      ...present({ use: uses?.of(key) }),
+    }))
+    const body = JSON.stringify(entries)
     return { body, etag: entityTag(body) }
   })
 }
@@ -86,19 +97,38 @@ export async function renderUpdate(
   const time = now(kernel.clock)
   const keySet = await requireKeySet(kernel, key.projectId)
   const state = keyState(key, await situationOf(kernel, key.projectId, keySet, time))
-  return renderKey(key, state, time, kernel.config, warnings.length > 0 ? { warnings } : {})
+  const use = (await usesOf(kernel, key.projectId, keySet))?.of(key)
+  const shown = { state, use, time, config: kernel.config }
+  return renderKey(key, shown, warnings.length > 0 ? { warnings } : {})
 }
 
-/** One key as it is at the time (ISO 8601), with these members beside its own. */
-function renderKey(
-  key: KeyRecord,
-  state: KeyState,
-  time: string,
-  config: CoreConfig,
-  others: object = {},
-): KeyDocument {
-  const body = JSON.stringify({ ...toJwtKeyWithDetails(key, state, time, config), ...others })
-  return { body, etag: keyEntityTag(key, state, time, config.jwksMaxAge) }
+/** Undefined if no feature knows them. */
+async function usesOf(
+  kernel: Kernel,
+  projectId: string,
+  keySet: KeySet,
+): Promise<KeyUses | undefined> {
+  return (await kernel.hooks.run(keyUses, kernel, projectId, keySet))[0]
+}
+
+/** What is shown of a key, at the time (ISO 8601), beside its record. */
+interface Shown {
+  state: KeyState
+  use: KeyUse | undefined
+  time: string
+  config: CoreConfig
+}
+
+/** One key, with these members beside its own. */
+function renderKey(key: KeyRecord, shown: Shown, others: object = {}): KeyDocument {
+  const { state, use, time, config } = shown
+  const { details, ...members } = toJwtKeyWithDetails(key, state, time, config)
+  const body = JSON.stringify({
+    ...members,
+    details: { ...details, ...present({ use }) },
+    ...others,
+  })
+  return { body, etag: withUse(keyEntityTag(key, state, time, config.jwksMaxAge), use) }
 }
 
 /** Everything that the states of the keys depend on. */
@@ -112,28 +142,40 @@ export async function situationOf(
   return { keys, replacements: found.flat(), time, jwksMaxAge: config.jwksMaxAge }
 }
 
+interface KeySetDocument {
+  projectId: string
+  keySet: KeySet
+  uses?: KeyUses | undefined
+  name: string
+}
+
 /** Documents change with time when a key expires, and when the last verifier learns of a change. */
 async function cachedDocument(
   { clock, config }: Kernel,
-  { projectId, keySet, name }: { projectId: string; keySet: KeySet; name: string },
+  { projectId, keySet, uses, name }: KeySetDocument,
   render: (time: string) => Promise<KeyDocument>,
 ): Promise<CachedDocument> {
   const time = clock.now()
+  const documentsByKeySet = uses === undefined ? listsByKeySet : withUsesByKeySet
   let documents = documentsByKeySet.get(keySet)
-  if (documents === undefined || !includes(documents.validity, time)) {
+  const isCurrent = documents?.uses === uses && documents && includes(documents.validity, time)
+  if (documents === undefined || !isCurrent) {
     const ends = keySet.keys.flatMap((key) => [
       key,
       { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
       { expireTime: convergedTime(key, isoTime(time), config.jwksMaxAge) },
     ])
     const heads = [{ ledgerId: projectId, hash: keySet.head }]
-    documents = { validity: { heads, ...spanUntilExpiry(ends, time) }, rendered: new Map() }
+    const span = spanUntilExpiry(ends, time)
+    const { from, until } = uses?.span ?? always
+    const validity = { heads, from: Math.max(span.from, from), until: Math.min(span.until, until) }
+    documents = { validity, uses, rendered: new Map() }
     documentsByKeySet.set(keySet, documents)
   }
   const { validity, rendered } = documents
   const known = rendered.get(name)
   if (known !== undefined) return known
-  const document = render(isoTime(time)).then((each) => ({ ...each, validity }))
+  const document = render(isoTime(time)).then((each) => ({ ...each, validity, uses }))
   rendered.set(name, document)
   document.catch(() => rendered.delete(name))
   return document

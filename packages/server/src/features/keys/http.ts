@@ -9,7 +9,7 @@ import type { App } from '../../kernel/http/options.ts'
 import { KeyPath, ProjectPath, Query } from '../../kernel/http/request/parameters.ts'
 import { type Resource, resourceRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { intersect } from '../../kernel/values/validity.ts'
+import { type HeadsMatch, intersect } from '../../kernel/values/validity.ts'
 import {
   JwtKey,
   JwtKeyCreate,
@@ -188,7 +188,7 @@ const keys: Resource = {
   },
   descriptions: {
     create:
-      'The `ETag` is the one of the key at the URL in `Location`. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
+      'The `ETag` is the one of the key at the URL in `Location` as long as no verifier reports uses of keys. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
     list: 'Returns all keys in one array, oldest first.',
     update:
       'A merge patch (RFC 7396) of `label`, `active`, `expireTime` and `reason`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project, or its `jwks.json`, without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
@@ -208,8 +208,17 @@ function reuseDocument(request: FastifyRequest, { store }: Kernel, document: Cac
   const { authenticator } = request.server
   request.reuse = {
     validity,
-    headsMatch: store.headsMatch,
+    headsMatch: withUses(store.headsMatch, document),
     onReuse: () => authenticator.recordUse(principal),
+  }
+}
+
+/** Also reads, at the same time, whether the uses that the document shows are current. */
+function withUses(headsMatch: HeadsMatch, { uses }: CachedDocument): HeadsMatch {
+  if (uses === undefined) return headsMatch
+  return async (heads) => {
+    const matches = await Promise.all([headsMatch(heads), uses.isCurrent()])
+    return matches.every(Boolean)
   }
 }
 

@@ -4,7 +4,7 @@ import { keyStates } from '../../kernel/contract.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { isActive, isExpired } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import type { EndReason, KeyState, KeyStateEntry } from './contract.ts'
+import type { EndReason, KeyState, KeyStateEntry, KeyUse } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import type { KeyRecord, KeySummary } from './stored.ts'
 
@@ -118,6 +118,17 @@ export function endOf(
   const { enabled, expireTime, endTime = enabled ? expireTime : undefined } = key
   if (endTime === undefined || isActive(key, now)) return undefined
   return { time: endTime, reason: key.endReason ?? 'unspecified' }
+}
+
+/** The tag of a key with its use. `withoutUse` gives the one of the key alone, which a change compares. */
+export function withUse(tag: string, use: KeyUse | undefined): string {
+  if (use === undefined) return tag
+  return `${tag.slice(0, -1)}.${entityTag(JSON.stringify(use)).slice(1)}`
+}
+
+/** An `If-Match` whose tags leave out the uses: a report must not make a change fail. */
+export function withoutUse(ifMatch: string): string {
+  return ifMatch.replace(/\.[\w-]*"/g, '"')
 }
 
 /** Its tags in all states, for a change: the state depends on the time and on rotations. */

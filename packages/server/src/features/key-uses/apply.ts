@@ -1,0 +1,199 @@
+import { PubringError } from '../../errors.ts'
+import type { Outcome, Transaction } from '../../kernel/changes.ts'
+import { notFound } from '../../kernel/faults.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
+import {
+  type LockedLedger,
+  lockProjectLedger,
+  restoreRevision,
+} from '../../kernel/ledger/locked-ledger.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
+import { chunked } from '../../kernel/storage/statements.ts'
+import { earliest, latest } from '../../kernel/values/times.ts'
+import { findByKid } from '../keys/kids.ts'
+import type { KeyRecord } from '../keys/stored.ts'
+import { requireProject } from '../projects/apply.ts'
+import type { KeyReport, ReporterRemoval } from './changes.ts'
+import type { KeyUsesReported } from './contract.ts'
+import { readReporters } from './reads.ts'
+import { type KeyUseRow, type ReporterRow, silentFrom } from './stored.ts'
+
+/** Reporters of a project. */
+const maxReporters = 1_000
+
+const minIntervalMs = 60_000
+
+/**
+ * Stores what the report says of keys of the project. The lock of its ledger keeps them and the project from
+ * being deleted meanwhile. A process makes one change at a time outside ledgers, so changes of the project
+ * wait for one report of each replica at most, however many verifiers report at once.
+ */
+export async function reportKeyUses(
+  tx: Transaction,
+  report: KeyReport,
+): Promise<Outcome<KeyUsesReported>> {
+  const { db } = tx
+  const { projectId, origin, owner, reporter, interval, uses } = report
+  const { time } = origin
+  const ledger = await lockProjectLedger(tx, projectId, origin)
+  await requireProject(db, projectId)
+  const [before] = await readReporters(db, { projectId, name: reporter })
+  if (before === undefined) await requireRoom(db, projectId)
+  else requireDue(before, report)
+  const isUnbroken = before !== undefined && silentFrom(before) > Date.parse(time)
+  const since = isUnbroken ? before.since : time
+  const row = { owner, report_interval: interval, since, report_time: time }
+  await db
+    .insertInto('key_reporter')
+    .values({ project_id: projectId, name: reporter, ...row })
+    .onConflict((conflict) => conflict.columns(['project_id', 'name']).doUpdateSet(row))
+    .execute()
+  const kids = await readKids(db, projectId)
+  const found = uses.map((use) => ({ use, id: findByKid(kids, use.kid)?.id }))
+  const rows = found.flatMap(({ id, use: { lastTime, lastExp = null } }) =>
+    id === undefined
+      ? []
+      : {
+          project_id: projectId,
+          reporter,
+          key_id: id,
+          last_time: earliest(lastTime, time),
+          last_exp: lastExp,
+        },
+  )
+  await storeUses(db, { projectId, reporter, rows })
+  await endReport(ledger)
+  const unknown = found.flatMap(({ id }, index) => (id === undefined ? [index] : []))
+  return { result: { unknown }, changed: true }
+}
+
+/** A repeated attempt of the same report is accepted. */
+function requireDue({ owner, report_time }: ReporterRow, { reporter, ...report }: KeyReport): void {
+  if (owner !== report.owner) {
+    throw new PubringError(
+      'reporter_taken',
+      `Another API key or workload reports as ${reporter}. Choose another name; if the verifier has a new API key, a writer lets it go on with DELETE …/key-uses/${reporter}.`,
+    )
+  }
+  const { time } = report.origin
+  const waitMs = Date.parse(report_time) + minIntervalMs - Date.parse(time)
+  if (waitMs <= 0 || report_time === time) return
+  const retryAfter = Math.min(Math.ceil(waitMs / 1_000), minIntervalMs / 1_000)
+  throw new PubringError(
+    'rate_limited',
+    `${reporter} has reported less than a minute ago. Report again in ${retryAfter} seconds; an hour between two reports is enough.`,
+    { retryAfter },
+  )
+}
+
+async function requireRoom(db: Db, projectId: string): Promise<void> {
+  if ((await readReporters(db, { projectId })).length < maxReporters) return
+  throw new PubringError(
+    'reporter_limit_reached',
+    `The project has ${maxReporters} reporters. Remove those that are gone with DELETE …/key-uses/{reporter}, or let several verifiers report as one.`,
+    { limit: maxReporters },
+  )
+}
+
+async function readKids(db: Db, projectId: string) {
+  const rows = await db
+    .selectFrom('jwt_key')
+    .select(['id', 'published_kid'])
+    .where('project_id', '=', projectId)
+    .execute()
+  return rows.map(({ id, published_kid }) => ({ id, publishedKid: published_kid ?? id }))
+}
+
+/** Writes the rows that tell more than those before; of several about one key, what each tells. */
+async function storeUses(
+  db: Db,
+  { projectId, reporter, rows }: { projectId: string; reporter: string; rows: KeyUseRow[] },
+): Promise<void> {
+  if (rows.length === 0) return
+  const known = await db
+    .selectFrom('key_use')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('reporter', '=', reporter)
+    .execute()
+  const before = new Map(known.map((row) => [row.key_id, row]))
+  const after = new Map(before)
+  for (const row of rows) {
+    const { last_time, last_exp } = after.get(row.key_id) ?? row
+    after.set(row.key_id, {
+      ...row,
+      last_time: latest(row.last_time, last_time),
+      last_exp: latest(row.last_exp ?? '', last_exp ?? '') || null,
+    })
+  }
+  const changed = [...after.values()].filter((row) => {
+    const { last_time, last_exp } = before.get(row.key_id) ?? {}
+    return row.last_time !== last_time || row.last_exp !== last_exp
+  })
+  for (const chunk of chunked(changed)) {
+    await db
+      .insertInto('key_use')
+      .values(chunk)
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'reporter', 'key_id']).doUpdateSet((set) => ({
+          last_time: set.ref('excluded.last_time'),
+          last_exp: set.ref('excluded.last_exp'),
+        })),
+      )
+      .execute()
+  }
+}
+
+/** What was read of the uses is outdated; the ledger stays as it is. */
+async function endReport(ledger: LockedLedger): Promise<void> {
+  const { db, ledgerId, origin } = ledger
+  const row = { version: origin.requestId }
+  await db
+    .insertInto('key_use_version')
+    .values({ project_id: ledgerId, ...row })
+    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(row))
+    .execute()
+  await restoreRevision(ledger)
+}
+
+/** Removes the reporter, with what it has reported. */
+export async function removeReporter(
+  tx: Transaction,
+  { projectId, origin, reporter }: ReporterRemoval,
+): Promise<Outcome<undefined>> {
+  const { db } = tx
+  const ledger = await lockProjectLedger(tx, projectId, origin)
+  const [found] = await readReporters(db, { projectId, name: reporter })
+  if (found === undefined) throw notFound('reporter_not_found')
+  await db
+    .deleteFrom('key_reporter')
+    .where('project_id', '=', projectId)
+    .where('name', '=', reporter)
+    .execute()
+  await db
+    .deleteFrom('key_use')
+    .where('project_id', '=', projectId)
+    .where('reporter', '=', reporter)
+    .execute()
+  await endReport(ledger)
+  return { result: undefined, changed: true }
+}
+
+export async function forgetKey(
+  { db }: Transaction,
+  { projectId, id }: KeyRecord,
+  step: 'disable' | 'delete',
+): Promise<NewEvent[]> {
+  if (step === 'delete') {
+    const uses = db.deleteFrom('key_use').where('project_id', '=', projectId)
+    await uses.where('key_id', '=', id).execute()
+  }
+  return []
+}
+
+export async function forgetProject({ db }: Transaction, projectId: string): Promise<NewEvent[]> {
+  for (const table of ['key_use', 'key_reporter', 'key_use_version'] as const) {
+    await db.deleteFrom(table).where('project_id', '=', projectId).execute()
+  }
+  return []
+}

@@ -1,0 +1,70 @@
+import { readerAccess } from '../../kernel/access/grants.ts'
+import { Type } from '../../kernel/contract.ts'
+import { on } from '../../kernel/hooks.ts'
+import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
+import type { App } from '../../kernel/http/options.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
+import { keyUses } from '../keys/changes.ts'
+import { KeyReporter, KeyUseReport, KeyUsesReported, ReporterPath } from './contract.ts'
+import { listReporters, readKeyUses, removeReporter, reportKeyUses } from './operations.ts'
+
+const collection = '/v1/projects/:projectIdOrName/key-uses'
+
+export const hooks = [on(keyUses, readKeyUses)]
+
+export function routes(app: App, kernel: Kernel): void {
+  app.route({
+    method: 'POST',
+    url: collection,
+    config: {
+      access: { role: 'reader', auditor: false, recentSignIn: 'never' },
+      errors: ['reporter_taken', 'reporter_limit_reached', 'rate_limited'],
+    },
+    schema: {
+      operationId: 'reportKeyUses',
+      summary: 'Report which keys a verifier has seen in use',
+      description:
+        'A verifier reports the keys whose tokens it accepted, and reports also if there were none: what it does not report, nobody knows. Once an hour is enough; less than 60 seconds after its last report it gets 429. The name belongs to the API key, the person, or the access rule and workload that used it first. A report is no change of the project: it has no revision and no event, and does not count for the limit of changes.',
+      body: KeyUseReport,
+      response: { 200: KeyUsesReported },
+    },
+    handler: async (request, reply) => {
+      const own = contextOf(request, kernel)
+      return reply.send(await reportKeyUses(own, projectOf(request).id, request.body))
+    },
+  })
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: collection,
+    config: { access: readerAccess },
+    schema: {
+      operationId: 'listKeyReporters',
+      summary: 'List the verifiers that report uses of keys',
+      description: 'All of them, by name. What they have seen is at each key, in `details.use`.',
+      response: { 200: Type.Array(KeyReporter) },
+    },
+    handler: async (request, reply) =>
+      reply.send(await listReporters(kernel, projectOf(request).id)),
+  })
+  app.route({
+    method: 'DELETE',
+    url: `${collection}/:reporter`,
+    config: {
+      access: { role: 'writer', auditor: false, recentSignIn: 'always' },
+      errors: ['reporter_not_found'],
+    },
+    schema: {
+      operationId: 'deleteKeyReporter',
+      summary: 'Remove a verifier that reports no more',
+      description:
+        'Removes it with what it has reported, and gives its name free. It counts again once it reports again.',
+      params: ReporterPath,
+      response: { 204: Type.Null({ description: 'The verifier is removed.' }) },
+    },
+    handler: async (request, reply) => {
+      const own = contextOf(request, kernel)
+      await removeReporter(own, projectOf(request).id, request.params.reporter)
+      return reply.code(204).send(null)
+    },
+  })
+}

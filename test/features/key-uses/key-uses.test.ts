@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest'
+import { hourMs, minuteMs, startKeyUses } from '../../support/app/key-uses.ts'
+import { registerKey } from '../../support/app/keys.ts'
+import { startWorkloadApp } from '../../support/app/workloads.ts'
+
+const server = await startKeyUses({ http: { writeLimit: { limit: 1_000, window: 60 } } })
+
+describe('a report', () => {
+  test('says who has seen the key, when, and until when its tokens last', async () => {
+    const used = await server.usedKey()
+    const [lastTime, lastExp] = [server.timeIn(0), server.timeIn(hourMs)]
+    const response = await server.report(used)
+    expect([response.statusCode, response.json()]).toEqual([200, { unknown: [] }])
+    const use = {
+      since: lastTime,
+      reporters: 1,
+      silent: 0,
+      lastTime,
+      lastReporter: 'orders-api',
+      lastExp,
+    }
+    expect(await server.use(used)).toEqual(use)
+    const states = await server.send('GET', `/v1/projects/${used.name}/key-states`)
+    expect(states.json()).toEqual([expect.objectContaining({ kid: used.kid, use })])
+    const list = await server.send('GET', used.keys)
+    expect(list.body).not.toContain('use')
+  })
+
+  test('is no change: no revision, no event, and nothing of the limit of changes', async () => {
+    const used = await server.usedKey()
+    const read = async () => {
+      const project = await server.send('GET', `/v1/projects/${used.name}`)
+      const events = await server.send('GET', `/v1/projects/${used.name}/events`)
+      return [project.json(), events.json(), project.headers.etag]
+    }
+    const before = await read()
+    const response = await server.report(used)
+    expect(response.headers.ratelimit).toBeUndefined()
+    expect(await read()).toEqual(before)
+  })
+
+  test('of kids that no key has names them by their index, and stores the others', async () => {
+    const used = await server.usedKey()
+    const published = await registerKey(server, { publishedKid: 'signer-1' }, used.keys)
+    const use = { lastTime: server.timeIn(0) }
+    const uses = [
+      { kid: 'unknown', ...use },
+      { kid: 'signer-1', ...use },
+    ]
+    const response = await server.report(used, { uses })
+    expect(response.json()).toEqual({ unknown: [0] })
+    expect(await server.use(used, published)).toMatchObject(use)
+    expect(await server.use(used)).not.toHaveProperty('lastTime')
+  })
+
+  test('never takes back an earlier one, and a time in the future counts as now', async () => {
+    const used = await server.usedKey()
+    const uses = (ms: number) => [
+      { kid: used.kid, lastTime: server.timeIn(ms), lastExp: server.timeIn(ms) },
+    ]
+    const now = server.timeIn(0)
+    await server.report(used, { uses: uses(hourMs) })
+    const lastExp = server.timeIn(hourMs)
+    expect(await server.use(used)).toMatchObject({ lastTime: now, lastExp })
+    server.clock.advance(minuteMs)
+    await server.report(used, { uses: uses(-hourMs) })
+    expect(await server.use(used)).toMatchObject({ lastTime: now, lastExp })
+    await server.report(used, { reporter: 'billing', uses: uses(0) })
+    const later = { lastTime: server.timeIn(0), lastReporter: 'billing', lastExp, reporters: 2 }
+    expect(await server.use(used)).toMatchObject(later)
+  })
+
+  test('sooner than 60 seconds after the last one is 429, and says when to come back', async () => {
+    const used = await server.usedKey()
+    await server.report(used)
+    server.clock.advance(minuteMs - 1_500)
+    const response = await server.report(used)
+    expect([response.statusCode, response.json().code]).toEqual([429, 'rate_limited'])
+    expect(response.headers['retry-after']).toBe('2')
+    server.clock.advance(1_500)
+    expect((await server.report(used)).statusCode).toBe(200)
+  })
+
+  test.each([
+    ['a name with a space', { reporter: 'orders api' }, '/reporter'],
+    ['an interval below a minute', { interval: 59 }, '/interval'],
+    ['a time without a zone', { uses: [{ kid: 'k', lastTime: '2026-01-02' }] }, '/uses/0/lastTime'],
+    [
+      'an end that is no time',
+      { uses: [{ kid: 'k', lastTime: '2026-01-02T03:04:05Z', lastExp: '2026-02-30T00:00:00Z' }] },
+      '/uses/0/lastExp',
+    ],
+    ['too many uses', { uses: Array(501).fill({ kid: 'k', lastTime: 'now' }) }, '/uses'],
+    ['a member that nobody knows', { uses: [{ kid: 'k', lastSeen: 'now' }] }, '/uses/0'],
+  ])('with %s is invalid', async (_what, members, pointer) => {
+    const response = await server.report(await server.usedKey(), members)
+    expect(response.statusCode, response.body).toBe(400)
+    const pointers = response.json().errors.map((error: { pointer: string }) => error.pointer)
+    expect(pointers.some((each: string) => each.startsWith(pointer))).toBe(true)
+  })
+})
+
+describe('no report of a key', () => {
+  test('says since when the verifiers have reported, and never that it is unused', async () => {
+    const used = await server.usedKey()
+    expect(await server.use(used)).toBeUndefined()
+    await server.report(used, { uses: [] })
+    server.clock.advance(minuteMs)
+    await server.report(used, { reporter: 'billing', uses: [] })
+    const since = server.timeIn(0)
+    expect(await server.use(used)).toEqual({ since, reporters: 2, silent: 0 })
+    server.clock.advance(minuteMs)
+    const younger = await registerKey(server, {}, used.keys)
+    expect(await server.use(used, younger)).toMatchObject({ since: server.timeIn(0) })
+  })
+
+  test('for three intervals makes a verifier silent, which its next report ends', async () => {
+    const used = await server.usedKey()
+    const reportTime = server.timeIn(0)
+    await server.report(used, { interval: 120, uses: [] })
+    await server.report(used, { reporter: 'billing', interval: 3_600, uses: [] })
+    server.clock.advance(6 * minuteMs - 1)
+    expect(await server.use(used)).toEqual({ since: reportTime, reporters: 2, silent: 0 })
+    server.clock.advance(1)
+    const silent = { since: reportTime, reporters: 1, silent: 1, silentSince: reportTime }
+    expect(await server.use(used)).toEqual(silent)
+    const reporters = (await server.send('GET', used.uses)).json()
+    expect(reporters).toEqual([
+      { reporter: 'billing', interval: 3_600, since: reportTime, reportTime, silent: false },
+      { reporter: 'orders-api', interval: 120, since: reportTime, reportTime, silent: true },
+    ])
+    // What it saw meanwhile may be lost, so it counts from now on.
+    await server.report(used, { interval: 120, uses: [] })
+    const since = server.timeIn(0)
+    expect(await server.use(used)).toEqual({ since, reporters: 2, silent: 0 })
+  })
+
+  test('by any verifier, since all are silent, leaves none that reports', async () => {
+    const used = await server.usedKey()
+    await server.report(used)
+    server.clock.advance(3 * hourMs)
+    expect(await server.use(used)).toMatchObject({
+      reporters: 0,
+      silent: 1,
+      silentSince: server.timeIn(-3 * hourMs),
+      lastReporter: 'orders-api',
+    })
+  })
+})
+
+describe('the name of a reporter', () => {
+  test('belongs to the API key that used it first, until a writer removes the reporter', async () => {
+    const used = await server.usedKey()
+    const [one, other] = [await server.apiKey('reader', used.id), await server.apiKey('reader')]
+    await server.report(used, {}, one)
+    server.clock.advance(minuteMs)
+    const refused = await server.report(used, {}, other)
+    expect([refused.statusCode, refused.json().code]).toEqual([409, 'reporter_taken'])
+    expect((await server.report(used, {}, one)).statusCode).toBe(200)
+    const remove = () => server.send('DELETE', `${used.uses}/orders-api`)
+    expect((await remove()).statusCode).toBe(204)
+    expect((await remove()).json().code).toBe('reporter_not_found')
+    expect(await server.use(used)).toBeUndefined()
+    expect((await server.report(used, {}, other)).statusCode).toBe(200)
+  })
+
+  test('of a workload belongs to its rule and subject, whatever API key it got', async () => {
+    const workloads = await startWorkloadApp()
+    await workloads.rule({ role: 'reader' })
+    const report = async (subject: string) => {
+      const headers = { 'x-api-key': await workloads.exchangedKey({ sub: subject }) }
+      const body = { reporter: 'orders-api', uses: [] }
+      return workloads.send('POST', '/v1/projects/payments/key-uses', { body, headers })
+    }
+    expect((await report('orders')).statusCode).toBe(200)
+    workloads.clock.advance(minuteMs)
+    expect((await report('orders')).statusCode).toBe(200)
+    workloads.clock.advance(minuteMs)
+    expect((await report('billing')).json().code).toBe('reporter_taken')
+  })
+
+  test('is one of 1,000 in its project at most', async () => {
+    const used = await server.usedKey()
+    for (let index = 0; index < 1_000; index += 1) {
+      const reported = await server.report(used, { reporter: `verifier-${index}` })
+      expect(reported.statusCode, reported.body).toBe(200)
+    }
+    const refused = await server.report(used, { reporter: 'one-more' })
+    expect(refused.json()).toMatchObject({ code: 'reporter_limit_reached', limit: 1_000 })
+    server.clock.advance(minuteMs)
+    expect((await server.report(used, { reporter: 'verifier-7' })).statusCode).toBe(200)
+    expect(await server.use(used)).toMatchObject({ reporters: 1_000 })
+  })
+})
+
+describe('a read', () => {
+  test('shows each report at once, whoever cached it before, and its ETag changes', async () => {
+    const used = await server.usedKey()
+    for (const url of [`${used.keys}/${used.kid}`, `/v1/projects/${used.name}/key-states`]) {
+      const tags = new Set<unknown>()
+      for (const round of [1, 2, 3]) {
+        // The response cache stores the second of equal requests.
+        for (const _again of [1, 2, 3]) {
+          const { headers } = await server.send('GET', url)
+          tags.add(headers.etag)
+        }
+        expect(tags.size).toBe(round)
+        server.clock.advance(minuteMs)
+        expect((await server.report(used)).statusCode).toBe(200)
+        const { body, headers } = await server.send('GET', url)
+        expect(body).toContain(`"lastTime":"${server.timeIn(0)}"`)
+        tags.add(headers.etag)
+      }
+    }
+  })
+
+  test('shows a silence at once, whoever cached it before', async () => {
+    const used = await server.usedKey()
+    await server.report(used)
+    for (const _again of [1, 2, 3]) expect(await server.use(used)).toMatchObject({ silent: 0 })
+    server.clock.advance(3 * hourMs)
+    expect(await server.use(used)).toMatchObject({ silent: 1 })
+  })
+
+  test('gives an ETag with which the key can be changed after the next report', async () => {
+    const used = await server.usedKey()
+    await server.report(used)
+    const url = `${used.keys}/${used.kid}`
+    const { headers } = await server.send('GET', url)
+    server.clock.advance(minuteMs)
+    await server.report(used)
+    const patch = (label: string) =>
+      server.send('PATCH', url, {
+        body: { label },
+        headers: { 'if-match': String(headers.etag) },
+      })
+    const changed = await patch('renamed')
+    expect(changed.statusCode, changed.body).toBe(200)
+    expect(changed.headers.etag).toBe((await server.send('GET', url)).headers.etag)
+    expect((await patch('again')).json().code).toBe('precondition_failed')
+  })
+})
+
+test('a deleted key takes its uses with it, and a deleted project all', async () => {
+  const used = await server.usedKey()
+  await server.report(used)
+  const rows = async (table: string) =>
+    (await server.database.query(`select * from ${table} where project_id = ?`, used.id)).length
+  expect(await rows('key_use')).toBe(1)
+  const key = `${used.keys}/${used.kid}`
+  await server.send('PATCH', key, { body: { active: false } })
+  expect(await server.use(used)).toHaveProperty('lastTime')
+  await server.send('DELETE', key)
+  expect(await rows('key_use')).toBe(0)
+  expect(await rows('key_reporter')).toBe(1)
+  await server.send('DELETE', `/v1/projects/${used.name}`)
+  for (const table of ['key_use', 'key_reporter', 'key_use_version'])
+    expect(await rows(table)).toBe(0)
+})
