@@ -6,17 +6,17 @@ import process from 'node:process'
 
 const root = import.meta.dirname
 const target = join(root, 'dist')
-const {
-  private: _,
-  scripts: _scripts,
-  exports,
-  ...manifest
-} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const readManifest = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+const { version } = readManifest(join(root, '../..'))
+const { name, private: _, scripts: _scripts, exports, ...manifest } = readManifest(root)
 
 rmSync(target, { recursive: true, force: true })
 execFileSync('tsc', ['--project', root], { stdio: ['ignore', process.stderr, process.stderr] })
 for (const file of ['README.md', 'LICENSE']) cpSync(join(root, file), join(target, file))
 const published = {
+  name,
+  version,
   ...manifest,
   exports: compiledExports(exports),
   publishConfig: { access: 'public' },

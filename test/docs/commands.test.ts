@@ -14,13 +14,14 @@ test('every block with commands is run by a test, except these', () => {
   expect(list).toMatchInlineSnapshot(`
     [
       "CONTRIBUTING.md: npm ci: the checks themselves",
+      "CONTRIBUTING.md: npm version 1.0.0   # writes the number into all files that have it: commit them with a section of CHANGELOG.md: test/package/release.long.test.ts releases a clone",
       "docs/access-rules.md: pubring access-rule create --github acme/orders --project payments: asks api.github.com; test/docs/workloads.test.ts runs it against a stand-in",
       "docs/access-rules.md: PUBRING_API_KEY=$(curl -sS --fail-with-body "$PUBRING_URL/v1/token" \\: needs the token of a platform; test/http exchanges one",
       "docs/following.md: export PUBRING_URL=https://keys.example.com: follows until it is stopped; test/agents/follow runs it",
       "docs/following.md: pubring jwks follow ID --out keys.json --accept-history 12.3f5a07c1: the server must have lost events; test/agents/follow/history.test.ts does it",
       "docs/following.md: pubring jwks follow ID --out keys.json --exec ': needs a cluster",
       "docs/following.md: pubring jwks follow ID --out keys.json --exec ': needs a cluster",
-      "docs/installing.md: npm install --global ./pubring-0.1.0.tgz: installs on the whole machine; test/package/package.long.test.ts installs it in a folder",
+      "docs/installing.md: npm install --global ./pubring-*.tgz: installs on the whole machine; test/package/package.long.test.ts installs it in a folder",
       "docs/installing.md: git clone https://github.com/YOUR/pubring /opt/pubring: clones a repository; test/package/checkout.long.test.ts installs a copy of one",
       "docs/installing.md: cp "$(npm root --global)/pubring/deploy/pubring.service" /etc/systemd/system/: changes the system; systemd-analyze checks the unit in test/package/deploy.test.ts",
       "docs/installing.md: kubectl create secret generic pubring-database --from-literal=password=…: needs a cluster; test/package/kubernetes.long.test.ts renders and validates the chart",

@@ -3,11 +3,13 @@ import { expect, test } from 'vitest'
 import { clientSettings } from '../../packages/server/src/config/client-settings.ts'
 import { settings } from '../../packages/server/src/config/server-settings.ts'
 import { errorTable } from '../../packages/server/src/errors.ts'
+import { readVersion } from '../../packages/server/src/runtime/version.ts'
 import { clientTypes } from '../../scripts/generate-client-types.ts'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
 import { errorsPage } from '../../scripts/generate-errors.ts'
 import { ledgerPage } from '../../scripts/generate-ledger-coverage.ts'
 import { operatingPage } from '../../scripts/generate-operating.ts'
+import { versionedFiles, withVersion } from '../../scripts/generate-versions.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 
@@ -30,6 +32,12 @@ test('docs/operating.md has the generated tables: npm run generate', () => {
 test('packages/client/src/types.ts is the generated file: npm run generate', () => {
   const url = new URL('../../packages/client/src/types.ts', import.meta.url)
   expect(readFileSync(url, 'utf8')).toBe(clientTypes())
+})
+
+test.each(versionedFiles)('%s has the version of package.json: npm run generate', (file) => {
+  const text = readFileSync(file, 'utf8')
+  expect(text).toBe(withVersion(text, readVersion()))
+  expect(withVersion(text, '1.2.3-rc.4')).toContain('1.2.3-rc.4')
 })
 
 test.each(Object.keys(errorTable))('docs/errors.md has one entry for %s', (code) => {

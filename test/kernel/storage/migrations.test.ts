@@ -12,6 +12,7 @@ import {
   openLedgerReader,
   openStore,
 } from '../../../packages/server/src/registry.ts'
+import { readVersion } from '../../../packages/server/src/runtime/version.ts'
 import {
   createBlankDatabase,
   createDatabase,
@@ -75,7 +76,10 @@ describe('on the schema of a newer release', () => {
     )
   }
 
-  test.each(['0.1.0', '0.0.9'])(
+  const version = readVersion()
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => parseInt(part, 10))
+
+  test.each([version, '0.0.9'])(
     'that %s can run beside, this one starts, reads and writes',
     async (oldest) => {
       await migrateFurther(oldest)
@@ -88,15 +92,17 @@ describe('on the schema of a newer release', () => {
     },
   )
 
-  test.each(['0.2.0', '0.10.0', '0.1.1', '1.0.0'])(
-    'that needs %s, this one does not start, and says so',
-    async (oldest) => {
-      await migrateFurther(oldest)
-      const message = `The database was written by a newer Pubring (it has the migration 9999-notes), and this is 0.1.0. Start ${oldest} or later, or restore a backup of this one.`
-      await expect(openStore(database.url)).rejects.toThrow(message)
-      await expect(openLedgerReader(database.url)).rejects.toThrow(message)
-    },
-  )
+  test.each([
+    `${major}.${minor}.${patch + 1}`,
+    `${major}.${minor + 1}.0`,
+    `${major}.${minor + 10}.0`,
+    `${major + 1}.0.0`,
+  ])('that needs %s, this one does not start, and says so', async (oldest) => {
+    await migrateFurther(oldest)
+    const message = `The database was written by a newer Pubring (it has the migration 9999-notes), and this is ${version}. Start ${oldest} or later, or restore a backup of this one.`
+    await expect(openStore(database.url)).rejects.toThrow(message)
+    await expect(openLedgerReader(database.url)).rejects.toThrow(message)
+  })
 
   test('that records no release, this one does not start', async () => {
     await migrateFurther()
@@ -106,7 +112,7 @@ describe('on the schema of a newer release', () => {
   })
 
   test('this one copies nothing, since it would leave out what it does not know', async () => {
-    await migrateFurther('0.1.0')
+    await migrateFurther(version)
     const target = await createBlankDatabase()
     await expect(copyRegistry(database.url, target.url, () => {})).rejects.toThrow(
       'stores what this release would leave out',

@@ -1,11 +1,12 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readVersion } from '../../../packages/server/src/runtime/version.ts'
 import { linkInstalled } from '../installed.ts'
 
 const project = join(import.meta.dirname, '../../..')
 
 /**
- * Makes a release 0.2.0 of this checkout in the folder, with one more migration, beside which this
+ * Makes a release 99.0.0 of this checkout in the folder, with one more migration, beside which this
  * release can run. Returns its program.
  */
 export function makeNextRelease(folder: string): string {
@@ -14,7 +15,7 @@ export function makeNextRelease(folder: string): string {
   }
   for (const part of ['console', 'docs']) symlinkSync(join(project, part), join(folder, part))
   linkInstalled(project, folder)
-  replaceIn(join(folder, 'package.json'), '"version": "0.1.0"', '"version": "0.2.0"')
+  replaceIn(join(folder, 'package.json'), `"version": "${readVersion()}"`, '"version": "99.0.0"')
   const migrations = join(folder, 'packages/server/src/kernel/storage/migrations')
   writeFileSync(join(migrations, '9999-notes.ts'), migration)
   const index = join(migrations, 'index.ts')

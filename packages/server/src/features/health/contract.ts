@@ -8,9 +8,10 @@ import {
   Type,
   text,
 } from '../../kernel/contract.ts'
+import { readVersion } from '../../runtime/version.ts'
 
 export const Status = component('Status', 'The process that answers, and its database.', {
-  version: text('The version of Pubring.', '0.1.0'),
+  version: text('The version of Pubring.', readVersion()),
   startTime: described(Time, 'When this process started.'),
   database: Type.Object({
     engine: Type.Enum(['SQLite', 'PostgreSQL']),
