@@ -41,6 +41,12 @@ import { LedgerProof, LogTree } from '../packages/server/src/features/log/contra
 import { Project } from '../packages/server/src/features/projects/contract.ts'
 import { Discovery, Jwks } from '../packages/server/src/features/publishing/contract.ts'
 import {
+  RegistrationLink,
+  RegistrationLinkCreate,
+  RegistrationLinkCreated,
+  RegistrationSession,
+} from '../packages/server/src/features/registration-links/contract.ts'
+import {
   Rotation,
   RotationCreate,
   RotationUpdate,
@@ -110,6 +116,10 @@ const contract: Record<string, object> = {
   KeyUseReport: { ...KeyUseReport, description: 'The keys that a verifier has seen in use.' },
   KeyUsesReported,
   KeyReporter,
+  RegistrationLink,
+  RegistrationLinkCreated,
+  RegistrationLinkCreate: { ...RegistrationLinkCreate, description: 'A link to create.' },
+  RegistrationSession,
   ApiKey,
   ApiKeyCreated: { ...ApiKeyCreated, description: 'A new API key with its secret.' },
   ApiKeyCreate: { ...ApiKeyCreate, description: 'An API key to create.' },

@@ -72,6 +72,7 @@ const memberCodes: Record<string, string> = {
   address_invalid: 'The text is not an address from which this server may fetch.',
   proof_unexpected: 'The API key needs no `proof`.',
   proof_invalid: 'The `proof` is missing, or no rotation token of the new key.',
+  link_forbids: 'The holder of a registration link may not send the member.',
   kid_taken: 'An import names a `kid` that belongs or once belonged to another key.',
 }
 

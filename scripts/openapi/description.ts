@@ -30,6 +30,7 @@ const groups: Readonly<Record<string, RegExp>> = {
   Projects: /^projects\b/,
   'Uses of keys': /^key-uses\b/,
   Rotations: /^rotations\b/,
+  'Registration links': /^registration-(links|sessions)\b/,
   Search: /^(search|warnings|project-health)\b/,
   Events: /^(events|history)\b/,
   Log: /^(log|ledger-proof|\.well-known\/ledger-proof)\b/,

@@ -1,6 +1,11 @@
 import type { CallOptions, Confirmation, Precondition } from './call-options.ts'
 import type { EventOperations } from './event-api.ts'
-import type { KeyOperations, KeyUseOperations, RotationOperations } from './key-api.ts'
+import type {
+  KeyOperations,
+  KeyUseOperations,
+  RegistrationLinkOperations,
+  RotationOperations,
+} from './key-api.ts'
 import type { PersonOperations, SessionOperations } from './sign-in-api.ts'
 import type {
   AccessRule,
@@ -84,6 +89,7 @@ export type Client = {
   keys: KeyOperations
   rotations: RotationOperations
   keyUses: KeyUseOperations
+  registrationLinks: RegistrationLinkOperations
   tokens: TokenOperations
   events: EventOperations
   log: LogOperations

@@ -10,7 +10,12 @@ import type {
 } from './api.ts'
 import type { CallOptions } from './call-options.ts'
 import { eventOperations } from './events.ts'
-import type { KeyOperations, KeyUseOperations, RotationOperations } from './key-api.ts'
+import type {
+  KeyOperations,
+  KeyUseOperations,
+  RegistrationLinkOperations,
+  RotationOperations,
+} from './key-api.ts'
 import {
   create,
   createSend,
@@ -55,6 +60,7 @@ export function createClient(options: ClientOptions): Client {
     keys: keyOperations(send),
     rotations: rotationOperations(send),
     keyUses: keyUseOperations(send),
+    registrationLinks: registrationLinkOperations(send),
     tokens: tokenOperations(send),
     events: eventOperations(transport),
     log: logOperations(send),
@@ -150,6 +156,17 @@ function keyUseOperations(send: Send): KeyUseOperations {
     reporters: async (project, options = {}) => send(readList(all(project)), options),
     removeReporter: async (project, reporter, options = {}) =>
       send(remove(`${all(project)}/${pathSegment(reporter, 'reporter')}`), options),
+  }
+}
+
+function registrationLinkOperations(send: Send): RegistrationLinkOperations {
+  const all = (project: string) => `${projectPath(project)}/registration-links`
+  const one = (project: string, id: string) => `${all(project)}/${pathSegment(id, 'link id')}`
+  return {
+    list: async (project, options = {}) => send(readList(all(project)), options),
+    get: async (project, id, options = {}) => send(read(one(project, id)), options),
+    create: async (project, body, options = {}) => send(create(all(project), body), options),
+    delete: async (project, id, options = {}) => send(remove(one(project, id)), options),
   }
 }
 

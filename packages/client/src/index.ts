@@ -19,7 +19,12 @@ export {
   positionOf,
 } from './event-api.ts'
 export { type Expiry, expiriesOf } from './expiries.ts'
-export type { KeyOperations, KeyUseOperations, RotationOperations } from './key-api.ts'
+export type {
+  KeyOperations,
+  KeyUseOperations,
+  RegistrationLinkOperations,
+  RotationOperations,
+} from './key-api.ts'
 export type { PersonOperations, SessionOperations } from './sign-in-api.ts'
 export type * from './types.ts'
 export { algorithms } from './types.ts'

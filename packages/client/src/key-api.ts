@@ -14,6 +14,9 @@ import type {
   KeyStateEntry,
   KeyUseReport,
   KeyUsesReported,
+  RegistrationLink,
+  RegistrationLinkCreate,
+  RegistrationLinkCreated,
   Rotation,
   RotationCreate,
   RotationUpdate,
@@ -61,6 +64,26 @@ export type KeyOperations = {
     body: { publicKeyPem: string; algorithm?: Algorithm },
     options?: CallOptions,
   ): Promise<KeyCheck>
+}
+
+/**
+ * Registration links, by which someone outside registers keys of a project.
+ *
+ * @example
+ * const { url } = await client.registrationLinks.create('payments', { note: 'ACME Corp' })
+ */
+export type RegistrationLinkOperations = {
+  /** All open links and the newest of the others, the newest first. */
+  list(project: string, options?: CallOptions): Promise<RegistrationLink[]>
+  get(project: string, id: string, options?: CallOptions): Promise<RegistrationLink>
+  /** The result contains the address, which is shown only once. Not retried if it may have succeeded. */
+  create(
+    project: string,
+    body: RegistrationLinkCreate,
+    options?: CallOptions,
+  ): Promise<RegistrationLinkCreated>
+  /** Revokes the link, and ends the session of the browser that opened it. */
+  delete(project: string, id: string, options?: CallOptions): Promise<void>
 }
 
 /**

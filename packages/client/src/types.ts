@@ -137,7 +137,7 @@ export interface JwtKeyWithDetails extends JwtKey {
     convergedTime: string
     /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ # -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
     publishedKid?: string
-    /** Id of the key that vouched for it. */
+    /** Id of the key that vouched for it; or `link:` and the id of the registration link that it came through. */
     introducedBy?: string
     /** When and why the key ceased to be active; absent while it is active. */
     ended?: {
@@ -211,7 +211,7 @@ export type Rotation = {
   state: 'spreading' | 'overlapping' | 'finished' | 'abandoned'
   createTime: string
   updateTime: string
-  /** Who requested the change: an API key, a person, a workload or a JWT key that proved itself (`jwtKeyId`); otherwise Pubring itself or a command on the server. */
+  /** Who requested the change: an API key, a person, a workload, a JWT key that proved itself (`jwtKeyId`) or the holder of a registration link; otherwise Pubring itself or a command on the server. */
   startedBy: {
     name: string
     apiKeyId?: string
@@ -228,6 +228,25 @@ export type Rotation = {
       subject: string
     }
     jwtKeyId?: string
+    /** The holder of a registration link, whose note is `name`, and who created the link. The hash of the event covers this and not `name`. */
+    link?: {
+      id: string
+      createdBy: {
+        apiKeyId?: string
+        /** A person who signed in. The hash of the event covers this and not `name`. */
+        user?: {
+          issuer: string
+          subject: string
+          sessionId: string
+        }
+        /** The workload that exchanged a token for the API key. */
+        workload?: {
+          ruleId: string
+          issuer: string
+          subject: string
+        }
+      }
+    }
   }
   /** From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive. */
   convergedTime?: string
@@ -288,6 +307,70 @@ export type KeyReporter = {
   reportTime: string
   /** Whether three of its intervals have passed since then. */
   silent: boolean
+}
+
+/** A link by which someone outside registers keys of the project. */
+export type RegistrationLink = {
+  id: string
+  /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
+  note: string
+  /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. */
+  newKeys: 'inactive' | 'active'
+  algorithms?: JwsAlgorithm[]
+  /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
+  returnUrl?: string
+  /** `open`: nobody has opened it. `used`: one browser has, and may come back until `expireTime`. `expired`: nobody opened it in time. `revoked`: it was deleted before it ended. */
+  state: 'open' | 'used' | 'expired' | 'revoked'
+  /** Ids of the keys that were registered through the link, oldest first. */
+  keys: string[]
+  createTime: string
+  /** When it ends, and with it the session of the browser that opened it. */
+  expireTime: string
+  /** When a browser opened it. */
+  openTime?: string
+}
+
+/** A new link with its address, which is returned only once. */
+export interface RegistrationLinkCreated extends RegistrationLink {
+  /** The address to send. The part after `#` is a secret, which browsers do not send to servers. */
+  url: string
+}
+
+/** A link to create. */
+export type RegistrationLinkCreate = {
+  /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
+  note: string
+  /** At most 30 days ahead; 7 days if absent. */
+  expireTime?: string
+  /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. Default: `inactive`. */
+  newKeys?: 'inactive' | 'active'
+  /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
+  returnUrl?: string
+  /** The algorithms of keys that it accepts; all those of the server if absent. */
+  algorithms?: JwsAlgorithm[]
+}
+
+/** What the holder of a registration link needs to know. */
+export type RegistrationSession = {
+  project: {
+    id: string
+    /** Name of the project. */
+    name: string
+  }
+  /** The `iss` of tokens. */
+  issuer: string
+  /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
+  note: string
+  /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. */
+  newKeys: 'inactive' | 'active'
+  /** The algorithms of keys that the link accepts. */
+  algorithms: JwsAlgorithm[]
+  /** When the session ends. */
+  expireTime: string
+  /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
+  returnUrl?: string
+  /** Ids of the keys that were registered through the link, oldest first. */
+  keys: string[]
 }
 
 /** An API key. */
@@ -588,7 +671,7 @@ export type Event = {
   revision: number
   type: string
   time: string
-  /** Who requested the change: an API key, a person, a workload or a JWT key that proved itself (`jwtKeyId`); otherwise Pubring itself or a command on the server. */
+  /** Who requested the change: an API key, a person, a workload, a JWT key that proved itself (`jwtKeyId`) or the holder of a registration link; otherwise Pubring itself or a command on the server. */
   actor: {
     name: string
     apiKeyId?: string
@@ -605,6 +688,25 @@ export type Event = {
       subject: string
     }
     jwtKeyId?: string
+    /** The holder of a registration link, whose note is `name`, and who created the link. The hash of the event covers this and not `name`. */
+    link?: {
+      id: string
+      createdBy: {
+        apiKeyId?: string
+        /** A person who signed in. The hash of the event covers this and not `name`. */
+        user?: {
+          issuer: string
+          subject: string
+          sessionId: string
+        }
+        /** The workload that exchanged a token for the API key. */
+        workload?: {
+          ruleId: string
+          issuer: string
+          subject: string
+        }
+      }
+    }
   }
   subject: {
     type:
@@ -966,6 +1068,7 @@ export type ServiceErrorCode =
   | 'not_logged'
   | 'session_not_found'
   | 'person_not_found'
+  | 'link_not_found'
   | 'access_rule_not_found'
   | 'route_not_found'
   | 'method_not_allowed'
@@ -978,6 +1081,7 @@ export type ServiceErrorCode =
   | 'rotation_not_ready'
   | 'rotation_ended'
   | 'key_limit_reached'
+  | 'link_limit_reached'
   | 'jwks_too_large'
   | 'project_id_taken'
   | 'project_name_taken'

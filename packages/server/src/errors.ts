@@ -161,6 +161,12 @@ export const errorTable = {
     title: 'The person does not exist',
     advice: 'Check the id. The person may have been deleted, or never signed in.',
   },
+  link_not_found: {
+    status: 404,
+    title: 'There is no such registration link',
+    advice:
+      'The link is unknown, was opened in another browser, has expired or was revoked. Ask the person who sent it for a new one. With an API key: `GET …/registration-links` lists the links of the project.',
+  },
   access_rule_not_found: {
     status: 404,
     title: 'The access rule does not exist',
@@ -228,6 +234,12 @@ export const errorTable = {
     title: 'The project has reached its key limit',
     advice:
       'Delete keys that are no longer used, or ask the operator to raise `PUBRING_MAX_KEYS_PER_PROJECT`. `limit` is the current value.',
+  },
+  link_limit_reached: {
+    status: 409,
+    title: 'The project has too many open registration links',
+    advice:
+      'Delete links that are no longer needed, or wait until some are opened or expire. `limit` is the most that may be open at once.',
   },
   jwks_too_large: {
     status: 409,

@@ -9,6 +9,7 @@ import { keys } from './features/keys/feature.ts'
 import { log } from './features/log/feature.ts'
 import { projects } from './features/projects/feature.ts'
 import { publishing } from './features/publishing/feature.ts'
+import { registrationLinks } from './features/registration-links/feature.ts'
 import { rotations } from './features/rotations/feature.ts'
 import { search } from './features/search/feature.ts'
 import { signIn } from './features/sign-in/feature.ts'
@@ -29,6 +30,7 @@ export const features: readonly Feature[] = [
   apiKeys,
   signIn,
   tokenChecks,
+  registrationLinks,
   accessRules,
   tokenExchange,
   publishing,

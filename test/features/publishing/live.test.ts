@@ -87,6 +87,7 @@ beforeEach(async () => {
       jwksStaleLimit: 600,
       logWitnesses: [],
       publicUrl: 'https://keys.example.com',
+      returnOrigins: [],
       sessionLifetime: 43_200,
     },
     intakeFor() {

@@ -82,6 +82,17 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
     404,
     'rotation_not_found',
   ],
+  'GET /v1/projects/{projectIdOrName}/registration-links': ['reader', 200],
+  'POST /v1/projects/{projectIdOrName}/registration-links': ['writer', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}/registration-links/{id}': ['reader', 404, 'link_not_found'],
+  'DELETE /v1/projects/{projectIdOrName}/registration-links/{id}': [
+    'writer',
+    404,
+    'link_not_found',
+  ],
+  'POST /v1/registration-sessions': ['public', 400, 'invalid_json'],
+  // Only the browser that opened a link has a session.
+  'GET /v1/registration-sessions/self': ['reader', 401, 'invalid_session'],
   'POST /v1/projects/{projectIdOrName}/token-checks': ['reader', 400, 'invalid_json'],
   'GET /v1/projects/{projectIdOrName}/events': ['reader', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/ledger-proof': ['public', 404, 'not_logged'],

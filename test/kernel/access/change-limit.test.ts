@@ -29,6 +29,8 @@ describe('every operation that changes something', () => {
     'DELETE /v1/sessions',
     // The rule, whose API key it would be, accepts no token here.
     'POST /v1/token',
+    // Counts for the link, which does not exist here.
+    'POST /v1/registration-sessions',
     // Counts for the key, which proves nothing here.
     'POST /v1/projects/{projectIdOrName}/jwt-keys/{kid}/end',
   ]
@@ -38,6 +40,7 @@ describe('every operation that changes something', () => {
     'POST /v1/projects/{projectIdOrName}/key-imports': { keys: [{}] },
     'POST /v1/projects/{projectIdOrName}/token-checks': { token: 'x' },
     'POST /v1/projects/{projectIdOrName}/key-uses': { reporter: 'orders-api', uses: [] },
+    'POST /v1/registration-sessions': { secret: 'x' },
   }
   const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
   // The deletion of the project comes last.

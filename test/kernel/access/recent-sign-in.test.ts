@@ -6,6 +6,7 @@ import { projectChanges } from '../../../packages/server/src/features/projects/c
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { pageHeaders, startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { createLink, linksUrl } from '../../support/app/registration-links.ts'
 import { convergenceMs } from '../../support/app/rotations.ts'
 import { freshPem } from '../../support/keys/fresh-keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
@@ -284,6 +285,12 @@ const operations: Record<string, Case[]> = {
       return [`${url}/${reporter}`]
     }),
   ],
+  [`POST ${projectPath}/registration-links`]: [
+    asks('creating a link', async () => [linksUrl, { note: 'ACME' }]),
+  ],
+  [`DELETE ${projectPath}/registration-links/:id`]: [
+    asks('revoking a link', async () => [`${linksUrl}/${(await createLink(server)).id}`]),
+  ],
   [`POST ${projectPath}/token-checks`]: [
     free('checking a token', async () => ['/v1/projects/payments/token-checks', { token: 'x' }]),
   ],
@@ -464,6 +471,7 @@ test('no other operation has a session', () => {
   expect(withoutCaller.map(([operation]) => operation).sort()).toEqual([
     'POST /sign-in/back-channel-logout',
     'POST /v1/projects/:projectIdOrName/jwt-keys/:kid/end',
+    'POST /v1/registration-sessions',
     'POST /v1/session-keys',
     'POST /v1/token',
   ])

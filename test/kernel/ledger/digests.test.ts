@@ -10,6 +10,7 @@ import {
   keys,
   publishedKids,
 } from '../../../packages/server/src/features/keys/stored.ts'
+import { links } from '../../../packages/server/src/features/registration-links/stored.ts'
 import { rotations } from '../../../packages/server/src/features/rotations/stored.ts'
 import { sessions } from '../../../packages/server/src/features/sign-in/stored.ts'
 import { features } from '../../../packages/server/src/features.ts'
@@ -117,6 +118,31 @@ test.each([
       tokenLifetime: 900,
       outcome: 'finished',
       state: '5de4ba7e7ed408e2cdca3a21c603d74dfbb6c0bd13ce0ac3a8a497ba75552ccc',
+    },
+  ],
+  [
+    'registration link',
+    links.changes(undefined, {
+      projectId,
+      id,
+      note: 'ACME',
+      digest,
+      newKeys: 'inactive',
+      algorithms: ['ES256', 'EdDSA'],
+      returnUrl: 'https://platform.example.com/',
+      createdBy: { apiKeyId: id },
+      createTime,
+      expireTime,
+      openTime: updateTime,
+      sessionDigest: digest,
+      revokeTime: updateTime,
+      contradicted: true,
+    }),
+    {
+      newKeys: 'inactive',
+      algorithms: 'ES256 EdDSA',
+      expireTime,
+      state: 'be3b2f9efe329cc20fc9080fe0c0b1a61bf5d87be48fd0311100f11c95bcfdac',
     },
   ],
   [
@@ -246,6 +272,10 @@ test('the types of events', () => {
     'rotation.finished',
     'rotation.abandoned',
     'rotation.recorded',
+    'registration_link.created',
+    'registration_link.opened',
+    'registration_link.revoked',
+    'registration_link.recorded',
     'private_key.refused',
     'api_key.created',
     'api_key.updated',

@@ -7,6 +7,7 @@ import {
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
+import { createLink, exchange, linksUrl } from '../../support/app/registration-links.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 import { createPersonSession } from '../../support/store/sessions.ts'
@@ -48,6 +49,8 @@ interface Done {
   answer: Sent
   /** Ledger by ledger: the event that the change must leave there, and nothing else. */
   events: [ledgerId: string, type: string, subject: { type: string; id: string }][]
+  /** The admin if absent. */
+  by?: object
 }
 
 /** Changes that no request makes: those of commands are tried with them. */
@@ -151,6 +154,26 @@ const changes: Record<string, () => Promise<() => Promise<Done>>> = {
       return { answer, events: inProject(id, 'rotation.abandoned', 'rotation') }
     }
   },
+  'registration_link.create': async () => async () => {
+    const answer = await server.send('POST', linksUrl, { body: { note: 'ACME' } })
+    return { answer, events: inProject(answer.json().id, 'registration_link.created', link) }
+  },
+  'registration_link.open': async () => {
+    const { id, secret } = await createLink(server)
+    return async () => {
+      const answer = await exchange(server, secret)
+      const { apiKeyId } = actor
+      const by = expect.objectContaining({ link: { id, createdBy: { apiKeyId } } })
+      return { answer, by, events: inProject(id, 'registration_link.opened', link) }
+    }
+  },
+  'registration_link.revoke': async () => {
+    const { id } = await createLink(server)
+    return async () => {
+      const answer = await server.send('DELETE', `${linksUrl}/${id}`)
+      return { answer, events: inProject(id, 'registration_link.revoked', link) }
+    }
+  },
   'private_key.refuse': async () => async () => {
     const answer = await server.send('POST', keys, { body: keyBody(privatePem(ecKey())) })
     const subject = { type: 'project', id: server.project.id }
@@ -230,6 +253,7 @@ const changes: Record<string, () => Promise<() => Promise<Done>>> = {
   },
 }
 
+const link = 'registration_link'
 const rotations = '/v1/projects/payments/rotations'
 const twoKeys = async () => ({
   from: (await made(keys, keyBody())).kid,
@@ -265,13 +289,13 @@ test.each(Object.entries(changes))(
       system: await ledger(systemLedgerId),
       project: await ledger(server.project.id),
     }
-    const { answer, events } = await change()
+    const { answer, events, by = actor } = await change()
     const expected = events.map(([ledgerId, type, subject]) =>
       expect.objectContaining({
         ledgerId,
         type,
         subject,
-        actor,
+        actor: by,
         requestId: answer.headers['x-request-id'],
         time: expect.stringMatching(/^2\d{3}-/),
       }),

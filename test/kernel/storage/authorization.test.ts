@@ -13,6 +13,8 @@ import { logChanges } from '../../../packages/server/src/features/log/changes.ts
 import { readTree } from '../../../packages/server/src/features/log/reads.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
+import { linkChanges } from '../../../packages/server/src/features/registration-links/changes.ts'
+import { readLinks } from '../../../packages/server/src/features/registration-links/reads.ts'
 import { rotationChanges } from '../../../packages/server/src/features/rotations/changes.ts'
 import { signInChanges } from '../../../packages/server/src/features/sign-in/changes.ts'
 import { readPeople, readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
@@ -24,6 +26,7 @@ import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../../support/store/access-records.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
+import { linkRecord } from '../../support/store/links.ts'
 import { createPersonSession, ruleRecord, sessionRecord } from '../../support/store/sessions.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 
@@ -39,6 +42,9 @@ await stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin()
 const created = await createPersonSession(stored.store)
 const sessionId = created.session.id
 const personId = created.person.id
+const link = linkRecord(projectId)
+const linked = { projectId, id: link.id }
+await stored.store.commit(linkChanges.createLink, { origin: origin(), ...linked, link })
 const existing = accessRule()
 await stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: existing })
 
@@ -69,6 +75,7 @@ const unauthorized = [
   'ledger.accept',
   'token.exchange',
   'key.end',
+  'registration_link.open',
   'api_key.forget',
 ]
 
@@ -121,6 +128,11 @@ const attempts = [
   attempt(keyUseChanges.removeReporter, (origin) => {
     return { origin, projectId, reporter: 'orders-api' }
   }),
+  attempt(linkChanges.createLink, (origin) => {
+    const planted = linkRecord(projectId)
+    return { origin, projectId, id: planted.id, link: planted }
+  }),
+  attempt(linkChanges.revokeLink, (origin) => ({ origin, ...linked })),
   attempt(apiKeyChanges.createApiKey, (origin) => ({
     origin,
     apiKey: apiKeyRecord(newApiKeySecret(), origin.time, { name: 'planted', role: 'admin' }),
@@ -168,6 +180,7 @@ async function state() {
     heads: await store.heads([projectId, systemLedgerId]),
     projects: await readProjectPage(store.reader, { limit: 10 }),
     keySet: await keySetOf(store, projectId),
+    links: await readLinks(store.reader, projectId, origin().time),
     apiKeys: await readApiKeys(store.reader, 'all'),
     log: await readTree(store.reader),
     rules: await readAccessRules(store.reader),

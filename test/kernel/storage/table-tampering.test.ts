@@ -16,6 +16,8 @@ import type { KeyRecord, keys } from '../../../packages/server/src/features/keys
 import { signCheckpoint } from '../../../packages/server/src/features/log/signing.ts'
 import { proveLedger } from '../../../packages/server/src/features/log/tiles.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
+import { linkChanges } from '../../../packages/server/src/features/registration-links/changes.ts'
+import { readLinks } from '../../../packages/server/src/features/registration-links/reads.ts'
 import { rotationChanges } from '../../../packages/server/src/features/rotations/changes.ts'
 import { readRotations } from '../../../packages/server/src/features/rotations/reads.ts'
 import {
@@ -51,6 +53,7 @@ import { createKeyFile } from '../../support/log/key-file.ts'
 import { accessRuleRecord } from '../../support/store/access-records.ts'
 import { createDatabase } from '../../support/store/database.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
+import { linkRecord } from '../../support/store/links.ts'
 import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
 import { createProject, limits, origin } from '../../support/store/store.ts'
 import {
@@ -126,6 +129,16 @@ const rotation = { id: newId() }
 const rotated = { from: key.id, to: second.id, tokenLifetime: 60, jwksMaxAge: 60 }
 const started = { origin: origin(), projectId, ...rotation, ...rotated }
 await store.commit(rotationChanges.startRotation, started)
+const opened = linkRecord(projectId, {
+  algorithms: ['ES256'],
+  returnUrl: 'https://platform.example.com/',
+})
+for (const link of [opened, linkRecord(projectId)]) {
+  await store.commit(linkChanges.createLink, { origin: origin(), projectId, id: link.id, link })
+}
+const ofOpened = { origin: origin(), projectId, id: opened.id }
+await store.commit(linkChanges.openLink, { ...ofOpened, sessionDigest: apiKeyDigest('session') })
+await store.commit(linkChanges.revokeLink, ofOpened)
 await store.commit(projectChanges.renameProject, {
   origin: origin(),
   projectId: otherProjectId,
@@ -180,6 +193,9 @@ async function unused() {
     const rows = registry.database.query('select id from rotation where project_id = ?', id)
     for (const row of await rows) {
       if (!used.includes(String(row.id))) found.push(`rotation ${row.id}`)
+    }
+    for (const { id: linkId, contradicted } of await readLinks(db, id, time)) {
+      if (contradicted) found.push(`registration_link ${linkId}`)
     }
     for (const key of keySet?.keys ?? [])
       expect(key.contradicted && isActive(key, time)).not.toBe(true)

@@ -170,6 +170,7 @@ function testContext(store: Store, options: TestOptions): Context {
       jwksMaxAge: 60,
       jwksStaleLimit: 600,
       logWitnesses: [],
+      returnOrigins: [],
       sessionLifetime: 43_200,
       publicUrl,
       ...options.config,
@@ -180,14 +181,15 @@ function testContext(store: Store, options: TestOptions): Context {
   }
 }
 
-/** Records all responses except new API keys and cookies, whose secrets are remembered instead. */
+/** Records all responses except new API keys, links and cookies, whose secrets are remembered instead. */
 function recordResponses(app: FastifyInstance): string[] {
   const responses: string[] = []
   app.addHook('onSend', async (request, reply, payload) => {
     const text = typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : ''
-    const [, secret] = /"(?:apiKey|access_token)":"(pubring_\w+)"/.exec(text) ?? []
-    if (secret !== undefined && /^\/v1\/(api-keys|token)$/.test(request.routeOptions.url ?? '')) {
-      rememberSecret('an API key', secret)
+    const [, secret] = /"(?:apiKey|access_token|url)":"[^"]*\b(pubring_\w+)"/.exec(text) ?? []
+    const { url = '' } = request.routeOptions
+    if (secret !== undefined && /\/(api-keys|token|registration-links)$/.test(url)) {
+      rememberSecret('an API key or a link', secret)
       return payload
     }
     // The documentation is large and has no secrets.

@@ -12,6 +12,7 @@ import {
   keys,
   keyToRow,
 } from '../../../packages/server/src/features/keys/stored.ts'
+import { linkTable } from '../../../packages/server/src/features/registration-links/stored.ts'
 import { rotationTable } from '../../../packages/server/src/features/rotations/stored.ts'
 import {
   type SessionRecord,
@@ -241,14 +242,14 @@ export const tamperings: Tampering[] = [
     caughtBy: 'replay',
     broken: /the whole ledger is missing/,
   },
-  ...[accessRuleTable, sessionTable, rotationTable].map(
+  ...[accessRuleTable, sessionTable, rotationTable, linkTable].map(
     (table): Tampering => ({
       name: `a row inserted into ${table.name}`,
       tamper({ database, otherProjectId }) {
         const columns = columnsOf(table)
-          .filter((column) => !['id', 'digest'].includes(column))
+          .filter((column) => !['id', 'digest', 'session_digest'].includes(column))
           .map((column) => `"${column}"`)
-        const digest = table === sessionTable
+        const digest = table === sessionTable || table === linkTable
         return database.execute(
           `insert into ${table.name} (id, ${digest ? 'digest, ' : ''}${columns})
            select ?, ${digest ? "'d', " : ''}${columns} from ${table.name} limit 1`,

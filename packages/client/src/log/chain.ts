@@ -9,8 +9,8 @@ export type ChainedEvent = {
   type: string
   /** ISO 8601, UTC. */
   time: string
-  /** The hash covers `user` alone if the actor is a person: the name can be erased. */
-  actor: { name: string; user?: object | undefined }
+  /** The hash covers `user` or `link` alone if the actor has one: the name can be erased. */
+  actor: { name: string; user?: object | undefined; link?: object | undefined }
 
   subject: object
   changes?: object
@@ -27,8 +27,9 @@ export type ChainPosition = { revision: number; hash: string }
  */
 export function chainText(previousHash: string, event: ChainedEvent): string {
   const { ledgerId, revision, type, time, subject, changes, requestId } = event
-  const { user } = event.actor
-  const actor = user === undefined ? event.actor : { user }
+  const { user, link } = event.actor
+  const named = user === undefined && link === undefined
+  const actor = named ? event.actor : { user, link }
   const content = { ledgerId, revision, type, time, actor, subject, changes, requestId }
   return `${previousHash}\n${canonicalJson(content)}`
 }

@@ -25,6 +25,7 @@ import {
   integer,
   issuerUrl,
   jwsAlgorithms,
+  origins,
   password,
   passwordFile,
   postgresUrl,
@@ -162,6 +163,11 @@ export const settings = named({
     seconds(300, 43_200),
     'Time after which every session of the console ends.',
     '12h',
+  ),
+  returnOrigins: setting(
+    origins,
+    'Origins of the pages to which registration links may lead back (returnUrl), separated by commas: https://platform.example.com.',
+    '',
   ),
   logKeyFile: setting(
     text,

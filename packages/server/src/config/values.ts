@@ -264,6 +264,17 @@ export function hostNames(value: string): string[] {
   )
 }
 
+/** Origins of web pages, separated by commas. */
+export function origins(value: string): string[] {
+  const listed = value.split(',').map((one) => one.trim().replace(/\/$/, ''))
+  if (value.trim() === '') return []
+  const isOrigin = (one: string) => /^https?:/.test(one) && URL.parse(one)?.origin === one
+  if (listed.every(isOrigin)) return listed
+  throw new Error(
+    'must be origins separated by commas, without a path, such as https://platform.example.com',
+  )
+}
+
 /** Verifier keys of witnesses, each before its address. */
 export function witnesses(value: string): Witness[] {
   const words = value.split(/[\s,]+/).filter((word) => word !== '')

@@ -134,6 +134,8 @@ export interface CoreConfig {
   publicUrl: string
   /** Seconds after which every session ends. */
   sessionLifetime: number
+  /** Origins of the pages to which registration links may lead back. */
+  returnOrigins: readonly string[]
   /** Absent: people sign in with API keys. */
   oidc?: OidcConfig | undefined
   /** Limit of refused tokens per client address, and of exchanges per access rule; 600 a minute if absent. */

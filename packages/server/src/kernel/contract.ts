@@ -130,30 +130,41 @@ export const RoleName = Type.Enum([...roles], {
   examples: ['writer'],
 })
 
+const user = Type.Optional(
+  Type.Object(
+    { issuer: Type.String(), subject: Type.String(), sessionId: Uuid },
+    { description: 'A person who signed in. The hash of the event covers this and not `name`.' },
+  ),
+)
+
+const workload = Type.Optional(
+  Type.Object(
+    { ruleId: Uuid, issuer: Type.String(), subject: Type.String() },
+    { description: 'The workload that exchanged a token for the API key.' },
+  ),
+)
+
 /** Who made a change. */
 export const Actor = Type.Object(
   {
     name: Type.String({ examples: ['deploy pipeline'] }),
     apiKeyId: Type.Optional(Uuid),
-    user: Type.Optional(
+    user,
+    workload,
+    jwtKeyId: Type.Optional(Uuid),
+    link: Type.Optional(
       Type.Object(
-        { issuer: Type.String(), subject: Type.String(), sessionId: Uuid },
+        { id: Uuid, createdBy: Type.Object({ apiKeyId: Type.Optional(Uuid), user, workload }) },
         {
-          description: 'A person who signed in. The hash of the event covers this and not `name`.',
+          description:
+            'The holder of a registration link, whose note is `name`, and who created the link. The hash of the event covers this and not `name`.',
         },
       ),
     ),
-    workload: Type.Optional(
-      Type.Object(
-        { ruleId: Uuid, issuer: Type.String(), subject: Type.String() },
-        { description: 'The workload that exchanged a token for the API key.' },
-      ),
-    ),
-    jwtKeyId: Type.Optional(Uuid),
   },
   {
     description:
-      'Who requested the change: an API key, a person, a workload or a JWT key that proved itself (`jwtKeyId`); otherwise Pubring itself or a command on the server.',
+      'Who requested the change: an API key, a person, a workload, a JWT key that proved itself (`jwtKeyId`) or the holder of a registration link; otherwise Pubring itself or a command on the server.',
   },
 )
 

@@ -21,6 +21,8 @@ const notFoundDetails = {
     'The project has no rotation with this id. GET …/rotations lists its rotations.',
   reporter_not_found: 'No verifier reports under this name. GET …/key-uses lists those that do.',
   access_rule_not_found: 'There is no access rule with this id. GET /v1/access-rules lists them.',
+  link_not_found:
+    'The project has no registration link with this id. GET …/registration-links lists its links.',
   key_not_found: 'The project has no key with this kid. GET …/jwt-keys lists its keys.',
 } satisfies Partial<Record<ErrorCode, string>>
 

@@ -7,8 +7,11 @@ export interface LedgerAcceptance {
   ledgerId: string
 }
 
+/** A credential of which the last use is recorded. */
+export type UsedCredential = Credential & { type: 'api_key' | 'session' }
+
 export interface CredentialUses {
-  uses: (Credential & { time: string })[]
+  uses: (UsedCredential & { time: string })[]
 }
 
 export const kernelChanges = {

@@ -54,6 +54,7 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   invalid_session: () => get(keys, { 'x-api-key': 'session' }),
   session_not_found: () => server.send('DELETE', `/v1/sessions/${server.project.id}`),
   person_not_found: () => server.send('DELETE', `/v1/people/${server.project.id}`),
+  link_not_found: () => get(`/v1/projects/payments/registration-links/${server.project.id}`),
   access_rule_not_found: () => get(`/v1/access-rules/${server.project.id}`),
   last_admin: async () => {
     const { id } = (await get('/v1/api-keys/self')).json()
@@ -102,6 +103,7 @@ const elsewhere: ErrorCode[] = [
   'sign_in_unavailable',
   'key_not_vouched',
   'key_inactive',
+  'link_limit_reached',
   'rotation_not_found',
   'rotation_exists',
   'rotation_not_ready',

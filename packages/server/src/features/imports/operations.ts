@@ -136,7 +136,7 @@ async function rejectSharedPrimes(
     const sharer = sharers[position]
     if (sharer === undefined) continue
     const inImport = `at /keys/${added[sharer - registered.length]?.index} of this import`
-    const fault = sharedPrime(registered[sharer]?.kid ?? inImport)
+    const fault = sharedPrime(`the key ${registered[sharer]?.kid ?? inImport}`)
     weak.set(index, { pointer: `/keys/${index}/publicKeyPem`, ...fault })
   }
   return {

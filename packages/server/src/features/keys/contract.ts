@@ -10,7 +10,6 @@ import {
   mergePatch,
   optionalText,
   optionalTime,
-  optionalUuid,
   requestBody,
   Time,
   TimeInput,
@@ -133,7 +132,10 @@ const KeyDetails = Type.Object({
     'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time.',
   ),
   publishedKid: PublishedKid,
-  introducedBy: optionalUuid('Id of the key that vouched for it.'),
+  introducedBy: optionalText(
+    'Id of the key that vouched for it; or `link:` and the id of the registration link that it came through.',
+    'link:019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+  ),
   ended: Type.Optional(
     Type.Object(
       {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { CallerLink } from '../../kernel/access/callers.ts'
 import type { CoreConfig } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
@@ -9,6 +10,7 @@ import { always, includes, spanUntilExpiry, type Validity } from '../../kernel/v
 import { present } from '../../runtime/present.ts'
 import { type KeyUpdate, type KeyUses, keyUses, replacements } from './changes.ts'
 import type { KeyState, KeyUse } from './contract.ts'
+import { visibleKeys } from './introduction.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
@@ -57,15 +59,16 @@ export async function listDocument(
 
 /**
  * The key of the project with this id or `publishedKid`. Throws `key_not_found`, also for a key of
- * another project.
+ * another project, and for one that did not come through the registration link of the caller.
  */
 export async function keyDocument(
   kernel: Kernel,
   projectId: string,
   kid: string,
+  link: CallerLink | undefined,
 ): Promise<CachedDocument> {
   const keySet = await requireKeySet(kernel, projectId)
-  const key = findByKid(keySet.keys, kid)
+  const key = findByKid(visibleKeys(keySet.keys, link), kid)
   if (key === undefined) throw notFound('key_not_found')
   const uses = await usesOf(kernel, projectId, keySet)
   return cachedDocument(kernel, { projectId, keySet, uses, name: key.id }, async (time) => {

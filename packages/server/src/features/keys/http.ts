@@ -1,6 +1,6 @@
 import { intakeCodes } from '@pubring/intake/codes'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readerAccess } from '../../kernel/access/grants.ts'
+import { projectAccess, readerAccess } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
@@ -53,7 +53,9 @@ export function routes(app: App, kernel: Kernel): void {
       return sendDocument(reply, document)
     },
     async read(request: KeyRequest, reply) {
-      const document = await keyDocument(kernel, projectOf(request).id, request.params.kid)
+      const { link } = principalOf(request)
+      const { kid } = request.params
+      const document = await keyDocument(kernel, projectOf(request).id, kid, link)
       reuseDocument(request, kernel, document)
       return sendDocument(reply, document)
     },
@@ -142,7 +144,7 @@ const keys: Resource = {
   deletion: { verb: 'Delete', done: 'deleted' },
   config: {
     create: {
-      access: { role: 'registrar', auditor: false, recentSignIn: 'never' },
+      access: { role: 'registrar', auditor: false, link: true, recentSignIn: 'never' },
       cost: 5,
       errors: [
         'invalid_key_pem',
@@ -157,7 +159,7 @@ const keys: Resource = {
       ],
     },
     list: { access: readerAccess, etag: true },
-    read: { access: readerAccess, errors: ['key_not_found'], etag: true },
+    read: { access: projectAccess, errors: ['key_not_found'], etag: true },
     update: {
       access: { role: 'writer', auditor: false, recentSignIn: 'sometimes' },
       errors: ['key_not_found', 'key_compromised', 'jwks_too_large'],

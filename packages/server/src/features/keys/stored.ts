@@ -21,7 +21,7 @@ export type KeyRecord = Stored<JwtKey> & {
   spkiSha256: string
   materialSha256: string
   normalised: Repair[]
-  /** Id of the key that vouched for it. */
+  /** Id of the key that vouched for it, or `introducedByLink`. */
   introducedBy?: string
   /**
    * Why it has ended or has an end; absent if unspecified. `compromised`, which stays for good: others
@@ -92,7 +92,7 @@ export const keyTable = table(
     normalised: 'json',
     /** The kid in the JWKS, if it is not the id. */
     published_kid: 'nullable text',
-    /** The id of the key that vouched for it. */
+    /** The id of the key that vouched for it, or that of a registration link after `link:`. */
     introduced_by: 'nullable text',
     /** When the key was last activated, if a new `expire_time` has made `publish_time` later. */
     activate_time: 'nullable text',
@@ -106,7 +106,7 @@ export const keyTable = table(
     'index jwt_key_material on jwt_key (material_sha256)',
     // Counting the keys reads only this index, which is a hundredth of the size of the rows.
     'index jwt_key_census on jwt_key (algorithm, enabled, expire_time, end_reason)',
-    // Holds only keys that another key introduced.
+    // Holds only keys that another key or a registration link introduced.
     'index jwt_key_introduced on jwt_key (project_id, introduced_by) where introduced_by is not null',
   ],
 )

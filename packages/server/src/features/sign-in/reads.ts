@@ -28,7 +28,7 @@ export function readSessions(db: Db, owner: Holder | 'all'): Promise<SessionReco
     if (owner === 'all') return ordered
     return 'subject' in owner
       ? ordered.where('subject', '=', owner.subject).where('issuer', '=', owner.issuer)
-      : ordered.where('api_key_id', '=', owner.apiKeyId)
+      : ordered.where('api_key_id', '=', 'apiKeyId' in owner ? owner.apiKeyId : '')
   })
 }
 

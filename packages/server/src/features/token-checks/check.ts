@@ -1,9 +1,9 @@
 import type { PublicKey, Verdict } from '@pubring/intake'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import { intakeCodes } from '@pubring/intake/codes'
+import type { CallerLink } from '../../kernel/access/callers.ts'
 import { soleProject } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
-import type { Context } from '../../kernel/context.ts'
 import { rejection } from '../../kernel/faults.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isActive, isoTime } from '../../kernel/values/times.ts'
@@ -23,6 +23,7 @@ import {
 import { checkSignature, verifies } from '../../tokens/signatures.ts'
 import { isBlocked } from '../keys/exposure/fingerprints.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
+import { awaitsApproval, visibleKeys } from '../keys/introduction.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { requireKeySet } from '../keys/operations.ts'
@@ -43,11 +44,12 @@ import {
  * of the token is stored.
  */
 export async function checkToken(
-  context: Context,
+  context: RequestContext,
   projectId: string,
   request: TokenCheckRequest,
 ): Promise<TokenCheck> {
-  const { keys } = await requireKeySet(context, projectId)
+  const { link } = context.principal
+  const keys = visibleKeys((await requireKeySet(context, projectId)).keys, link)
   const nowMs = context.clock.now()
   const token = decodeToken(request.token)
   if ('fault' in token) return report([['well_formed', () => failed(token.fault)]])
@@ -63,7 +65,7 @@ export async function checkToken(
   const own = issuerOf(context.config.publicUrl, projectId)
   const steps: Step<TokenCheckStep>[] = [
     ...selection,
-    ['key_active', () => checkActive(key, active, nowMs)],
+    ['key_active', () => checkActive(key, active, nowMs, link)],
     ['algorithm', () => checkAlgorithm(header.alg, key.jwsAlgorithm)],
     ['signature', () => checkSignature(token, key)],
     ['exp', () => checkExpiry(claims, nowMs)],
@@ -88,7 +90,12 @@ function checkForm(warnings: readonly string[]): Finding {
   return warned(`${warnings.join(' ')} Some verifiers reject such a token.`)
 }
 
-function checkActive(key: KeyRecord, active: boolean, nowMs: number): Finding {
+function checkActive(
+  key: KeyRecord,
+  active: boolean,
+  nowMs: number,
+  link: CallerLink | undefined,
+): Finding {
   if (key.contradicted) {
     const detail = 'The stored key is damaged, or contradicts the ledger, and is not published.'
     return failed(`${detail} Delete it and register it again.`)
@@ -97,6 +104,9 @@ function checkActive(key: KeyRecord, active: boolean, nowMs: number): Finding {
     return warned('The key is active, but compromised: others have its private key.')
   }
   if (active) return passed('The key is active.')
+  if (link !== undefined && awaitsApproval(key, isoTime(nowMs))) {
+    return warned('The key waits for approval: verifiers accept its tokens once it is activated.')
+  }
   if (!key.enabled) return failed('The key is deactivated.')
   const { expireTime = '' } = key
   return failed(

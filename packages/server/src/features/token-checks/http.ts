@@ -1,4 +1,4 @@
-import { readerAccess } from '../../kernel/access/grants.ts'
+import { projectAccess } from '../../kernel/access/grants.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
@@ -12,7 +12,7 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'POST',
     url: '/v1/key-checks',
-    config: { access: { ...readerAccess, recentSignIn: 'never' }, cost: 5 },
+    config: { access: { ...projectAccess, recentSignIn: 'never' }, cost: 5 },
     validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'checkPublicKey',
@@ -30,7 +30,7 @@ export function routes(app: App, kernel: Kernel): void {
   app.route({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/token-checks',
-    config: { access: { ...readerAccess, recentSignIn: 'never' }, cost: 5 },
+    config: { access: { ...projectAccess, recentSignIn: 'never' }, cost: 5 },
     schema: {
       operationId: 'checkToken',
       summary: 'Explain why a JWT does or does not verify',
@@ -40,7 +40,11 @@ export function routes(app: App, kernel: Kernel): void {
       response: { 200: TokenCheck },
     },
     handler: async (request, reply) => {
-      const report = await checkToken(kernel, projectOf(request).id, request.body)
+      const report = await checkToken(
+        contextOf(request, kernel),
+        projectOf(request).id,
+        request.body,
+      )
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
       return reply.serializer(withDeepMembers).send(report)
     },

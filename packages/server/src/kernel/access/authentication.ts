@@ -8,6 +8,7 @@ import { headsMatch, isValid, spanUntilExpiry } from '../values/validity.ts'
 import {
   type Caller,
   invalidApiKey,
+  invalidRegistration,
   invalidSession,
   type ReadCaller,
   workloadOf,
@@ -20,12 +21,13 @@ import { apiKeyDigest, parseApiKeySecret } from './secrets.ts'
 /** Cached callers. Unknown secrets are not cached, so that they cannot fill the memory. */
 const maxCallers = 10_000
 
-/** The value of `X-Api-Key` of requests whose credential is the session in their cookie. */
-const sessionMarker = 'session'
+/** The credentials that are in a cookie: requests with one have its type in `X-Api-Key`. */
+const inCookies = ['session', 'registration'] as const
+export type InCookie = (typeof inCookies)[number]
 
-/** Whether the header says that the credential is in the cookie. */
-export function namesSession(header: string | undefined): boolean {
-  return header?.trim() === sessionMarker
+/** The credential that the header says is in its cookie; undefined if it has none. */
+export function namedCookie(header: string | undefined): InCookie | undefined {
+  return inCookies.find((type) => type === header?.trim())
 }
 
 interface AuthenticatorContext extends Pick<Context, 'store' | 'clock'> {
@@ -37,7 +39,8 @@ export type Authenticator = ReturnType<typeof createAuthenticator>
 /**
  * Every change to an API key or a session is an event of the system ledger. So is a change to an
  * access rule, which deletes the API keys exchanged under it. A cached caller is therefore valid while
- * that ledger's head is the same, and that of the project whose key vouched for the caller.
+ * that ledger's head is the same, and that of the project whose key vouched for the caller, or which the
+ * registration link of the caller belongs to.
  * Revocation, demotion and expiry take effect with the next request, on every replica. The head is
  * read before the record, so the record is at least as new.
  */
@@ -64,22 +67,27 @@ export function createAuthenticator({ store, clock, readCaller }: AuthenticatorC
     return principal
   }
 
-  /** An exchanged API key is valid for minutes, and its rule has the time of the last exchange. */
+  /**
+   * An exchanged API key is valid for minutes, and its rule has the time of the last exchange. A registration
+   * link is used once, of which there is an event.
+   */
   function recordUse({ credential, actor }: Principal): void {
-    if (actor.workload === undefined) lastUses.record(credential, clock.now())
+    const { type, id } = credential
+    if (type === 'registration' || actor.workload !== undefined) return
+    lastUses.record({ type, id }, clock.now())
   }
 
   return {
     /**
-     * The caller with the API key in the `X-Api-Key` header or, if that is `session`, with the secret
-     * of a session. Throws `missing_api_key`, `invalid_api_key` or `invalid_session`, which do not say
-     * whether the secret was ever valid.
+     * The caller with the API key in the `X-Api-Key` header or, if that names a credential in a cookie,
+     * with the secret in this cookie. Throws `missing_api_key`, `invalid_api_key` or `invalid_session`,
+     * which do not say whether the secret was ever valid.
      */
-    async authenticate(header: string | undefined, sessionSecret?: string): Promise<Principal> {
+    async authenticate(header: string | undefined, inCookie?: string): Promise<Principal> {
       if (header === undefined || /^[ \t]*$/.test(header)) throw missingApiKey()
-      const type = namesSession(header) ? 'session' : 'api_key'
-      const secret = parseApiKeySecret(type === 'session' ? (sessionSecret ?? '') : header)
-      if (secret === undefined) throw type === 'session' ? invalidSession() : invalidApiKey()
+      const type = namedCookie(header) ?? 'api_key'
+      const secret = parseApiKeySecret(type === 'api_key' ? header : (inCookie ?? ''))
+      if (secret === undefined) throw invalidCredential[type]()
       const caller = await find(type, secret)
       recordUse(caller)
       return caller
@@ -94,8 +102,9 @@ export function createAuthenticator({ store, clock, readCaller }: AuthenticatorC
 }
 
 function toPrincipal(caller: Caller, head: string, time: number): Principal {
-  const { grants, voucher, session } = caller
-  const heads = [{ ledgerId: systemLedgerId, hash: head }, voucher?.head ?? []].flat()
+  const { grants, voucher, link, session } = caller
+  const system = { ledgerId: systemLedgerId, hash: head }
+  const heads = [system, voucher?.head ?? [], link?.head ?? []].flat()
   const validity = { heads, ...spanUntilExpiry([caller], time) }
   const { signInTime } = session ?? {}
   return {
@@ -103,7 +112,7 @@ function toPrincipal(caller: Caller, head: string, time: number): Principal {
     grants,
     validity,
     ...(session && { session: present({ signInTime }) }),
-    ...(voucher && { voucher }),
+    ...present({ voucher, link }),
   }
 }
 
@@ -111,7 +120,17 @@ function toPrincipal(caller: Caller, head: string, time: number): Principal {
 export function identityOf({
   session,
   apiKey,
+  link,
 }: Caller): Pick<Principal, 'credential' | 'holder' | 'callerId' | 'actor'> {
+  if (link !== undefined) {
+    const { id: linkId, createdBy } = link
+    return {
+      credential: { type: 'registration', id: linkId },
+      holder: { linkId },
+      callerId: linkId,
+      actor: { name: '', link: { id: linkId, createdBy } },
+    }
+  }
   const { id = '', person } = session ?? {}
   const credential = { type: 'session', id } as const
   if (person !== undefined) {
@@ -134,6 +153,12 @@ export function identityOf({
     actor: exchanged === undefined ? { apiKeyId, name } : workloadOf(apiKey, exchanged),
   }
 }
+
+const invalidCredential = {
+  api_key: invalidApiKey,
+  session: invalidSession,
+  registration: invalidRegistration,
+} as const satisfies Record<Credential['type'], () => PubringError>
 
 function missingApiKey(): PubringError {
   return new PubringError(

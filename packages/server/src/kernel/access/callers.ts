@@ -1,7 +1,8 @@
+import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import { createBatchLoader } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
 import { present } from '../../runtime/present.ts'
-import type { Actor } from '../ledger/chain.ts'
+import type { Actor, LinkCreator } from '../ledger/chain.ts'
 import type { ObservedHead } from '../records.ts'
 import { oneFor } from '../shared.ts'
 import type { Db } from '../storage/schema.ts'
@@ -19,6 +20,19 @@ export interface Caller {
   session?: CallerSession
   /** Set if that API key was exchanged for the token by which a key vouches for its successor. */
   voucher?: Voucher
+  /** Set if the credential is the session of a registration link. */
+  link?: CallerLink
+}
+
+/** The registration link of a caller, whose keys alone the caller may register and see. */
+export interface CallerLink {
+  id: string
+  newKeys: 'active' | 'inactive'
+  /** The algorithms of keys that it accepts; those of the server if absent. */
+  algorithms?: readonly JwsAlgorithm[]
+  createdBy: LinkCreator
+  /** The head of its project when the link was read. */
+  head: ObservedHead
 }
 
 /** The API key of a caller. */
@@ -73,6 +87,13 @@ export function invalidSession(): PubringError {
   return new PubringError(
     'invalid_session',
     'The session has ended, or no access rule gives you a role any more. Sign in again.',
+  )
+}
+
+export function invalidRegistration(): PubringError {
+  return new PubringError(
+    'invalid_session',
+    'The registration link has expired or was revoked, or another browser opened it. Ask the person who sent it for a new one.',
   )
 }
 

@@ -1,9 +1,9 @@
 import { invalidField, PubringError } from '../../errors.ts'
 import { type RankedRole, type Role, rankedRoles } from '../contract.ts'
 
-/** The API key or session that identified the caller of a request. */
+/** What identified the caller of a request: an API key, a session, or the session of a registration link. */
 export interface Credential {
-  type: 'api_key' | 'session'
+  type: 'api_key' | 'session' | 'registration'
   id: string
 }
 
@@ -11,6 +11,8 @@ export interface Credential {
 export interface Grant {
   role: Role
   projectId?: string
+  /** Permits only the operations that are open to registration links. */
+  link?: true
 }
 
 /** The access that an operation requires of its caller; declared with its route. */
@@ -20,6 +22,8 @@ export interface Access {
   unbound?: true
   /** Whether auditors are permitted as well: the operation only reads, or only concerns the caller. */
   auditor: boolean
+  /** Whether the holders of registration links are permitted as well. */
+  link?: true
   /** Whether a session needs a recent sign-in. Every operation that may change something says so. */
   recentSignIn?: RecentSignIn
 }
@@ -29,6 +33,9 @@ export type RecentSignIn = 'always' | 'sometimes' | 'never'
 
 /** Reads what readers may see. */
 export const readerAccess = { role: 'reader', auditor: true } as const satisfies Access
+
+/** What every caller of a project may know: that it exists, and its name. */
+export const projectAccess = { ...readerAccess, link: true } as const satisfies Access
 
 /** Reads what admins of all projects may see. */
 export const auditAccess = { role: 'admin', unbound: true, auditor: true } as const satisfies Access
@@ -40,13 +47,15 @@ export const unboundAdmin = {
   auditor: false,
 } as const satisfies Access
 
-/** The projects in which the grants give the role or a stronger one, or permit an auditor. */
+/** The projects in which the grants give the role or a stronger one, or permit an auditor or a link. */
 export function projectsWith(
   grants: readonly Grant[],
-  { role, auditor }: Pick<Access, 'role' | 'auditor'>,
+  { role, auditor, link }: Pick<Access, 'role' | 'auditor' | 'link'>,
 ): 'all' | string[] {
   const sufficient = grants.filter((grant) =>
-    grant.role === 'auditor' ? auditor : isAtLeast(grant.role, role),
+    grant.role === 'auditor'
+      ? auditor
+      : isAtLeast(grant.role, role) && (link || grant.link === undefined),
   )
   const ids = new Set<string>()
   for (const { projectId } of sufficient) {
@@ -58,7 +67,7 @@ export function projectsWith(
 
 /** The one project that the grants are bound to; undefined if they reach further. */
 export function soleProject(grants: readonly Grant[]): string | undefined {
-  const projects = projectsWith(grants, readerAccess)
+  const projects = projectsWith(grants, projectAccess)
   return projects !== 'all' && projects.length === 1 ? projects[0] : undefined
 }
 
@@ -75,6 +84,11 @@ export function permits(grants: readonly Grant[], access: Access, projectId?: st
 /** Throws `insufficient_role` unless the grants permit the operation. */
 export function requireAccess(grants: readonly Grant[], access: Access, projectId?: string): void {
   if (permits(grants, access, projectId)) return
+  if (grants.some(({ link }) => link)) {
+    const detail =
+      'A registration link only permits to register keys, to read these, and to check keys and tokens.'
+    throw new PubringError('insufficient_role', detail)
+  }
   const { role } = access
   const ranked = rankedRoles.findLast((each) =>
     permits(grants, { role: each, auditor: false }, projectId),

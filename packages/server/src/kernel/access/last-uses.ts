@@ -1,8 +1,7 @@
 import type { Outcome, Transaction } from '../changes.ts'
 import type { Store } from '../context.ts'
-import { type CredentialUses, kernelChanges } from '../kernel-changes.ts'
+import { type CredentialUses, kernelChanges, type UsedCredential } from '../kernel-changes.ts'
 import { isoTime } from '../values/times.ts'
-import type { Credential } from './grants.ts'
 
 const flushIntervalMs = 10_000
 
@@ -11,7 +10,7 @@ const flushIntervalMs = 10_000
  * a failed write is retried with the next one, and lost if the process ends.
  */
 export function createLastUses(store: Pick<Store, 'commit'>) {
-  const uses = new Map<string, { credential: Credential; time: number }>()
+  const uses = new Map<string, { credential: UsedCredential; time: number }>()
   const timer = setInterval(() => void flush(), flushIntervalMs)
   timer.unref()
   let writing: Promise<void> | undefined
@@ -42,7 +41,7 @@ export function createLastUses(store: Pick<Store, 'commit'>) {
 
   return {
     /** `time` is in epoch milliseconds. */
-    record(credential: Credential, time: number): void {
+    record(credential: UsedCredential, time: number): void {
       uses.set(credential.id, { credential, time })
     },
     flush,

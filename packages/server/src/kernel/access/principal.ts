@@ -4,11 +4,11 @@ import type { Context } from '../context.ts'
 import type { Hooks } from '../hooks.ts'
 import type { Actor } from '../ledger/chain.ts'
 import type { Validity } from '../values/validity.ts'
-import type { Voucher } from './callers.ts'
+import type { CallerLink, Voucher } from './callers.ts'
 import type { Credential, Grant } from './grants.ts'
 
-/** The person or API key that a credential belongs to. */
-export type Holder = Identity | { apiKeyId: string }
+/** The person, API key or registration link that a credential belongs to. */
+export type Holder = Identity | { apiKeyId: string } | { linkId: string }
 
 /** Who a person is to the OpenID provider. */
 export interface Identity {
@@ -29,6 +29,8 @@ export interface Principal {
   session?: { signInTime?: string }
   /** Set if the credential is an API key for the successor of a key. */
   voucher?: Voucher
+  /** Set if the credential is the session of a registration link. */
+  link?: CallerLink
   /** Lasts until the credential changes or expires. */
   validity: Validity
 }

@@ -5,7 +5,7 @@ import { notFound } from '../faults.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'
 import { parseId } from '../values/ids.ts'
-import { auditAccess, permits, projectsWith, readerAccess } from './grants.ts'
+import { auditAccess, permits, projectAccess, projectsWith } from './grants.ts'
 import type { Principal } from './principal.ts'
 
 /** Parses a UUID as an id and anything else as a name. */
@@ -31,7 +31,7 @@ export async function findProject(
   const ref = parseProjectRef(idOrName)
   // PostgreSQL rejects some texts, such as NUL, and no project has such a name.
   const canExist = 'id' in ref || projectNamePattern.test(ref.name)
-  const visible = projectsWith(grants, readerAccess)
+  const visible = projectsWith(grants, projectAccess)
   const read = visible === 'all' ? [ref] : visible.map((id) => ({ id }))
   const systemHead = validity.heads.find(({ ledgerId }) => ledgerId === systemLedgerId)?.hash
   const find = (each: ProjectRef) => store.identifyProject(each, systemHead)

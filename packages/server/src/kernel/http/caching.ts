@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { namesSession } from '../access/authentication.ts'
+import { namedCookie } from '../access/authentication.ts'
 import type { Credential } from '../access/grants.ts'
 import { apiKeyDigest } from '../access/secrets.ts'
 import { entityTag, includesEntityTag, parseEntityTags } from '../entity-tags.ts'
@@ -120,8 +120,8 @@ export interface ResponseCache {
 function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
   const { host, accept = '', 'x-api-key': secret = '' } = headers
   if (method !== 'GET' || host === undefined || typeof secret !== 'string') return undefined
-  // The cookie names the session, and is not in the key.
-  if (namesSession(secret)) return undefined
+  // The cookie identifies the caller, and is not in the key.
+  if (namedCookie(secret) !== undefined) return undefined
   if (url.length > maxKeyLength || accept.length > maxKeyLength) return undefined
   for (const name of uncachedHeaders) if (headers[name] !== undefined) return undefined
   return `${secret === '' ? '' : apiKeyDigest(secret)} ${accept} ${url}`

@@ -12,8 +12,8 @@ export const exchangeLedgerId = '00000000-0000-0000-0000-000000000001'
 /** Who made a change. Without another member than the name it is Pubring or a command on the server. */
 export interface Actor {
   /**
-   * Name of the API key, access rule or command. That of a person is looked up when the event is
-   * read, and not hashed, so that the chain holds no personal data.
+   * Name of the API key, access rule or command. That of a person, and the note of a registration link, are
+   * looked up when the event is read, and not hashed, so that the chain holds no personal data.
    */
   name: string
   apiKeyId?: string
@@ -23,7 +23,12 @@ export interface Actor {
   workload?: { ruleId: string; issuer: string; subject: string }
   /** A JWT key that proved itself. */
   jwtKeyId?: string
+  /** The holder of a registration link, whose note is the name and is not hashed either. */
+  link?: { id: string; createdBy: LinkCreator }
 }
+
+/** Who created a registration link. */
+export type LinkCreator = Pick<Actor, 'apiKeyId' | 'user' | 'workload'>
 
 type EventValue = string | number | boolean
 

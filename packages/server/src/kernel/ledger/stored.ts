@@ -19,7 +19,7 @@ export const eventTable = table(
     /** The id of the API key, or of the person's session. */
     actor_id: 'nullable text',
     actor_name: 'text',
-    /** The person, workload or JWT key that acted. */
+    /** The person, workload, JWT key or registration link that acted. */
     actor: 'nullable json',
     /** The subject of the person, by which their events are found. */
     person: 'nullable text',
@@ -55,14 +55,14 @@ type EventRow = RowOf<typeof eventTable>
 
 export function eventToRow(event: LedgerEvent): EventRow {
   const { name, apiKeyId, ...who } = event.actor
-  const { user } = who
+  const { user, link } = who
   return {
     project_id: event.ledgerId,
     revision: event.revision,
     type: event.type,
     time: event.time,
     actor_id: apiKeyId ?? user?.sessionId ?? null,
-    actor_name: user === undefined ? name : '',
+    actor_name: user === undefined && link === undefined ? name : '',
     actor: Object.keys(who).length === 0 ? null : JSON.stringify(who),
     person: user?.subject ?? null,
     subject_type: event.subject.type,
@@ -88,10 +88,11 @@ export function eventFromRow(row: EventRow): LedgerEvent {
 }
 
 function actorFromRow(row: EventRow): Actor {
-  const stored: Pick<Actor, 'user' | 'workload' | 'jwtKeyId'> = parseStored(row.actor ?? '{}', {})
-  const { user, workload, jwtKeyId } = stored
+  const stored: Omit<Actor, 'name' | 'apiKeyId'> = parseStored(row.actor ?? '{}', {})
+  const { user, workload, jwtKeyId, link } = stored
   const { actor_id: id, actor_name: name } = row
-  // The hash covers nothing else that is known of a person.
+  // The hash covers nothing else that is known of a person or of the holder of a link.
   if (user !== undefined) return { name, user }
+  if (link !== undefined) return { name, link }
   return { name, ...present({ apiKeyId: id ?? undefined, workload, jwtKeyId }) }
 }

@@ -23,6 +23,8 @@ interface AdmissionRules {
   compared: ReadonlySet<string>
   /** Whether the project must have none of the keys. */
   rejectsTwins: boolean
+  /** Whether faults name no other key: the caller must not know them. */
+  hidesKids: boolean
 }
 
 /** The outcome of each key: admitted ones and those that the project has, in order, and the others. */
@@ -64,7 +66,8 @@ export function admitKeys(
 
 /** The state of the project as keys are admitted, one after the other. */
 function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules) {
-  const { limits, now, blocked, kidUse, compared, rejectsTwins } = rules
+  const { limits, now, blocked, kidUse, compared, rejectsTwins, hidesKids } = rules
+  const nameOf = (kid: string) => (hidesKids ? 'another key of the project' : `the key ${kid}`)
   const byThumbprint = new Map(existing.map((key) => [key.thumbprint, key]))
   const byMaterial = new Map(existing.map((key) => [key.materialSha256, key]))
   const firstIndexes = new Map<string, number>()
@@ -85,15 +88,15 @@ function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules
       requireFirst(firstIndexes, index, key)
       const twin = byThumbprint.get(key.thumbprint)
       if (twin !== undefined) {
-        if (rejectsTwins) throw duplicateKey(twin)
+        if (rejectsTwins) throw duplicateKey(twin, hidesKids)
         requireSameAsTwin(twin, key, kidProvided)
         return { outcome: 'present', kid: twin.id }
       }
       requireFreeKids(key, kidProvided, uses)
       if (key.jwk.kty === 'RSA') {
-        requireNewModulus(byMaterial.get(key.materialSha256))
+        requireNewModulus(byMaterial.get(key.materialSha256), nameOf)
         uncompared ??= existing.filter(({ id }) => !compared.has(id)).flatMap(rsaKey)
-        requireNoSharedPrime(uncompared, base64urlToBigInt(key.jwk.n))
+        requireNoSharedPrime(uncompared, base64urlToBigInt(key.jwk.n), nameOf)
       }
       requireKeyCapacity(count(), limits)
       const added = withJwkText(key)
@@ -129,7 +132,11 @@ function requireNotBlocked(
   }
 }
 
-function duplicateKey({ id }: AdmissionKey): PubringError {
+function duplicateKey({ id }: AdmissionKey, hidesKids: boolean): PubringError {
+  if (hidesKids) {
+    const detail = 'The project already has this key. Register a key of a new pair.'
+    return new PubringError('duplicate_key', detail)
+  }
   const detail = `The project already has this key, as ${id}. Use that kid, or register another key.`
   return new PubringError('duplicate_key', detail, { kid: id })
 }
@@ -179,10 +186,13 @@ function requireFreeKids(
   }
 }
 
+/** How faults name a registered key. */
+type NameOf = (kid: string) => string
+
 /** Keys with one modulus have one private key, so a second one is no replacement for the first. */
-function requireNewModulus(twin: AdmissionKey | undefined): void {
+function requireNewModulus(twin: AdmissionKey | undefined, nameOf: NameOf): void {
   if (twin === undefined) return
-  const detail = `This key has the same modulus as the key ${twin.id}: the private key of one is that of the other. Generate a new pair.`
+  const detail = `This key has the same modulus as ${nameOf(twin.id)}: the private key of one is that of the other. Generate a new pair.`
   throw rejectedKey('weak_key', { code: 'rsa_modulus_reused', detail })
 }
 
@@ -196,18 +206,18 @@ function rsaKey({ id, jwkText }: AdmissionKey): RsaKey[] {
   return jwk.kty === 'RSA' ? [{ kid: id, modulus: base64urlToBigInt(jwk.n) }] : []
 }
 
-function requireNoSharedPrime(others: readonly RsaKey[], modulus: bigint): void {
+function requireNoSharedPrime(others: readonly RsaKey[], modulus: bigint, nameOf: NameOf): void {
   const index = sharesPrime(
     modulus,
     others.map((other) => other.modulus),
   )
   const sharer = index === undefined ? undefined : others[index]
-  if (sharer !== undefined) throw rejectedKey('weak_key', sharedPrime(sharer.kid))
+  if (sharer !== undefined) throw rejectedKey('weak_key', sharedPrime(nameOf(sharer.kid)))
 }
 
-/** The fault of a key that shares a prime with a registered one. */
-export function sharedPrime(kid: string): Fault {
-  const detail = `This key shares a prime with the key ${kid}, so both can be broken. Generate new pairs for both on a machine with a sound random number generator, and deactivate ${kid}.`
+/** The fault of a key that shares a prime with a registered one, such as `the key KID`. */
+export function sharedPrime(other: string): Fault {
+  const detail = `This key shares a prime with ${other}, so both can be broken. Generate new pairs for both on a machine with a sound random number generator, and deactivate ${other}.`
   return { code: 'rsa_shared_prime', detail }
 }
 

@@ -11,6 +11,7 @@ import type { Db } from '../../../kernel/storage/schema.ts'
 import { chunked, insertion, pipeline, statement } from '../../../kernel/storage/statements.ts'
 import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../changes.ts'
 import { lockFingerprints } from '../exposure/fingerprints.ts'
+import { introducedByLink } from '../introduction.ts'
 import type { KidUse } from '../kids.ts'
 import { requireSuccessor } from '../states.ts'
 import { hasKey, type KeyRecord, keyPartFromRow, keyToRow, keys as stored } from '../stored.ts'
@@ -72,6 +73,7 @@ async function registerKeys(
     kidUse: await readKidUse(db, projectId, [...kids, ...publishedKids]),
     compared: new Set(compared),
     rejectsTwins,
+    hidesKids: ledger.caller?.link !== undefined,
   })
   const { created, refused } = admission
   if (dryRun || refused.length > 0 || created.length === 0) {
@@ -88,12 +90,23 @@ async function registerKeys(
   return admission
 }
 
-/** A caller that a key vouched for registers that one key, and only once: the use of its API key is an event. */
+/**
+ * A caller that a key vouched for registers that one key, and only once: the use of its API key is an event.
+ * The keys of a registration link are inactive unless it says otherwise.
+ */
 async function withIntroducer(
   ledger: LockedLedger,
   keys: readonly KeyToImport[],
 ): Promise<{ keys: readonly KeyToImport[]; use: NewEvent[] }> {
-  const { voucher, apiKey } = ledger.caller ?? {}
+  const { voucher, apiKey, link } = ledger.caller ?? {}
+  if (link !== undefined) {
+    const introducedBy = introducedByLink(link.id)
+    const through = keys.map(({ key, ...item }) => {
+      const enabled = key.enabled && link.newKeys === 'active'
+      return { ...item, key: { ...key, enabled, introducedBy } }
+    })
+    return { keys: through, use: [] }
+  }
   if (voucher === undefined || apiKey === undefined) return { keys, use: [] }
   const use = await firstUse(ledger, tokenDigest('pubring', apiKey.id))
   const introduced = keys.map((item) => {

@@ -9,6 +9,7 @@ import { parseLabel } from '../../../kernel/values/labels.ts'
 import { parseExpireTime, parseTime } from '../../../kernel/values/times.ts'
 import type { KeyImportItem } from '../contract.ts'
 import { rejectPrivateKeys, requireAccepted } from '../exposure/incidents.ts'
+import { linkFaults } from '../introduction.ts'
 import { parsePublishedKid } from '../kids.ts'
 import type { KeyRecord } from '../stored.ts'
 
@@ -48,6 +49,8 @@ export async function examineSubmission(
     faults.push(...malformed.faults)
   }
   attempt(() => requireAllowed(fields.algorithm, context.config))
+  const { link } = context.principal
+  if (link !== undefined) faults.push(...linkFaults(fields, link))
   const parsed = parseFields(areTextsSafe ? fields : others, context.origin.time, attempt)
   if (faults.length > 0) return faults
   if (accepted === undefined || parsed === undefined) throw new Error('a fault was not reported')

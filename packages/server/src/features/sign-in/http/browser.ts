@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createPlaces } from '../../../async/places.ts'
 import { describeCause, errorTable, PubringError } from '../../../errors.ts'
-import { namesSession } from '../../../kernel/access/authentication.ts'
+import { namedCookie } from '../../../kernel/access/authentication.ts'
 import { signedInRecently } from '../../../kernel/access/authorization.ts'
 import { readerAccess } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract.ts'
@@ -255,7 +255,7 @@ export function commandLineRoutes(app: App, kernel: Kernel): void {
     schema: { hide: true, body: Type.Object({}) },
     handler: async (request, reply) => {
       // An API key of a session must not make another session.
-      if (!namesSession(String(request.headers['x-api-key']))) {
+      if (namedCookie(String(request.headers['x-api-key'])) !== 'session') {
         throw new PubringError('cross_site_request', 'Only a browser can approve a login.')
       }
       const login = parseLoginRequest(Object(request.body))

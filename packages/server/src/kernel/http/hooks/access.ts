@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import { present } from '../../../runtime/present.ts'
-import { createAuthenticator, namesSession } from '../../access/authentication.ts'
+import { createAuthenticator, namedCookie } from '../../access/authentication.ts'
 import { requireAdmission } from '../../access/authorization.ts'
 import { type Access, soleProject } from '../../access/grants.ts'
 import type { Principal, RequestContext } from '../../access/principal.ts'
@@ -11,7 +11,7 @@ import type { Kernel } from '../../kernel.ts'
 import type { ProjectIdentity } from '../../records.ts'
 import { now } from '../../values/times.ts'
 import type { HttpOptions } from '../options.ts'
-import { requireSameOrigin, sessionCookie } from '../request/headers.ts'
+import { registrationCookie, requireSameOrigin, sessionCookie } from '../request/headers.ts'
 import { createFailureLimit } from './rate-limits.ts'
 
 /** Milliseconds after which a request is authenticated again when its body has arrived. */
@@ -34,12 +34,18 @@ export function addAuthentication(
   app.decorate('spendFailure', spendFailure)
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)
-  const cookie = sessionCookie(kernel.config.publicUrl)
+  const { publicUrl } = kernel.config
+  const cookies = {
+    session: sessionCookie(publicUrl),
+    registration: registrationCookie(publicUrl),
+  }
   const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
     const header = secretOf(request)
-    if (namesSession(header)) requireSameOrigin(request, kernel.config.publicUrl)
+    const type = namedCookie(header)
+    if (type !== undefined) requireSameOrigin(request, publicUrl)
+    const inCookie = type && cookies[type].read(request)
     try {
-      request.principal = await authenticator.authenticate(header, cookie.read(request))
+      request.principal = await authenticator.authenticate(header, inCookie)
     } catch (error) {
       const isFailure = error instanceof PubringError && /^invalid_/.test(error.code)
       if (isFailure) spendFailure?.(request, reply)

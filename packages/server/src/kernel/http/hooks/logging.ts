@@ -67,11 +67,16 @@ export function addRequestLog(app: FastifyInstance): void {
     const code = problem?.code
     const rounded = Math.round(ms * 10) / 10
     const { type, id } = credential ?? {}
-    const [sessionId, apiKeyId] = type === 'session' ? [id] : [undefined, id]
-    const fields = { requestId, method, route, status, code, ms: rounded, sessionId, apiKeyId }
-    app.log.info(fields, 'request')
+    const fields = { requestId, method, route, status, code, ms: rounded }
+    app.log.info({ ...fields, ...(type && { [idMembers[type]]: id }) }, 'request')
   }, isEnabled)
 }
+
+const idMembers = {
+  api_key: 'apiKeyId',
+  session: 'sessionId',
+  registration: 'registrationLinkId',
+} as const satisfies Record<Credential['type'], string>
 
 /** Name, message and stack of an error and its causes, without other members. */
 function describeError(error: unknown): DescribedError {

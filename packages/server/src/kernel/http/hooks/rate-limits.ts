@@ -65,10 +65,10 @@ function limitChanges(app: FastifyInstance, { clock, beforeCommit }: Kernel, rat
   })
 }
 
-/** Who makes the changes of an actor: a person, a rule or a key. Undefined for Pubring itself. */
-function changerOf({ user, workload, apiKeyId, jwtKeyId }: Actor): string | undefined {
+/** Who makes the changes of an actor: a person, a rule, a key or a link. Undefined for Pubring itself. */
+function changerOf({ user, workload, apiKeyId, jwtKeyId, link }: Actor): string | undefined {
   if (user !== undefined) return JSON.stringify([user.issuer, user.subject])
-  return workload?.ruleId ?? apiKeyId ?? jwtKeyId
+  return workload?.ruleId ?? apiKeyId ?? jwtKeyId ?? link?.id
 }
 
 /**

@@ -104,18 +104,23 @@ export function signInCookie(publicUrl: string) {
   return createCookie('pubring-sign-in', publicUrl)
 }
 
+/** The cookie with the secret of the session of a registration link. Only pages of this site send it. */
+export function registrationCookie(publicUrl: string) {
+  return createCookie('pubring_registration', publicUrl, 'Strict')
+}
+
 /**
- * Scripts cannot read it (HttpOnly). Browsers send it only from this site, and when a person follows a
- * link to it (SameSite=Lax); over https, only there (Secure), and no other host or path can set a
+ * Scripts cannot read it (HttpOnly). Browsers send it only from this site and, unless it is `Strict`, when a
+ * person follows a link to it (SameSite=Lax); over https, only there (Secure), and no other host or path can set a
  * cookie of the same name (`__Host-`, RFC 6265bis section 4.1.3). Below a path of a shared host, it is
  * restricted to that path instead (`__Secure-`).
  */
-function createCookie(base: string, publicUrl: string) {
+function createCookie(base: string, publicUrl: string, sameSite: 'Lax' | 'Strict' = 'Lax') {
   const { protocol, pathname } = new URL(`${publicUrl}/`)
   const isSecure = protocol === 'https:'
   const prefix = isSecure ? (pathname === '/' ? '__Host-' : '__Secure-') : ''
   const name = `${prefix}${base}`
-  const attributes = `Path=${pathname}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  const attributes = `Path=${pathname}; HttpOnly; SameSite=${sameSite}${isSecure ? '; Secure' : ''}`
   const write = (reply: FastifyReply, value: string, maxAge: number) =>
     void reply.header('set-cookie', `${name}=${value}; Max-Age=${maxAge}; ${attributes}`)
   return {

@@ -1,0 +1,84 @@
+import type { JwsAlgorithm } from '@pubring/intake/algorithms'
+import type { LinkCreator } from '../../kernel/ledger/chain.ts'
+import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
+import type { Contradictable } from '../../kernel/records.ts'
+import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
+
+/** A stored link: the digests of its secret and of that of its session, never a secret. */
+export interface LinkRecord extends Contradictable {
+  projectId: string
+  id: string
+  note: string
+  /** SHA-256 over the secret in the address, lower-case hex. */
+  digest: string
+  newKeys: 'active' | 'inactive'
+  algorithms?: JwsAlgorithm[]
+  returnUrl?: string
+  createdBy: LinkCreator
+  createTime: string
+  expireTime: string
+  /** When a browser opened it; the digest of the secret in its cookie belongs to it. */
+  openTime?: string
+  sessionDigest?: string
+  revokeTime?: string
+}
+
+export const linkTable = table(
+  'registration_link',
+  {
+    project_id: 'key text',
+    id: 'key text',
+    note: 'text',
+    digest: 'unique text',
+    /** `active` or `inactive`. */
+    new_keys: 'text',
+    algorithms: 'nullable json',
+    return_url: 'nullable text',
+    /** The API key, person or workload. */
+    created_by: 'json',
+    create_time: 'text',
+    expire_time: 'text',
+    open_time: 'nullable text',
+    session_digest: 'nullable text',
+    revoke_time: 'nullable text',
+  },
+  [
+    'unique index registration_link_id on registration_link (id)',
+    'unique index registration_link_session on registration_link (session_digest)',
+    // Holds only links that nobody has opened, of which a project has few that have not expired.
+    'index registration_link_open on registration_link (project_id, expire_time) where open_time is null and revoke_time is null',
+  ],
+  { note: 'it may name people, so no event has it; it is only shown' },
+)
+
+declare module '../../kernel/storage/schema.ts' {
+  interface Tables {
+    registration_link: RowOf<typeof linkTable>
+  }
+}
+
+export const { fromRow: linkFromRow, toRow: linkToRow } = rowMapping<typeof linkTable, LinkRecord>(
+  linkTable,
+  { algorithms: [], createdBy: {} },
+)
+
+export const links = subject({
+  name: 'registration_link',
+  table: linkTable,
+  ledger: projectLedger('registration_link.project_id', ({ projectId }: LinkRecord) => projectId),
+  events: ['created', 'opened', 'revoked'],
+  fromRow: linkFromRow,
+  members: ({ newKeys, algorithms, expireTime }) => ({
+    newKeys,
+    algorithms: algorithms?.join(' '),
+    expireTime,
+  }),
+})
+
+/** Whether the link, or the session of the browser that opened it, can still be used. */
+export function isLive(
+  { contradicted, revokeTime, expireTime }: LinkRecord,
+  time: string,
+): boolean {
+  return !contradicted && revokeTime === undefined && expireTime > time
+}
