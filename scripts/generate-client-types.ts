@@ -39,7 +39,7 @@ import {
 } from '../packages/server/src/features/keys/contract.ts'
 import { LedgerProof, LogTree } from '../packages/server/src/features/log/contract.ts'
 import { Project } from '../packages/server/src/features/projects/contract.ts'
-import { Discovery, Jwks } from '../packages/server/src/features/publishing/contract.ts'
+import { Discovery, Jwks, KeyHistory } from '../packages/server/src/features/publishing/contract.ts'
 import {
   RegistrationLink,
   RegistrationLinkCreate,
@@ -164,6 +164,7 @@ const contract: Record<string, object> = {
   TokenCheck,
   Jwk: { ...Jwks.properties.keys.items, description: 'A key of a JWKS (RFC 7517).' },
   Jwks,
+  KeyHistory,
   Discovery,
   Problem,
   ServiceErrorCode: {

@@ -170,6 +170,8 @@ describe('the published documents', () => {
     const { kid } = await register()
     const jwks = await client.jwks.get(project)
     expect(jwks.keys.find((jwk) => jwk.kid === kid)).toMatchObject({ kty: 'EC', alg: 'ES256' })
+    const history = await client.jwks.history(project)
+    expect(history.keys.find((jwk) => jwk.kid === kid)).toMatchObject({ kty: 'EC', alg: 'ES256' })
     const { issuer } = await client.jwks.discovery(server.project.id)
     expect(issuer).toMatch(new RegExp(`/v1/projects/${server.project.id}$`))
     const byName = client.jwks.discovery(project)

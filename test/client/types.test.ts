@@ -7,7 +7,11 @@ import type { Event } from '../../packages/server/src/features/events/contract.t
 import type { KeyImportReport } from '../../packages/server/src/features/imports/contract.ts'
 import type * as keys from '../../packages/server/src/features/keys/contract.ts'
 import type { Project } from '../../packages/server/src/features/projects/contract.ts'
-import type { Discovery, Jwks } from '../../packages/server/src/features/publishing/contract.ts'
+import type {
+  Discovery,
+  Jwks,
+  KeyHistory,
+} from '../../packages/server/src/features/publishing/contract.ts'
 import type { Search } from '../../packages/server/src/features/search/contract.ts'
 import type * as sessions from '../../packages/server/src/features/sign-in/contract.ts'
 import type {
@@ -46,6 +50,7 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.AccessRuleCheck>().toEqualTypeOf<rules.AccessRuleCheck>()
   expectTypeOf<client.TokenExchangeResponse>().toEqualTypeOf<TokenExchangeResponse>()
   expectTypeOf<client.Jwks>().toEqualTypeOf<Jwks>()
+  expectTypeOf<client.KeyHistory>().toEqualTypeOf<KeyHistory>()
   expectTypeOf<client.Discovery>().toEqualTypeOf<Discovery>()
   expectTypeOf<client.Problem>().toEqualTypeOf<Problem>()
 })

@@ -19,6 +19,7 @@ import type {
   ApiKeyUpdate,
   Discovery,
   Jwks,
+  KeyHistory,
   LedgerProof,
   LogTree,
   Project,
@@ -242,6 +243,8 @@ export type AccessRuleOperations = {
 export type JwksOperations = {
   /** All active keys (`jwks-full.json`, RFC 7517). To verify tokens, use `@pubring/client/verify`. */
   get(project: string, options?: CallOptions): Promise<Jwks>
+  /** Every key that was ever active, and when. Never a key set for a verifier: it has ended keys too. */
+  history(project: string, options?: CallOptions): Promise<KeyHistory>
   /** Only by id: a name can change, an issuer must not. */
   discovery(projectId: string, options?: CallOptions): Promise<Discovery>
 }

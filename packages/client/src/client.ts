@@ -222,6 +222,8 @@ function jwksOperations(send: Send): JwksOperations {
   return {
     get: async (project, options = {}) =>
       send(readPublic(path(project, 'jwks-full.json')), options),
+    history: async (project, options = {}) =>
+      send(readPublic(path(project, 'key-history.json')), options),
     discovery: async (id, options = {}) =>
       send(readPublic(path(id, 'openid-configuration')), options),
   }

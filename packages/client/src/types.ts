@@ -993,6 +993,82 @@ export type Jwks = {
   keys: Jwk[]
 }
 
+/** The keys of a project that were ever active, and when. A second counts only if the key was active during all of it. */
+export type KeyHistory = {
+  /** The issuer of the project. */
+  iss: string
+  ledgerId: string
+  /** The last event that it accounts for. */
+  revision: number
+  /** Hash of that event: `ledger-proof` shows that the log has it. */
+  head: string
+  /** Oldest first. */
+  keys: {
+    kty: 'RSA' | 'EC' | 'OKP' | 'AKP'
+    use: 'sig'
+    /** The id of the key, or its `publishedKid` where it has one. */
+    kid: string
+    /** RSA: the modulus, without leading zero bytes. */
+    n?: string
+    /** RSA: the public exponent. */
+    e?: string
+    crv?: 'P-256' | 'P-384' | 'P-521' | 'Ed25519'
+    /** EC: the coordinate at full length. OKP: the public key. */
+    x?: string
+    /** EC: the coordinate at full length. */
+    y?: string
+    /** AKP (ML-DSA): the public key. */
+    pub?: string
+    /** The only algorithm of the key. */
+    alg: JwsAlgorithm
+    /** When the key was registered. In seconds since 1970. */
+    iat: number
+    /** When the key was first active. In seconds since 1970. */
+    active_from: number
+    /** The times between its activations when it was not active. */
+    inactive?: {
+      /** The first second. In seconds since 1970. */
+      from: number
+      /** The second after it. In seconds since 1970. */
+      until: number
+    }[]
+    /** The end: when it was deactivated, or its `expireTime`, which may lie ahead. In seconds since 1970. */
+    exp?: number
+    /** Unless the key just expired. A `compromised` key is to be trusted at no time: a thief can date a token back. */
+    revoked?: {
+      /** `exp`, or when the key was found compromised, if that was earlier. In seconds since 1970. */
+      revoked_at: number
+      reason: 'unspecified' | 'superseded' | 'compromised'
+    }
+  }[]
+  /** The last 1,000 that were deleted, in the order of their deletion. */
+  deleted: {
+    /** The id of the key, or its `publishedKid` where it has one. */
+    kid: string
+    /** RFC 7638, SHA-256, base64url. */
+    thumbprint: string
+    /** When the key was first active. In seconds since 1970. */
+    active_from: number
+    /** The times between its activations when it was not active. */
+    inactive?: {
+      /** The first second. In seconds since 1970. */
+      from: number
+      /** The second after it. In seconds since 1970. */
+      until: number
+    }[]
+    /** The end: when it was deactivated, or its `expireTime`, which may lie ahead. In seconds since 1970. */
+    exp?: number
+    /** Unless the key just expired. A `compromised` key is to be trusted at no time: a thief can date a token back. */
+    revoked?: {
+      /** `exp`, or when the key was found compromised, if that was earlier. In seconds since 1970. */
+      revoked_at: number
+      reason: 'unspecified' | 'superseded' | 'compromised'
+    }
+    /** When it was deleted. In seconds since 1970. */
+    deleted_at: number
+  }[]
+}
+
 /** The discovery document for verifiers (OpenID Connect Discovery 1.0). */
 export type Discovery = {
   /** The `iss` of the tokens: the URL of the project, with its id. */

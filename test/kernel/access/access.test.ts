@@ -45,6 +45,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /v1/status': ['unbound admin', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/jwks.json': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/jwks-full.json': ['public', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/key-history.json': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/keys.pem': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/{kid}.pem': ['public', 404, 'key_not_found'],
   'GET /v1/projects/{projectIdOrName}/.well-known/openid-configuration': ['public', 200],

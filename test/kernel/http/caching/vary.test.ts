@@ -96,6 +96,7 @@ test('no reusable response of any route depends on a header outside the cache ke
     `${project}/.well-known/:kid.pem`,
     `${project}/.well-known/jwks-full.json`,
     `${project}/.well-known/jwks.json`,
+    `${project}/.well-known/key-history.json`,
     `${project}/.well-known/keys.pem`,
     `${project}/.well-known/oauth-authorization-server`,
     `${project}/.well-known/openid-configuration`,

@@ -32,7 +32,7 @@ export function activationTime({ activateTime, publishTime }: KeyRecord): string
 }
 
 /** The key's entry in the JWKS (RFC 7517): public members only. */
-function jwksEntry(key: KeyRecord): Record<string, string> {
+export function jwksEntry(key: KeyRecord): Record<string, string> {
   const { kty, ...members } = key.jwk
   return { kty, use: 'sig', kid: kidOf(key), ...members, alg: key.jwsAlgorithm }
 }

@@ -10,9 +10,11 @@ import type { App } from '../../kernel/http/options.ts'
 import { clientAddress } from '../../kernel/http/request/headers.ts'
 import { KeyPath, ProjectPath } from '../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
+import { keyHistoryOf } from '../keys/history/history.ts'
 import { issuerOf } from '../keys/jwks.ts'
-import { Discovery, Jwks } from './contract.ts'
+import { Discovery, Jwks, KeyHistory } from './contract.ts'
 import { heldRequestsOf, type KeySetRequest } from './held-requests.ts'
 import { publishedNamesOf, readPublished } from './names.ts'
 import { heldSeconds, isFreshOnly, requireAccepted } from './preferences.ts'
@@ -90,6 +92,7 @@ export function routes(app: App, kernel: Kernel): void {
     documentRoute(app, kernel, { ...discoveryRoute, url, schema })
   }
   for (const route of pemRoutes) documentRoute(app, kernel, route)
+  historyRoute(app, kernel)
   publisherOf(kernel).onUnreadable((error) => {
     const message = 'a project cannot be read, and its key set is served from memory'
     const line = { level: 'error', code: 'project_unreadable', message } as const
@@ -207,6 +210,41 @@ function documentRoute(app: App, kernel: Kernel, route: DocumentRoute): void {
       nameProject(request, reply, kernel, ref, published)
       reusePublished(request, kernel, ref, published)
       return sendDocument(reply, published, document, mediaType)
+    },
+  })
+}
+
+const historyUrl = `${publishedFolder}/key-history.json`
+
+/** As fresh as the key sets: of the same head of the ledger, or a later one. */
+function historyRoute(app: App, kernel: Kernel): void {
+  const historyAt = keyHistoryOf(kernel)
+  publicRoute<{ projectIdOrName: string }>(app, {
+    url: historyUrl,
+    config: {
+      errors: ['project_not_found', 'storage_unavailable'],
+      headers: ['Age', 'Content-Location', 'Pubring-Revision'],
+    },
+    schema: {
+      operationId: 'getKeyHistory',
+      summary: 'The keys that a project ever trusted, and when',
+      description:
+        'Every key that was ever active, with the times at which it was: in `keys` with its material, and in `deleted` the last 1,000 that were deleted. `keys` has the members of the historical keys of OpenID Federation 1.0 (section 8.7). It holds keys that must not be trusted any more: never configure it as the key set of a verifier. It is cached as the key set is.',
+      params: ProjectPath,
+      response: { 200: KeyHistory },
+    },
+    handler: async (request, reply) => {
+      const ref = parseProjectRef(request.params.projectIdOrName)
+      const published = await readPublished(kernel, ref)
+      requireAccepted(request.headers, published)
+      const { projectId, validity } = published
+      const { revision, head, document } = await historyAt(projectId, published.head)
+      const position = formatPosition(positionOf({ revision, hash: head }))
+      const heads = [{ ledgerId: projectId, hash: head }]
+      nameProject(request, reply, kernel, ref, published)
+      reusePublished(request, kernel, ref, { ...published, validity: { ...validity, heads } })
+      reply.header('pubring-revision', position)
+      return sendDocument(reply, published, document, json)
     },
   })
 }
@@ -344,7 +382,7 @@ export function metrics(kernel: Kernel, { gauge, counter, histogram, onRequest }
   })
   const urls = new Set<string | undefined>([
     ...discoveryUrls(kernel),
-    ...[...keySetRoutes, ...pemRoutes].map(({ url }) => url),
+    ...[...keySetRoutes, ...pemRoutes, { url: historyUrl }].map(({ url }) => url),
   ])
   onRequest(({ dataAgeMs, status, route }) => {
     if (status >= 500 && urls.has(route)) served.inc({ status })

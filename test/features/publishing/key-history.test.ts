@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { startApp } from '../../support/app/app.ts'
+import { stoppedClock } from '../../support/app/clock.ts'
+import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { edKey } from '../../support/keys/pem.ts'
+
+const clock = stoppedClock()
+const server = await startApp({ clock })
+
+/** Of a whole second, so that times in the document are those of the changes. */
+clock.advance(1_000 - (clock.now() % 1_000))
+
+const now = () => clock.now() / 1_000
+const isoIn = (seconds: number) => new Date(clock.now() + seconds * 1_000).toISOString()
+const historyUrl = ({ name }: TestProject) => `/v1/projects/${name}/.well-known/key-history.json`
+const get = (url: string, headers: Record<string, string> = {}) =>
+  server.inject({ method: 'GET', url, headers })
+const historyOf = async (project: TestProject) => (await get(historyUrl(project))).json()
+const patch = (project: TestProject, kid: string, body: object) =>
+  patchKey(server, kid, body, project.keys)
+
+describe('a key in the history', () => {
+  test('has its JWK and the times at which it was active', async () => {
+    const project = await newProject(server, 'one-life')
+    const kid = await registerKey(server, {}, project.keys)
+    const from = now()
+    const [jwk] = (await get(project.jwks)).json().keys
+    expect((await historyOf(project)).keys).toEqual([{ ...jwk, iat: from, active_from: from }])
+    clock.advance(10_000)
+    await patch(project, kid, { active: false })
+    const end = { exp: now(), revoked: { revoked_at: now(), reason: 'unspecified' } }
+    expect((await historyOf(project)).keys).toEqual([
+      { ...jwk, iat: from, active_from: from, ...end },
+    ])
+  })
+
+  test('that was off in between says so, and one that was never active is not listed', async () => {
+    const project = await newProject(server, 'two-lives')
+    const kid = await registerKey(server, { active: false }, project.keys)
+    expect((await historyOf(project)).keys).toEqual([])
+    const iat = now()
+    clock.advance(5_000)
+    const gaps: { from: number; until: number }[] = []
+    await patch(project, kid, { active: true })
+    const active_from = now()
+    for (const how of ['off', 'expired'] as const) {
+      clock.advance(10_000)
+      const from = how === 'off' ? now() : now() + 3
+      await patch(project, kid, how === 'off' ? { active: false } : { expireTime: isoIn(3) })
+      clock.advance(10_000)
+      await patch(project, kid, { active: true, expireTime: null })
+      gaps.push({ from, until: now() })
+    }
+    const [key] = (await historyOf(project)).keys
+    expect(key).toMatchObject({ iat, active_from, inactive: gaps })
+    expect(key).not.toHaveProperty('exp')
+    expect(key).not.toHaveProperty('revoked')
+  })
+
+  test('that expires has an exp, and is not revoked unless there is a reason', async () => {
+    const project = await newProject(server, 'expiring')
+    const kid = await registerKey(server, { expireTime: isoIn(60) }, project.keys)
+    const exp = now() + 60
+    for (const advance of [0, 120_000]) {
+      clock.advance(advance)
+      const [key] = (await historyOf(project)).keys
+      expect(key).toMatchObject({ exp })
+      expect(key).not.toHaveProperty('revoked')
+    }
+    await patch(project, kid, { reason: 'superseded' })
+    const revoked = { revoked_at: exp, reason: 'superseded' }
+    expect((await historyOf(project)).keys).toMatchObject([{ exp, revoked }])
+  })
+
+  test('counts a second only if it was active during all of it', async () => {
+    const project = await newProject(server, 'within-seconds')
+    clock.advance(500)
+    const kid = await registerKey(server, {}, project.keys)
+    clock.advance(2_000)
+    await patch(project, kid, { active: false })
+    clock.advance(2_000)
+    await patch(project, kid, { active: true })
+    const [key] = (await historyOf(project)).keys
+    const time = now() - 0.5
+    expect(key).toMatchObject({
+      active_from: time - 3,
+      inactive: [{ from: time - 2, until: time + 1 }],
+    })
+    clock.advance(500)
+  })
+
+  test('that is compromised says since when that is known', async () => {
+    const project = await newProject(server, 'compromised')
+    const kid = await registerKey(server, { expireTime: isoIn(3_600) }, project.keys)
+    clock.advance(10_000)
+    await patch(project, kid, { expireTime: isoIn(3_600), reason: 'compromised' })
+    const revoked = { revoked_at: now(), reason: 'compromised' }
+    clock.advance(10_000)
+    await patch(project, kid, { active: false })
+    expect((await historyOf(project)).keys).toMatchObject([{ exp: now(), revoked }])
+  })
+
+  test('that is deleted leaves its kid, its thumbprint and its times', async () => {
+    const project = await newProject(server, 'deleted')
+    const members = {
+      publishedKid: 'orders-1',
+      algorithm: 'EdDSA',
+      publicKeyPem: edKey().publicKeyPem,
+    }
+    const kid = await registerKey(server, members, project.keys)
+    const active_from = now()
+    const read = (await server.send('GET', `${project.keys}/${kid}`)).json()
+    clock.advance(10_000)
+    await patch(project, kid, { active: false, reason: 'superseded' })
+    const end = { exp: now(), revoked: { revoked_at: now(), reason: 'superseded' } }
+    clock.advance(10_000)
+    await server.send('DELETE', `${project.keys}/${kid}`)
+    const { thumbprint } = read.details
+    const { keys, deleted } = await historyOf(project)
+    expect(keys).toEqual([])
+    const entry = { kid: 'orders-1', thumbprint, active_from, ...end, deleted_at: now() }
+    expect(deleted).toEqual([entry])
+  })
+})
+
+describe('the document', () => {
+  test('is the same by id and by name, with the headers of the key set', async () => {
+    const project = await newProject(server, 'headers')
+    await registerKey(server, {}, project.keys)
+    const [jwks, byName] = [await get(project.jwks), await get(historyUrl(project))]
+    const byId = await get(historyUrl({ ...project, name: project.id }))
+    expect(byId.body).toBe(byName.body)
+    for (const header of ['cache-control', 'pubring-revision', 'content-type']) {
+      expect([header, byName.headers[header]]).toEqual([header, jwks.headers[header]])
+    }
+    expect(byName.headers['access-control-allow-origin']).toBe('*')
+    const { id } = project
+    const address = `${server.context.config.publicUrl}/v1/projects/${id}`
+    expect(byName.headers['content-location']).toBe(`${address}/.well-known/key-history.json`)
+    const etag = String(byName.headers.etag)
+    expect((await get(historyUrl(project), { 'if-none-match': etag })).statusCode).toBe(304)
+  })
+
+  test('names the head of the ledger that it rests on, and changes with it', async () => {
+    const project = await newProject(server, 'heads')
+    for (let round = 0; round < 3; round += 1) {
+      await registerKey(server, {}, project.keys)
+      const head = (await server.context.store.heads([project.id])).get(project.id)
+      const { iss, ledgerId, revision, head: hash } = await historyOf(project)
+      expect({ revision, hash }).toEqual(head)
+      expect(ledgerId).toBe(project.id)
+      expect(iss).toBe(`${server.context.config.publicUrl}/v1/projects/${project.id}`)
+    }
+  })
+
+  test('of an unknown project is a 404, and that of an empty one is empty', async () => {
+    const project = await newProject(server, 'empty')
+    expect(await historyOf(project)).toMatchObject({ keys: [], deleted: [] })
+    const absent = await get(historyUrl({ ...project, name: 'absent' }))
+    expect(absent.json()).toMatchObject({ code: 'project_not_found' })
+  })
+})
