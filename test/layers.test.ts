@@ -235,11 +235,11 @@ test.each(['intake', 'client'])('%s has no dependencies', (name) => {
 })
 
 test.each(globSync('console/src/**/*.{ts,tsx}'))(
-  '%s imports the client, the detector of private keys, and lists of algorithms, events and presets alone',
+  '%s imports the client, the readers of secrets and of key services, and lists of algorithms, events and presets alone',
   (file) => {
     for (const target of targetsOf(file)) {
       expect(target).toMatch(
-        /^(console\/|packages\/client\/src\/|packages\/intake\/src\/(secrets\/|algorithms\.ts$)|packages\/server\/src\/features\/(access-rules\/presets|events\/types)\.ts$)/,
+        /^(console\/|packages\/client\/src\/|packages\/intake\/src\/(secrets\/|algorithms\.ts$|formats\/key-service\.ts$)|packages\/server\/src\/features\/(access-rules\/presets|events\/types)\.ts$)/,
       )
     }
   },
@@ -249,6 +249,7 @@ test.each(
   globSync([
     'packages/client/src/**/*.ts',
     'packages/intake/src/secrets/*.ts',
+    'packages/intake/src/formats/key-service.ts',
     'packages/server/src/features/access-rules/presets.ts',
     'packages/server/src/features/events/types.ts',
   ]),

@@ -56,15 +56,6 @@ const cases: Case[] = [
     api: ['pem_label_unsupported', /a public key \(SPKI\)\. Change the label: sed/],
   },
   {
-    name: 'JSON of a key service',
-    text: JSON.stringify({
-      KeyId: 'a',
-      PublicKey: ec.publicKeyPem.split('\n').slice(1, -2).join(''),
-    }),
-    api: ['jwk_submitted', /the base64 of a public key \(SPKI\)\. Convert it: grep/],
-    cli: /the base64 of a public key \(SPKI\)\. Convert it: grep/,
-  },
-  {
     name: 'JWKs in an array',
     text: JSON.stringify([rsaJwk, rsaJwk]),
     api: [

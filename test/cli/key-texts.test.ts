@@ -15,6 +15,7 @@ const shell = await startShell()
 /** The result of reading a text: the key to register, or the message. */
 interface Reading {
   spki?: string
+  algorithm?: string
   active?: boolean
   expireTime?: string
   said: string
@@ -92,6 +93,7 @@ describe('every layout of a key is taken by all', () => {
   })
 })
 
+const base64Of = (text: string) => text.replaceAll(/-----.*?-----|\s/g, '')
 const jwkOf = (key: TestKey, more: object = {}) => ({
   ...createPublicKey(key.publicKeyPem).export({ format: 'jwk' }),
   ...more,
@@ -117,6 +119,50 @@ describe('other formats are converted on this machine by all, and the API says h
   })
 })
 
+const transit = (...pems: string[]) => {
+  const keys = Object.fromEntries(pems.map((public_key, at) => [at + 9, { public_key }]))
+  return JSON.stringify({ data: { keys, supports_signing: true } })
+}
+const azureKid = 'https://acme.vault.azure.net/keys/orders/0123'
+
+describe('the JSON of a key management service is taken by all', () => {
+  test.each<[string, (key: TestKey) => string]>([
+    ['AWS', (key) => JSON.stringify({ KeyId: 'a', PublicKey: base64Of(key.publicKeyPem) })],
+    [
+      'Google',
+      (key) => JSON.stringify({ pem: key.publicKeyPem, algorithm: 'EC_SIGN_P256_SHA256' }),
+    ],
+    ['Azure', (key) => JSON.stringify({ key: jwkOf(key, { kid: azureKid, d: null }) })],
+    ['transit', (key) => transit(key.publicKeyPem)],
+  ])('%s', async (_name, write) => {
+    const key = ecKey()
+    const text = write(key)
+    expect(await check(text)).toMatchObject({ accepted: true, publicKeyPem: key.publicKeyPem })
+    for (const [reader, { spki, said }] of Object.entries(await readings(text))) {
+      expect(spki, `${reader}: ${said}`).toBe(key.publicKeyPem)
+    }
+  })
+
+  test('the algorithm of a key of Google, and the kid of one of Azure', async () => {
+    const pss = { pem: rsaKey().publicKeyPem, algorithm: 'RSA_SIGN_PSS_2048_SHA256' }
+    for (const { algorithm } of Object.values(await readings(JSON.stringify(pss)))) {
+      expect(algorithm).toBe('PS256')
+    }
+    const key = jwkOf(ecKey(), { kid: azureKid })
+    const { add, import: imported } = await readings(JSON.stringify({ key }))
+    expect(add?.said).toContain(`with the kid ${azureKid} in the header`)
+    expect(imported?.said).toContain(`\t${azureKid}\t`)
+  })
+
+  test('of several versions the newest, and all by an import', async () => {
+    const [old, next] = [ecKey().publicKeyPem, ecKey().publicKeyPem]
+    const { add, import: imported } = await readings(transit(old, next))
+    expect(add?.spki).toBe(next)
+    expect(add?.said).toMatch(/2 versions; took the newest, 10\. .*pubring import/)
+    expect(imported?.said).toMatch(/created\t\S+\ttext 10[\s\S]*created\t\S+\ttext 9/)
+  })
+})
+
 /** Begins like an SSH certificate, whose fields are not all texts with their length. */
 const certificateName = 'ssh-ed25519-cert-v01@openssh.com'
 const certBlob = Buffer.concat([
@@ -131,8 +177,8 @@ describe('everything else is refused by all, with the same words', () => {
   const rsa: Record<string, unknown> = jwkOf(rsaKey())
   const ec: Record<string, unknown> = jwkOf(ecKey())
   const ed: Record<string, unknown> = jwkOf(edKey())
-  const base64Of = (text: string) => text.replaceAll(/-----.*?-----|\s/g, '')
-  const azure = 'https://acme.vault.azure.net/keys/jwt/1'
+  const aws = (KeyUsage: string) => ({ KeyId: 'a', PublicKey: base64Of(pem), KeyUsage })
+  const symmetric = { data: { keys: { 1: 1796048369 }, supports_signing: false } }
   const manifest = (kind: string, text: string) =>
     `apiVersion: v1\nkind: ${kind}\ndata:\n  key.pem: |\n${text.replaceAll(/^/gm, '    ')}\n`
   test.each<[string, string, RegExp]>([
@@ -159,7 +205,7 @@ describe('everything else is refused by all, with the same words', () => {
     ['a JWK with a short x', JSON.stringify({ ...ed, x: 'AAAA' }), /x has 3 bytes instead of 32/],
     ['a JWK without kty', JSON.stringify({ ...ec, kty: undefined }), /member kty is missing/],
     ['kty in lower case', JSON.stringify({ ...rsa, kty: 'rsa' }), /kty is not RSA.*: write RSA/],
-    ['kty of a key in hardware', JSON.stringify({ ...rsa, kty: 'RSA-HSM' }), /Azure Key Vault/],
+    ['kty of a key in hardware', JSON.stringify({ ...rsa, kty: 'RSA-HSM' }), /: write RSA/],
     [
       'crv prime256v1',
       JSON.stringify({ ...ec, crv: 'prime256v1' }),
@@ -211,18 +257,8 @@ describe('everything else is refused by all, with the same words', () => {
     ['a raw key in base64', `${ed.x}=`, /32 bytes, such as a raw Ed25519 key/],
     ['a raw key in hexadecimal', hex(String(ed.x)), /32 bytes, such as a raw Ed25519 key/],
     ['a fingerprint', `SHA256:${'A'.repeat(43)}`, /fingerprint/],
-    [
-      'the output of Vault',
-      JSON.stringify({ data: { keys: { 1: { public_key: pem } } } }),
-      /Vault/,
-    ],
-    ['the output of AWS', JSON.stringify({ KeyId: 'a', PublicKey: base64Of(pem) }), /aws kms get-/],
-    ['the output of gcloud', JSON.stringify({ pem, algorithm: 'EC' }), /Google Cloud KMS.* jq -r/],
-    [
-      'the output of Azure',
-      JSON.stringify({ key: { ...ec, kid: azure } }),
-      /Azure Key Vault.* node/,
-    ],
+    ['a key of AWS that encrypts', JSON.stringify(aws('ENCRYPT_DECRYPT')), /is ENCRYPT_DECRYPT\./],
+    ['a symmetric key of transit', JSON.stringify(symmetric), /whose type signs nothing\./],
     ['single quotes', `'${pem.trim()}'`, /single quotes around the block/],
     ['an assignment', `KEY="${pem.trim()}"`, /assignment of the key/],
   ])('%s', async (_name, text, words) => {

@@ -107,7 +107,7 @@ describe('a key is registered', () => {
       kid: `orders-${kid}`,
     }))
     await field(page).fill(JSON.stringify({ keys }))
-    await page.getByLabel('Key of the JWKS').selectOption('orders-b')
+    await page.getByLabel('Key to extract').selectOption('orders-b')
     await page.getByText('“orders-b”, becomes the published kid').waitFor()
     await page.getByRole('button', { name: 'Extract public key' }).click()
     await page.getByText('Valid key').waitFor()
@@ -125,6 +125,21 @@ describe('a key is registered', () => {
     const days = (Date.parse(key?.expireTime ?? '') - Date.now()) / 86_400_000
     expect(Math.round(days)).toBe(90)
   })
+})
+
+test('a version of a key of transit is chosen; a key of AWS is registered as it is', async () => {
+  const page = await openForm()
+  const [old, next] = [ecKey().publicKeyPem, ecKey().publicKeyPem]
+  const keys = { 1: { public_key: old }, 2: { public_key: next } }
+  await field(page).fill(JSON.stringify({ data: { keys, supports_signing: true } }))
+  await page.getByText('Vault or OpenBao: choose a version').waitFor()
+  await page.getByLabel('Key to extract').selectOption('Version 1')
+  await page.getByRole('button', { name: 'Extract public key' }).click()
+  expect((await register(page, 'from transit'))?.publicKeyPem).toBe(old)
+  const other = await openForm()
+  const PublicKey = next.replaceAll(/-----.*?-----|\s/g, '')
+  await field(other).fill(JSON.stringify({ KeyId: 'a', PublicKey, KeyUsage: 'SIGN_VERIFY' }))
+  expect((await register(other, 'from AWS'))?.publicKeyPem).toBe(next)
 })
 
 /** An Ed25519 key as in a .pub file: each part after its length (RFC 8709 section 4). */

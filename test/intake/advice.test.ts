@@ -174,8 +174,6 @@ describe('JSON', () => {
   const x5c = [certificate.replaceAll(/-----.*?-----|\s/g, '')]
   test.each<[string, object, Buffer]>([
     ['a JWK deep inside', { cnf: { proof: [{ jwk: jwkOf(publicKey) }] } }, der(publicKey)],
-    ['hardware', { key: { ...jwkOf(rsaKey), kty: 'RSA-HSM' } }, der(rsaKey)],
-    ['hardware, in a set', { keys: [{ ...jwkOf(publicKey), kty: 'EC-HSM' }] }, der(publicKey)],
     ['only a certificate', { keys: [{ kty: 'RSA', x5c }] }, spkiOf(certificate)],
     ['PEM deep inside', { resources: [{ pem: `\n${pemText}` }] }, der(publicKey)],
     [
@@ -288,7 +286,6 @@ openssl req -in csr.pem -pubkey -noout`)
   test('a public key in base64 inside other text', () => {
     const base64 = spki.toString('base64')
     for (const text of [
-      JSON.stringify({ KeyId: 'arn:aws:kms:eu-west-1:1:key/1', PublicKey: base64 }),
       JSON.stringify({ realm: 'master', public_key: base64 }, undefined, 2),
       JSON.stringify({ data: { keys: [{ spki: base64 }, { spki: base64 }] } }),
     ]) {

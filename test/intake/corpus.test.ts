@@ -25,6 +25,7 @@ const problems: Record<string, string[]> = {
   unsupported_key: [
     'key_type_unsupported',
     'key_agreement_only',
+    'not_for_signatures',
     'ec_curve_unsupported',
     'ec_explicit_parameters',
     'ec_point_format_unsupported',

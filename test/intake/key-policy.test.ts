@@ -35,6 +35,6 @@ test('registered keys are examined again after the rules have changed', () => {
   const rules = { revision: auditRules.split('.')[0], digest: hash('sha256', rejected.join('\n')) }
   expect(rules).toEqual({
     revision: '2',
-    digest: 'd5f51af63fc5d74a955ae646600dfd347cc62e27fa682dce74054744ae912fd1',
+    digest: 'a24e97e94e5726fb5ad9fb7fb1d57dcd0b96b1307a7463f0cf60c5f76b6e02df',
   })
 })

@@ -1,3 +1,4 @@
+import { readServiceKeys, type ServiceKeys } from '@pubring/intake/key-service'
 import { decodeHex } from '@pubring/intake/secrets'
 import { decodeBase64, type Element, readChildren, readElement, toPem } from './der.ts'
 import { readKeyFile } from './file.ts'
@@ -15,12 +16,13 @@ import { isObject } from './tokens.ts'
 
 /**
  * A public key in PEM, extracted from a format that the service does not accept, with the kid that its
- * tokens carry and a name for it, where the format has them.
+ * tokens carry, its version and a name for it, where the format has them.
  */
 export type Conversion = {
-  from: 'certificate' | 'JWK' | 'OpenSSH key' | 'key in base64' | 'key in hexadecimal' | 'variable'
+  from: string
   pem: string
   kid?: string
+  version?: string
   label?: string
 }
 
@@ -100,6 +102,8 @@ function commonName(bytes: Uint8Array, name: Element): string | undefined {
 function convertJson(text: string): Conversion[] {
   const value = parseJson(text)
   if (!isObject(value)) return []
+  const service = readServiceKeys(value)
+  if (service !== undefined) return convertServiceKeys(service)
   const { keys, kty } = value
   if (keys === undefined) return kty === undefined ? [] : [convertJwk(value)]
   if (!Array.isArray(keys)) throw new Error('The keys of this JWKS are not an array.')
@@ -114,6 +118,17 @@ function convertJson(text: string): Conversion[] {
   })
   if (converted.length === 0) throw errors[0] ?? new Error('This JWKS has no keys.')
   return converted
+}
+
+/** The versions of a key, or the one that has a kid; the service takes any other single key as it is. */
+function convertServiceKeys({ name, keys, fault }: ServiceKeys): Conversion[] {
+  if (fault !== undefined || (keys.length === 1 && keys.every((key) => 'pem' in key))) return []
+  const from = name.replace(/^a /, '')
+  return keys.map((key) => ({
+    ...('pem' in key ? { pem: key.pem } : convertJwk(key.jwk)),
+    from,
+    ...(key.version && { version: key.version }),
+  }))
 }
 
 function convertJwk(jwk: Record<string, unknown>): Conversion {

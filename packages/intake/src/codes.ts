@@ -38,6 +38,7 @@ export const intakeCodes = {
   spki_params_invalid: 'invalid_key_pem',
   key_type_unsupported: 'unsupported_key',
   key_agreement_only: 'unsupported_key',
+  not_for_signatures: 'unsupported_key',
   algorithm_mismatch: 'algorithm_mismatch',
   // The numbers of an RSA key (RFC 8017 section 3.1).
   rsa_modulus_not_positive: 'weak_key',

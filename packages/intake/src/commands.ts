@@ -22,18 +22,20 @@ export const commands = {
   /** JWKs: `require` reads a file of that name with or without a byte order mark. */
   convertJwk: jwkCommand("require('./key.json')"),
   convertFirstJwk: jwkCommand("require('./jwks.json').keys[0]"),
-  convertNestedJwk: nestedJwkCommand('jwk'),
-  convertHsmJwk: nestedJwkCommand('{...jwk, kty: jwk.kty.slice(0, -4)}'),
+  /** Converts the first JWK at any depth of a document. */
+  convertNestedJwk: jwkCommand(
+    'jwk',
+    "let jwk; JSON.stringify(require('./key.json'), (_, v) => (v?.kty && (jwk ??= v), v)); ",
+  ),
   /** The certificate of the first JWK that has one. */
   convertX5c: `jq -r 'first(.. | .x5c? // empty)[0]' key.json | base64 -d | openssl x509 -inform DER -pubkey -noout`,
   printNestedPem: `jq -r 'first(.. | strings | select(test("^\\\\s*-----BEGIN")))' key.json`,
-  printVaultKey: `jq -r '.data.keys | to_entries | max_by(.key | tonumber).value.public_key' key.json`,
+  printTransitKey: `jq '.data.keys |= (to_entries | [max_by(.key | tonumber)] | from_entries)' key.json`,
   printSecret: `jq -r 'first(.data[] | @base64d | select(startswith("-----BEGIN") and (contains("PRIVATE") | not)))' key.json`,
   /** An SPKI header before the 32 bytes of an Ed25519 key, which `read` writes. */
   convertEd25519: (read: string) =>
     `(echo MCowBQYDK2VwAyEA | base64 -d; ${read}) | openssl pkey -pubin -inform DER -pubout`,
-  printKeyOfAws:
-    'aws kms get-public-key --key-id ID --query PublicKey --output text | base64 -d | openssl pkey -pubin -inform DER -pubout',
+  printKeyOfAws: 'aws kms get-public-key --key-id ID',
   convertPkcs12: 'openssl pkcs12 -in store.p12 -nokeys -clcerts | openssl x509 -pubkey -noout',
   convertJks:
     'keytool -exportcert -rfc -keystore store.jks -alias ALIAS | openssl x509 -pubkey -noout',
@@ -50,13 +52,6 @@ export const commands = {
   applyKeys: 'pubring apply keys.json',
   convertFirstCertificate: `node -p "Object.values(require('./certs.json'))[0]" | openssl x509 -pubkey -noout`,
 } as const
-
-/** Converts the first JWK at any depth of a document. */
-function nestedJwkCommand(jwk: string): string {
-  const find =
-    "let jwk; JSON.stringify(require('./key.json'), (_, v) => (v?.kty && (jwk ??= v), v))"
-  return jwkCommand(jwk, `${find}; `)
-}
 
 function jwkCommand(jwk: string, find = ''): string {
   return `node -p "${find}crypto.createPublicKey({key: ${jwk}, format: 'jwk'}).export({type: 'spki', format: 'pem'})"`

@@ -9,6 +9,7 @@ import { type Pem, readPem } from './encoding/pem.ts'
 import { writePem } from './encoding/pem-writer.ts'
 import { checkCharacters, isBlank, maxTextLength } from './encoding/text.ts'
 import { deriveExposedKey } from './exposed/derive.ts'
+import { readServiceText } from './formats/service-text.ts'
 import { examineDer } from './kinds/spki.ts'
 import type { Examination, ParsedKey, SlowRules } from './parsed-key.ts'
 import { containsSecret, findSecret, holdsSecret, type SecretFinding } from './secrets/detector.ts'
@@ -60,7 +61,7 @@ export function examineCheaply(
 /** The public key of a text, without a check of its numbers; undefined unless there is exactly one. */
 export function identifyKey(text: string): KeyDescription | undefined {
   const parsed = parseText(text)
-  const key = 'pem' in parsed ? examine(parsed.pem).key : undefined
+  const key = 'pem' in parsed ? examine(parsed).key : undefined
   return key && describe(key)
 }
 
@@ -71,6 +72,8 @@ const maxCheapDerLength = 160
 
 interface ParsedText {
   pem: Pem
+  /** The only JWS algorithm that the key signs, if the text says so. */
+  alg?: string | undefined
   repairs: ReadonlySet<Repair>
 }
 
@@ -81,10 +84,13 @@ function parseText(text: string): ParsedText | { rejected: Rejected } | { secret
   if (secret !== undefined) return { secret }
   const wrongKind = detectWrongKind(text)
   if (wrongKind !== undefined) return { rejected: reject([wrongKind]) }
-  const characters = checkCharacters(text)
+  const service = readServiceText(text)
+  const { pem: block, alg } = service && 'pem' in service ? service : { pem: text }
+  const characters = checkCharacters(block)
   if (characters.length > 0) return { rejected: reject(characters) }
-  const { pem, faults, repairs } = readPem(text)
-  return pem === undefined ? { rejected: reject(faults, [...repairs]) } : { pem, repairs }
+  const { pem, faults, repairs } = readPem(block)
+  if (service !== undefined) repairs.add('key_service')
+  return pem === undefined ? { rejected: reject(faults, [...repairs]) } : { pem, repairs, alg }
 }
 
 /**
@@ -132,13 +138,13 @@ function rejectPrivateKey(exposed: Rejected['exposed']): Rejected {
 }
 
 function examinePem(
-  { pem, repairs }: ParsedText,
+  parsed: ParsedText,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
 ): Verdict {
-  const examination = examine(pem)
+  const examination = examine(parsed)
   const { key, slowRules } = examination
-  const allRepairs = [...repairs, ...(examination.repairs ?? [])]
+  const allRepairs = [...parsed.repairs, ...(examination.repairs ?? [])]
   const quickFaults = [
     ...examination.faults,
     ...(key === undefined ? [] : checkBlocklist(key, blocklist)),
@@ -160,9 +166,13 @@ function withSlowRules(faults: Fault[], slowRules: SlowRules | undefined): Fault
 }
 
 /** Reports invalid DER as a fault. Every other error is a bug and is rethrown. */
-function examine(pem: Pem): Examination {
+function examine({ pem, alg }: ParsedText): Examination {
   try {
-    return examineDer(pem.label, pem.der)
+    const examination = examineDer(pem.label, pem.der)
+    const { key } = examination
+    const algorithms = key?.algorithms.filter((each) => jwsAlgorithmOf(each) === alg) ?? []
+    if (key === undefined || algorithms.length === 0) return examination
+    return { ...examination, key: { ...key, name: `${key.name} for ${alg}`, algorithms } }
   } catch (error) {
     if (error instanceof DerError) return { faults: [{ code: error.code, detail: error.message }] }
     throw error

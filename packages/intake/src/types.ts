@@ -46,7 +46,7 @@ export interface PublicKey extends KeyDescription {
 
 /**
  * A lossless repair of the text. `pkcs1`, `compressed_point` and `pss_parameters` (default values
- * omitted) are conversions of the encoding.
+ * omitted) are conversions of the encoding; `key_service` takes the key out of the JSON of such a service.
  */
 export type Repair =
   | 'bom'
@@ -58,6 +58,7 @@ export type Repair =
   | 'pkcs1'
   | 'compressed_point'
   | 'pss_parameters'
+  | 'key_service'
 
 export interface Accepted {
   ok: true

@@ -1,17 +1,20 @@
 import { commands } from './commands.ts'
 import { type Content, contentOfBlock, conversionOf } from './formats/content.ts'
 import { describeJson } from './formats/json.ts'
+import { readServiceText } from './formats/service-text.ts'
 import { describeSsh } from './formats/ssh.ts'
 import type { Fault } from './types.ts'
 
 const pemLabel = /-----BEGIN ([A-Z0-9][A-Z0-9 ]*)-----/g
 
 /**
- * Detects a public key in a format other than PEM and explains how to convert it. The text must not
- * contain a private key.
+ * Detects a public key in a format that the intake does not take, and explains how to convert it. The text
+ * must not contain a private key.
  */
 export function detectWrongKind(text: string): Fault | undefined {
   const body = text.replace(/^\uFEFF/, '').trim()
+  const service = readServiceText(body)
+  if (service !== undefined) return 'code' in service ? service : undefined
   const json = describeJson(body)
   if (json !== undefined) return { code: 'jwk_submitted', detail: json }
   const ssh = describeSsh(body)

@@ -46,25 +46,28 @@ function ConversionNotice(props: { conversions: Conversion[]; onConvert: OnConve
   const [index, setIndex] = useState(0)
   const conversion = conversions[index]
   if (conversion === undefined) return null
-  const { from, kid, label } = conversion
+  const { from, kid, version, label } = conversion
   const isSet = conversions.length > 1
   const title = isSet
-    ? 'This is a JWKS: choose one of its keys'
+    ? `This is a ${version === undefined ? 'JWKS: choose one of its keys' : `${from}: choose a version`}`
     : `This is ${from === 'OpenSSH key' ? 'an' : 'a'} ${from}`
   return (
     <Alert color="petrol" icon={<IconTransform />} title={title}>
       <Text size="sm">
-        Pubring accepts only public keys in PEM. You can extract the key here in your browser.
+        Pubring registers one public key. You can extract it here, in your browser.
         {kid !== undefined && ` Its kid, ${quoted(kid)}, becomes the published kid.`}
         {label !== undefined && ` The label will be ${quoted(label)}, unless you have entered one.`}
       </Text>
       {isSet && (
         <NativeSelect
           mt="sm"
-          aria-label="Key of the JWKS"
+          aria-label="Key to extract"
           data={conversions.map((each, at) => ({
             value: String(at),
-            label: each.kid ?? `Key ${at + 1}, without a kid`,
+            label:
+              each.version === undefined
+                ? (each.kid ?? `Key ${at + 1}, without a kid`)
+                : `Version ${each.version}`,
           }))}
           value={index}
           onChange={({ currentTarget }) => setIndex(Number(currentTarget.value))}

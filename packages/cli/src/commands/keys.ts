@@ -62,7 +62,7 @@ export function registerKeys(program: Command, terminal: Terminal): void {
   const key = addGroup(program, 'key', 'Manage JWT public keys')
   addProjectCommand(key, 'add', 'Register a public key and print its kid', {
     notes:
-      'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Formats other than PEM are converted on this machine. A private key is refused before anything is sent.',
+      'The file contains one public key: PEM, DER, a certificate, an SSH public key, a JWK or what the tool of a key management service prints. Formats other than PEM are converted on this machine. A private key is refused before anything is sent.',
     examples: [
       'pubring key add key.pem --label "orders service, spring 2026"',
       'openssl pkey -in private.pem -pubout | pubring key add - --label orders --expires 90d',
@@ -78,7 +78,7 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .option('--inactive', 'Register it without activating it')
     .option(
       '--published-kid <kid>',
-      'The kid in the key set and in tokens, if they carry one already; default: that of a JWK, or the id of the key',
+      'The kid in the key set and in tokens, if they carry one already; default: that of a JWK or of a key of Azure, or the id of the key',
     )
     .option('--no-published-kid', 'Publish it under its id, even if it is a JWK with a kid')
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z', parseExpires)
@@ -239,7 +239,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
 export function registerBulk(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'import', 'Register many public keys, all or none', {
     notes:
-      'The source is a file (PEM blocks, a JWKS, certificates by kid or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. The kid of a key set stays the published kid; an API key with the role admin for all projects restores an export with its ids and times. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
+      'The source is a file (PEM blocks, a JWKS, certificates by kid, the JSON of a key management service or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. The kid of a key set stays the published kid; an API key with the role admin for all projects restores an export with its ids and times. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
       'pubring import keys.pem --dry-run',
       'pubring import https://login.example.com/jwks.json --project payments',

@@ -1,7 +1,7 @@
 import type { Jwk } from '@pubring/intake/jwk'
 import { placeholderKid } from '@pubring/server/kernel/contract'
 import { isNestedWithin, isObject } from '@pubring/server/runtime/json'
-import { readJwk } from '../keys/jwk.ts'
+import { type PublicKeyFile, readJwk } from '../keys/jwk.ts'
 import {
   type EntryContent,
   orRejection,
@@ -34,7 +34,7 @@ export function readJwks(keys: readonly unknown[], name: string): SourceEntry[] 
       const text = jwk.kty === 'oct' ? '' : JSON.stringify(entry)
       return readEntry({ place, label, text, safeLabel: fallback }, () => {
         kids.add(label)
-        const content = readKey(jwk)
+        const content = contentOf(() => readJwk(jwk))
         return isTwin && 'key' in content ? { rejection: duplicateKid } : content
       })
     })
@@ -45,9 +45,10 @@ const duplicateKid: Rejection = {
   detail: 'Another entry of the set has the same kid: verifiers cannot tell them apart.',
 }
 
-function readKey(jwk: Jwk): EntryContent {
+/** The key that `read` returns, with its kid as the published one. */
+export function contentOf(read: () => PublicKeyFile): EntryContent {
   return orRejection(() => {
-    const { kid, note, ...key } = readJwk(jwk)
+    const { kid, note, ...key } = read()
     const published = publishedKidOf(kid)
     const notes = [note, published.note].filter((each) => each !== undefined)
     return {

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { describeDocument, detectWrongKind, isDeclaration, isJwk } from '@pubring/intake'
 import { maxTextLength, normalizeText } from '@pubring/intake/encoding'
 import { textOf } from '@pubring/intake/jwk'
+import { readServiceKeys, type ServiceKeys } from '@pubring/intake/key-service'
 import { parseJson } from '@pubring/server/runtime/json'
 import { isLoopback } from '../connection/connection.ts'
 import { fetchRemote } from '../connection/remote.ts'
-import { isDer } from '../keys/files.ts'
+import { isDer, readServiceKey } from '../keys/files.ts'
 import { type CommandError, fileError, usageError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { notify, type Terminal } from '../terminal/terminal.ts'
@@ -21,7 +22,7 @@ import {
   stem,
 } from './entry.ts'
 import { isExport, readExport, readKeys } from './export.ts'
-import { readJwks } from './jwks.ts'
+import { contentOf, readJwks } from './jwks.ts'
 
 /** The longest text that Node can hold: half a million keys. */
 const maxFileBytes = 512 * 1024 * 1024 - 1024
@@ -105,6 +106,8 @@ function readJsonEntries(document: object, name: string): SourceEntry[] | undefi
   if (Array.isArray(document)) {
     return document.some(isJwk) ? readJwks(document, name) : readKeys(document, name)
   }
+  const service = readServiceKeys(document)
+  if (service !== undefined) return readServiceEntries(service, name)
   if (isJwk(document)) return readJwks([document], name)
   const keys = keySetIn(document)
   if (keys !== undefined) return readJwks(keys, name)
@@ -112,6 +115,17 @@ function readJsonEntries(document: object, name: string): SourceEntry[] | undefi
   const hasPem = ([, text]: [string, unknown]) => textOf(text).includes('-----BEGIN ')
   if (members.length > 0 && members.every(hasPem)) return readPemMap(members, name)
   return undefined
+}
+
+/** All versions of a key of a key management service; undefined if it signs nothing. */
+function readServiceEntries({ keys, fault }: ServiceKeys, name: string): SourceEntry[] | undefined {
+  if (fault !== undefined) return undefined
+  return keys.map((key) => {
+    const fallback = [stem(name), key.version].filter(Boolean).join(' ')
+    const label = ('jwk' in key && textOf(key.jwk.kid)) || fallback
+    const entry = { place: name, label, text: JSON.stringify(key), safeLabel: fallback }
+    return readEntry(entry, () => contentOf(() => readServiceKey(key)))
+  })
 }
 
 /** Wrappers around a key set: `{"data": {"jwks": {"keys": […]}}}`. */

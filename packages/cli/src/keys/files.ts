@@ -1,8 +1,11 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { describeKeyStore, detectWrongKind, indirectContent, isJwk } from '@pubring/intake'
+import { isAlgorithm } from '@pubring/intake/algorithms'
 import { normalizeText } from '@pubring/intake/encoding'
 import { type Jwk, publicKeyOf } from '@pubring/intake/jwk'
+import { readServiceKeys, type ServiceKey } from '@pubring/intake/key-service'
 import { findSecret, publicHalfCommand as printPublicHalf } from '@pubring/intake/secrets'
+import { parseJson } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
 import { CommandError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
@@ -49,12 +52,25 @@ export function isDer(bytes: Buffer): boolean {
 }
 
 /**
- * Converts a certificate, an SSH key, a JWK or DER to PEM; undefined for any other text. Throws
- * if no public key can be read. The content holds no private key.
+ * Converts a certificate, an SSH key, a JWK, the JSON of a key management service or DER to PEM;
+ * undefined for any other text. Throws if no public key can be read. The content holds no private key.
  */
 export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undefined {
   if (isDer(bytes)) return convertDer(bytes, name)
   const text = bytes.toString('utf8')
+  const service = readServiceKeys(parseJson(text.trim()))
+  const [key, ...older] = service?.keys ?? []
+  if (key !== undefined && service?.fault === undefined) {
+    const file = readServiceKey(key)
+    const of =
+      older.length === 0
+        ? '.'
+        : ` with ${older.length + 1} versions; took the newest, ${key.version}. To register all, use pubring import.`
+    return {
+      ...file,
+      converted: [`${name} is ${service?.name}${of}`, file.note].filter(Boolean).join(' '),
+    }
+  }
   const found = detectWrongKind(text)
   switch (found?.code) {
     case 'certificate_submitted':
@@ -76,6 +92,15 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
     }
     default:
       return undefined
+  }
+}
+
+/** A key of a key management service. Throws an error that says which member of a JWK is at fault. */
+export function readServiceKey(key: ServiceKey): PublicKeyFile {
+  if ('jwk' in key) return readJwk(key.jwk)
+  return {
+    publicKeyPem: key.pem,
+    ...present({ algorithm: isAlgorithm(key.alg) ? key.alg : undefined }),
   }
 }
 

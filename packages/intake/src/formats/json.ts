@@ -39,21 +39,6 @@ const documents: readonly {
     advice: `Apply it: ${commands.applyKeys}`,
   },
   {
-    name: 'the output of aws kms get-public-key',
-    has: ({ KeyId, PublicKey }) => KeyId !== undefined && PublicKey !== undefined,
-  },
-  {
-    name: 'a key of the transit engine of Vault, with its versions',
-    has: ({ data }) =>
-      Object.values(Object(Object(data).keys)).some((version) => Object(version).public_key),
-    advice: `To print the newest: ${commands.printVaultKey}`,
-  },
-  { name: 'a key of Google Cloud KMS', has: ({ pem, algorithm }) => Boolean(pem && algorithm) },
-  {
-    name: 'a key of Azure Key Vault',
-    has: ({ key }) => /\.vault\.azure\./.test(textOf(Object(key).kid)),
-  },
-  {
     name: 'a Secret of Kubernetes',
     has: isManifest('Secret'),
     advice: `To print the first of its texts that is PEM: ${commands.printSecret}`,

@@ -41,7 +41,9 @@ type Problem = [code: JwkFault['code'], problem: string]
 /** Other names of the types, in lower case. */
 const typeNames = new Map([
   ['rsa', 'RSA'],
+  ['rsa-hsm', 'RSA'],
   ['ec', 'EC'],
+  ['ec-hsm', 'EC'],
   ['ecdsa', 'EC'],
   ['okp', 'OKP'],
   ['eddsa', 'OKP'],
@@ -60,12 +62,7 @@ function typeFault(kty: unknown, name: string): JwkFault {
     return { code: 'symmetric_key', detail }
   }
   const right = typeNames.get(textOf(kty).toLowerCase())
-  const isHardware = /-hsm$/i.test(textOf(kty))
-  const advice = isHardware
-    ? `, as Azure Key Vault names keys in hardware. Convert it: ${commands.convertHsmJwk}`
-    : right === undefined
-      ? '. It cannot be used.'
-      : `: write ${right}.`
+  const advice = right === undefined ? '. It cannot be used.' : `: write ${right}.`
   return { code: 'unsupported_key', detail: mismatch + advice }
 }
 

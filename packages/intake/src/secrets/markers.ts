@@ -19,7 +19,7 @@ const markers: readonly RegExp[] = [
 const secretMembers = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'priv']
 const jwkMember = /(?:^|[\s{,;"'])kty["']?\s*[:=]/m
 const secretMember = new RegExp(
-  `(?:^|[\\s{,;"'])(?:${secretMembers.join('|')})["']?\\s*[:=]\\s*["'[]?[A-Za-z0-9_+/{-]{4}`,
+  `(?:^|[\\s{,;"'])(?:${secretMembers.join('|')})["']?\\s*[:=]\\s*(?!null\\b)["'[]?[A-Za-z0-9_+/{-]{4}`,
   'm',
 )
 
@@ -37,7 +37,7 @@ export function hasPlainMarker(text: string): boolean {
 }
 
 interface JsonContent {
-  /** Objects with a secret member. */
+  /** Objects with a secret member; tools print it as null for a public key. */
   secrets: Record<string, unknown>[]
   /** All strings, which may contain keys themselves. */
   texts: string[]
@@ -71,7 +71,8 @@ function collect(root: unknown): JsonContent {
     if (typeof value === 'string') content.texts.push(value)
     if (typeof value !== 'object' || value === null) continue
     const members = Object.entries(value)
-    if (!Array.isArray(value) && members.some(([name]) => secretMembers.includes(name))) {
+    const isSecret = members.some(([name, held]) => secretMembers.includes(name) && held !== null)
+    if (isSecret && !Array.isArray(value)) {
       content.secrets.push(Object.fromEntries(members))
     }
     for (const [, member] of members) queue.push(member)

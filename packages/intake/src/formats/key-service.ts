@@ -1,0 +1,117 @@
+type Members = Readonly<Record<string, unknown>>
+
+/** A public key as a key management service prints it: PEM, with the JWS algorithm that it signs, or a JWK. */
+export type ServiceKey = { version?: string } & ({ pem: string; alg?: string } | { jwk: Members })
+
+/** The JSON of a key management service. */
+export interface ServiceKeys {
+  /** Names the document, such as “a key of AWS KMS”. */
+  name: string
+  /** One key, or the versions of one key, the newest first. */
+  keys: ServiceKey[]
+  /** Says, after the name, why the key signs no tokens, and what to do. */
+  fault?: string
+}
+
+/**
+ * The public keys in JSON that the tools of AWS KMS, Google Cloud KMS, Azure Key Vault, and the transit engine
+ * of Vault and OpenBao print; undefined for any other document. Checks no key, and runs in browsers, too.
+ */
+export function readServiceKeys(document: unknown): ServiceKeys | undefined {
+  const members = membersOf(document)
+  return readAws(members) ?? readGoogle(members) ?? readAzure(members) ?? readTransit(members)
+}
+
+function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+/** The fault of a key that is for something else; `command` creates one that signs. */
+function faultIf(isFaulty: boolean, problem: string, command: string): { fault?: string } {
+  return isFaulty ? { fault: `${problem}. Create a key that signs: ${command}` } : {}
+}
+
+function readAws({ KeyId, PublicKey, KeyUsage = 'SIGN_VERIFY' }: Members) {
+  if (KeyId === undefined || typeof PublicKey !== 'string') return undefined
+  const usages = ['ENCRYPT_DECRYPT', 'KEY_AGREEMENT', 'GENERATE_VERIFY_MAC']
+  const usage = usages.find((each) => each === KeyUsage) ?? 'not SIGN_VERIFY'
+  return {
+    name: 'a key of AWS KMS',
+    keys: [{ pem: `-----BEGIN PUBLIC KEY-----\n${PublicKey}\n-----END PUBLIC KEY-----` }],
+    ...faultIf(
+      KeyUsage !== 'SIGN_VERIFY',
+      `whose KeyUsage is ${usage}`,
+      'aws kms create-key --key-usage SIGN_VERIFY --key-spec ECC_NIST_P256',
+    ),
+  }
+}
+
+/** A key of Google signs with one algorithm, whose name also tells its purpose (CryptoKeyVersionAlgorithm). */
+function readGoogle({ pem, algorithm }: Members) {
+  if (typeof pem !== 'string' || typeof algorithm !== 'string') return undefined
+  const [, padding, bits] = /^RSA_SIGN_(PKCS1|PSS)_\d+_SHA(\d+)$/.exec(algorithm) ?? []
+  return {
+    name: 'a key of Google Cloud KMS',
+    keys: [{ pem, ...(bits && { alg: `${padding === 'PSS' ? 'PS' : 'RS'}${bits}` }) }],
+    ...faultIf(
+      !algorithm.includes('_SIGN_'),
+      `whose algorithm is ${algorithm.includes('_DECRYPT_') ? 'for decryption' : 'not for signatures'}`,
+      'gcloud kms keys create NAME --keyring RING --location PLACE --purpose asymmetric-signing --default-algorithm ec-sign-p256-sha256',
+    ),
+  }
+}
+
+/** The key of a bundle, the only one of a set, or the key alone; its kid is its address. */
+function readAzure(document: Members) {
+  const { key, keys } = document
+  const only = Array.isArray(keys) && keys.length === 1 ? keys[0] : undefined
+  const { keyOps, key_ops: operations = keyOps, ...jwk } = membersOf(key ?? only ?? document)
+  const { kid, kty } = jwk
+  if (typeof kid !== 'string' || typeof kty !== 'string' || !azureKey.test(kid)) return undefined
+  // The tool prints a null for each member that another type of key has.
+  const filled = Object.entries(jwk).filter(([, value]) => value !== null)
+  return {
+    name: 'a key of Azure Key Vault',
+    keys: [{ jwk: { ...Object.fromEntries(filled), kty: kty.replace(/-HSM$/, '') } }],
+    ...faultIf(
+      Array.isArray(operations) && !operations.some((each) => each === 'sign' || each === 'verify'),
+      'whose operations have no “sign”',
+      'az keyvault key create --vault-name VAULT --name NAME --kty EC --curve P-256 --ops sign verify',
+    ),
+  }
+}
+
+const azureKey = /^https:\/\/[\w-]+\.(?:vault|managedhsm)\.[\w.]+\/keys\//
+
+/** The versions of a key, by their numbers: PEM, or the base64 of the bytes of an Ed25519 or ML-DSA key. */
+function readTransit(document: Members) {
+  const data = membersOf(document.data ?? document)
+  const versions = Object.entries(membersOf(data.keys ?? data))
+  const isVersion = ([version, value]: [string, unknown]) =>
+    /^\d+$/.test(version) &&
+    (typeof membersOf(value).public_key === 'string' || data.supports_signing === false)
+  if (versions.length === 0 || !versions.every(isVersion)) return undefined
+  const keys = versions.flatMap(([version, value]): ServiceKey[] => {
+    const { public_key: text, name } = membersOf(value)
+    if (typeof text !== 'string' || text === '') return []
+    if (text.includes('-----BEGIN')) return [{ version, pem: text }]
+    const [, size] = /^mldsa-(\d+)$/.exec(String(name)) ?? []
+    const alg = `ML-DSA-${size}`
+    return [
+      {
+        version,
+        jwk: size ? { kty: 'AKP', alg, pub: text } : { kty: 'OKP', crv: 'Ed25519', x: text },
+      },
+    ]
+  })
+  const isDerived = keys.length === 0 && data.supports_signing !== false
+  return {
+    name: 'a key of the transit engine of Vault or OpenBao',
+    keys: keys.sort((one, other) => Number(other.version) - Number(one.version)),
+    ...faultIf(
+      keys.length === 0 || data.supports_signing === false,
+      isDerived ? 'that is derived, and has no public key of its own' : 'whose type signs nothing',
+      'vault write transit/keys/NAME type=ecdsa-p256',
+    ),
+  }
+}
