@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { accessibilityViolations, openConsole } from '../support/console/console.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
+import { signToken } from '../support/keys/tokens.ts'
 
 const console_ = await openConsole()
 const { client } = console_
@@ -47,6 +48,24 @@ test('a key whose private half was submitted is compromised in every view, and o
   await page.getByRole('dialog').getByRole('combobox').fill(kid)
   await page.getByRole('option', { name: /leaked.*compromised/ }).waitFor()
   await page.keyboard.press('Escape')
+})
+
+test('a token of a compromised key is never called sound, and leads to its key', async () => {
+  const { issuer: iss } = await client.jwks.discovery(project.id)
+  const now = Math.floor(Date.now() / 1_000)
+  const claims = { iss, aud: 'till', iat: now, exp: now + 3_600 }
+  const token = signToken(leaked.privateKey, { alg: 'ES256', kid }, claims)
+  await go(`/projects/${project.id}/verify`)
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  for (const audience of ['', 'till']) {
+    await page.getByLabel('Expected audience').fill(audience)
+    await page.getByRole('button', { name: 'Check token' }).click()
+    await page.getByText('Verifiers accept this token, but its key is compromised').waitFor()
+  }
+  await page.getByText('leaked (ES256, compromised)').waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await page.getByRole('main').getByRole('link', { name: 'leaked' }).click()
+  await page.getByRole('heading', { name: 'leaked', exact: true }).waitFor()
 })
 
 test('one button replaces and revokes it without a wait, and says by when verifiers reject it', async () => {

@@ -5,11 +5,6 @@ import { exactTime, isSoon, relativeTime, useNow } from '../../components/times.
 import { stateMeanings } from '../../keys/state-words.ts'
 import type { KeyRow } from '../../keys/states.ts'
 
-const endReasons = {
-  compromised: 'Its private key is known to others.',
-  superseded: 'A rotation replaces it.',
-}
-
 /** The figures that matter first. */
 export function Summary({ row, activeKeys }: { row: KeyRow; activeKeys: JwtKey[] | undefined }) {
   const { id, state, endsBecause, active, createTime, expireTime } = row
@@ -32,7 +27,7 @@ export function Summary({ row, activeKeys }: { row: KeyRow; activeKeys: JwtKey[]
           alarming={active && expireTime !== undefined && isSoon(expireTime)}
         >
           {expireTime === undefined ? 'It has no expiry time.' : `${exactTime(expireTime)}.`}{' '}
-          {endsBecause && endReasons[endsBecause]}
+          {endsBecause === 'superseded' && 'A rotation replaces it.'}
         </Figure>
         <Figure name="Other active keys" value={others === undefined ? '…' : String(others)}>
           {others === 0 && active ? 'It is the last one.' : 'In this project.'}

@@ -47,7 +47,8 @@ export function ReplaceKey(props: { jwtKey: JwtKey; keys: JwtKey[]; onClose(): v
             <Text>
               Others may have its private key, and sign tokens that verifiers accept. Do not wait
               for verifiers to load the new key: until they have, they reject its tokens, which is
-              better than accepting an attacker’s. A compromised key is never activated again.
+              better than accepting an attacker’s. A compromised key is never activated again. If
+              you have no new key yet, use the last button.
             </Text>
             {successor === '' && (
               <KeyForm

@@ -19,7 +19,7 @@ export function Report({ report, projectId }: { report: TokenCheck; projectId: s
     <Card withBorder padding="lg">
       <Stack>
         <Summary report={report} />
-        {report.key !== undefined && <KeyLine jwtKey={report.key} projectId={projectId} />}
+        <KeyLine report={report} projectId={projectId} />
         <CheckSteps names={names} results={report.steps} />
       </Stack>
     </Card>
@@ -39,6 +39,11 @@ const verdicts = {
     Icon: IconEqualNot,
     title: 'No check failed, but not everything was compared',
   },
+  compromised: {
+    color: 'red',
+    Icon: IconShieldX,
+    title: 'Verifiers accept this token, but its key is compromised',
+  },
   rejected: { color: 'red', Icon: IconShieldX, title: 'This token is rejected' },
 }
 
@@ -51,6 +56,8 @@ const optionalClaims = ['nbf']
 
 function verdictOf(report: TokenCheck): keyof typeof verdicts {
   if (!report.valid) return 'rejected'
+  // Nothing else is warned of in this step.
+  if (stepsWith(report, 'warned').includes('key_active')) return 'compromised'
   const skipped = stepsWith(report, 'skipped').filter((step) => !optionalClaims.includes(step))
   if (skipped.length > 0) return 'incomplete'
   return stepsWith(report, 'warned').length > 0 ? 'warned' : 'valid'
@@ -81,9 +88,14 @@ function Summary({ report }: { report: TokenCheck }) {
 
 /** Says what the verdict does not cover. */
 function validSummary(report: TokenCheck): string {
-  const warned = stepsWith(report, 'warned').join(', ')
+  const warned = stepsWith(report, 'warned')
+    .filter((step) => step !== 'key_active')
+    .join(', ')
   const skipped = stepsWith(report, 'skipped')
   return [
+    verdictOf(report) === 'compromised'
+      ? 'Others can sign such tokens: replace and revoke the key on its page.'
+      : '',
     warned === '' && skipped.length === 0 ? 'All checks passed.' : 'No check failed.',
     warned === '' ? '' : `Some verifiers may reject it: see the warnings (${warned}).`,
     skipped.length === 0 ? '' : `Not compared: ${skipped.join(', ')}.`,
@@ -93,15 +105,18 @@ function validSummary(report: TokenCheck): string {
     .join(' ')
 }
 
-function KeyLine(props: { jwtKey: NonNullable<TokenCheck['key']>; projectId: string }) {
-  const { label, jwsAlgorithm, active } = props.jwtKey
+function KeyLine({ report, projectId }: { report: TokenCheck; projectId: string }) {
+  const { key } = report
+  if (key === undefined) return null
+  const { id, label, jwsAlgorithm, active } = key
+  const state = verdictOf(report) === 'compromised' ? 'compromised' : active ? 'active' : 'inactive'
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
       Key:{' '}
-      <TextLink href={`/projects/${props.projectId}/keys`}>
+      <TextLink href={`/projects/${projectId}/keys/${id}`}>
         <UserText>{label}</UserText>
       </TextLink>{' '}
-      ({jwsAlgorithm}, {active ? 'active' : 'inactive'})
+      ({jwsAlgorithm}, {state})
     </Text>
   )
 }
@@ -139,7 +154,7 @@ const advice: Record<TokenCheckReason, { title: string; action: string }> = {
   key_inactive: {
     title: 'The key is inactive or has expired',
     action:
-      'Have the signer use an active key. If the key was deactivated by mistake, activate it again under “Keys”.',
+      'Have the signer use an active key. The page of the key says who ended it, and activates it again.',
   },
   algorithm_mismatch: {
     title: 'The token was signed with another algorithm than its key’s',
