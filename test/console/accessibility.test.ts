@@ -74,10 +74,12 @@ async function createRotation(client: Client): Promise<string> {
 /** Every page, with its title. */
 const pages = (): Record<string, string> => ({
   '/': 'Projects',
+  '/?view=calendar': 'Projects',
   [`/projects/${projectId}/keys`]: 'Keys · default',
   [`/projects/${rotatingId}/keys`]: 'Keys · rotating',
   [`/projects/${projectId}/timeline`]: 'Timeline · default',
   [`/projects/${projectId}/timeline?view=table`]: 'Timeline · default',
+  [`/projects/${projectId}/timeline?from=2026-01-05&to=2026-01-07`]: 'Timeline · default',
   [`/projects/${projectId}/keys/${kid}`]: 'orders, autumn · default',
   [`/projects/${projectId}/keys/${projectId}`]: 'Key not found · default',
   [`/projects/${projectId}/connect`]: 'Connect · default',
@@ -257,6 +259,12 @@ test('the focus returns after dialogs and menus, and stays after changes of tab 
   await expectFocus('h1: default')
 })
 
+/** What depends on a measured width is drawn some frames after a change of the width. */
+const frames = `new Promise((drawn) => {
+  const wait = (count) => (count === 0 ? drawn() : requestAnimationFrame(() => wait(count - 1)))
+  wait(4)
+})`
+
 test('at no width does a page scroll sideways, or have texts or controls on top of each other', async () => {
   const page = await console_.open('/')
   const faults: Record<string, string[]> = {}
@@ -264,6 +272,7 @@ test('at no width does a page scroll sideways, or have texts or controls on top 
     await go(page, route)
     for (const width of [320, 390, 768, 992, 1_024, 1_100, 1_280, 1_440]) {
       await page.setViewportSize({ width, height: 800 })
+      await page.evaluate(frames)
       const found = await layoutFaults(page)
       if (found.length > 0) faults[`${route} at ${width}`] = found
     }

@@ -22,7 +22,8 @@ test('the expiries of all projects are in a calendar, whose days lead to what en
   const day = page.getByRole('region', { name: dayIn(3) })
   await expect.poll(() => day.evaluate('document.activeElement.ariaLabel')).toBe(dayIn(3))
   const links = day.getByRole('link')
-  expect(await links.allTextContents()).toEqual(['orders: orders key', 'payments: payments key'])
+  const named = ['orders: orders key', 'payments: payments key']
+  await expect.poll(() => links.allTextContents()).toEqual(named)
   // No warning is of a key that ends in 40 days.
   await calendar.getByRole('button', { name: `1 on ${dayIn(40)}` }).waitFor()
   await page.getByText('The next expiry of each of the first 1,000 projects').waitFor()

@@ -1,4 +1,5 @@
 import { Collapse, Table, Text, UnstyledButton } from '@mantine/core'
+import { useElementSize } from '@mantine/hooks'
 import type { Event } from '@pubring/client'
 import { IconChevronRight } from '@tabler/icons-react'
 import { useId, useState } from 'react'
@@ -35,10 +36,14 @@ function position(time: number, window: TimeWindow): number {
 
 const isVisible = (time: number, { from, to }: TimeWindow) => from <= time && time <= to
 
+/** In pixels; as wide as a weekday with a time. */
+const tickWidth = 100
+
 function Axis({ window, now }: View) {
+  const { ref, width } = useElementSize()
   return (
-    <div className="chart-axis" aria-hidden>
-      {ticks(window, 8).map(({ time, label }) => (
+    <div className="chart-axis" ref={ref} aria-hidden>
+      {ticks(window, Math.min(width / tickWidth, 8)).map(({ time, label }) => (
         <span key={time} style={{ left: `${position(time, window)}%` }}>
           {label}
         </span>

@@ -43,7 +43,7 @@ export function layoutFaults(page: Page): Promise<string[]> {
     while (walker.nextNode()) {
       const { currentNode: node } = walker
       const { parentElement } = node
-      if (node.data.trim() === '' || parentElement.closest('[aria-hidden=true]') || !isVisible(parentElement)) continue
+      if (node.data.trim() === '' || !isVisible(parentElement)) continue
       range.selectNodeContents(node)
       add(node, parentElement, range.getClientRects())
     }

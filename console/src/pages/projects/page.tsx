@@ -178,8 +178,8 @@ function ExpiryCalendar({ rows, isSearched }: { rows: ProjectRow[]; isSearched: 
         to={new Date(Date.now() + 8 * week)}
       />
       <Text size="sm" c="dimmed" mt="sm" role="status">
-        The next expiry of each of the first {maxProjects.toLocaleString()} projects, and all of
-        which there are warnings.
+        Keys and API keys that expire within 30 days without a successor, and the next expiry of
+        each of the first {maxProjects.toLocaleString()} projects.
       </Text>
       {[...Map.groupBy(endings, ({ time }) => dayOf(time))].map(([day, ofDay]) => (
         <DaySection key={day} time={ofDay[0]?.time ?? day}>
