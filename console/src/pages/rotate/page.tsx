@@ -138,10 +138,17 @@ function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey 
           keeps working.
         </Text>
         <TokenLifetimeField value={minutes} onValue={(value) => change({ minutes: value })} />
+        {error !== null && <ErrorNotice error={error} />}
+        <KeyForm
+          projectId={project.id}
+          missing={[missingLifetime]}
+          onCancel={() => history.back()}
+          onRegistered={mutate}
+        />
         {candidates.length > 0 && (
           <ActionForm
             action="Start with this key"
-            missing={[chosen === null && 'a key, or a new one below', missingLifetime]}
+            missing={[chosen === null && 'a registered key', missingLifetime]}
             request={{
               method: 'POST',
               path: `/projects/${project.id}/rotations`,
@@ -150,7 +157,7 @@ function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey 
             run={() => start(chosen ?? '')}
           >
             <Select
-              label="Use a key that is already registered"
+              label="Or use a key that is already registered"
               placeholder="Choose a key"
               data={candidates.map(({ id, label }) => ({
                 value: id,
@@ -162,13 +169,6 @@ function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey 
             />
           </ActionForm>
         )}
-        {error !== null && <ErrorNotice error={error} />}
-        <KeyForm
-          projectId={project.id}
-          missing={[missingLifetime]}
-          onCancel={() => history.back()}
-          onRegistered={mutate}
-        />
       </Stack>
     </>
   )

@@ -7,6 +7,7 @@ import { Countdown } from '../../components/countdown.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { KeyIdentity } from '../../components/key-identity.tsx'
 import { EmptyState, QueryResult } from '../../components/states.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { exactTime, RelativeTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { ActorName } from '../../events/actor.tsx'
@@ -128,7 +129,11 @@ function SwitchSigner({ jwtKey }: { jwtKey: JwtKey }) {
           </Text>
           <TokenHeader alg={jwsAlgorithm} kid={publishedKid ?? jwtKey.id} />
           <Text size="sm" c="dimmed">
-            Before you continue, check one of the new tokens under “Check a token”.
+            Before you continue,{' '}
+            <TextLink href={`/projects/${jwtKey.projectId}/verify`}>
+              check one of the new tokens
+            </TextLink>
+            .
           </Text>
         </Stack>
       )}
@@ -260,14 +265,14 @@ function EndOfOldKey(props: { rotation: Rotation; oldKey: JwtKey; keys: JwtKey[]
             since="Its expiry was set to"
           />
           <Text size="sm">
-            “<UserText>{oldKey.label}</UserText>” expires at {exactTime(expireTime)}. If a signer
-            still uses it, change its expiry on the page of the key.
+            “<UserText>{oldKey.label}</UserText>” expires at {exactTime(expireTime)}, by itself. If
+            a signer still uses it, change its expiry on the page of the key.
           </Text>
         </>
       )}
       {mayWrite && (
         <Group justify="flex-end">
-          <Button color="red.8" onClick={() => setIsAsking(true)}>
+          <Button variant="default" onClick={() => setIsAsking(true)}>
             Deactivate the old key now…
           </Button>
           {isAsking && (
