@@ -7,6 +7,7 @@ test('every event type has a label in words of its own', () => {
   expect(labels.filter((label) => !/^[A-Z][\w ]+$/.test(label) || label.includes('_'))).toEqual([])
   expect(new Set(labels).size).toBe(labels.length)
   expect(labels).toContain('API key recorded as it is')
+  expect(labels.filter((label) => label.includes('…'))).toEqual([])
   // An expiry is derived: no ledger has an event of it.
   expect(labels).toHaveLength(eventTypes.length + 1)
   expect(labels).toContain('Key expired')

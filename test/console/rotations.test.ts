@@ -84,6 +84,10 @@ test('a colleague and another tab see the same step, and can take it', async () 
   await go(`/projects/${project}/history?type=rotation.abandoned,rotation.started`)
   await page.getByText('Abandoned rotation of key “old”').waitFor()
   await page.getByText('Started rotation of key “old” to “new”').first().waitFor()
+  // The history of all projects has no list of their keys.
+  await go('/history?type=rotation.abandoned,rotation.started,key.created')
+  await page.getByText('Abandoned rotation of key “old”').waitFor()
+  await page.getByText('Started rotation of key “old” to “new”').first().waitFor()
 })
 
 test('a step that is reached while the answer is on its way is shown', async () => {

@@ -49,6 +49,15 @@ test('the keyboard alone finds a key and opens it, and axe finds no fault', asyn
   await dialog().waitFor({ state: 'detached' })
 })
 
+test('what no key has leads to the history, which still has deleted keys', async () => {
+  await openSearch()
+  await field().fill('kid=01990000-0000-7000-8000-000000000000')
+  await dialog().getByRole('link', { name: 'the history' }).click()
+  await heading('History').waitFor()
+  expect(page.url()).toContain('subject=01990000-0000-7000-8000-000000000000')
+  expect(await dialog().count()).toBe(0)
+})
+
 test('what is typed while the search is loading is kept', async () => {
   let load = () => {}
   const held = new Promise<void>((resolve) => {

@@ -256,6 +256,20 @@ test('an API key is behind the button of the provider', async () => {
   await page.context().close()
 })
 
+test('the actions of a person are found from the list of people, by a whole name', async () => {
+  const page = await console_.open('/people')
+  await page.getByRole('button', { name: 'History ada of Example' }).click()
+  await page.getByText('Created API key “made by Ada”').waitFor()
+  await page.getByText('Saw person for the first time').waitFor()
+  const person = page.getByRole('combobox', { name: 'Person' })
+  await person.fill('ada')
+  await page.getByText(/^\d+ matching entries/).waitFor()
+  await person.fill('ada of')
+  await page.getByText('Names, emails and ids have to be whole').waitFor()
+  await page.getByRole('option', { name: 'ada of Example' }).click()
+  await page.getByText('Created API key “made by Ada”').waitFor()
+})
+
 test('an admin ends sessions, and erases a person', async () => {
   const grace = await open('/', 'grace', ['payments'])
   await grace.getByRole('heading', { name: 'default' }).waitFor()

@@ -24,7 +24,7 @@ export function ActionsMenu(props: {
           {frequent.label}
         </Button>
       )}
-      {children !== undefined && (
+      {children && (
         <Menu position="bottom-end">
           <Menu.Target>
             <Button

@@ -1,9 +1,11 @@
 import { Badge, Tooltip } from '@mantine/core'
-import type { Event } from '@pubring/client'
+import type { Event, Person } from '@pubring/client'
 import { CopyField } from '../components/copy.tsx'
 import { UserText, withVisibleControls } from '../components/user-text.tsx'
 
 type Actor = Event['actor']
+
+export const nameOfPerson = ({ name, email, subject }: Person) => name ?? email ?? subject
 
 /** The kind of an actor; undefined for Pubring itself and commands on the server, whose name says so. */
 function kindOf({ user, workload, apiKeyId, jwtKeyId }: Actor): string | undefined {

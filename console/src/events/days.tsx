@@ -14,7 +14,7 @@ export function Days(props: ReturnType<typeof useHistory> & EventView & { isFilt
         <EmptyState title={query.hasNextPage ? 'None so far' : ofNone}>
           {query.hasNextPage
             ? 'The search of older events is not finished.'
-            : isFiltered && 'Change the filters.'}
+            : isFiltered && 'Change the filters. Names, emails and ids have to be whole.'}
         </EmptyState>
       )}
       {[...Map.groupBy(entries, ({ time }) => dayOf(time))].map(([day, ofDay]) => (

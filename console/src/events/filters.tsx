@@ -6,6 +6,8 @@ import { useProjectNames } from '../forms/project-field.tsx'
 import { fieldOf, SuggestField } from '../forms/text-fields.tsx'
 import { fromExpiryInput, TimeField, toExpiryInput } from '../forms/time-field.tsx'
 import { useTyped } from '../forms/typed.ts'
+import { useApi } from '../session/api.ts'
+import { nameOfPerson } from './actor.tsx'
 import { expiredType, type Filter, givenFilters, noFilter, typesOf } from './filter.ts'
 import { typeLabel, typesOfHistory } from './types.ts'
 
@@ -23,7 +25,12 @@ type FiltersProps = {
 /** The fields that filter the whole history, on the server. */
 export function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps) {
   const projects = useProjectNames(ofAll)
-  const actors = events.map(({ actor }) => actor).filter(({ user }) => !ofAll || user)
+  const { data: people = [] } = useApi(
+    ['people'],
+    (client, signal) => client.people.list({ signal }),
+    { enabled: ofAll },
+  )
+  const actors = ofAll ? people.map(nameOfPerson) : events.map(({ actor }) => actor.name)
   const names = new Map(
     events.flatMap(({ subject, label }) => (label ? [[subject.id, label]] : [])),
   )
@@ -53,7 +60,7 @@ export function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps)
         <TypedFilter
           label={ofAll ? 'Person' : 'Actor'}
           placeholder={ofAll ? 'Name, email or subject' : 'Name or id'}
-          data={[...new Set(actors.map(({ name }) => name))]}
+          data={[...new Set(actors)]}
           value={filter[who]}
           onValue={(text) => onChange({ [who]: text })}
         />

@@ -26,7 +26,7 @@ export function History({ project }: { project?: Project }) {
   const { query, entries } = useHistory(project, filter, keys)
   const newest = useNewestRevision(ledger)
   const logged = useLogged(ledger, newest)
-  const nameOf = useNames(ledger?.id)
+  const nameOf = useNames(ledger?.id, entries)
   useLiveHistory(ofAll, ledger?.id)
   const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []))
   const path = ofAll

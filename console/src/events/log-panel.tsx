@@ -83,13 +83,19 @@ export function LogPanel({ project, newest, logged, events }: LogPanelProps & { 
             )}
           </Group>
         </Group>
+        {project === undefined && (
+          <Text size="sm" c="dimmed">
+            The ledger of the registry has projects and access. Keys are in the ledger of their
+            project: choose one to verify it or export it with proof.
+          </Text>
+        )}
         <Text size="sm" role="status" hidden={busy === undefined}>
           {busy !== undefined && `${busy.action}: read ${busy.events} events…`}
         </Text>
         {problem !== undefined && <Problem error={problem} />}
         {verification !== undefined && (
           <>
-            <VerificationResult verification={verification} />
+            <VerificationResult verification={verification} ledger={nameOfLedger(project)} />
             <KeyForm disabled={busy !== undefined} onKey={verify} />
           </>
         )}
@@ -97,6 +103,8 @@ export function LogPanel({ project, newest, logged, events }: LogPanelProps & { 
     </Card>
   )
 }
+
+const nameOfLedger = (project: Project | undefined) => project?.name ?? 'the registry'
 
 /** How far the log has the ledger, in a sentence. */
 export function LoggedText({ project, logged: { data, error }, newest }: LogPanelProps) {
@@ -106,7 +114,7 @@ export function LoggedText({ project, logged: { data, error }, newest }: LogPane
   const { revision, time, size } = data
   return (
     <Text size="sm" data-logged={revision}>
-      The ledger of {project?.name ?? 'the registry'} is in the log up to event {revision}, since{' '}
+      The ledger of {nameOfLedger(project)} is in the log up to event {revision}, since{' '}
       {localTime(time)}. The checkpoint of the log has {size} {size === 1 ? 'entry' : 'entries'}.
       {newest > revision && ' Later events are not in the log yet.'}
     </Text>

@@ -2,11 +2,12 @@ import type { Client, Event, EventPosition, HistoryEvent, JwtKey, Project } from
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
+import { endOf } from '../components/ids.ts'
 import { useKeys } from '../keys/queries.ts'
 import { useRotations } from '../keys/rotations.ts'
 import { useApi } from '../session/api.ts'
 import { useSession } from '../session/context.tsx'
-import { entriesOf } from './expiries.ts'
+import { type Entry, entriesOf } from './expiries.ts'
 import { eventQuery, type Filter, givenFilters, historyQuery, readFilter } from './filter.ts'
 import type { NameOf } from './sentences.ts'
 
@@ -96,12 +97,18 @@ export async function* matchingEvents(source: Source): AsyncGenerator<HistoryEve
   }
 }
 
-/** Names the keys of a project by id, and its rotations by the keys that they replace. */
-export function useNames(projectId: string | undefined): NameOf {
+/** Names the keys of a project and of events by id, and rotations by the keys that they replace. */
+export function useNames(projectId: string | undefined, entries: Entry[]): NameOf {
   const { data: keys = [] } = useKeys(projectId)
   const { data: rotations = [] } = useRotations(projectId)
-  const labels = new Map(keys.map(({ id, label }) => [id, label]))
-  for (const { id, from } of rotations) labels.set(id, labels.get(from) ?? from)
+  const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []))
+  const told = events.flatMap(({ subject, label }) => (label ? [[subject.id, label] as const] : []))
+  const labels = new Map([...told, ...keys.map(({ id, label }) => [id, label] as const)])
+  const starts = events.flatMap(({ type, subject: { id }, changes }) =>
+    type === 'rotation.started' ? [{ id, from: String(changes?.from?.to) }] : [],
+  )
+  for (const { id, from } of [...starts, ...rotations])
+    labels.set(id, labels.get(from) ?? endOf(from))
   return (id) => labels.get(id)
 }
 

@@ -41,10 +41,10 @@ export function sentenceOf(
     return { verb: 'Found', noun, ...named, rest }
   }
   if (subject.type === 'rotation') return rotationSentence(event, nameOf)
-  const verb = verbOf(type)
+  const [verb, rest = ''] = verbOf(type)?.split(' … ') ?? []
   const renamed = changes.name ?? changes.label
   if (type === 'project.renamed' && renamed !== undefined) return renaming(noun, renamed)
-  if (verb !== undefined) return { verb, noun, ...named, rest: '' }
+  if (verb !== undefined) return { verb, noun, ...named, rest }
   if (renamed !== undefined && Object.keys(changes).length === 1) return renaming(noun, renamed)
   return { ...updating(noun, changes), ...named }
 }
@@ -57,14 +57,16 @@ export function sentenceText(event: Event, name: string | undefined): string {
 
 function rotationSentence({ type, subject, changes = {} }: Event, nameOf: NameOf): Sentence {
   const { from, to, tokenLifetime } = changes
+  const [verb = 'Changed', rest] = verbOf(type)?.split(' … ') ?? []
   const label = (kid: string) => nameOf(kid) ?? endOf(kid)
   const name = from?.to === undefined ? nameOf(subject.id) : label(String(from.to))
   const parts = [
     to?.to !== undefined && `to “${label(String(to.to))}”`,
     tokenLifetime?.to !== undefined && `(token lifetime ${tokenLifetime.to} s)`,
+    rest,
   ].filter(Boolean)
-  const verb = verbOf(type) ?? 'Changed'
-  return { verb, noun: 'rotation of key', ...(name && { name }), rest: parts.join(' ') }
+  const noun = name ? 'rotation of key' : 'the rotation of a key'
+  return { verb, noun, ...(name && { name }), rest: parts.join(' ') }
 }
 
 function updating(noun: string, changes: Changes): Sentence {

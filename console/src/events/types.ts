@@ -15,17 +15,20 @@ const nouns: Record<string, string> = {
   token: 'token',
 }
 
-/** The verb of an event by its type or, of most, by what happened to the subject. */
+/**
+ * The verb of an event by its type or, of most, by what happened to the subject, which stands in the
+ * place of `…` or at the end.
+ */
 const verbs: Record<string, string> = {
   'key.created': 'Registered',
   'session.created': 'Began',
-  'person.created': 'Saw for the first time',
+  'person.created': 'Saw … for the first time',
   'person.deleted': 'Erased',
   'access_rule.keys_ended': 'Ended the API keys of',
   created: 'Created',
   deleted: 'Deleted',
   exchanged: 'Exchanged',
-  recorded: 'Recorded as it is',
+  recorded: 'Recorded … as it is',
   refused: 'Rejected',
   renamed: 'Renamed',
   started: 'Started',
@@ -60,6 +63,6 @@ export function typesOfHistory(ofAll: boolean): string[] {
 /** The label of an event type in the filter. */
 export function typeLabel(type: string): string {
   const [subject = ''] = type.split('.')
-  const words = `${nounOf(subject)} ${verbOf(type)?.toLowerCase() ?? 'changed'}`
+  const words = `${nounOf(subject)} ${verbOf(type)?.toLowerCase().replace('… ', '') ?? 'changed'}`
   return typeLabels[type] ?? capitalized(words)
 }

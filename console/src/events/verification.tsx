@@ -18,8 +18,9 @@ const titles = {
 }
 
 /** The result in words, with what it does not show. */
-export function VerificationResult({ verification }: { verification: Verification }) {
-  if (verification.result === 'verified') return <Verified {...verification} />
+export function VerificationResult(props: { verification: Verification; ledger: string }) {
+  const { verification, ledger } = props
+  if (verification.result === 'verified') return <Verified {...verification} ledger={ledger} />
   if (verification.result === 'impossible') {
     return (
       <Alert color="yellow" icon={<IconShieldX />} title="This page cannot verify" role="alert">
@@ -45,14 +46,14 @@ const isUnsupported = (error: unknown): boolean =>
   error.cause instanceof DOMException &&
   error.cause.name === 'NotSupportedError'
 
-function Verified(props: Extract<Verification, { result: 'verified' }>) {
-  const { proof, checkpoint, last, verifierKey, isEntered } = props
+function Verified(props: Extract<Verification, { result: 'verified' }> & { ledger: string }) {
+  const { proof, checkpoint, last, verifierKey, isEntered, ledger } = props
   const { revision, time } = proof.head
   return (
     <Alert
       color="teal"
       icon={<IconShieldCheck />}
-      title={`Verified: events 1 to ${last.revision}`}
+      title={`Verified: events 1 to ${last.revision} of ${ledger}`}
       role="alert"
     >
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>

@@ -7,9 +7,11 @@ import { useLocation } from 'wouter'
 import { Dialog } from '../components/dialog.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { StateBadge } from '../components/state-badge.tsx'
+import { TextLink } from '../components/text-link.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { TextField } from '../forms/text-fields.tsx'
 import { useApi } from '../session/api.ts'
+import { useRights } from '../session/rights.ts'
 import { searchTextOf } from './text.ts'
 
 /** How long after the last keystroke the service is asked. */
@@ -113,7 +115,7 @@ export function SearchPalette(props: {
           </Fieldset>
         ))}
       </div>
-      <Status query={query} entered={text} found={options.length} {...search} />
+      <Status query={query} entered={text} found={options.length} onClose={onClose} {...search} />
     </Dialog>
   )
 }
@@ -155,8 +157,9 @@ function Option(props: {
 type Found = ReturnType<typeof useSearchResults>
 
 /** Says what the user can do: before a search, after one that found nothing, and among results. */
-function Status(props: Found & { query: string; entered: string; found: number }) {
-  const { query, entered, found, pending, error, hasMore } = props
+function Status(props: Found & { query: string; entered: string; found: number; onClose(): void }) {
+  const { query, entered, found, pending, error, hasMore, onClose } = props
+  const { mayAudit } = useRights()
   const isIdle = query.length < minLength
   return (
     <Stack gap={6} mt="sm">
@@ -164,7 +167,15 @@ function Status(props: Found & { query: string; entered: string; found: number }
         {!isIdle && !pending && error === undefined && found === 0 && (
           <>
             Nothing found for “<UserText>{query}</UserText>”. Of a kid or id, the first 8 or the
-            last 4 characters suffice, of a hash the first 8.
+            last 4 characters suffice, of a hash the first 8. A deleted key is only in{' '}
+            {mayAudit ? (
+              <TextLink href={`/history?subject=${encodeURIComponent(query)}`} onClick={onClose}>
+                the history
+              </TextLink>
+            ) : (
+              'the history of its project'
+            )}
+            .
           </>
         )}
         {!isIdle && !pending && found > 0 && (

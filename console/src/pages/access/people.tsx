@@ -1,5 +1,6 @@
 import { Card, Menu } from '@mantine/core'
 import type { Person } from '@pubring/client'
+import { useLocation } from 'wouter'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
@@ -8,6 +9,7 @@ import { rowNames } from '../../components/ids.ts'
 import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
 import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { nameOfPerson } from '../../events/actor.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useApi, useChange } from '../../session/api.ts'
@@ -30,14 +32,14 @@ export function PeoplePage() {
 }
 
 const actions = ['end-all', 'erase'] as const
-const nameOf = ({ name, email, subject }: Person) => name ?? email ?? subject
 
 function PeopleTable({ people }: { people: Person[] }) {
   const { mayManage } = useRights()
+  const [, navigate] = useLocation()
   const [open, setOpen] = useOpenDialog('person', actions)
   const person = people.find(({ id }) => id === open?.id)
   const close = () => setOpen(undefined)
-  const rowName = rowNames(people, (row) => withVisibleControls(nameOf(row)))
+  const rowName = rowNames(people, (row) => withVisibleControls(nameOfPerson(row)))
   return (
     <Card withBorder padding="sm" mb="sm">
       {people.length === 0 ? (
@@ -52,7 +54,7 @@ function PeopleTable({ people }: { people: Person[] }) {
               title: 'Name',
               cell: (row) => (
                 <TwoLines below={<UserText>{row.email ?? ''}</UserText>}>
-                  <RowName>{nameOf(row)}</RowName>
+                  <RowName>{nameOfPerson(row)}</RowName>
                 </TwoLines>
               ),
             },
@@ -61,26 +63,35 @@ function PeopleTable({ people }: { people: Person[] }) {
             { title: 'Last sign-in', cell: (row) => <RelativeTime time={row.lastSignInTime} /> },
             {
               title: 'Actions',
-              cell: (row) =>
-                mayManage && (
-                  <ActionsMenu name={rowName(row)}>
-                    <Menu.Item onClick={() => setOpen({ action: 'end-all', id: row.id })}>
-                      End all sessions
-                    </Menu.Item>
-                    <Menu.Item
-                      className="warning"
-                      onClick={() => setOpen({ action: 'erase', id: row.id })}
-                    >
-                      Erase
-                    </Menu.Item>
-                  </ActionsMenu>
-                ),
+              cell: (row) => (
+                <ActionsMenu
+                  name={rowName(row)}
+                  frequent={{
+                    label: 'History',
+                    onClick: () => navigate(`/history?person=${encodeURIComponent(row.subject)}`),
+                  }}
+                >
+                  {mayManage && (
+                    <>
+                      <Menu.Item onClick={() => setOpen({ action: 'end-all', id: row.id })}>
+                        End all sessions
+                      </Menu.Item>
+                      <Menu.Item
+                        className="warning"
+                        onClick={() => setOpen({ action: 'erase', id: row.id })}
+                      >
+                        Erase
+                      </Menu.Item>
+                    </>
+                  )}
+                </ActionsMenu>
+              ),
             },
           ]}
         />
       )}
       {open?.action === 'end-all' && person !== undefined && (
-        <EndSessions ofPerson={person.id} name={nameOf(person)} onClose={close} />
+        <EndSessions ofPerson={person.id} name={nameOfPerson(person)} onClose={close} />
       )}
       {open?.action === 'erase' && person !== undefined && (
         <ErasePerson person={person} onClose={close} />
@@ -102,7 +113,7 @@ function ErasePerson({ person, onClose }: { person: Person; onClose(): void }) {
   const change = useChange([])
   return (
     <ActionDialog
-      title={`Erase ${quoted(nameOf(person))}?`}
+      title={`Erase ${quoted(nameOfPerson(person))}?`}
       action="Erase person"
       danger
       request={{ method: 'DELETE', path: `/people/${person.id}` }}
@@ -112,7 +123,7 @@ function ErasePerson({ person, onClose }: { person: Person; onClose(): void }) {
       <Facts
         name="The person"
         facts={{
-          Name: <UserText>{nameOf(person)}</UserText>,
+          Name: <UserText>{nameOfPerson(person)}</UserText>,
           Email: <UserText>{person.email ?? 'none'}</UserText>,
           Subject: <Identity person={person} />,
           'Last sign-in': <RelativeTime time={person.lastSignInTime} />,

@@ -16,7 +16,7 @@ export function KeyHistory({ project, kid }: { project: Project; kid: string }) 
   const own = rotations.filter(({ from, to }) => from === kid || to === kid)
   const subject = [kid, ...own.map(({ id }) => id)].join()
   const { query, entries } = useHistory(project, { ...noFilter, subject }, keys)
-  const nameOf = useNames(project.id)
+  const nameOf = useNames(project.id, entries)
   const [, navigate] = useLocation()
   const history = `/projects/${project.id}/history`
   return (
