@@ -196,6 +196,12 @@ test('a rule for people is made, changed, and checked by claims', async () => {
   await dialog.getByText('Checking who gains or loses access').waitFor()
   await dialog.getByRole('alert').getByText('Not checked').waitFor()
   await page.unroute(checks)
+  // What is given up is not there again, as if it were stored.
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await row.getByRole('button', { name: 'Edit payments' }).click()
+  expect(await dialog.getByLabel('Value 1').inputValue()).toBe('platform')
+  await dialog.getByLabel('Value 1').fill('payments')
   await dialog.getByText('Admin', { exact: true }).click()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await row.getByText(`${person} payments may manage everything in all projects.`).waitFor()

@@ -80,7 +80,7 @@ export function ActionForm(props: ActionFormProps) {
         )}
         {request !== undefined && <CurlHint {...request} />}
         <Group justify="flex-end">
-          <Text id={hint} size="sm" c="dimmed" role="status" flex={1} miw={160}>
+          <Text id={hint} size="sm" c="dimmed" role="status" flex={1} miw={missing.length && 110}>
             {missing.length > 0 && `Still needed: ${list.format(missing)}.`}
           </Text>
           {onCancel !== undefined && (
@@ -108,7 +108,13 @@ type ActionDialogProps = Omit<ActionFormProps, 'onCancel'> &
 
 /** An `ActionForm` in a dialog that closes when the request succeeds, and shows its notes before. */
 export function ActionDialog({ title, size = 'md', onClose, run, ...form }: ActionDialogProps) {
+  const { draft } = form
   const [notes, setNotes] = useState('')
+  // Otherwise the next dialog would show what was given up as if it were stored.
+  const cancel = () => {
+    if (draft !== undefined) clearDraft(draft)
+    onClose()
+  }
   const runAndClose = async (confirmation: Confirmation) => {
     const result = await run(confirmation)
     if (isObject(result) && Array.isArray(result.notes)) setNotes(result.notes.join(' '))
@@ -117,7 +123,7 @@ export function ActionDialog({ title, size = 'md', onClose, run, ...form }: Acti
   if (notes === '') {
     const own = { purpose: title.replace(/\?$/, ''), ...form, run: runAndClose }
     return (
-      <Dialog onClose={onClose} title={title} size={size}>
+      <Dialog onClose={cancel} title={title} size={size} closeOnClickOutside={draft === undefined}>
         <ActionForm {...own} onCancel={onClose} />
       </Dialog>
     )

@@ -17,7 +17,7 @@ export function ChoiceField<Choice extends string>(props: {
   const isNarrow = useMediaQuery('(max-width: 30em)')
   return (
     <div>
-      <Text size="sm" fw={500} mb={4} id={id}>
+      <Text size="sm" fw={600} mb={4} id={id}>
         {label}
       </Text>
       <SegmentedControl

@@ -60,7 +60,7 @@ export function ConditionsField(props: { input: string; onInput(input: string): 
   return (
     <Stack gap="xs" role="group" aria-label="Conditions">
       <div>
-        <Text size="sm" fw={500}>
+        <Text size="sm" fw={600}>
           Conditions
         </Text>
         <Text size="xs" c="dimmed">
