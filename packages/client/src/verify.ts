@@ -5,6 +5,7 @@ export type {
   KeySetState,
   LogOptions,
   ProjectKeySet,
+  ReportOptions,
   TokenHeader,
 } from './key-set/options.ts'
 export { projectKeySet } from './key-set/project.ts'

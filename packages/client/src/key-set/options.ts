@@ -1,3 +1,4 @@
+import type { KeyUseOperations } from '../key-api.ts'
 import type { KeySetError } from './errors.ts'
 import type { VerifyKey } from './import.ts'
 
@@ -31,10 +32,33 @@ export type KeySetOptions = {
    * latest one that the log has proven to this process. The address must have the project's id.
    */
   log?: LogOptions
+  /**
+   * Reports which keys sign the tokens that arrive here. Off by default. Only tokens with a valid signature
+   * count, and only if `jwtVerify` passes the token, as it does. Not with `background: false`.
+   */
+  report?: ReportOptions
   /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch
   /** Called after each change of the status or the keys, for logs and health checks. */
   onChange?: (state: KeySetState) => void
+}
+
+/**
+ * Who reports the uses of keys. Processes of one service report under one name, with one API key.
+ *
+ * @example
+ * const client = createClient({ url: 'https://keys.example.com', apiKey })
+ * const keys = projectKeySet(issuer, { report: { as: 'orders-api', client } })
+ */
+export type ReportOptions = {
+  /** The name of the verifier: `a-z`, `0-9` and `-`. */
+  as: string
+  /** A client with an API key of the role `reader`. */
+  client: { keyUses: Pick<KeyUseOperations, 'report'> }
+  /** Milliseconds between two reports. Default: 3,600,000; minimum: 60,000. `close()` sends the last one. */
+  interval?: number
+  /** Called with the error of a report, which is sent again later. */
+  onError?: (error: unknown) => void
 }
 
 /**

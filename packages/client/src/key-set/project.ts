@@ -7,6 +7,7 @@ import type { VerifyKey } from './import.ts'
 import { createLoader, type Loader } from './loader.ts'
 import type { KeySetOptions, ProjectKeySet, TokenHeader } from './options.ts'
 import { createProvenRevisions } from './proven.ts'
+import { createUseReporter } from './report.ts'
 import { elapsedMs, now, type Timestamp } from './timestamp.ts'
 import { closedError, createUpdater, type Updater } from './updater.ts'
 
@@ -37,6 +38,8 @@ export function projectKeySet(address: string | URL, options: KeySetOptions = {}
     { url, maxStale, timeout, fetch, background, proven, ...(onChange && { onChange }) },
     cache,
   )
+  if (options.report && !background) throw reportNeedsBackground()
+  const reporter = options.report && createUseReporter(url, options.report)
   const loader = createLoader(updater.load, { coolDown, shared: background })
   let lastUse: Timestamp = now()
   const isWanted = () => elapsedMs(lastUse) <= idleAfter
@@ -47,15 +50,21 @@ export function projectKeySet(address: string | URL, options: KeySetOptions = {}
     if (updater.isClosed()) throw closedError()
     if (!isCurrent()) await loadFresh(updater, cache, loader)
     updater.follow(isWanted)
+    reporter?.start()
   }
-  async function getKey({ kid, alg }: TokenHeader): Promise<VerifyKey> {
+  async function getKey({ kid, alg }: TokenHeader, token?: unknown): Promise<VerifyKey> {
     if (typeof kid !== 'string' || kid === '') throw kidMissing()
     await ready()
     const entry = cache.contents()?.entries.get(kid) ?? (await reloadForKid(kid, cache, loader))
     if (entry.alg !== alg) throw algorithmMismatch(entry)
+    reporter?.see(kid, entry, token)
     return entry.key()
   }
-  return Object.assign(getKey, { ready, state: updater.state, close: updater.close })
+  function close(): void {
+    reporter?.close()
+    updater.close()
+  }
+  return Object.assign(getKey, { ready, state: updater.state, close })
 }
 
 /** Loads the key set. Throws if it cannot be trusted. */
@@ -90,6 +99,10 @@ async function reloadForKid(kid: string, cache: KeySetCache, loader: Loader): Pr
 function invalidMaxStale(): KeySetError {
   const message = `maxStale must be at least ${minMaxStaleMs} ms: no connection can guarantee less.`
   return new KeySetError('invalid_option', message)
+}
+
+function reportNeedsBackground(): KeySetError {
+  return new KeySetError('invalid_option', 'report needs a key set with background: true.')
 }
 
 function stale(cache: KeySetCache, cause?: unknown): KeySetError {

@@ -1,0 +1,144 @@
+import { sleep } from '../transport/deadline.ts'
+import type { KeyEntry } from './contents.ts'
+import { KeySetError } from './errors.ts'
+import type { ReportOptions } from './options.ts'
+
+const minIntervalMs = 60_000
+const defaultIntervalMs = 3_600_000
+
+/** Within it a token that ends no later than a verified one, plus as much, counts without a check. */
+const checkEveryMs = 60_000
+
+/** Uses in one report. */
+const maxUses = 500
+
+/** In seconds, the start of the year 10000. */
+const endOfTimes = 253_402_300_800
+
+/** Notes which keys sign tokens, and reports it. */
+export type UseReporter = {
+  /** Counts the token if its signature is valid. Does not throw. */
+  see(kid: string, entry: KeyEntry, token: unknown): void
+  /** Begins to report, also if no token arrives. */
+  start(): void
+  /** Sends the last report. */
+  close(): void
+}
+
+type Use = {
+  timeMs: number
+  /** Seconds: that of the last token whose signature was checked, and the latest of all. */
+  checkedExp: number
+  exp: number
+}
+
+type Token = { protected: string; payload: string; signature: string }
+
+/** Throws `invalid_option`. Long because its functions share the uses. */
+export function createUseReporter(keySetUrl: string, options: ReportOptions): UseReporter {
+  const { as: reporter, client, interval = defaultIntervalMs, onError } = options
+  if (!(interval >= minIntervalMs))
+    throw invalid(`report.interval must be at least ${minIntervalMs} ms.`)
+  const [, project] = /\/projects\/([^/]+)\/\.well-known\//.exec(keySetUrl) ?? []
+  if (project === undefined) throw invalid('With report, the address must be that of a project.')
+  const uses = new Map<string, Use>()
+  const lifetime = new AbortController()
+  let isStarted = false
+  let checks: Promise<unknown> = Promise.resolve()
+
+  /** Resolves with the milliseconds until the next report. */
+  async function send(): Promise<number> {
+    const newest = [...uses].sort(([, one], [, other]) => other.timeMs - one.timeMs)
+    const body = {
+      reporter,
+      interval: Math.ceil(interval / 1_000),
+      uses: newest.slice(0, maxUses).map(([kid, { timeMs, exp }]) => ({
+        kid,
+        lastTime: new Date(timeMs).toISOString(),
+        ...(exp > 0 && { lastExp: new Date(exp * 1_000).toISOString() }),
+      })),
+    }
+    try {
+      await client.keyUses.report(project ?? '', body, { retries: 0 })
+      return interval
+    } catch (error) {
+      // Another process reports under the same name.
+      const { code, retryAfter = 0 } = Object(error)
+      if (code === 'rate_limited') return retryAfter * 1_000 + Math.random() * minIntervalMs
+      onError?.(error)
+      return Math.min(interval, 5 * minIntervalMs)
+    }
+  }
+  async function run(): Promise<void> {
+    // Processes that start together do not report together.
+    let waitMs = Math.random() * minIntervalMs
+    while (!lifetime.signal.aborted) {
+      await sleep(waitMs, lifetime.signal, true)
+      waitMs = await send()
+    }
+  }
+  async function check(kid: string, entry: KeyEntry, token: Token, exp: number): Promise<void> {
+    if (!(await hasValidSignature(entry, token))) return
+    const known = uses.get(kid)
+    const latest = Math.max(exp, known?.exp ?? 0)
+    const checkedExp = Math.max(exp, known?.checkedExp ?? 0)
+    uses.set(kid, { timeMs: Date.now(), checkedExp, exp: latest })
+  }
+  return {
+    see(kid, entry, token) {
+      if (!isToken(token)) return
+      const exp = expOf(token)
+      if (exp !== 0 && exp * 1_000 <= Date.now()) return
+      const known = uses.get(kid)
+      const isRecent = known !== undefined && Date.now() - known.timeMs < checkEveryMs
+      if (isRecent && exp <= known.checkedExp + checkEveryMs / 1_000) {
+        known.exp = Math.max(known.exp, exp)
+      } else checks = Promise.allSettled([checks, check(kid, entry, token, exp)])
+    },
+    start() {
+      if (isStarted) return
+      isStarted = true
+      void run().catch(() => {})
+    },
+    close() {
+      if (isStarted && !lifetime.signal.aborted) void checks.then(send)
+      lifetime.abort()
+    },
+  }
+}
+
+/** A token as jose passes it to the function that returns its key. */
+function isToken(token: unknown): token is Token {
+  const { protected: header, payload, signature } = Object(token)
+  return [header, payload, signature].every((part) => typeof part === 'string')
+}
+
+/** Its `exp` in seconds; 0 without one. */
+function expOf({ payload }: Token): number {
+  try {
+    const { exp } = JSON.parse(new TextDecoder().decode(fromBase64url(payload)))
+    return typeof exp === 'number' && exp > 0 && exp < endOfTimes ? exp : 0
+  } catch {
+    return 0
+  }
+}
+
+/** Checked here too, because a forged token must not make a key look used. */
+async function hasValidSignature(entry: KeyEntry, token: Token): Promise<boolean> {
+  const { alg } = entry
+  const bits = Number(alg.slice(2))
+  const parameters = /^[RPE]S\d/.test(alg) ? { hash: `SHA-${bits}`, saltLength: bits / 8 } : {}
+  const key = await entry.key()
+  const signed = new TextEncoder().encode(`${token.protected}.${token.payload}`)
+  const algorithm = { name: key.algorithm.name, ...parameters }
+  return crypto.subtle.verify(algorithm, key, fromBase64url(token.signature), signed)
+}
+
+function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
+}
+
+function invalid(message: string): KeySetError {
+  return new KeySetError('invalid_option', message)
+}
