@@ -13,7 +13,7 @@ const algorithms = {
 /** The bytes of a part of the token. */
 const decode = (part) => Buffer.from(part, 'base64url')
 
-/** Throws if something other than the signature is wrong. */
+/** The claims and the kid of a valid token. Throws or rejects otherwise. */
 function verifySignature(token, keys) {
   const parts = token.split('.')
   const header = JSON.parse(decode(parts[0]).toString())
@@ -29,6 +29,10 @@ function verifySignature(token, keys) {
       const signed = Buffer.from(`${parts[0]}.${parts[1]}`)
       return crypto.subtle.verify(algorithm, publicKey, decode(parts[2]), signed)
     })
+    .then((isValid) => {
+      if (!isValid) throw new Error()
+      return { kid: header.kid, exp: claims.exp }
+    })
 }
 
 /** With the promise of a list of {issuer, kid, alg, spki}. */
@@ -37,7 +41,12 @@ function verify(request, keys) {
   const token = (request.headersIn.Authorization || '').replace(/^Bearer /, '')
   keys
     .then((list) => verifySignature(token, list))
-    .then((isValid) => request.return(isValid ? 204 : 401))
+    .then((used) => {
+      // For logs of which keys are in use: docs/key-uses.md.
+      request.headersOut['X-Kid'] = used.kid
+      request.headersOut['X-Exp'] = String(used.exp)
+      request.return(204)
+    })
     .catch(() => request.return(401))
 }
 

@@ -5,6 +5,7 @@ import { registerApiKeys } from './commands/api-key.ts'
 import { registerShell } from './commands/completion.ts'
 import { registerFinding } from './commands/finding.ts'
 import { registerJwks } from './commands/jwks.ts'
+import { registerKeyUses } from './commands/key-uses.ts'
 import { registerBulk, registerKeys, registerProjects } from './commands/keys.ts'
 import { registerLog } from './commands/log.ts'
 import { registerLogin } from './commands/login.ts'
@@ -36,6 +37,7 @@ export function createProgram(terminal: Terminal): Command {
   registerBulk(program, terminal)
   registerJwks(program, terminal)
   registerTokens(program, terminal)
+  registerKeyUses(program, terminal)
   registerFinding(program, terminal)
   registerLog(program, terminal)
   program.commandsGroup('Access:')

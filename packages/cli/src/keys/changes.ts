@@ -6,6 +6,7 @@ import { usageError } from '../terminal/failures.ts'
 import { formatDuration, formatRelative, parseTimeOption } from '../terminal/times.ts'
 import { forEachKid, getKeys, resolveKids, withKid } from './find.ts'
 import { confirmLastActive, withPatches } from './last-active.ts'
+import { confirmUses } from './uses.ts'
 
 export async function renameKey(session: Session, ref: string, label: string): Promise<void> {
   await updateKeys(session, [ref], { label }, (key) => `Renamed key ${key.id} to “${key.label}”.`)
@@ -34,6 +35,12 @@ export async function deactivateKeys(
 ): Promise<void> {
   const kids = await resolveKids(session, refs)
   const all = flags.withVouched === true ? await withVouched(session, kids) : kids
+  const before = await session.client.keys.list(session.project)
+  await confirmUses(
+    session,
+    before.filter(({ id, active }) => active && all.includes(id)),
+    flags,
+  )
   const done = new Set<string>()
   const report = (key: JwtKeyUpdated) => {
     done.add(key.id)
@@ -116,6 +123,7 @@ export async function deleteKeys(
   const { client, project, terminal } = session
   const keys = await getKeys(session, refs)
   if (!keys.some(({ active }) => active)) {
+    await confirmUses(session, keys, flags)
     const names = keys.map(({ label, id }) => `“${label}” (${id})`)
     await confirm(terminal, flags, {
       statement: `${names.join(', ')} will be permanently deleted from project ${project}.`,

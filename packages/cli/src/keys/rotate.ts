@@ -16,6 +16,7 @@ import { readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
 import type { PublicKeyFile } from './jwk.ts'
 import { confirmLastActive, withPatches } from './last-active.ts'
+import { confirmUses } from './uses.ts'
 
 /** Flags of `key rotate`. */
 interface KeyRotateFlags extends ConnectionFlags, YesFlag {
@@ -151,6 +152,11 @@ async function proceed(
   if (!(await isSignerSwitched(session, rotation, flags))) return client.rotations.get(project, id)
   const expireTime = isoTime(session.now() + tokenLifetime * 1_000)
   const keys = await client.keys.list(project)
+  await confirmUses(
+    session,
+    keys.filter((key) => key.id === from),
+    flags,
+  )
   const after = withPatches(keys, new Map([[from, { expireTime }]]))
   await confirmLastActive(session, { before: keys, after }, flags)
   return client.rotations.finish(project, id)

@@ -1,4 +1,4 @@
-import type { JwtKey, JwtKeyWithDetails, KeyState } from '@pubring/client'
+import { type JwtKey, type JwtKeyWithDetails, type KeyState, summarizeUse } from '@pubring/client'
 import { projectCommandLine } from '../connection/command-lines.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
@@ -37,21 +37,22 @@ export async function showKeys(
   refs: readonly string[],
   { pem }: { pem?: true },
 ): Promise<void> {
-  const { terminal, print } = session
+  const { print } = session
   const keys = await getKeys(session, refs)
   const documents = keys.map((key) => (pem ? { publicKeyPem: key.publicKeyPem } : withKid(key)))
   print(documents.length === 1 ? documents[0] : documents, () =>
     pem
       ? keys.map(({ publicKeyPem }) => publicKeyPem).join('')
-      : keys.map((key) => detailsOf(terminal, key)).join('\n'),
+      : keys.map((key) => detailsOf(session, key)).join('\n'),
   )
 }
 
-function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
+function detailsOf({ terminal, now }: Session, key: JwtKeyWithDetails): string {
   const { id: kid, publicKeyPem: _pem, details, ...members } = key
-  const { ended, ...others } = details
+  const { ended, use, ...others } = details
   const end = ended && { endTime: ended.time, endReason: ended.reason }
-  return formatMembers(terminal, { kid, ...members, ...others, ...end })
+  const used = use && { use: summarizeUse(use, now()).text }
+  return formatMembers(terminal, { kid, ...members, ...others, ...end, ...used })
 }
 
 /** Prints the project's key set: JSON with `--json` and without. */

@@ -1,3 +1,5 @@
+import { open } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
 import {
   readBounded,
   readBoundedAsync,
@@ -25,6 +27,15 @@ export async function readBytes(
 /** The text of the file, or of standard input for `-`, without a byte order mark. */
 export async function readText(file: string, terminal: Terminal): Promise<string> {
   return (await readBytes(file, terminal)).toString('utf8').replace(/^\uFEFF/, '')
+}
+
+/** The lines of the file, or of standard input for `-`, of any size. Throws if it cannot be read. */
+export async function* readLines(file: string, terminal: Terminal): AsyncGenerator<string> {
+  if (file === '-') return yield* createInterface({ input: terminal.stdin })
+  const handle = await open(file).catch((error: unknown) => {
+    throw unreadable(file, error)
+  })
+  yield* handle.readLines()
 }
 
 /** The text of a file that a variable or option names, for example with a secret. */
