@@ -153,6 +153,11 @@ describe('tokens', () => {
       ),
     })
     expect((await check()).stdout).toMatch(/^valid\n[\s\S]*\n {2}skipped {2}aud /)
+    expect(await check('--at', '1h')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('The key was not active at '),
+    })
+    expect((await check('--at', 'then')).code).toBe(64)
     const wrong = await check('--audience', 'bills', '--json')
     expect(wrong.code).toBe(1)
     expect(documentOf(wrong)).toMatchObject({ valid: false, reason: 'audience_mismatch' })

@@ -146,9 +146,10 @@ export interface NameTaking {
  * const { valid, reason } = await client.tokens.check('payments', { token, audience: 'orders' })
  */
 export type TokenOperations = {
+  /** `at`: a past time (RFC 3339) or `iat`, for whether it would have verified then. */
   check(
     project: string,
-    body: { token: string; audience?: string; issuer?: string },
+    body: { token: string; audience?: string; issuer?: string; at?: string },
     options?: CallOptions,
   ): Promise<TokenCheck>
   /**

@@ -942,7 +942,7 @@ export type TokenCheckReason =
 
 /** Why a token would or would not verify. */
 export type TokenCheck = {
-  /** Whether a verifier that allows no clock skew would accept the token now. */
+  /** Whether a verifier that allows no clock skew would accept the token now, or would have at `at`. */
   valid: boolean
   /** Why the token is not valid: the reason for the failed step. */
   reason?: TokenCheckReason

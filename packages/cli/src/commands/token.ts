@@ -28,6 +28,10 @@ export function registerTokens(program: Command, terminal: Terminal): void {
       '--issuer <iss>',
       'The iss that the verifier expects; default: the issuer of the project',
     )
+    .option(
+      '--at <time>',
+      'Whether it would have verified then: a past time (2026-03-01, 90d) or iat, the time that the token says',
+    )
     .action(sessionAction(terminal, async () => (await import('../tokens/check.ts')).checkToken))
   addProjectCommand(token, 'sample', 'Sign a token with a private key file, and print it', {
     notes:

@@ -7,15 +7,17 @@ import { readText, sourceName } from '../terminal/files.ts'
 import { formatSteps } from '../terminal/table.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { isToken } from '../terminal/text.ts'
+import { parseTimeOption } from '../terminal/times.ts'
 
 /** Explains step by step why a token verifies or does not; exit code 1 if it does not. */
 export async function checkToken(
   { client, project, terminal, print }: Session,
   file: string,
-  { audience, issuer }: { audience?: string; issuer?: string },
+  { audience, issuer, at: when }: { audience?: string; issuer?: string; at?: string },
 ): Promise<void> {
   const token = await readToken(file, terminal)
-  const report = await client.tokens.check(project, { token, ...present({ audience, issuer }) })
+  const at = when === undefined || when === 'iat' ? when : parseTimeOption(when, '--at', -1)
+  const report = await client.tokens.check(project, { token, ...present({ audience, issuer, at }) })
   print(report, () => reportText(report, terminal))
   if (!report.valid) terminal.exitCode = exitCodes.failed.code
 }

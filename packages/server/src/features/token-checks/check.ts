@@ -5,6 +5,7 @@ import type { CallerLink } from '../../kernel/access/callers.ts'
 import { soleProject } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { rejection } from '../../kernel/faults.ts'
+import type { Kernel } from '../../kernel/kernel.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isActive, isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -23,6 +24,8 @@ import {
 import { checkSignature, verifies } from '../../tokens/signatures.ts'
 import { isBlocked } from '../keys/exposure/fingerprints.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
+import { keyHistoryOf } from '../keys/history/history.ts'
+import type { KeyLife } from '../keys/history/lives.ts'
 import { awaitsApproval, visibleKeys } from '../keys/introduction.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
@@ -37,35 +40,47 @@ import {
   type TokenCheckStep,
   tokenCheckReasons,
 } from './contract.ts'
+import { checkActiveThen, describeDeleted, parsePastTime } from './past.ts'
 
 /**
- * Reports why a JWT would or would not verify with the project's current keys (RFC 7519 section 7.2,
- * no leeway for clocks), step by step up to the first that fails. Only `kid` selects the key. Nothing
- * of the token is stored.
+ * Reports why a JWT would or would not verify with the project's keys, now or at an earlier time
+ * (RFC 7519 section 7.2, no leeway for clocks), step by step up to the first that fails. Only `kid` selects
+ * the key. Nothing of the token is stored.
  */
 export async function checkToken(
-  context: RequestContext,
+  kernel: Kernel,
+  { principal: { link } }: RequestContext,
   projectId: string,
   request: TokenCheckRequest,
 ): Promise<TokenCheck> {
-  const { link } = context.principal
-  const keys = visibleKeys((await requireKeySet(context, projectId)).keys, link)
-  const nowMs = context.clock.now()
+  const { keys: all, head } = await requireKeySet(kernel, projectId)
+  const keys = visibleKeys(all, link)
+  const now = kernel.clock.now()
   const token = decodeToken(request.token)
+  const { at } = request
+  const past = at === undefined ? undefined : parsePastTime(at, token, now)
   if ('fault' in token) return report([['well_formed', () => failed(token.fault)]])
   const { header, claims, warnings } = token
+  const lives = past && (await keyHistoryOf(kernel)(projectId, head)).lives
+  const nowMs = past?.ms ?? now
   const key = findKey(keys, header.kid)
   const selection: Step<TokenCheckStep>[] = [
     ['well_formed', () => checkForm(warnings)],
     ['kid_present', () => checkKidPresent(token, keys)],
-    ['kid_known', () => checkKidKnown(token, keys)],
+    ['kid_known', () => checkKidKnown(token, keys, lives)],
   ]
   if (key === undefined) return { ...(await report(selection)), header, claims }
-  const active = isActive(key, isoTime(nowMs))
-  const own = issuerOf(context.config.publicUrl, projectId)
+  const active = isActive(key, isoTime(now))
+  const own = issuerOf(kernel.config.publicUrl, projectId)
   const steps: Step<TokenCheckStep>[] = [
     ...selection,
-    ['key_active', () => checkActive(key, active, nowMs, link)],
+    [
+      'key_active',
+      () =>
+        past && !key.contradicted
+          ? checkActiveThen(past, lives?.get(key.id), key.endReason === 'compromised')
+          : checkActive(key, active, now, link),
+    ],
     ['algorithm', () => checkAlgorithm(header.alg, key.jwsAlgorithm)],
     ['signature', () => checkSignature(token, key)],
     ['exp', () => checkExpiry(claims, nowMs)],
@@ -145,12 +160,17 @@ async function checkKidPresent(token: DecodedToken, keys: readonly KeyRecord[]):
 }
 
 /** Whether the project has the key. A key of another project is unknown here. */
-async function checkKidKnown(token: DecodedToken, keys: readonly KeyRecord[]): Promise<Finding> {
+async function checkKidKnown(
+  token: DecodedToken,
+  keys: readonly KeyRecord[],
+  lives: ReadonlyMap<string, KeyLife> | undefined,
+): Promise<Finding> {
   const { kid } = token.header
   const key = findKey(keys, kid)
   if (key !== undefined) return passed(`The project has this key: ${quote(key.label)}.`)
   const fault =
     confusionOf(String(kid), keys) ??
+    (lives && describeDeleted(lives, kid)) ??
     'The project has no key with this kid. It was deleted, or never registered here.'
   return failed(`${fault}${await describeSigner(token, keys)}`)
 }

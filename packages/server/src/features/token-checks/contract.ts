@@ -51,6 +51,11 @@ export const TokenCheckRequest = requestBody(
         examples: ['https://orders.example.com'],
       }),
     ),
+    at: optionalText(
+      'Checks whether the token would have verified at this past time: RFC 3339, or `iat`, when the token says that it was issued. A key that ended as compromised is valid at no time by `iat`, because a thief can date a token back; with a time of your own, the answer rests on that time.',
+      '2026-03-01T12:00:00Z',
+      'iat',
+    ),
   },
   { examples: [{ token: exampleToken, audience: 'orders' }] },
 )
@@ -58,7 +63,10 @@ export type TokenCheckRequest = Static<typeof TokenCheckRequest>
 
 export const TokenCheck = Type.Object(
   {
-    valid: flag('Whether a verifier that allows no clock skew would accept the token now.', false),
+    valid: flag(
+      'Whether a verifier that allows no clock skew would accept the token now, or would have at `at`.',
+      false,
+    ),
     reason: Type.Optional(
       Type.Enum(Object.values(tokenCheckReasons), {
         description: 'Why the token is not valid: the reason for the failed step.',

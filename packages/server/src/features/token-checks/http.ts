@@ -35,12 +35,13 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'checkToken',
       summary: 'Explain why a JWT does or does not verify',
       description:
-        "Performs the steps of a verifier with the project's current keys and stops at the first that fails. `iss` is compared with the issuer of the project unless the request names another; without an `audience`, `aud` is not compared. A token that does not verify is still a successful check: 200 with `valid: false`. The token is neither stored nor logged.",
+        "Performs the steps of a verifier with the project's current keys and stops at the first that fails; with `at`, as they were at that time. `iss` is compared with the issuer of the project unless the request names another; without an `audience`, `aud` is not compared. A token that does not verify is still a successful check: 200 with `valid: false`. The token is neither stored nor logged.",
       body: TokenCheckRequest,
       response: { 200: TokenCheck },
     },
     handler: async (request, reply) => {
       const report = await checkToken(
+        kernel,
         contextOf(request, kernel),
         projectOf(request).id,
         request.body,
