@@ -1,6 +1,12 @@
 import type { Insertable } from 'kysely'
 import { genesisHash } from '../../packages/client/src/log/chain.ts'
 import type { Accepted } from '../../packages/intake/src/types.ts'
+import { publishedToRow } from '../../packages/server/src/features/keys/published/stored.ts'
+import {
+  digestsOf,
+  nothingPublished,
+  publish,
+} from '../../packages/server/src/features/keys/published/texts.ts'
 import {
   type KeyRecord,
   keyToRow,
@@ -23,7 +29,7 @@ export interface LedgerHead {
 
 export type RegistryRows = Pick<
   Record<TableName, Row[]>,
-  'project' | 'ledger' | 'event' | 'jwt_key'
+  'project' | 'ledger' | 'event' | 'jwt_key' | 'published_key_set'
 >
 
 export interface NewProject {
@@ -32,7 +38,13 @@ export interface NewProject {
   origin: Origin
 }
 
-export const noRows = (): RegistryRows => ({ project: [], ledger: [], event: [], jwt_key: [] })
+export const noRows = (): RegistryRows => ({
+  project: [],
+  ledger: [],
+  event: [],
+  jwt_key: [],
+  published_key_set: [],
+})
 
 /**
  * Adds the rows that `storage/changes` would write for a new project and its keys, including the
@@ -47,11 +59,15 @@ export function addProject(rows: RegistryRows, system: LedgerHead, project: NewP
   const subject = { type: 'project', id } as const
   const record = { id, name, createTime: time, updateTime: time }
   const changes = projects.changes(undefined, record)
-  for (const head of [own, system]) append(rows, head, { ...created, subject, changes })
+  append(rows, system, { ...created, subject, changes })
+  append(rows, own, { ...created, subject, changes, published: digestsOf(nothingPublished) })
   const row: Insertable<Tables['project']> = { id, name, create_time: time, update_time: time }
   rows.project.push(asRow(row))
-  for (const [index, accepted] of keys.entries()) {
-    const key = recordOf(id, `key ${index + 1}`, accepted, time)
+  const records = keys.map((key, index) => recordOf(id, `key ${index + 1}`, key, time))
+  const texts = publish(records, time, false)
+  const published = digestsOf(texts)
+  rows.published_key_set.push(asRow(publishedToRow(id, texts)))
+  for (const key of records) {
     rows.jwt_key.push(asRow(keyToRow(key)))
     append(rows, own, {
       time,
@@ -60,6 +76,7 @@ export function addProject(rows: RegistryRows, system: LedgerHead, project: NewP
       type: 'key.created',
       subject: { type: 'key', id: key.id },
       changes: stored.changes(undefined, key),
+      published,
     })
   }
   const { revision, hash } = own

@@ -1,3 +1,4 @@
+import { publishedKeySetTable } from '../../packages/server/src/features/keys/published/stored.ts'
 import { keyTable } from '../../packages/server/src/features/keys/stored.ts'
 import { projectTable } from '../../packages/server/src/kernel/access/stored-projects.ts'
 import { systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
@@ -75,7 +76,7 @@ async function systemHead({ db }: CopyEndpoint): Promise<LedgerHead> {
 }
 
 async function write(target: CopyEndpoint, rows: RegistryRows, system: LedgerHead): Promise<void> {
-  for (const table of [projectTable, ledgerTable, eventTable, keyTable]) {
+  for (const table of [projectTable, ledgerTable, eventTable, keyTable, publishedKeySetTable]) {
     for (let from = 0; from < rows[table.name].length; from += rowsPerStatement) {
       await insertRows(target.db, table, rows[table.name].slice(from, from + rowsPerStatement))
     }

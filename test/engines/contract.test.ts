@@ -205,6 +205,7 @@ function createTranscript(app: TestApp) {
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => (time < '2100' ? '<time>' : time))
       .replace(/pubring_[0-9A-Za-z]{4,}/g, nameOf('secret'))
       .replace(/"hash":"[0-9a-f]{64}"/g, nameOf('hash'))
+      .replace(/"published":\{[^}]*\}/g, nameOf('published'))
       .replace(/"state":\{"to":"[0-9a-f]{64}"\}/g, nameOf('state'))
       .replace(/((?:after=|pubring-revision":")\d+)\.[0-9a-f]{8}/g, '$1.<start of a hash>')
       .replace(/\\"[\w-]{20,}\\"/g, nameOf('tag'))

@@ -74,7 +74,9 @@ test('a damaged row of one project is one line in the log, and connections are k
       "select pid from pg_stat_activity where datname = current_database() and application_name like 'pubring%' order by 1",
     )
   const connected = await backends()
-  const mend = await damage('jwt_key', 'XX001', `id = '${lost}'`)
+  // Only what reads the key sets sees this page.
+  const condition = `project_id = '${server.project.id}' and current_query() like '%jwks_full%'`
+  const mend = await damage('published_key_set', 'XX001', condition)
   log = []
   const renaming = await server.send('PATCH', '/v1/projects/payments', {
     body: { name: 'renamed' },

@@ -732,6 +732,12 @@ export type Event = {
       to?: string | number | boolean
     }
   >
+  /** What the project publishes after the change, in events of projects: SHA-256 in base64url of the list of published keys, and of the bytes of `jwks.json` and `jwks-full.json`. */
+  published?: {
+    list: string
+    jwks: string
+    jwksFull: string
+  }
   requestId: string
   /** SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain. */
   hash: string

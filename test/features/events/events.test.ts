@@ -35,6 +35,7 @@ test('every change of a project and its keys is an event: who, when, what', asyn
     [5, 'key.deleted'],
     [6, 'project.renamed'],
   ])
+  const digest = expect.stringMatching(/^[\w-]{43}$/)
   expect(events[2]).toEqual({
     revision: 3,
     type: 'key.updated',
@@ -47,6 +48,7 @@ test('every change of a project and its keys is an event: who, when, what', asyn
       active: { from: true, to: false },
       state: { to: expect.stringMatching(/^[0-9a-f]{64}$/) },
     },
+    published: { list: digest, jwks: digest, jwksFull: digest },
     requestId: patched.headers['x-request-id'],
     hash: expect.stringMatching(/^[0-9a-f]{64}$/),
   })

@@ -20,7 +20,7 @@ afterAll(async () => {
     action:
       'one of nine changes of its row: a character of its JWK, its PEM, its hashes or its algorithm',
     observed:
-      'the key is not published, logged and counted; the other keys of its project are, and lists 200',
+      'the key is published as it was registered, until a change; it is listed as inactive, logged and counted; the other keys of its project are published',
     acknowledged: 0,
     lost: 0,
   })
@@ -59,7 +59,7 @@ test.each<[string, string, (text: string) => string]>([
   ['the hash of the key', 'spki_sha256', (text) => flipped(text, 0)],
   ['the algorithm', 'jws_algorithm', () => 'ES384'],
 ])(
-  'a key with a change of %s is not published, logged and counted; the others are',
+  'a key with a change of %s is published as it was until a change, logged and counted; the others are',
   async (_name, column, change) => {
     projects += 1
     const { keys, jwks } = await newProject(server, `damaged-${projects}`)
@@ -69,9 +69,15 @@ test.each<[string, string, (text: string) => string]>([
       { algorithm: 'ES256', publicKeyPem: key.publicKeyPem },
       keys,
     )
+    const registered = JSON.parse((await fetchJwks(server, {}, jwks)).body).keys
     const repair = await damage(kid, column, change)
     const other = await registerKey(server, {}, keys)
-    expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual([other])
+    const { body } = await fetchJwks(server, {}, jwks)
+    expect(kidsOf(body)).toEqual([kid, other])
+    expect(JSON.parse(body).keys.slice(0, 1)).toEqual(registered)
+    const list = await server.send('GET', keys)
+    expect(list.json().map(({ id }: { id: string }) => id)).toEqual([kid, other])
+    expect(list.json()[0].active).toBe(false)
     const metrics = await server.app.metrics?.metrics()
     expect(metrics).toMatch(/^pubring_contradictions 1$/m)
     const lines = log
@@ -80,16 +86,17 @@ test.each<[string, string, (text: string) => string]>([
     expect(lines).toHaveLength(1)
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, code: 'contradicted' })
 
-    const list = await server.send('GET', keys)
-    expect(list.json().map(({ id }: { id: string }) => id)).toEqual([kid, other])
     const token = signToken(key.privateKey, { alg: 'ES256', kid })
     const check = await server.send('POST', keys.replace('jwt-keys', 'token-checks'), {
       body: { token },
     })
     expect(check.json()).toMatchObject({ valid: false, reason: 'key_inactive' })
 
-    await repair()
     await server.send('PATCH', `${keys}/${other}`, { body: { label: 'changed' } })
+    expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual([other])
+    await repair()
+    await server.send('PATCH', `${keys}/${other}`, { body: { label: 'again' } })
+    await server.send('GET', keys)
     expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual([kid, other])
     expect(await server.app.metrics?.metrics()).toMatch(/^pubring_contradictions 0$/m)
   },

@@ -236,6 +236,7 @@ test('another history with the same revision is published as soon as any change'
   expect(await published()).not.toContain('no-active-key')
   // A fail-over lost changes of the old primary, and another change got their revision.
   await opened.database.query('UPDATE jwt_key SET enabled = 0')
+  await opened.database.query("UPDATE published_key_set SET jwks = ''")
   await opened.database.query('UPDATE ledger SET hash = ?', 'f'.repeat(64))
   clock.advance(1_000)
   expect(await published()).toContain('no-active-key')

@@ -156,7 +156,7 @@ describe('discovery', () => {
     expect(refused.json().detail).toContain('PS256, ML-DSA-44 only')
     expect((await create('PS256')).statusCode).toBe(201)
     const older = await newProject(server, 'older')
-    await registerKey(server, { active: false }, older.keys)
+    await registerKey(server, {}, older.keys)
     const { id_token_signing_alg_values_supported: all } = await discovery(older.id)
     expect(all).toEqual(['ES256', 'PS256', 'RS256'])
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
-import { keySetTexts } from '../../../packages/server/src/features/keys/jwks.ts'
+import { publish } from '../../../packages/server/src/features/keys/published/texts.ts'
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { rsaKey } from '../../support/keys/pem.ts'
 import { modulusOf, rsaRecord } from '../../support/keys/weak-keys.ts'
@@ -39,7 +39,7 @@ test('the size limit of the key set is exact to the byte, for every type of key'
   await create(keyRecord(id, { enabled: false }))
   await create(keyRecord(id, { expireTime: earlier }))
   const next = keyRecord(id)
-  const bytes = Buffer.byteLength(keySetTexts([...published, next], origin().time, false).fullJwks)
+  const bytes = Buffer.byteLength(publish([...published, next], origin().time, false).jwksFull)
   const refused = expect.objectContaining({ code: 'jwks_too_large' })
   await expect(create(next, bytes - 1)).rejects.toEqual(refused)
   expect(await create(next, bytes)).toEqual(next)
@@ -48,7 +48,7 @@ test('the size limit of the key set is exact to the byte, for every type of key'
 test('the size limit applies to the first key of a project', async () => {
   const { id } = await createProject(store, 'first')
   const key = keyRecord(id)
-  const { length } = keySetTexts([key], origin().time, false).fullJwks
+  const { length } = publish([key], origin().time, false).jwksFull
   const refused = expect.objectContaining({ code: 'jwks_too_large' })
   await expect(create(key, length - 1)).rejects.toEqual(refused)
   expect(await create(key, length)).toEqual(key)

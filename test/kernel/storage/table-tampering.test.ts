@@ -11,6 +11,7 @@ import {
   apiKeys,
 } from '../../../packages/server/src/features/api-keys/stored.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { readStoredTexts } from '../../../packages/server/src/features/keys/published/stored.ts'
 import { readKeySet } from '../../../packages/server/src/features/keys/reads.ts'
 import type { KeyRecord, keys } from '../../../packages/server/src/features/keys/stored.ts'
 import { signCheckpoint } from '../../../packages/server/src/features/log/signing.ts'
@@ -188,6 +189,8 @@ async function unused() {
   for (const id of [registry.projectId, registry.otherProjectId]) {
     const keySet = await readKeySet(db, id).catch(() => undefined)
     if (keySet === undefined) found.push(`project ${id}`)
+    const { texts } = await readStoredTexts(db, id)
+    if (texts === undefined) found.push(`published_key_set ${id}`)
     for (const key of keySet?.keys ?? []) if (key.contradicted) found.push(`key ${key.id}`)
     const used = (await readRotations(db, id)).map((rotation) => rotation.id)
     const rows = registry.database.query('select id from rotation where project_id = ?', id)

@@ -7,6 +7,7 @@ import {
   type ApiKeyRecord,
   apiKeyTable,
 } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { digestsOf, publish } from '../../../packages/server/src/features/keys/published/texts.ts'
 import {
   type KeyRecord,
   keys,
@@ -181,6 +182,10 @@ export const tamperings: Tampering[] = [
       const set = 'enabled = 1, end_time = null, update_time = ?, publish_time = ?'
       const { createTime } = inactive
       await database.execute(update('jwt_key', set), createTime, createTime, inactive.id)
+      const keys = [registry.key, registry.second, { ...inactive, enabled: true }]
+      const { list, jwks } = publish(keys, createTime, true)
+      const row = 'update published_key_set set list = ?, jwks = ? where project_id = ?'
+      await database.execute(row, list, jwks, registry.projectId)
     },
     caughtBy: 'log',
   },
@@ -200,6 +205,35 @@ export const tamperings: Tampering[] = [
       await registry.database.execute(update('jwt_key', "label = 'mine'"), key.id)
     },
     caughtBy: 'log',
+  },
+  {
+    name: 'a key added to what is published',
+    tamper({ database, projectId }) {
+      const { list, jwks } = publish([keyRecord(projectId)], '', true)
+      const row = 'update published_key_set set list = ?, jwks = ? where project_id = ?'
+      return database.execute(row, list, jwks, projectId)
+    },
+    caughtBy: 'read',
+    named: ({ projectId }) => ({ type: 'published_key_set', id: projectId, member: 'jwks' }),
+  },
+  {
+    name: 'what is published deleted',
+    tamper: ({ database, projectId }) =>
+      database.execute('delete from published_key_set where project_id = ?', projectId),
+    caughtBy: 'read',
+    named: ({ projectId }) => ({ type: 'published_key_set', id: projectId }),
+  },
+  {
+    name: 'what is published together with the digests of the last event',
+    async tamper({ database, projectId }) {
+      const texts = publish([keyRecord(projectId)], '', true)
+      const row = 'update published_key_set set list = ?, jwks = ? where project_id = ?'
+      await database.execute(row, texts.list, texts.jwks, projectId)
+      const event = 'update event set published = ? where project_id = ?'
+      await database.execute(event, JSON.stringify(digestsOf(texts)), projectId)
+    },
+    caughtBy: 'replay',
+    broken: /was altered or moved/,
   },
   {
     name: 'a key moved to another project',

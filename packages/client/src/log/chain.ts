@@ -14,6 +14,7 @@ export type ChainedEvent = {
 
   subject: object
   changes?: object
+  published?: object
   requestId: string
 }
 
@@ -26,11 +27,11 @@ export type ChainPosition = { revision: number; hash: string }
  * every later hash.
  */
 export function chainText(previousHash: string, event: ChainedEvent): string {
-  const { ledgerId, revision, type, time, subject, changes, requestId } = event
+  const { ledgerId, revision, type, time, subject, changes, published, requestId } = event
   const { user, link } = event.actor
   const named = user === undefined && link === undefined
   const actor = named ? event.actor : { user, link }
-  const content = { ledgerId, revision, type, time, actor, subject, changes, requestId }
+  const content = { ledgerId, revision, type, time, actor, subject, changes, published, requestId }
   return `${previousHash}\n${canonicalJson(content)}`
 }
 

@@ -1,6 +1,6 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
 import type { Outcome, Transaction } from './changes.ts'
-import type { LedgerAcceptance } from './kernel-changes.ts'
+import { type LedgerAcceptance, projectAccepted } from './kernel-changes.ts'
 import { type NewEvent, systemLedgerId } from './ledger/chain.ts'
 import { appendEvents, lockLedger, lockSystemLedger } from './ledger/locked-ledger.ts'
 
@@ -40,7 +40,8 @@ export async function acceptLedger(
   if (ledgerId === systemLedgerId) {
     await appendEvents(ledger, [accepted, ...recorded])
   } else {
-    await appendEvents(ledger, recorded)
+    const [published] = await tx.hooks.run(projectAccepted, tx, ledgerId, origin.time)
+    await appendEvents(ledger, recorded, published)
     const ofProject = recorded.filter(({ subject }) => subject.type === 'project')
     await appendEvents(await lockSystemLedger(tx, origin), [accepted, ...ofProject])
   }

@@ -1,6 +1,7 @@
 import type { Credential } from './access/grants.ts'
-import { change, type Origin } from './changes.ts'
-import { systemLedgerId } from './ledger/chain.ts'
+import { change, type Origin, type Transaction } from './changes.ts'
+import { hook } from './hooks.ts'
+import { type PublishedDigests, systemLedgerId } from './ledger/chain.ts'
 
 export interface LedgerAcceptance {
   origin: Origin
@@ -22,3 +23,9 @@ export const kernelChanges = {
   /** Writes and undoes it, to find out whether the storage accepts changes. */
   tryStorage: change<object>('storage.try'),
 }
+
+/** The rows of a project are accepted as they are; returns the digests of what it publishes from then on. */
+export const projectAccepted = hook<
+  [tx: Transaction, projectId: string, time: string],
+  Promise<PublishedDigests | undefined>
+>('project accepted')

@@ -44,6 +44,15 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
       },
     ),
   ),
+  published: Type.Optional(
+    Type.Object(
+      { list: Type.String(), jwks: Type.String(), jwksFull: Type.String() },
+      {
+        description:
+          'What the project publishes after the change, in events of projects: SHA-256 in base64url of the list of published keys, and of the bytes of `jwks.json` and `jwks-full.json`.',
+      },
+    ),
+  ),
   requestId: Type.String(),
   hash: text(
     'SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain.',

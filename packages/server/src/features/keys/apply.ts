@@ -3,15 +3,17 @@ import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
-import { type EventChanges, eventAbout, type NewEvent } from '../../kernel/ledger/chain.ts'
-import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import {
-  appendEvents,
-  type LockedLedger,
-  lockProjectLedger,
-} from '../../kernel/ledger/locked-ledger.ts'
+  type EventChanges,
+  eventAbout,
+  type NewEvent,
+  type PublishedDigests,
+} from '../../kernel/ledger/chain.ts'
+import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
+import { type LockedLedger, lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
 import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
+import { exists } from '../../kernel/storage/statements.ts'
 import { earliest, isActive, latest, requireValidExpiry } from '../../kernel/values/times.ts'
 import {
   invalidProof,
@@ -39,7 +41,9 @@ import {
   requirePatchCapacity,
   requireValidReason,
 } from './patches.ts'
-import { readKeySet } from './reads.ts'
+import { appendKeyEvents, readStoredTexts, storeTexts, withdraw } from './published/stored.ts'
+import { publish } from './published/texts.ts'
+import { oldestFirst, readKeySet } from './reads.ts'
 import { keyEntityTags, replacementOf, withoutUse } from './states.ts'
 import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
@@ -63,7 +67,7 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
   }
   const { events, warnings } = await patchEvents(tx, locked, [key, patched])
   if (events.length === 0) return { result: { key, warnings }, changed: false }
-  await appendEvents(locked.ledger, events)
+  await appendKeyEvents(locked.ledger, withKey(locked.keySet, patched), events)
   return { result: { key: patched, warnings }, changed: true }
 }
 
@@ -125,7 +129,7 @@ export async function endKey(
     throw invalidProof('Its jti was used before.')
   }
   const { events } = await patchEvents(tx, locked, [key, patched])
-  await appendEvents(locked.ledger, [use, ...events])
+  await appendKeyEvents(locked.ledger, withKey(locked.keySet, patched), [use, ...events])
   return { result: end, changed: true }
 }
 
@@ -153,7 +157,8 @@ export async function deleteKey(
   if (key.endReason === 'compromised') await blockInProject(db, key, origin.time)
   const ended = await tx.hooks.run(keyEnded, tx, key, 'delete', origin.time)
   const deleted = keys.event('deleted', id, deletedKeyChanges(key))
-  await appendEvents(ledger, [deleted, ...ended.flat()])
+  const others = keySet.keys.filter((other) => other !== key)
+  await appendKeyEvents(ledger, others, [deleted, ...ended.flat()])
   return { result: undefined, changed: true }
 }
 
@@ -190,7 +195,8 @@ export async function reportWeakness(
   }
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
   const events = ended === key ? [] : await tx.hooks.run(keyEnded, tx, key, 'disable', origin.time)
-  await appendEvents(ledger, [eventAbout(type, key.id, changes), ...caused, ...events.flat()])
+  const all = [eventAbout(type, key.id, changes), ...caused, ...events.flat()]
+  await appendKeyEvents(ledger, withKey(keySet, after), all)
   return { result, changed: true }
 }
 
@@ -233,6 +239,11 @@ export async function lockKeySet(
   return { ledger, keySet }
 }
 
+/** The keys of the project after a change of this one. */
+export function withKey({ keys }: KeySet, changed: KeyRecord): KeyRecord[] {
+  return keys.map((key) => (key.id === changed.id ? changed : key))
+}
+
 export function findKey(keySet: KeySet, kid: string): KeyRecord {
   const key = findByKid(keySet.keys, kid)
   if (key === undefined) throw notFound('key_not_found')
@@ -252,6 +263,26 @@ async function updateKeyRow(tx: Transaction, key: KeyRecord): Promise<NewEvent[]
     .where('id', '=', key.id)
     .execute()
   return caused.flat()
+}
+
+/** Publishes the keys of a project as they are in the table, but for those that contradict themselves. */
+export async function acceptKeySet(
+  tx: Transaction,
+  projectId: string,
+  time: string,
+): Promise<PublishedDigests | undefined> {
+  const { db } = tx
+  const project = db.selectFrom('project').select('id').where('id', '=', projectId)
+  if (!(await exists(project))) {
+    await withdraw(tx, projectId)
+    return undefined
+  }
+  const rows = await keys.rowsOf(db, projectId)
+  const damaged = new Set(rows.flatMap(({ id, damage }) => (damage === undefined ? [] : [id])))
+  const found = await keys.readUnchecked(db, (all) => all.where('project_id', '=', projectId))
+  const { hadKeys } = await readStoredTexts(db, projectId)
+  const intact = found.filter(({ id }) => !damaged.has(id))
+  return storeTexts(db, projectId, publish(oldestFirst(intact), time, hadKeys))
 }
 
 export { refusePrivateKey } from './exposure/apply.ts'

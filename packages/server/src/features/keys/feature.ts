@@ -1,5 +1,8 @@
 import { feature } from '../../kernel/feature.ts'
+import { on } from '../../kernel/hooks.ts'
+import { projectAccepted } from '../../kernel/kernel-changes.ts'
 import { keyChanges } from './changes.ts'
+import { publishedKeySets, publishedKeySetTable } from './published/stored.ts'
 import * as stored from './stored.ts'
 
 export const keys = feature({
@@ -9,9 +12,11 @@ export const keys = feature({
     stored.publishedKidTable,
     stored.keyWeaknessTable,
     stored.blockedFingerprintTable,
+    publishedKeySetTable,
   ],
-  subjects: [stored.keys, stored.publishedKids, stored.blockedFingerprints],
+  subjects: [stored.keys, stored.publishedKids, stored.blockedFingerprints, publishedKeySets],
   changes: keyChanges,
+  hooks: [on(projectAccepted, async (...all) => (await import('./apply.ts')).acceptKeySet(...all))],
   apply: () => import('./apply.ts'),
   http: () => import('./http.ts'),
 })

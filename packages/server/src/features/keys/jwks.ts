@@ -1,6 +1,6 @@
 import { isInCommonJwks, type JwsAlgorithm } from '@pubring/intake/algorithms'
 import { isActive, isoTime, latest } from '../../kernel/values/times.ts'
-import { kidOf, placeholderJwks } from './kids.ts'
+import { kidOf } from './kids.ts'
 import type { KeyRecord } from './stored.ts'
 
 /** Every replica serves a change within this time. */
@@ -35,34 +35,6 @@ export function activationTime({ activateTime, publishTime }: KeyRecord): string
 export function jwksEntry(key: KeyRecord): Record<string, string> {
   const { kty, ...members } = key.jwk
   return { kty, use: 'sig', kid: kidOf(key), ...members, alg: key.jwsAlgorithm }
-}
-
-/** The two key sets of a project, byte for byte the same on every replica. */
-interface KeySetTexts {
-  /** `jwks.json`: the active RSA, EC and OKP keys, or the placeholder. */
-  jwks: string
-  /** `jwks-full.json`: all active keys. */
-  fullJwks: string
-}
-
-/**
- * Each has one entry per active key, in list order. `hadKeys`: whether a key of the project was ever
- * in `jwks.json`.
- */
-export function keySetTexts(
-  keys: readonly KeyRecord[],
-  now: string,
-  hadKeys: boolean,
-): KeySetTexts {
-  const active = keys.filter((key) => isActive(key, now))
-  const common = active.filter(isInCommonJwks)
-  const fullJwks = keySetText(active)
-  if (hadKeys && common.length === 0) return { jwks: placeholderJwks, fullJwks }
-  return { jwks: common.length === active.length ? fullJwks : keySetText(common), fullJwks }
-}
-
-function keySetText(keys: readonly KeyRecord[]): string {
-  return JSON.stringify({ keys: keys.map(jwksEntry) })
 }
 
 /** The members that decide the size of a key's JWKS entry; `jwkText` is the stored JSON of its JWK. */
@@ -110,21 +82,21 @@ export function issuerOf(publicUrl: string, projectId: string): string {
 
 /**
  * The discovery document, with the members that lead verifiers to the keys. It lists the allowed
- * algorithms and those of older keys, since common verifiers read it once and then reject every
+ * algorithms and those of published keys, since common verifiers read it once and then reject every
  * other algorithm; and RS256, as OpenID Connect Discovery 1.0 section 3 requires.
  */
 export function discoveryText(
   issuer: string,
-  keys: readonly KeyRecord[],
+  published: readonly JwsAlgorithm[],
   allowed: readonly JwsAlgorithm[],
 ): string {
-  const published = keys.filter(isInCommonJwks).map((key) => key.jwsAlgorithm)
-  const common = allowed.filter((algorithm) => isInCommonJwks({ algorithm }))
+  const all = ['RS256' as const, ...allowed, ...published]
+  const common = all.filter((algorithm) => isInCommonJwks({ algorithm }))
   return JSON.stringify({
     issuer,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [...new Set(['RS256', ...common, ...published])].sort(),
+    id_token_signing_alg_values_supported: [...new Set(common)].sort(),
   })
 }

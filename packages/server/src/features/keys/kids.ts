@@ -75,7 +75,7 @@ export function requireFreeKid(
  * No one has its private key, because its point was not made from one: x is SHA-256 of the sentence
  * `pubring: no active key 0`, and y is the even one of the two roots that put the point on P-256.
  */
-const placeholder = {
+export const placeholder = {
   kty: 'EC',
   use: 'sig',
   kid: placeholderKid,
@@ -83,6 +83,6 @@ const placeholder = {
   x: 'FdYUkgtwkuIF_qX71nAPdBglkKqd-gv7bNowDKSAtWs',
   y: 'SXd34K-joL5b0PTu_kAJ7i-MDNfz2zoHELAegzFWmNo',
   alg: 'ES256',
-}
+} as const
 
 export const placeholderJwks = JSON.stringify({ keys: [placeholder] })

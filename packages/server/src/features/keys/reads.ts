@@ -3,9 +3,12 @@ import { projects } from '../../kernel/access/stored-projects.ts'
 import { contradictedProject } from '../../kernel/faults.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
+import { checkTexts } from './published/stored.ts'
+import { type PublishedTexts, publish } from './published/texts.ts'
 import {
   damagedJwk,
   hasKey,
+  type KeyRecord,
   type KeySet,
   type KeySummary,
   keyColumns,
@@ -46,7 +49,7 @@ const keysOfProject = statement((db, { projectId, after, limit }: Page) =>
 /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
 export async function readKeySet(db: Db, projectId: string): Promise<KeySet | undefined> {
   const keySet = await readPage(db, { projectId, after: '', limit: noLimit })
-  return keySet && oldestFirst(keySet)
+  return keySet && { ...keySet, keys: oldestFirst(keySet.keys) }
 }
 
 /** The same, but a project with thousands of keys does not hold up the requests of others. */
@@ -63,14 +66,19 @@ export async function readKeySetInPages(db: Db, projectId: string): Promise<KeyS
     keys.push(...page.keys)
     last = page
   }
-  return oldestFirst({ ...first, keys })
+  return { ...first, keys: oldestFirst(keys) }
 }
 
-function oldestFirst({ keys: found, ...rest }: KeySet): KeySet {
-  return {
-    ...rest,
-    keys: found.sort((a, b) => compare(a.createTime, b.createTime) || compare(a.id, b.id)),
-  }
+/** Sorts the keys in place, in the order of lists. */
+export function oldestFirst(found: KeyRecord[]): KeyRecord[] {
+  return found.sort(compareAge)
+}
+
+export function compareAge(
+  one: Pick<KeyRecord, 'createTime' | 'id'>,
+  other: Pick<KeyRecord, 'createTime' | 'id'>,
+): number {
+  return compare(one.createTime, other.createTime) || compare(one.id, other.id)
 }
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
@@ -82,9 +90,53 @@ async function readPage(db: Db, page: Page): Promise<KeySet | undefined> {
   if (first === undefined) return undefined
   const { name, revision, hash, project_event: last_event } = first
   const times = { create_time: first.project_time, update_time: first.project_update_time }
-  const [project] = projects.check(db, [{ id: projectId, name, ...times, last_event }])
-  if (project?.contradicted) throw contradictedProject()
+  requireProjectRow(db, { id: projectId, name, ...times, last_event })
   return { name, revision, head: hash, keys: keys.check(db, rows.filter(hasKey)) }
+}
+
+const publishedByProject = statement((db, { projectId }: { projectId: string }) =>
+  db
+    .selectFrom('project')
+    .innerJoin('ledger', 'ledger.project_id', 'project.id')
+    .leftJoin('event', (join) =>
+      join
+        .onRef('event.project_id', '=', 'ledger.project_id')
+        .onRef('event.revision', '=', 'ledger.revision'),
+    )
+    .leftJoin('published_key_set', 'published_key_set.project_id', 'project.id')
+    .select(['project.name', 'project.create_time', 'project.update_time'])
+    .select(['ledger.revision', 'ledger.hash', projects.lastEvent.as('last_event')])
+    .select(['event.published', 'list', 'jwks', 'jwks_full'])
+    .where('project.id', '=', projectId),
+)
+
+/** What a project publishes, with its name and its revision. */
+export type PublishedKeySet = Omit<KeySet, 'keys'> & { texts: PublishedTexts }
+
+/**
+ * From one snapshot; undefined if the project does not exist. If the stored texts are not those of the last
+ * event, they are made of the keys that are as their own events say.
+ */
+export async function readPublishedKeySet(
+  db: Db,
+  projectId: string,
+  now: string,
+): Promise<PublishedKeySet | undefined> {
+  const [row] = await publishedByProject(db, { projectId })
+  if (row === undefined) return undefined
+  const { name, revision, hash, create_time, update_time, last_event, ...columns } = row
+  requireProjectRow(db, { id: projectId, name, create_time, update_time, last_event })
+  const { texts, hadKeys } = checkTexts(db, projectId, columns)
+  if (texts !== undefined) return { name, revision, head: hash, texts }
+  const keySet = await readKeySetInPages(db, projectId)
+  if (keySet === undefined) return undefined
+  const { keys, ...rest } = keySet
+  return { ...rest, texts: publish(keys, now, hadKeys) }
+}
+
+/** Throws `storage_unavailable` for a row that contradicts its ledger. */
+function requireProjectRow(db: Db, row: Parameters<typeof projects.check>[1][number]): void {
+  if (projects.check(db, [row])[0]?.contradicted) throw contradictedProject()
 }
 
 /** The keys of projects, in no order. */

@@ -4,7 +4,7 @@ import { projects } from '../../kernel/access/stored-projects.ts'
 import type { Origin, Outcome, Transaction } from '../../kernel/changes.ts'
 import { projectEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
-import { type NewEvent, systemLedgerId } from '../../kernel/ledger/chain.ts'
+import { type NewEvent, type PublishedDigests, systemLedgerId } from '../../kernel/ledger/chain.ts'
 import {
   appendEvents,
   type LockedLedger,
@@ -16,6 +16,7 @@ import type { ProjectRecord } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
 import { isoTime, latest } from '../../kernel/values/times.ts'
+import { publishNothing, withdraw } from '../keys/published/stored.ts'
 import {
   type ProjectCreation,
   type ProjectDeletion,
@@ -49,7 +50,8 @@ export async function createProject(
   await requireReleasedName(db, id, creation)
   const ledger = await openLedger(db, id, origin)
   const project = { id, name, createTime: time, updateTime: time }
-  const system = await appendToBoth(tx, ledger, projects.eventOf('created', project))
+  const published = await publishNothing(tx, id)
+  const system = await appendToBoth(tx, ledger, projects.eventOf('created', project), published)
   if (isOwnId || release) requireRecentSignIn(system)
   return { result: { ...project, revision: ledger.revision }, changed: !dryRun }
 }
@@ -89,6 +91,7 @@ export async function deleteProject(
     )
   }
   await db.deleteFrom('project').where('id', '=', projectId).execute()
+  await withdraw(tx, projectId)
   const event = projects.event('deleted', projectId, { name: { from: project.name } })
   await appendEvents(ledger, [event])
   const system = await lockSystemLedger(tx, origin)
@@ -156,8 +159,9 @@ async function appendToBoth(
   tx: Transaction,
   ledger: LockedLedger,
   event: NewEvent,
+  published?: PublishedDigests,
 ): Promise<LockedLedger> {
-  await appendEvents(ledger, [event])
+  await appendEvents(ledger, [event], published)
   const system = await lockSystemLedger(tx, ledger.origin)
   await appendEvents(system, [event])
   return system

@@ -1,28 +1,24 @@
-import { isInCommonJwks } from '@pubring/intake/algorithms'
+import { createPublicKey, type webcrypto } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
-import type { CoreConfig, Store } from '../../kernel/context.ts'
+import type { CoreConfig } from '../../kernel/context.ts'
+import { placeholderKid } from '../../kernel/contract.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import type { LedgerEvent, Members } from '../../kernel/ledger/chain.ts'
-import { readEvents } from '../../kernel/ledger/event-reads.ts'
 import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
-import { applyEffect } from '../../kernel/ledger/subject.ts'
 import type { ObservedHead } from '../../kernel/records.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { isActive, isoTime } from '../../kernel/values/times.ts'
+import { isoTime } from '../../kernel/values/times.ts'
 import {
-  always,
   includes,
   spanUntilExpiry,
   type TimeSpan,
   type Validity,
 } from '../../kernel/values/validity.ts'
-import { discoveryText, issuerOf, keySetTexts } from '../keys/jwks.ts'
-import { kidOf } from '../keys/kids.ts'
-import { readKeySetInPages } from '../keys/reads.ts'
-import { type KeyRecord, type KeySet, keySetBytes, keys } from '../keys/stored.ts'
+import { discoveryText, issuerOf } from '../keys/jwks.ts'
+import { type PublishedTexts, publishedAt, publishedKeys } from '../keys/published/texts.ts'
+import { type PublishedKeySet, readPublishedKeySet } from '../keys/reads.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Bound of the cached key sets and documents, in bytes. */
@@ -38,20 +34,8 @@ export interface PublishedDocument {
 /** The key sets that requests can wait for: `jwks.json` and `jwks-full.json`. */
 export type KeySetName = 'jwks' | 'fullJwks'
 
-/** An active key as PEM. */
-interface PemKey {
-  /** The kid in the JWKS. */
-  kid: string
-  alg: string
-  publicKeyPem: string
-  /** Whether it is in `jwks.json`. */
-  isCommon: boolean
-}
-
 interface Documents extends Record<KeySetName, PublishedDocument> {
   discovery: PublishedDocument
-  /** The active keys, from which the PEM documents are made on request. */
-  pemKeys: readonly PemKey[]
   /** The time for which the documents have this content: until the next expiry of a key. */
   span: TimeSpan
 }
@@ -71,16 +55,9 @@ export interface PublishedProject extends Documents {
   staleMs?: number
 }
 
-interface ProjectCopy {
+interface ProjectCopy extends PublishedKeySet {
   projectId: string
-  name: string
-  revision: number
-  head: string
   documents: Documents
-  /** Whether a key of the project was ever in `jwks.json`. */
-  hadKeys: boolean
-  /** Serves to render the documents again after an expiry; absent if no key expires. */
-  keySet?: KeySet
 }
 
 /** Renders the public documents and keeps copies of them. */
@@ -103,17 +80,12 @@ export const publisherOf = oneFor(
         // The hash identifies a history: a fail-over that loses changes reuses their revisions.
         const heads = previous && (await store.heads([projectId]))
         if (heads && heads.get(projectId)?.hash === previous.head) return previous
-        const found = await store.newest(projectId, readKeySetInPages)
-        if (found === undefined) return undefined
-        // Nothing of such a row is published, not even its algorithm.
-        const keySet = { ...found, keys: found.keys.filter(({ contradicted }) => !contradicted) }
-        const { name, revision, head } = keySet
         const time = clock.now()
-        const hadKeys =
-          publishesKey(keySet, time) || (await hadPublishedKey(store, projectId, revision))
-        const documents = render(config, projectId, { keySet, hadKeys }, time)
-        const copy = { projectId, name, revision, head, documents, hadKeys }
-        return documents.span === always ? copy : { ...copy, keySet }
+        const found = await store.newest(projectId, (db, id) =>
+          readPublishedKeySet(db, id, isoTime(time)),
+        )
+        if (found === undefined) return undefined
+        return { projectId, ...found, documents: render(config, projectId, found.texts, time) }
       },
     })
     onCommit(copies.invalidate)
@@ -129,9 +101,8 @@ export const publisherOf = oneFor(
         const copy = await copies.get(projectId)
         if (copy === undefined) throw notPublished()
         const time = clock.now()
-        const { keySet, hadKeys } = copy
-        if (keySet !== undefined && !includes(copy.documents.span, time)) {
-          copy.documents = render(config, projectId, { keySet, hadKeys }, time)
+        if (!includes(copy.documents.span, time)) {
+          copy.documents = render(config, projectId, copy.texts, time)
         }
         const ageMs = copies.ageMs(projectId) ?? 0
         if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
@@ -162,32 +133,22 @@ export function notPublished(): PubringError {
   return new PubringError('project_not_found', 'There is no project with this id or name.')
 }
 
-function publishesKey({ keys }: KeySet, time: number): boolean {
-  return keys.some((key) => isInCommonJwks(key) && isActive(key, isoTime(time)))
-}
-
 function render(
   config: CoreConfig,
   projectId: string,
-  { keySet: { keys }, hadKeys }: { keySet: KeySet; hadKeys: boolean },
+  texts: PublishedTexts,
   time: number,
 ): Documents {
   const issuer = issuerOf(config.publicUrl, projectId)
-  const enabled = keys.filter((key) => key.enabled)
-  const texts = keySetTexts(keys, isoTime(time), hadKeys)
-  const jwks = document(texts.jwks)
+  const current = publishedAt(texts, isoTime(time))
+  const algorithms = publishedKeys(current).map(({ alg }) => alg)
+  const jwks = document(current.jwks)
   return {
     jwks,
-    fullJwks: texts.fullJwks === texts.jwks ? jwks : document(texts.fullJwks),
-    discovery: document(discoveryText(issuer, keys, config.algorithms)),
-    pemKeys: keys.filter((key) => isActive(key, isoTime(time))).map(toPemKey),
-    span: spanUntilExpiry(enabled, time),
+    fullJwks: current.jwksFull === current.jwks ? jwks : document(current.jwksFull),
+    discovery: document(discoveryText(issuer, algorithms, config.algorithms)),
+    span: spanUntilExpiry(publishedKeys(texts), time),
   }
-}
-
-function toPemKey(key: KeyRecord): PemKey {
-  const { jwsAlgorithm: alg, publicKeyPem } = key
-  return { kid: kidOf(key), alg, publicKeyPem, isCommon: isInCommonJwks(key) }
 }
 
 function withMaxAge(copy: ProjectCopy, time: number, limit: number): PublishedProject {
@@ -214,66 +175,35 @@ function document(text: string): PublishedDocument {
 }
 
 /** Approximate. */
-function bytesOf({ documents, keySet }: ProjectCopy): number {
-  const { jwks, fullJwks, discovery, pemKeys } = documents
-  const full = fullJwks === jwks ? 0 : fullJwks.body.length
-  const pem = pemKeys.reduce((sum, { publicKeyPem }) => sum + 100 + publicKeyPem.length, 0)
-  const texts = jwks.body.length + full + discovery.body.length + pem
-  return 1_500 + texts + (keySet === undefined ? 0 : keySetBytes(keySet))
-}
-
-/** Events per read. Most projects publish a key with one of their first events. */
-const historyPageSize = 100
-
-/**
- * Whether a key of the project was ever in `jwks.json`, up to the revision. The ledger knows this of
- * deleted keys too, and every replica reads the same there.
- */
-async function hadPublishedKey(
-  { read }: Store['published'],
-  projectId: string,
-  revision: number,
-): Promise<boolean> {
-  const states = new Map<string, Members>()
-  let after = 0
-  while (after < revision) {
-    const range = { after, limit: historyPageSize }
-    const page = await read((db) => readEvents(db, projectId, range))
-    for (const event of page) {
-      if (event.revision > revision) return false
-      if (publishesKeyAfter(states, event)) return true
-    }
-    if (page.length < historyPageSize) return false
-    after = page.at(-1)?.revision ?? revision
-  }
-  return false
-}
-
-/** Applies the event to the states of the keys. */
-function publishesKeyAfter(states: Map<string, Members>, event: LedgerEvent): boolean {
-  return keys.effects(event).some((effect) => {
-    const state = applyEffect(states.get(effect.id) ?? {}, effect)
-    states.set(effect.id, state)
-    const { algorithm, active, expireTime } = state
-    if (!isInCommonJwks({ algorithm: String(algorithm) })) return false
-    const expiry = expireTime === undefined ? {} : { expireTime: String(expireTime) }
-    return isActive({ enabled: active === true, ...expiry }, event.time)
-  })
+function bytesOf({ documents, texts }: ProjectCopy): number {
+  const { jwks, fullJwks, discovery } = documents
+  const all = [texts.list, texts.jwks, texts.jwksFull, jwks.body, fullJwks.body, discovery.body]
+  return 1_500 + [...new Set(all)].reduce((sum, text) => sum + text.length, 0)
 }
 
 /** The keys of `jwks.json`, each after a line with its kid and alg, which PEM readers skip. */
-export function pemSet({ pemKeys }: PublishedProject): PublishedDocument {
-  const blocks = pemKeys
-    .filter(({ isCommon }) => isCommon)
-    .map(({ kid, alg, publicKeyPem }) => `# kid ${kid}, alg ${alg}\n${publicKeyPem}`)
+export function pemSet({ jwks }: PublishedProject): PublishedDocument {
+  const blocks = keysOf(jwks).map((key) => `# kid ${key.kid}, alg ${key.alg}\n${toPem(key)}`)
   return document(blocks.length === 0 ? '# No key is active.\n' : blocks.join(''))
 }
 
 /** The PEM of an active key; undefined if there is none with this kid. */
 export function pemOfKey(
-  { pemKeys }: PublishedProject,
+  { fullJwks }: PublishedProject,
   wanted: string,
 ): PublishedDocument | undefined {
-  const key = pemKeys.find(({ kid }) => kid === wanted)
-  return key && document(key.publicKeyPem)
+  const key = keysOf(fullJwks).find(({ kid }) => kid === wanted)
+  return key && document(toPem(key))
+}
+
+type PublishedJwk = webcrypto.JsonWebKey & { kid: string }
+
+/** The keys of a key set, without the placeholder. */
+function keysOf({ body }: PublishedDocument): PublishedJwk[] {
+  const { keys }: { keys: PublishedJwk[] } = JSON.parse(body)
+  return keys.filter(({ kid }) => kid !== placeholderKid)
+}
+
+function toPem(key: PublishedJwk): string {
+  return createPublicKey({ key, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
 }

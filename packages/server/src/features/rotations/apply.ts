@@ -2,13 +2,13 @@ import { invalidField, PubringError } from '../../errors.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
-import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import { appendEvents } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, latest } from '../../kernel/values/times.ts'
-import { findKey, type LockedKeySet, lockKeySet, patchEvents } from '../keys/apply.ts'
+import { findKey, type LockedKeySet, lockKeySet, patchEvents, withKey } from '../keys/apply.ts'
 import { patchKey } from '../keys/patches.ts'
+import { appendKeyEvents } from '../keys/published/stored.ts'
 import type { KeySituation } from '../keys/states.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import type {
@@ -113,7 +113,9 @@ export async function finishRotation(
   const { events } = await patchEvents(tx, locked, [key, patched])
   // At the time of the last change of the key, so that later ones can be told from it.
   const end = endOf(rotation, 'finished', latest(time, patched.updateTime))
-  return append(db, locked, end, events)
+  const keys = withKey(keySet, patched)
+  await appendKeyEvents(locked.ledger, keys, [...events, await writeRotation(db, end)])
+  return { result: undefined, changed: true }
 }
 
 export async function abandonRotation(
@@ -144,8 +146,7 @@ async function append(
   db: Db,
   { ledger }: LockedKeySet,
   change: RotationChange,
-  before: readonly NewEvent[] = [],
 ): Promise<Outcome<undefined>> {
-  await appendEvents(ledger, [...before, await writeRotation(db, change)])
+  await appendEvents(ledger, [await writeRotation(db, change)])
   return { result: undefined, changed: true }
 }

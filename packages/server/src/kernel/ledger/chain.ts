@@ -46,7 +46,16 @@ export interface EventContent {
   actor: Actor
   subject: { type: string; id: string }
   changes?: EventChanges
+  /** Each event of a project has what it publishes once the change of the event is made. */
+  published?: PublishedDigests
   requestId: string
+}
+
+/** SHA-256 digests, in base64url: of the list of published keys, and of the bytes of both key sets. */
+export interface PublishedDigests {
+  list: string
+  jwks: string
+  jwksFull: string
 }
 
 export interface LedgerEvent extends EventContent {
@@ -92,6 +101,14 @@ export function eventChanges(before: Members | undefined, after: Members): Event
 /** Whether the column holds valid `EventChanges`: two levels of objects, then values. */
 export function hasValidChanges(changes: string | null): boolean {
   return changes === null || parseChanges(changes) !== undefined
+}
+
+/** The digests in the column of an event; undefined if it has none. */
+export function parsePublished(text: string | null): PublishedDigests | undefined {
+  const value = parseJson(text ?? '{}')
+  const { list, jwks, jwksFull } = isObject(value) ? value : {}
+  if (typeof list !== 'string' || typeof jwks !== 'string') return undefined
+  return typeof jwksFull === 'string' ? { list, jwks, jwksFull } : undefined
 }
 
 export function parseChanges(text: string): EventChanges | undefined {

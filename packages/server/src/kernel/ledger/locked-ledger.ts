@@ -1,11 +1,20 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
+import { present } from '../../runtime/present.ts'
 import { requireAuthorization } from '../access/authorization.ts'
 import type { Caller } from '../access/callers.ts'
 import type { Origin, Transaction } from '../changes.ts'
 import { notFound } from '../faults.ts'
 import type { Db, Tables } from '../storage/schema.ts'
 import { exists, hasOtherWriters, insertion, pipeline, statement } from '../storage/statements.ts'
-import { eventAbout, eventHash, exchangeLedgerId, type NewEvent, systemLedgerId } from './chain.ts'
+import {
+  eventAbout,
+  eventHash,
+  exchangeLedgerId,
+  type NewEvent,
+  type PublishedDigests,
+  parsePublished,
+  systemLedgerId,
+} from './chain.ts'
 import { eventToRow } from './stored.ts'
 
 /** A ledger locked in a transaction: its new revision, and the hash that the next event extends. */
@@ -135,17 +144,37 @@ export async function restoreRevision({ db, ledgerId, revision }: LedgerLock): P
   await db.updateTable('ledger').set(before).where('project_id', '=', ledgerId).execute()
 }
 
-/** Appends events, the first of which gets the ledger's revision, and updates the head. */
+const lastPublished = statement((db, { ledgerId }: { ledgerId: string }) =>
+  db
+    .selectFrom('event')
+    .select('published')
+    .where('project_id', '=', ledgerId)
+    .orderBy('revision', 'desc')
+    .limit(1),
+)
+
+async function readPublished(db: Db, ledgerId: string): Promise<PublishedDigests | undefined> {
+  if ([systemLedgerId, exchangeLedgerId].includes(ledgerId)) return undefined
+  const [last] = await lastPublished(db, { ledgerId })
+  return parsePublished(last?.published ?? null)
+}
+
+/**
+ * Appends events, the first of which gets the ledger's revision, and updates the head. `digests`: of what
+ * the project publishes from then on, if that changes; events of other changes repeat those of the last one.
+ */
 export async function appendEvents(
   ledger: LockedLedger,
   events: readonly NewEvent[],
+  digests?: PublishedDigests,
 ): Promise<void> {
   const { db, ledgerId } = ledger
   const { time, actor, requestId } = ledger.origin
+  const published = present({ published: digests ?? (await readPublished(db, ledgerId)) })
   let hash = ledger.previousHash
   const rows = events.map((event, index) => {
     const revision = ledger.revision + index
-    const content = { ledgerId, revision, time, actor, requestId, ...event }
+    const content = { ledgerId, revision, time, actor, requestId, ...published, ...event }
     hash = eventHash(hash, content)
     return eventToRow({ ...content, hash })
   })

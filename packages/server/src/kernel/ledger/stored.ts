@@ -1,6 +1,6 @@
 import { present } from '../../runtime/present.ts'
 import { parseStored, type RowOf, table } from '../storage/schema.ts'
-import type { Actor, EventChanges, LedgerEvent } from './chain.ts'
+import { type Actor, type EventChanges, type LedgerEvent, parsePublished } from './chain.ts'
 
 /** The head of each ledger. Every change of a project locks its row first. */
 export const ledgerTable = table('ledger', {
@@ -26,6 +26,7 @@ export const eventTable = table(
     subject_type: 'text',
     subject_id: 'text',
     changes: 'nullable json',
+    published: 'nullable json',
     request_id: 'text',
     hash: 'text',
   },
@@ -68,6 +69,7 @@ export function eventToRow(event: LedgerEvent): EventRow {
     subject_type: event.subject.type,
     subject_id: event.subject.id,
     changes: event.changes === undefined ? null : JSON.stringify(event.changes),
+    published: event.published === undefined ? null : JSON.stringify(event.published),
     request_id: event.requestId,
     hash: event.hash,
   }
@@ -82,6 +84,7 @@ export function eventFromRow(row: EventRow): LedgerEvent {
     actor: actorFromRow(row),
     subject: { type: row.subject_type, id: row.subject_id },
     ...(row.changes === null ? {} : { changes: JSON.parse(row.changes) as EventChanges }),
+    ...present({ published: parsePublished(row.published) }),
     requestId: row.request_id,
     hash: row.hash,
   }

@@ -10,7 +10,8 @@ import { type KidUse, kidOf, requireFreeKid } from '../kids.ts'
 import { damagedJwk, fingerprintIn, type KeyRecord } from '../stored.ts'
 
 /** A registered key, as far as new keys are compared with it. */
-export type AdmissionKey = JwksMember & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>
+export type AdmissionKey = JwksMember &
+  Pick<KeyRecord, 'thumbprint' | 'materialSha256' | 'createTime'>
 
 interface AdmissionRules {
   limits: KeyLimits

@@ -1,11 +1,7 @@
 import type { Outcome, Transaction } from '../../../kernel/changes.ts'
 import { faultsOf, itemFaults, notFound } from '../../../kernel/faults.ts'
 import type { EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
-import {
-  appendEvents,
-  type LockedLedger,
-  lockProjectLedger,
-} from '../../../kernel/ledger/locked-ledger.ts'
+import { type LockedLedger, lockProjectLedger } from '../../../kernel/ledger/locked-ledger.ts'
 import { firstUse, tokenDigest } from '../../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import { chunked, insertion, pipeline, statement } from '../../../kernel/storage/statements.ts'
@@ -13,8 +9,11 @@ import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../chang
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import { introducedByLink } from '../introduction.ts'
 import type { KidUse } from '../kids.ts'
+import { appendPublished, readStoredTexts, type StoredTexts } from '../published/stored.ts'
+import { type PublishedTexts, publish, publishToo } from '../published/texts.ts'
+import { compareAge, oldestFirst, readKeySet } from '../reads.ts'
 import { requireSuccessor } from '../states.ts'
-import { hasKey, type KeyRecord, keyPartFromRow, keyToRow, keys as stored } from '../stored.ts'
+import { hasKey, type KeyRecord, keyPartFromRow, keyToRow, keys as records } from '../stored.ts'
 import { type Admission, type AdmissionKey, admitKeys } from './admission.ts'
 
 const insertKeys = insertion('jwt_key')
@@ -57,10 +56,11 @@ async function registerKeys(
   const { origin, projectId, limits, compared, dryRun } = change
   const submitted = change.keys.map(({ key }) => key)
   const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
-  const [ledger, existing, lock] = await pipeline(
+  const [ledger, existing, stored, lock] = await pipeline(
     db,
     () => lockProjectLedger(tx, projectId, origin),
     () => readKeysForAdmission(db, projectId),
+    () => readStoredTexts(db, projectId),
     () => lockFingerprints(db, { keys: submitted, kids }, origin.time),
   )
   if (existing === undefined) throw notFound('project_not_found')
@@ -80,14 +80,41 @@ async function registerKeys(
     await lock.unlock()
     return admission
   }
+  const texts = await publishWith(db, { existing, stored }, created, origin.time)
+  const events = created.map((key) => records.eventOf('created', key))
   await pipeline(
     db,
     () => lock.unlock(),
     () => insertKeys(db, created.map(keyToRow)),
     () => reservePublishedKids(db, created),
-    () => appendEvents(ledger, [...use, ...created.map((key) => stored.eventOf('created', key))]),
+    () => appendPublished(ledger, texts, [...use, ...events]),
   )
   return admission
+}
+
+interface Registered {
+  existing: readonly AdmissionKey[]
+  stored: StoredTexts
+}
+
+/**
+ * What the project publishes once these keys are created. They join what is published, so that no
+ * row is used that has not been compared with its event; unless some belong in front of others.
+ */
+async function publishWith(
+  db: Db,
+  { existing, stored: { texts, hadKeys } }: Registered,
+  created: readonly KeyRecord[],
+  now: string,
+): Promise<PublishedTexts> {
+  const last = existing.at(-1)
+  const all = last === undefined ? created : [last, ...created]
+  const isInOrder = all.every(
+    (key, index) => index === 0 || compareAge(all[index - 1] ?? key, key) < 0,
+  )
+  if (texts !== undefined && isInOrder) return publishToo(texts, created, now)
+  const checked = created[0] && (await readKeySet(db, created[0].projectId))
+  return publish(oldestFirst([...(checked?.keys ?? []), ...created]), now, hadKeys)
 }
 
 /**
@@ -129,6 +156,7 @@ const selectKeysForAdmission = statement((db, { projectId }: { projectId: string
       'jwt_key.expire_time',
       'jwt_key.thumbprint',
       'jwt_key.material_sha256',
+      'jwt_key.create_time',
     ])
     .where('project.id', '=', projectId)
     .orderBy('jwt_key.create_time')
