@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { AccessRule, Role } from '@pubring/client'
 import { Fragment } from 'react'
-import { RowName } from '../../components/data-table.tsx'
+import { RowName, TwoLines } from '../../components/data-table.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { ProjectName } from '../../components/project-name.tsx'
 import { OptionalTime } from '../../components/times.tsx'
@@ -52,10 +52,21 @@ export function AccessRulesPage() {
       columns={[
         { title: 'Name', cell: ({ name }) => <RowName>{name}</RowName> },
         { title: 'For', cell: (rule) => rule.for },
-        { title: 'What it allows', cell: (rule) => <RuleSentence rule={rule} /> },
         {
-          title: 'Last exchange',
-          cell: (rule) => rule.for === 'workloads' && <OptionalTime time={rule.lastExchangeTime} />,
+          title: 'What it allows',
+          cell: (rule) => (
+            <TwoLines
+              below={
+                rule.for === 'workloads' && (
+                  <>
+                    Last exchange: <OptionalTime time={rule.lastExchangeTime} />
+                  </>
+                )
+              }
+            >
+              <RuleSentence rule={rule} />
+            </TwoLines>
+          ),
         },
       ]}
       ownActions={[
