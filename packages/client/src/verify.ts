@@ -1,5 +1,11 @@
 export { KeySetError, type KeySetErrorCode } from './key-set/errors.ts'
 export type { VerifyKey } from './key-set/import.ts'
+export {
+  type PastKeySet,
+  type PastOptions,
+  type PastVerdict,
+  pastKeySet,
+} from './key-set/key-history.ts'
 export type {
   KeySetOptions,
   KeySetState,
