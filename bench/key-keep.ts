@@ -126,7 +126,7 @@ const running = new Set<Promise<void>>()
 async function ask(tally: Tally, jwk: JWK, endsAt?: number): Promise<void> {
   const sentAt = Date.now()
   const token = await sign(jwk)
-  const status = await tally.verifier.ask(token)
+  const { status, text } = await tally.verifier.answer(token)
   if (endsAt === undefined) {
     // On a machine that is too busy, a token may have expired on the way.
     if (Date.now() - sentAt > (tokenLifetime - 1) * 1_000) {
@@ -136,7 +136,7 @@ async function ask(tally: Tally, jwk: JWK, endsAt?: number): Promise<void> {
     tally.valid += 1
     if (status === 200) return
     tally.refused += 1
-    process.stderr.write(`${tally.name} refused a valid token of ${jwk.kid}: ${status}\n`)
+    process.stderr.write(`${tally.name} refused a valid token of ${jwk.kid}: ${status} ${text}\n`)
   } else {
     tally.stale += 1
     if (status === 200) tally.longestMs = Math.max(tally.longestMs, sentAt - endsAt)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import http from 'node:http'
 import process from 'node:process'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from './ports.ts'
 import { audience } from './tokens.ts'
@@ -20,9 +21,16 @@ process.on('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
+interface Answer {
+  status: number
+  text: string
+}
+
 export interface Verifier {
   /** The status of the response to a request with this token. */
   ask(token: string): Promise<number>
+  /** The response to a request with this token: its status, and what it says. */
+  answer(token: string): Promise<Answer>
   /** Kills those of its processes whose command line matches. */
   kill(pattern: string): void
   stop(): Promise<void>
@@ -65,22 +73,24 @@ export async function startVerifier(options: LaunchOptions): Promise<Verifier> {
   closeSync(log)
   if (child.pid !== undefined) groups.add(child.pid)
   const deadline = Date.now() + startTimeoutMs
-  while ((await statusOf(port, 'none')) === undefined) {
+  while ((await answerOf(port, 'none')) === undefined) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await end(child)
       throw new Error(`does not listen: see ${options.log}`)
     }
     await delay(100)
   }
+  const answer = async (token: string) => {
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const found = await answerOf(port, token)
+      if (found !== undefined) return found
+      await delay(50)
+    }
+    throw new Error(`stopped responding: see ${options.log}`)
+  }
   return {
-    async ask(token) {
-      for (let attempt = 1; attempt <= attempts; attempt += 1) {
-        const status = await statusOf(port, token)
-        if (status !== undefined) return status
-        await delay(50)
-      }
-      throw new Error(`stopped responding: see ${options.log}`)
-    },
+    answer,
+    ask: async (token) => (await answer(token)).status,
     kill(pattern) {
       const found = execFileSync('pgrep', ['-g', String(child.pid), '-f', pattern]).toString()
       for (const pid of found.trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
@@ -90,16 +100,18 @@ export async function startVerifier(options: LaunchOptions): Promise<Verifier> {
 }
 
 /** Undefined if there is no response. A new connection each time, as from another client. */
-function statusOf(port: number, token: string): Promise<number | undefined> {
+function answerOf(port: number, token: string): Promise<Answer | undefined> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${token}` }
     const request = http.get({ host: '127.0.0.1', port, headers, agent: false, timeout: 20_000 })
     request.on('timeout', () => request.destroy())
     request.on('error', () => resolve(undefined))
     request.on('response', (response) => {
-      response.resume()
-      response.on('error', () => resolve(undefined))
-      response.on('end', () => resolve(response.statusCode))
+      const { statusCode: status = 0 } = response
+      text(response).then(
+        (said) => resolve({ status, text: said }),
+        () => resolve(undefined),
+      )
     })
   })
 }
