@@ -1,5 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -7,106 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { launchBrowser } from '../test/support/console/console.ts'
 import { freePort, startServer, temporaryFolder } from '../test/support/server/process.ts'
+import { type Keycloak, realm, startKeycloak } from './keycloak.ts'
 
 /**
  * `node scripts/try-keycloak.ts`: signs in through a real Keycloak with a real browser, and prints what
- * happened; fails if something else did. Needs Java 17, OpenSSL, curl and unzip. Keycloak (170 MB)
- * is loaded from Maven Central once, into KEYCLOAK_CACHE or the folder for temporary files.
+ * happened; fails if something else did. Needs what `keycloak.ts` names.
  */
-const version = '26.7.3'
-const archive = `keycloak-quarkus-dist-${version}.zip`
-const source = `https://repo1.maven.org/maven2/org/keycloak/keycloak-quarkus-dist/${version}/${archive}`
-const cache = process.env.KEYCLOAK_CACHE ?? join(tmpdir(), 'pubring-keycloak')
-const home = join(cache, `keycloak-${version}`)
 
-const admin = { name: 'admin', password: 'trial-admin' }
 const ada = { name: 'ada', password: 'trial-ada' }
 const clientSecret = 'dR7wq0VxK3bTn5LmZ8sYc2HfJ6gPa9Ue'
-const realm = 'trial'
-
-function load(): void {
-  if (existsSync(home)) return
-  mkdirSync(cache, { recursive: true })
-  run('curl', ['-sSfL', '-o', join(cache, archive), source])
-  run('unzip', ['-q', '-d', cache, join(cache, archive)])
-}
-
-/** Returns the output; throws with that for errors if the command fails. */
-function run(command: string, args: string[], cwd?: string): string {
-  return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
-/** `ca.pem` and, issued by it for localhost, `server.pem` with `server.key`. */
-function createCertificates(folder: string): void {
-  const openssl = (text: string) => run('openssl', text.split(' '), folder)
-  const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc'
-  openssl(`req -x509 ${key} -days 30 -subj /CN=Trial -keyout ca.key -out ca.pem`)
-  openssl(`req ${key} -subj /CN=localhost -keyout server.key -out server.csr`)
-  writeFileSync(join(folder, 'san'), 'subjectAltName=DNS:localhost\n')
-  openssl('x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 30 -extfile san -out server.pem')
-}
-
-interface Keycloak {
-  issuer: string
-  /** Runs kcadm.sh, the administration on the command line. */
-  administer(...args: string[]): string
-  stop(): Promise<void>
-}
-
-async function startKeycloak(folder: string): Promise<Keycloak> {
-  const [httpsPort, httpPort, managementPort] = [
-    await freePort(),
-    await freePort(),
-    await freePort(),
-  ]
-  const url = `https://localhost:${httpsPort}`
-  const args = [
-    `--hostname=${url}`,
-    `--https-port=${httpsPort}`,
-    // For kcadm.sh alone, which would need a trust store.
-    `--http-port=${httpPort}`,
-    `--http-management-port=${managementPort}`,
-    `--https-certificate-file=${join(folder, 'server.pem')}`,
-    `--https-certificate-key-file=${join(folder, 'server.key')}`,
-    '--db=dev-mem',
-  ]
-  const child = spawn(join(home, 'bin/kc.sh'), ['start-dev', ...args], {
-    env: {
-      ...process.env,
-      JAVA_OPTS_KC_HEAP: '-Xms64m -Xmx512m',
-      KC_BOOTSTRAP_ADMIN_USERNAME: admin.name,
-      KC_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  process.once('exit', () => child.kill())
-  await listening(child)
-  const settings = ['--config', join(folder, 'kcadm.config')]
-  const administer = (...rest: string[]) => run(join(home, 'bin/kcadm.sh'), [...rest, ...settings])
-  const server = ['--server', `http://localhost:${httpPort}`, '--realm', 'master']
-  const credentials = ['--user', admin.name, '--password', admin.password]
-  administer('config', 'credentials', ...server, ...credentials)
-  return {
-    issuer: `${url}/realms/${realm}`,
-    administer,
-    async stop() {
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      child.kill()
-      await ended
-    },
-  }
-}
-
-function listening(child: ChildProcess): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  let output = ''
-  child.stdout?.on('data', (chunk) => {
-    output += String(chunk)
-    if (/Listening on:/.test(output)) resolve()
-  })
-  child.once('exit', () => reject(new Error(output)))
-  return promise
-}
 
 /** The fields are those of docs/sign-in.md. */
 const realmWith = (publicUrl: string) => ({
@@ -245,9 +153,7 @@ async function tryAll(page: Page, url: string, apiKey: string, keycloak: Keycloa
 }
 
 async function main(): Promise<void> {
-  load()
   const files = mkdtempSync(join(tmpdir(), 'pubring-keycloak-'))
-  createCertificates(files)
   const keycloak = await startKeycloak(files)
   const port = await freePort()
   const url = `http://localhost:${port}`

@@ -47,6 +47,7 @@ const testsOfPages: Record<string, { languages: string[]; test: string }> = {
   'README.md': { languages: ['console'], test: 'test/docs/readme.test.ts' },
   'packages/client/README.md': { languages: ['sh'], test: 'test/package/package.long.test.ts' },
   'docs/api.md': { languages: ['sh'], test: 'test/docs/api.test.ts' },
+  'docs/jwks-uri.md': { languages: ['sh'], test: 'test/docs/jwks-uri.long.test.ts' },
   'docs/operating.md': { languages: ['sh'], test: 'test/e2e/operating.test.ts' },
   'docs/quick-start.md': { languages: ['sh'], test: 'test/docs/quick-start.long.test.ts' },
   'docs/workloads/self-rotation.md': {
