@@ -71,9 +71,12 @@ function Verified(props: Extract<Verification, { result: 'verified' }> & { ledge
       </Text>
       <Text size="sm" mt="xs">
         Not proven: that the events were right, and that others are shown the same log. This page
-        comes from the server, too: to depend on neither, export the history and verify it on
-        another machine with <span className="mono">pubring ledger verify</span>, as docs/ledger.md
-        describes.
+        comes from the server, too: to depend on neither, export the history with proof, and verify
+        it on another machine with{' '}
+        <span className="mono">
+          pubring ledger verify --file FILE.jsonl --proof FILE.tlog-proof --log-key KEY
+        </span>
+        .
       </Text>
     </Alert>
   )

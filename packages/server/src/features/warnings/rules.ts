@@ -53,7 +53,7 @@ export function keyWarnings({ keys, replacements }: ProjectKeys, time: string): 
     if (endReason === 'compromised') return [{ ...compromised, ...subject }]
     if (expireTime === undefined || expireTime > upTo) return []
     if (isSucceeded(key)) return []
-    const detail = `It expires at ${expireTime}, and no key succeeds it. Start a rotation, register its successor under the same label, or change its expireTime.`
+    const detail = `It expires at ${expireTime}, and no key succeeds it. Start a rotation, register its successor under the same label, or change its expiry.`
     const severity = severityOfExpiry(expireTime, time)
     return [{ code: 'key_expires', severity, ...subject, time: expireTime, detail }]
   })
@@ -132,7 +132,7 @@ export function apiKeyWarnings(
   const upTo = lastWarnedExpiry(time)
   if (expireTime !== undefined && expireTime <= upTo) {
     const severity = severityOfExpiry(expireTime, time)
-    const detail = `The API key expires at ${expireTime}. Give its holder another one before then, or change its expireTime.`
+    const detail = `The API key expires at ${expireTime}. Give its holder another one before then, or change its expiry.`
     warnings.push({ code: 'api_key_expires', severity, ...subject, time: expireTime, detail })
   }
   if ((lastUseTime ?? createTime) <= daysAfter(time, -unusedDays)) {
