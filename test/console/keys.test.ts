@@ -55,6 +55,22 @@ describe('deactivating a key', () => {
     await page.getByRole('dialog').getByText(warning).waitFor()
   })
 
+  test('asks for the reason, which the page of the key shows with its end', async () => {
+    const kid = await registered('stolen')
+    await registered('other')
+    const page = await console_.show(`/projects/${project}/keys/${kid}`)
+    await press(page, 'Deactivate')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason').selectOption('compromised')
+    await dialog.getByText('it counts as valid at no time').waitFor()
+    expect(await accessibilityViolations(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Deactivate' }).click()
+    await page.getByText(/^.+, compromised$/).waitFor()
+    await page.getByText('as compromised').waitFor()
+    const { details } = await console_.client.keys.get(project, kid)
+    expect(details.ended).toMatchObject({ reason: 'compromised' })
+  })
+
   test('and deleting it shows the curl command', async () => {
     const kid = await registered('spring')
     await registered('summer')

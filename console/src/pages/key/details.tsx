@@ -19,6 +19,11 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
           {first?.type === 'key.created' ? <ActorName actor={first.actor} /> : '…'}
         </Fact>
         <Fact name="Last changed">{exactTime(updateTime)}</Fact>
+        {details.ended && (
+          <Fact name="Ended">
+            {exactTime(details.ended.time)}, {details.ended.reason}
+          </Fact>
+        )}
         <Fact name="Algorithm">
           {algorithm} {describeMaterial(jwtKey)}
         </Fact>

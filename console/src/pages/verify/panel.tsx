@@ -5,6 +5,7 @@ import { EmptyState } from '../../components/states.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
+import { fromExpiryInput, TimeField } from '../../forms/time-field.tsx'
 import { useDiscovery } from '../../keys/queries.ts'
 import { decodeToken } from '../../keys/tokens.ts'
 import { useSession } from '../../session/context.tsx'
@@ -17,7 +18,11 @@ export function VerifyPanel(props: {
   onToken(token: string): void
 }) {
   const { project, token, onToken } = props
-  const [expected, expect] = useDraft(`verify.${project.id}`, { audience: '', issuer: '' })
+  const [expected, expect] = useDraft(`verify.${project.id}`, {
+    audience: '',
+    issuer: '',
+    at: '',
+  })
   const [checked, setChecked] = useState<{ input: string; report: TokenCheck }>()
   const { client } = useSession()
   const path = `/projects/${project.id}/token-checks`
@@ -91,14 +96,19 @@ function Result(props: { token: string; report: TokenCheck | undefined; projectI
   )
 }
 
-/** The audience and issuer as typed; an empty issuer stands for that of the project. */
-type Expected = { audience: string; issuer: string }
+/** As typed: an empty issuer stands for that of the project, and an empty time for now. */
+type Expected = { audience: string; issuer: string; at: string }
 
 /** The members of the request that are filled in. */
-function expectations(input: Expected): { audience?: string; issuer?: string } {
+function expectations(input: Expected): { audience?: string; issuer?: string; at?: string } {
   const audience = input.audience.trim()
   const issuer = input.issuer.trim()
-  return { ...(audience === '' ? {} : { audience }), ...(issuer === '' ? {} : { issuer }) }
+  const at = fromExpiryInput(input.at)
+  return {
+    ...(audience === '' ? {} : { audience }),
+    ...(issuer === '' ? {} : { issuer }),
+    ...(at && { at }),
+  }
 }
 
 function Expectations(props: {
@@ -109,7 +119,7 @@ function Expectations(props: {
   const { projectId, input, onChange } = props
   const issuer = useDiscovery(projectId).data?.issuer
   return (
-    <SimpleGrid cols={{ base: 1, sm: 2 }}>
+    <SimpleGrid cols={{ base: 1, sm: 3 }}>
       <TextField
         label="Expected audience (aud), optional"
         description="If empty, it is not compared: a token for another service then seems right."
@@ -122,6 +132,11 @@ function Expectations(props: {
         {...(issuer !== undefined && { placeholder: issuer })}
         {...fieldOf(input, onChange, 'issuer')}
         spellCheck={false}
+      />
+      <TimeField
+        label="At (your local time), optional"
+        description="Whether it would have verified at this past time. If empty, now."
+        {...fieldOf(input, onChange, 'at')}
       />
     </SimpleGrid>
   )

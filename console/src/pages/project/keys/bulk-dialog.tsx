@@ -1,4 +1,14 @@
-import { Alert, Button, Group, Progress, ScrollArea, Stack, Table, Text } from '@mantine/core'
+import {
+  Alert,
+  Button,
+  Group,
+  NativeSelect,
+  Progress,
+  ScrollArea,
+  Stack,
+  Table,
+  Text,
+} from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
 import { useState } from 'react'
@@ -13,7 +23,7 @@ import type { KeyRow } from '../../../keys/states.ts'
 import { emptiedBy, LastActiveWarning } from '../last-active.tsx'
 import { Obedience } from '../revocation.tsx'
 import { applicableTo, type BulkAction } from './bulk-actions.tsx'
-import { type Outcome, requestOf, useBulkRun } from './bulk-run.ts'
+import { type EndReason, type Outcome, requestOf, useBulkRun } from './bulk-run.ts'
 
 const texts = {
   deactivate: {
@@ -35,6 +45,15 @@ const texts = {
   },
 } as const
 
+const endReasons: EndReason[] = ['unspecified', 'superseded', 'compromised']
+
+const reasonMeanings: Record<EndReason, string> = {
+  unspecified: 'It stands in the history of the keys, which is public.',
+  superseded: 'Another key takes over. Its earlier tokens remain what they were.',
+  compromised:
+    'Others may have the private key, and can date tokens back: it counts as valid at no time, and is never activated again.',
+}
+
 const keysOf = (count: number) => (count === 1 ? '1 key' : `${count.toLocaleString()} keys`)
 
 type BulkProps = {
@@ -55,7 +74,9 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
   const [single] = targets.length === 1 ? targets : []
   const subject = single ? quoted(single.label) : keysOf(targets.length)
   const name = `${verb} ${subject}`
-  const { outcomes, running, run, stop } = useBulkRun(action, name, targets, onClose)
+  const [reason, setReason] = useState<EndReason>('unspecified')
+  const sent = { targets, reason }
+  const { outcomes, running, run, stop } = useBulkRun(action, name, sent, onClose)
   const failed = targets.filter(({ id }) => outcomes.get(id)?.error !== undefined)
   const isAsking = outcomes.size === 0 && !running
   const title =
@@ -92,7 +113,20 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
             <Progress value={(outcomes.size / targets.length) * 100} aria-label="Progress" />
           </div>
         )}
-        {isAsking && targets[0] !== undefined && <CurlHint {...requestOf(action, targets[0])} />}
+        {isAsking && action === 'deactivate' && (
+          <NativeSelect
+            label="Reason"
+            description={reasonMeanings[reason]}
+            data={endReasons}
+            value={reason}
+            onChange={({ currentTarget }) =>
+              setReason(endReasons.find((each) => each === currentTarget.value) ?? 'unspecified')
+            }
+          />
+        )}
+        {isAsking && targets[0] !== undefined && (
+          <CurlHint {...requestOf(action, targets[0], reason)} />
+        )}
         <Group justify="flex-end">
           <Button variant="default" onClick={running ? stop : onClose} data-autofocus>
             {running ? 'Stop' : isAsking ? 'Cancel' : 'Close'}

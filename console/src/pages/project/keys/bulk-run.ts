@@ -1,4 +1,4 @@
-import { type Client, PubringError } from '@pubring/client'
+import { type JwtKeyUpdate, PubringError } from '@pubring/client'
 import { useEffect, useRef, useState } from 'react'
 import type { ApiRequest } from '../../../components/curl.tsx'
 import { isOutage } from '../../../components/outage.ts'
@@ -14,16 +14,21 @@ const concurrency = 4
 /** The outcome for a key; without `error`, the action was carried out. */
 export type Outcome = { error?: string }
 
-/** The request for one key. */
-export function requestOf(action: BulkAction, { projectId, id }: KeyRow): ApiRequest {
-  const path = `/projects/${projectId}/jwt-keys/${id}`
-  if (action === 'delete') return { method: 'DELETE', path }
-  return { method: 'PATCH', path, body: { active: action === 'activate' } }
+/** Why keys end that are deactivated. */
+export type EndReason = NonNullable<JwtKeyUpdate['reason']>
+
+/** The patch of one key. A compromised one ends as that, and takes no weaker reason. */
+function patchOf(action: BulkAction, { state }: KeyRow, reason: EndReason): JwtKeyUpdate {
+  if (action === 'activate') return { active: true }
+  const isGiven = reason !== 'unspecified' && state !== 'compromised'
+  return { active: false, ...(isGiven && { reason }) }
 }
 
-function send(client: Client, action: BulkAction, { projectId, id }: KeyRow): Promise<unknown> {
-  if (action === 'delete') return client.keys.delete(projectId, id)
-  return client.keys.update(projectId, id, { active: action === 'activate' })
+/** The request for one key. */
+export function requestOf(action: BulkAction, key: KeyRow, reason: EndReason): ApiRequest {
+  const path = `/projects/${key.projectId}/jwt-keys/${key.id}`
+  if (action === 'delete') return { method: 'DELETE', path }
+  return { method: 'PATCH', path, body: patchOf(action, key, reason) }
 }
 
 /**
@@ -33,7 +38,7 @@ function send(client: Client, action: BulkAction, { projectId, id }: KeyRow): Pr
 export function useBulkRun(
   action: BulkAction,
   name: string,
-  targets: KeyRow[],
+  { targets, reason }: { targets: KeyRow[]; reason: EndReason },
   onSuccess: () => void,
 ) {
   const { client, withSignIn } = useSession()
@@ -48,10 +53,15 @@ export function useBulkRun(
     [],
   )
 
+  function send(key: KeyRow): Promise<unknown> {
+    const { projectId, id } = key
+    if (action === 'delete') return client.keys.delete(projectId, id)
+    return client.keys.update(projectId, id, patchOf(action, key, reason))
+  }
   async function apply(key: KeyRow): Promise<Outcome> {
     if (stopped.current !== undefined) return { error: `Not tried. ${stopped.current}` }
     try {
-      await withSignIn(() => send(client, action, key), name)
+      await withSignIn(() => send(key), name)
       return {}
     } catch (error) {
       if (isOutage(error)) stopped.current = 'The service cannot be reached.'
