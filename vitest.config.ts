@@ -19,6 +19,7 @@ const onBothEngines = [
   'test/features/{audit/passes,events/history,search/*}.test.ts',
   // Its rows are in no ledger, so only SQL accounts for them.
   'test/features/key-uses/*.test.ts',
+  'test/features/registration-links/races.test.ts',
 ]
 
 /** The tests of packages, and those that take minutes. */

@@ -380,6 +380,7 @@ const testedIn: Readonly<Record<string, string>> = {
   'project create': here,
   'project list': here,
   'project rename': here,
+  'registration-link list': 'test/cli/registration-links.test.ts',
   serve: 'test/e2e/first-start.test.ts',
   whoami: here,
 }

@@ -59,7 +59,9 @@ export function openShell(env: () => Record<string, string>): Shell {
     },
     async pubring(args, call = {}) {
       const ran = await runIn({ ...base, ...env(), ...call.env }, args, call)
-      const isSecret = /^(?:api-key create|token sample)/.test(args.join(' '))
+      const isSecret = /^(?:api-key create|registration-link create|token sample)/.test(
+        args.join(' '),
+      )
       const key = `${Object.keys(written).length} ${args.slice(0, 2).join(' ')}`
       written[key] = isSecret ? ran.stderr : ran.stdout + ran.stderr
       return ran

@@ -10,6 +10,7 @@ import { registerBulk, registerKeys, registerProjects } from './commands/keys.ts
 import { registerLog } from './commands/log.ts'
 import { registerLogin } from './commands/login.ts'
 import { addHelpNotes, commonOptions, globalOptions } from './commands/options.ts'
+import { registerRegistrationLinks } from './commands/registration-link.ts'
 import { registerDatabase, registerServe } from './commands/server.ts'
 import { registerTokens } from './commands/token.ts'
 import { colorsFor, columnsOf, type Terminal } from './terminal/terminal.ts'
@@ -43,6 +44,7 @@ export function createProgram(terminal: Terminal): Command {
   program.commandsGroup('Access:')
   registerApiKeys(program, terminal)
   registerAccessRules(program, terminal)
+  registerRegistrationLinks(program, terminal)
   registerLogin(program, terminal)
   program.commandsGroup('Database (open it directly, with or without a running server):')
   registerDatabase(program, terminal)

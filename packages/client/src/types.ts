@@ -782,12 +782,13 @@ export type Search = {
 
 /** What needs attention before it breaks. */
 export type Warning = {
-  /** `key_compromised`: the private key of an active key is known to others. `key_expires`: an active key expires within 30 days, and no active key that outlives it has its label, was vouched for by it, or replaces it by a rotation. `no_active_key`: the project has keys, or keys for `jwks.json`, and none of them is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
+  /** `key_compromised`: the private key of an active key is known to others. `key_expires`: an active key expires within 30 days, and no active key that outlives it has its label, was vouched for by it, or replaces it by a rotation. `no_active_key`: the project has keys, or keys for `jwks.json`, and none of them is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `key_awaits_approval`: a key came through a registration link, and nobody has activated it. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
   code:
     | 'key_compromised'
     | 'key_expires'
     | 'no_active_key'
     | 'vouched_keys_active'
+    | 'key_awaits_approval'
     | 'api_key_expires'
     | 'api_key_unused'
   /** `critical`: at once. An expiry is `critical` within a day, `warning` within 7 days, else `info`. */
@@ -820,12 +821,13 @@ export type ProjectHealth = {
   rotations: number
   /** The warnings about its keys, the most urgent first; their list says what to do. */
   warnings: {
-    /** `key_compromised`: the private key of an active key is known to others. `key_expires`: an active key expires within 30 days, and no active key that outlives it has its label, was vouched for by it, or replaces it by a rotation. `no_active_key`: the project has keys, or keys for `jwks.json`, and none of them is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
+    /** `key_compromised`: the private key of an active key is known to others. `key_expires`: an active key expires within 30 days, and no active key that outlives it has its label, was vouched for by it, or replaces it by a rotation. `no_active_key`: the project has keys, or keys for `jwks.json`, and none of them is active. `vouched_keys_active`: a key is deactivated, expired or deleted, and keys that it vouched for are active. `key_awaits_approval`: a key came through a registration link, and nobody has activated it. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
     code:
       | 'key_compromised'
       | 'key_expires'
       | 'no_active_key'
       | 'vouched_keys_active'
+      | 'key_awaits_approval'
       | 'api_key_expires'
       | 'api_key_unused'
     /** `critical`: at once. An expiry is `critical` within a day, `warning` within 7 days, else `info`. */

@@ -1,51 +1,183 @@
 import { expect, test } from 'vitest'
 import { publicUrl } from '../../support/app/app.ts'
-import { startKeyChanges } from '../../support/app/key-changes.ts'
-import { keysUrl, registerKey } from '../../support/app/keys.ts'
+import { keysUrl, patchKey } from '../../support/app/keys.ts'
 import {
+  bringKey,
   createLink,
   exchange,
+  keyBody,
   linksUrl,
   openLink,
+  returnOrigin,
   sessionsUrl,
+  startLinks,
+  tokenChecksUrl,
 } from '../../support/app/registration-links.ts'
 import { ecKey } from '../../support/keys/pem.ts'
-import { signToken } from '../../support/keys/tokens.ts'
 
-const server = await startKeyChanges()
+const server = await startLinks()
+const dayMs = 86_400_000
 
-test('a stranger registers a key through a link, and it waits for approval', async () => {
-  const link = await createLink(server, { note: 'ACME Corp, orders API' })
-  const browser = await openLink(server, link.secret)
+test('a stranger registers a key through a link, proves to have it, and it waits for approval', async () => {
+  const note = 'ACME Corp, orders API'
+  const { url: _url, secret, ...created } = await createLink(server, { note })
+  expect(created).toMatchObject({ state: 'open', newKeys: 'inactive', keys: [] })
+  const browser = await openLink(server, secret)
   const { id: projectId, name } = server.project
-  expect(browser.opened.json()).toEqual({
+  const session = {
     project: { id: projectId, name },
     issuer: `${publicUrl}/v1/projects/${projectId}`,
-    note: 'ACME Corp, orders API',
-    newKeys: 'inactive',
-    algorithms: expect.arrayContaining(['ES256']),
+    ...{ note, newKeys: 'inactive', keys: [], algorithms: expect.arrayContaining(['ES256']) },
     expireTime: expect.any(String),
-    keys: [],
-  })
-  const { publicKeyPem, privateKey } = ecKey()
-  const body = { name: 'orders', algorithm: 'ES256', publicKeyPem }
-  const created = await browser.send('POST', keysUrl, body)
-  expect(created.statusCode, created.body).toBe(201)
-  const { kid } = created.json()
+  }
+  expect(browser.opened.json()).toEqual(session)
+  const { kid, sign } = await bringKey(browser)
   const key = (await browser.send('GET', `${keysUrl}/${kid}`)).json()
-  expect(key).toMatchObject({ active: false, details: { introducedBy: `link:${link.id}` } })
-  const { issuer: iss } = browser.opened.json()
-  const token = signToken(privateKey, { alg: 'ES256', kid }, { iss, exp: 9_999_999_999 })
-  const check = await browser.send('POST', `/v1/projects/${name}/token-checks`, { token })
+  expect(key).toMatchObject({ active: false, details: { introducedBy: `link:${created.id}` } })
+  const check = await browser.send('POST', tokenChecksUrl, { token: sign() })
   expect(check.json()).toMatchObject({ valid: true, key: { active: false } })
   const step = { step: 'key_active', outcome: 'warned', detail: expect.stringMatching(/waits/) }
   expect(check.json().steps).toContainEqual(step)
-  const session = await browser.send('GET', `${sessionsUrl}/self`)
-  expect(session.json()).toEqual({ ...browser.opened.json(), keys: [kid] })
-  const { url: _url, secret: _secret, ...shown } = link
-  const read = await server.send('GET', `${linksUrl}/${link.id}`)
+  await browser.send('POST', tokenChecksUrl, { token: sign() })
+  const again = await browser.send('GET', `${sessionsUrl}/self`)
+  expect(again.json()).toEqual({ ...session, keys: [kid] })
   const openTime = expect.any(String)
-  expect(read.json()).toEqual({ ...shown, state: 'used', openTime, keys: [kid] })
-  expect(await registerKey(server)).not.toBe(kid)
-  expect((await exchange(server, link.secret)).json().code).toBe('link_not_found')
+  const used = { ...created, state: 'used', openTime, keys: [kid] }
+  expect((await server.send('GET', `${linksUrl}/${created.id}`)).json()).toEqual(used)
+  expect((await server.send('GET', linksUrl)).json()).toContainEqual(used)
+  const events = await server.events()
+  const { actor } = events.find(({ type }) => type === 'registration_link.created') ?? {}
+  expect(actor).toEqual({ name: 'a admin', apiKeyId: expect.any(String) })
+  const by = { name: note, link: { id: created.id, createdBy: { apiKeyId: actor?.apiKeyId } } }
+  const byLink = events.filter((event) => event.actor.link !== undefined)
+  // The second valid token of a key has no event.
+  expect(byLink.map((event) => [event.type, event.actor, event.subject.id])).toEqual([
+    ['registration_link.opened', by, created.id],
+    ['key.created', by, kid],
+    ['registration_link.token_checked', by, created.id],
+  ])
+  expect(byLink.at(-1)?.changes?.kid).toEqual({ to: kid })
+})
+
+test('a key that waits for approval is in warnings until somebody activates it', async () => {
+  const browser = await openLink(server, (await createLink(server)).secret)
+  const { kid } = await bringKey(browser)
+  const waiting = async () => {
+    const warnings: { code: string; kid?: string }[] = (
+      await server.send('GET', '/v1/warnings')
+    ).json()
+    return warnings.filter((one) => one.kid === kid).map(({ code }) => code)
+  }
+  expect(await waiting()).toEqual(['key_awaits_approval'])
+  const health = (await server.send('GET', '/v1/project-health')).json()
+  expect(health[0].warnings).toContainEqual({ code: 'key_awaits_approval', severity: 'warning' })
+  await patchKey(server, kid, { expireTime: new Date(Date.now() + 90 * dayMs).toISOString() })
+  expect(await waiting()).toEqual(['key_awaits_approval'])
+  await patchKey(server, kid, { active: true })
+  expect(await waiting()).toEqual([])
+  // Nobody vouched for it, so nothing warns that a voucher has ended either.
+  await patchKey(server, kid, { active: false })
+  expect(await waiting()).toEqual([])
+})
+
+test('a link may let keys be active at once, and accept some algorithms only', async () => {
+  const link = await createLink(server, { newKeys: 'active', algorithms: ['ES384', 'ES256'] })
+  const browser = await openLink(server, link.secret)
+  expect(browser.opened.json().algorithms).toEqual(['ES256', 'ES384'])
+  const { kid, sign } = await bringKey(browser)
+  expect((await browser.send('GET', `${keysUrl}/${kid}`)).json().active).toBe(true)
+  const check = await browser.send('POST', tokenChecksUrl, { token: sign() })
+  expect(check.json().steps).toContainEqual(
+    expect.objectContaining({ step: 'key_active', outcome: 'passed' }),
+  )
+  const { publicKeyPem } = ecKey('P-521')
+  const refused = await browser.send('POST', keysUrl, {
+    ...keyBody(publicKeyPem),
+    algorithm: 'ES512',
+  })
+  expect(refused.json().errors).toMatchObject([
+    { pointer: '/algorithm', code: 'algorithm_not_allowed' },
+  ])
+})
+
+test.each([
+  [{ note: undefined }, '/note', 'required'],
+  [{ note: ' ' }, '/note', 'too_short'],
+  [{ expireTime: '2020-01-01T00:00:00Z' }, '/expireTime', 'time_past'],
+  [{ expireTime: '2099-01-01T00:00:00Z' }, '/expireTime', 'too_late'],
+  [{ newKeys: 'on' }, '/newKeys', 'unknown_value'],
+  [{ algorithms: ['RSA'] }, '/algorithms/0', 'unknown_value'],
+  [{ returnUrl: 'https://evil.example/' }, '/returnUrl', 'address_invalid'],
+  [{ returnUrl: `${returnOrigin}.evil.example/` }, '/returnUrl', 'address_invalid'],
+  [{ returnUrl: `https://user@platform.example.com/` }, '/returnUrl', 'address_invalid'],
+  [{ returnUrl: `${returnOrigin}@evil.example/` }, '/returnUrl', 'address_invalid'],
+  [{ returnUrl: 'javascript:alert(1)' }, '/returnUrl', 'address_invalid'],
+  [{ returnUrl: '//platform.example.com/' }, '/returnUrl', 'address_invalid'],
+  [{ returnUrl: 'http://platform.example.com/' }, '/returnUrl', 'address_invalid'],
+])('a link with %j is refused', async (members, pointer, code) => {
+  const answer = await server.send('POST', linksUrl, { body: { note: 'ACME', ...members } })
+  expect(answer.statusCode, answer.body).toBe(400)
+  expect(answer.json().errors).toMatchObject([{ pointer, code }])
+})
+
+test('a return address of a known origin is shown, and leads nowhere else', async () => {
+  const returnUrl = `${returnOrigin}/done?customer=7`
+  const browser = await openLink(server, (await createLink(server, { returnUrl })).secret)
+  expect(browser.opened.json().returnUrl).toBe(returnUrl)
+})
+
+test('the states of links that end', async () => {
+  const opened = await createLink(server)
+  await openLink(server, opened.secret)
+  const open = await createLink(server)
+  const expireTime = new Date(server.clock.now() + dayMs).toISOString()
+  const short = await createLink(server, { expireTime })
+  const revoked = await createLink(server)
+  expect((await server.send('DELETE', `${linksUrl}/${revoked.id}`)).statusCode).toBe(204)
+  server.clock.advance(2 * dayMs)
+  // Ended links stay as they are, so a repeated deletion changes nothing.
+  for (const { id } of [revoked, short]) {
+    expect((await server.send('DELETE', `${linksUrl}/${id}`)).statusCode).toBe(204)
+  }
+  const links: { id: string; state: string }[] = (await server.send('GET', linksUrl)).json()
+  const stateOf = ({ id }: { id: string }) => links.find((one) => one.id === id)?.state
+  expect([opened, open, short, revoked].map(stateOf)).toEqual([
+    'used',
+    'open',
+    'expired',
+    'revoked',
+  ])
+})
+
+test('at most a hundred links of a project are open', async () => {
+  const { json } = await server.send('POST', '/v1/projects', { body: { name: 'many' } })
+  const url = `/v1/projects/${json().name}/registration-links`
+  const all = []
+  for (let count = 0; count < 100; count += 1) all.push(await createLink(server, {}, url))
+  const [first, second] = all
+  const refused = await server.send('POST', url, { body: { note: 'one more' } })
+  expect([refused.statusCode, refused.json()]).toMatchObject([
+    409,
+    { code: 'link_limit_reached', limit: 100 },
+  ])
+  await openLink(server, first?.secret ?? '')
+  await server.send('DELETE', `${url}/${second?.id}`)
+  await createLink(server, {}, url)
+  await createLink(server, {}, url)
+  expect((await server.send('POST', url, { body: { note: 'n' } })).statusCode).toBe(409)
+})
+
+test('the notes are erased with the project, whose ledger keeps the rest', async () => {
+  const name = 'short-lived'
+  await server.send('POST', '/v1/projects', { body: { name } })
+  const url = `/v1/projects/${name}/registration-links`
+  const note = 'Erika Mustermann'
+  const { secret } = await createLink(server, { note }, url)
+  await server.send('DELETE', `/v1/projects/${name}`)
+  const rows = await server.database.query(
+    'select note from registration_link where note = ?',
+    note,
+  )
+  expect(rows).toEqual([])
+  expect((await exchange(server, secret)).json().code).toBe('link_not_found')
 })

@@ -274,6 +274,7 @@ test('the types of events', () => {
     'rotation.recorded',
     'registration_link.created',
     'registration_link.opened',
+    'registration_link.token_checked',
     'registration_link.revoked',
     'registration_link.recorded',
     'private_key.refused',

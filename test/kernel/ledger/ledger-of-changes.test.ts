@@ -7,7 +7,14 @@ import {
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
-import { createLink, exchange, linksUrl } from '../../support/app/registration-links.ts'
+import {
+  bringKey,
+  createLink,
+  exchange,
+  linksUrl,
+  openLink,
+  tokenChecksUrl,
+} from '../../support/app/registration-links.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 import { createPersonSession } from '../../support/store/sessions.ts'
@@ -162,9 +169,17 @@ const changes: Record<string, () => Promise<() => Promise<Done>>> = {
     const { id, secret } = await createLink(server)
     return async () => {
       const answer = await exchange(server, secret)
-      const { apiKeyId } = actor
-      const by = expect.objectContaining({ link: { id, createdBy: { apiKeyId } } })
-      return { answer, by, events: inProject(id, 'registration_link.opened', link) }
+      return { answer, by: byLink(id), events: inProject(id, 'registration_link.opened', link) }
+    }
+  },
+  'registration_link.record_proof': async () => {
+    const { id, secret } = await createLink(server)
+    const browser = await openLink(server, secret)
+    const { sign } = await bringKey(browser)
+    return async () => {
+      const answer = await browser.send('POST', tokenChecksUrl, { token: sign() })
+      const events = inProject(id, 'registration_link.token_checked', link)
+      return { answer, by: byLink(id), events }
     }
   },
   'registration_link.revoke': async () => {
@@ -254,6 +269,10 @@ const changes: Record<string, () => Promise<() => Promise<Done>>> = {
 }
 
 const link = 'registration_link'
+const byLink = (id: string) => {
+  const { apiKeyId } = actor
+  return { name: 'ACME', link: { id, createdBy: { apiKeyId } } }
+}
 const rotations = '/v1/projects/payments/rotations'
 const twoKeys = async () => ({
   from: (await made(keys, keyBody())).kid,

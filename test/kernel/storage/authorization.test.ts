@@ -132,6 +132,7 @@ const attempts = [
     const planted = linkRecord(projectId)
     return { origin, projectId, id: planted.id, link: planted }
   }),
+  attempt(linkChanges.recordProof, (origin) => ({ origin, ...linked, kid })),
   attempt(linkChanges.revokeLink, (origin) => ({ origin, ...linked })),
   attempt(apiKeyChanges.createApiKey, (origin) => ({
     origin,

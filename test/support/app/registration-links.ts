@@ -1,9 +1,38 @@
 import type { Response } from 'light-my-request'
 import { expect } from 'vitest'
-import { publicUrl, type TestApp } from './app.ts'
+import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { ecKey } from '../keys/pem.ts'
+import { signToken } from '../keys/tokens.ts'
+import { publicUrl, startApp, type TestApp } from './app.ts'
+import { type TestClock, testClock } from './clock.ts'
+import { keysUrl } from './keys.ts'
 
 export const linksUrl = '/v1/projects/payments/registration-links'
 export const sessionsUrl = '/v1/registration-sessions'
+export const tokenChecksUrl = '/v1/projects/payments/token-checks'
+export const returnOrigin = 'https://platform.example.com'
+
+export interface LinksApp extends TestApp {
+  clock: TestClock
+  /** All that was logged. */
+  log(): string
+  events(): Promise<LedgerEvent[]>
+}
+
+export async function startLinks(http: object = {}): Promise<LinksApp> {
+  const clock = testClock()
+  const lines: string[] = []
+  const logStream = { write: (line: string) => void lines.push(line) }
+  const config = { returnOrigins: [returnOrigin] }
+  const app = await startApp({ clock, config, http: { ...http, logStream } })
+  return {
+    ...app,
+    clock,
+    log: () => lines.join(''),
+    events: () => readEvents(app.context.store.reader, app.project.id, { after: 0, limit: 1_000 }),
+  }
+}
 
 export interface CreatedLink {
   id: string
@@ -39,7 +68,7 @@ export function exchange(
   })
 }
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface Browser {
   cookie: string
@@ -63,4 +92,20 @@ export async function openLink(server: TestApp, secret: string): Promise<Browser
         ...(body && { payload: body }),
       }),
   }
+}
+
+export const keyBody = (publicKeyPem = ecKey().publicKeyPem) => ({
+  name: 'orders',
+  algorithm: 'ES256',
+  publicKeyPem,
+})
+
+/** Registers a new key in the browser; `sign` makes a token that is valid. */
+export async function bringKey({ send, opened }: Browser) {
+  const { publicKeyPem, privateKey } = ecKey()
+  const created = await send('POST', keysUrl, keyBody(publicKeyPem))
+  expect(created.statusCode, created.body).toBe(201)
+  const { kid } = created.json()
+  const claims = { iss: opened.json().issuer, exp: 9_999_999_999 }
+  return { kid, publicKeyPem, sign: () => signToken(privateKey, { alg: 'ES256', kid }, claims) }
 }

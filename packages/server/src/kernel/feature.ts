@@ -11,7 +11,7 @@ import type {
 } from './changes.ts'
 import { createHooks, type Subscription } from './hooks.ts'
 import type { HttpSide } from './http/http-side.ts'
-import type { People } from './ledger/event-reads.ts'
+import type { People, ReadNotes } from './ledger/event-reads.ts'
 import type { AnySubject } from './ledger/subject.ts'
 import type { LedgerVerdict } from './ledger/verification.ts'
 import type { Census } from './records.ts'
@@ -36,6 +36,8 @@ interface Parts {
   hooks?: readonly Subscription[]
   /** Names the people in events. */
   people?: People
+  /** Names the registration links in events. */
+  readNotes?: ReadNotes
   /** Loads the function that compares tables of which ledgers have no events of their own. */
   verify?(): Promise<Verify>
   /** Loads the function that counts the registry in the background. */

@@ -19,6 +19,7 @@ export const eventTypes: readonly string[] = [
   'rotation.recorded',
   'registration_link.created',
   'registration_link.opened',
+  'registration_link.token_checked',
   'registration_link.revoked',
   'registration_link.recorded',
   'private_key.refused',

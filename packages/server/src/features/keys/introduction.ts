@@ -5,7 +5,8 @@ import { isExpired } from '../../kernel/values/times.ts'
 import type { JwtKeyCreate } from './contract.ts'
 import type { KeyRecord } from './stored.ts'
 
-const linkPrefix = 'link:'
+/** Begins the `introducedBy` of keys that came through a registration link. */
+export const linkPrefix = 'link:'
 
 /** The `introducedBy` of keys that were registered through the registration link. */
 export function introducedByLink(id: string): string {

@@ -156,6 +156,7 @@ export async function readKeySummaries(
         'expire_time',
         'introduced_by',
         'end_reason',
+        'end_time',
       ])
       .where('project_id', 'in', some)
       .execute(),

@@ -68,6 +68,7 @@ export type KeySummary = Pick<
   | 'expireTime'
   | 'introducedBy'
   | 'endReason'
+  | 'endTime'
 >
 
 export const keyTable = table(

@@ -4,9 +4,9 @@ import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import { appendEvents, lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
 import { requireProject } from '../projects/apply.ts'
-import type { LinkCreation, LinkOpening, LinkRevocation } from './changes.ts'
+import type { KeyProof, LinkCreation, LinkOpening, LinkRevocation } from './changes.ts'
 import { maxOpenLinks } from './contract.ts'
-import { findLink, readOpenLinks } from './reads.ts'
+import { findLink, isProven, readOpenLinks } from './reads.ts'
 import { isLive, type LinkRecord, links, linkToRow } from './stored.ts'
 
 export async function createLink(
@@ -45,6 +45,22 @@ export async function openLink(
   await db.updateTable('registration_link').set(row).where('id', '=', id).execute()
   await appendEvents(ledger, [links.event('opened', id, links.state(opened))])
   return { result: opened, changed: true }
+}
+
+/** The first valid token of each key is an event of its link, and later ones are not. */
+export async function recordProof(
+  tx: Transaction,
+  { projectId, id, kid, origin }: KeyProof,
+): Promise<Outcome<undefined>> {
+  const { db } = tx
+  const ledger = await lockProjectLedger(tx, projectId, origin)
+  const link = await findLink(db, projectId, id)
+  if (link === undefined || (await isProven(db, id, kid))) {
+    return { result: undefined, changed: false }
+  }
+  const changes = { kid: { to: kid }, ...links.state(link) }
+  await appendEvents(ledger, [links.event('token_checked', id, changes)])
+  return { result: undefined, changed: true }
 }
 
 /** Revokes the link, and with it its session. One that has ended stays as it is. */

@@ -19,8 +19,15 @@ export interface LinkOpening extends LinkRevocation {
   sessionDigest: string
 }
 
+export interface KeyProof extends LinkRevocation {
+  /** Id of the key whose token was valid. */
+  kid: string
+}
+
 export const linkChanges = {
   createLink: change<LinkCreation>('registration_link.create'),
   openLink: change<LinkOpening, LinkRecord>('registration_link.open'),
+  /** Records the first valid token of a key that was checked through its link. */
+  recordProof: change<KeyProof>('registration_link.record_proof'),
   revokeLink: change<LinkRevocation>('registration_link.revoke'),
 }

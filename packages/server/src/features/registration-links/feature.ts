@@ -3,6 +3,7 @@ import { on } from '../../kernel/hooks.ts'
 import { projectDeleted } from '../projects/changes.ts'
 import { registrationCredential } from './caller.ts'
 import { linkChanges } from './changes.ts'
+import { readNotes } from './reads.ts'
 import * as stored from './stored.ts'
 
 export const registrationLinks = feature({
@@ -12,6 +13,7 @@ export const registrationLinks = feature({
   changes: linkChanges,
   apply: () => import('./apply.ts'),
   hooks: [on(projectDeleted, async (...all) => (await import('./apply.ts')).eraseNotes(...all))],
+  readNotes,
   credential: registrationCredential,
   http: () => import('./http.ts'),
 })

@@ -1,11 +1,13 @@
 import { readerAccess } from '../../kernel/access/grants.ts'
 import { Type } from '../../kernel/contract.ts'
+import { on } from '../../kernel/hooks.ts'
 import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { registrationCookie, requireSameOrigin } from '../../kernel/http/request/headers.ts'
 import { recordPath } from '../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { tokenValid } from '../token-checks/changes.ts'
 import {
   RegistrationLink,
   RegistrationLinkCreate,
@@ -13,7 +15,17 @@ import {
   RegistrationSession,
   RegistrationSessionCreate,
 } from './contract.ts'
-import { createLink, getLink, listLinks, openLink, readSession, revokeLink } from './operations.ts'
+import {
+  createLink,
+  getLink,
+  listLinks,
+  openLink,
+  readSession,
+  recordProof,
+  revokeLink,
+} from './operations.ts'
+
+export const hooks = [on(tokenValid, recordProof)]
 
 const collection = '/v1/projects/:projectIdOrName/registration-links'
 const sessions = '/v1/registration-sessions'

@@ -13,6 +13,7 @@ import { isoTime, now, parseExpireTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
 import { issuerOf } from '../keys/jwks.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 import { linkChanges } from './changes.ts'
 import {
   defaultDays,
@@ -22,7 +23,14 @@ import {
   type RegistrationLinkCreated,
   type RegistrationSession,
 } from './contract.ts'
-import { findLink, findLinkBySecret, openedLinks, readKeysOfLinks, readLinks } from './reads.ts'
+import {
+  findLink,
+  findLinkBySecret,
+  isProven,
+  openedLinks,
+  readKeysOfLinks,
+  readLinks,
+} from './reads.ts'
 import { isLive, type LinkRecord } from './stored.ts'
 
 const dayMs = 86_400_000
@@ -175,6 +183,14 @@ export async function openLink(
     throw isGone ? unknownLink() : error
   })
   return { secret, session: await describeSession(kernel, id) }
+}
+
+/** Records that the holder of the link proved to have the private key of one of its keys. */
+export async function recordProof({ store, origin, principal }: RequestContext, key: KeyRecord) {
+  const { link } = principal
+  if (link === undefined || (await isProven(store.reader, link.id, key.id))) return
+  const change = { origin, projectId: key.projectId, id: link.id, kid: key.id }
+  await store.commit(linkChanges.recordProof, change)
 }
 
 export function unknownLink(): PubringError {

@@ -1,7 +1,7 @@
 import { findByDigest } from '../../kernel/access/callers.ts'
 import type { ObservedHead } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { inChunks, locked, statement } from '../../kernel/storage/statements.ts'
+import { exists, inChunks, locked, statement } from '../../kernel/storage/statements.ts'
 import { introducedByLink } from '../keys/introduction.ts'
 import { type LinkRecord, links } from './stored.ts'
 
@@ -102,6 +102,22 @@ export const findBySession = findByDigest(async (db, digests) =>
 export const openedLinks = {
   find: async (db: Db, id: string) => toOpened(db, await byId(db, { id }))[0],
   lock: async (db: Db, id: string) => toOpened(db, await lockById(db, { id }))[0],
+}
+
+/** Whether the link has the event of a valid token of the key. */
+export async function isProven(db: Db, id: string, kid: string): Promise<boolean> {
+  const query = db
+    .selectFrom('event')
+    .select('revision')
+    .where('subject_id', '=', id)
+    .where('type', '=', 'registration_link.token_checked')
+    .where('changes', 'like', `%"kid":{"to":"${kid}"}%`)
+  return exists(query)
+}
+
+/** The notes of the links with these ids, which are names in events. */
+export async function readNotes(db: Db, ids: readonly string[]) {
+  return inChunks(ids, (some) => links.readUnchecked(db, (all) => all.where('id', 'in', some)))
 }
 
 /** The ids of the keys of the project that were registered through each link, oldest first. */

@@ -66,7 +66,7 @@ export const links = subject({
   name: 'registration_link',
   table: linkTable,
   ledger: projectLedger('registration_link.project_id', ({ projectId }: LinkRecord) => projectId),
-  events: ['created', 'opened', 'revoked'],
+  events: ['created', 'opened', 'token_checked', 'revoked'],
   fromRow: linkFromRow,
   members: ({ newKeys, algorithms, expireTime }) => ({
     newKeys,

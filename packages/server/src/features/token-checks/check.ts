@@ -33,6 +33,7 @@ import { requireKeySet } from '../keys/operations.ts'
 import { submittedBefore } from '../keys/registration/admission.ts'
 import { examineSubmission, examineText, type Submission } from '../keys/registration/submission.ts'
 import type { KeyRecord } from '../keys/stored.ts'
+import { tokenValid } from './changes.ts'
 import {
   type KeyCheck,
   type TokenCheck,
@@ -49,10 +50,11 @@ import { checkActiveThen, describeDeleted, parsePastTime } from './past.ts'
  */
 export async function checkToken(
   kernel: Kernel,
-  { principal: { link } }: RequestContext,
+  context: RequestContext,
   projectId: string,
   request: TokenCheckRequest,
 ): Promise<TokenCheck> {
+  const { link } = context.principal
   const { keys: all, head } = await requireKeySet(kernel, projectId)
   const keys = visibleKeys(all, link)
   const now = kernel.clock.now()
@@ -67,7 +69,7 @@ export async function checkToken(
   const selection: Step<TokenCheckStep>[] = [
     ['well_formed', () => checkForm(warnings)],
     ['kid_present', () => checkKidPresent(token, keys)],
-    ['kid_known', () => checkKidKnown(token, keys, lives)],
+    ['kid_known', () => checkKidKnown(token, keys, link ? undefined : lives)],
   ]
   if (key === undefined) return { ...(await report(selection)), header, claims }
   const active = isActive(key, isoTime(now))
@@ -91,7 +93,9 @@ export async function checkToken(
   const { id, publishedKid, label, jwsAlgorithm } = key
   const published = present({ publishedKid })
   const shown = { id, ...published, label, jwsAlgorithm, active }
-  return { ...(await report(steps)), header, claims, key: shown }
+  const checked = await report(steps)
+  if (checked.valid) await context.hooks.run(tokenValid, context, key)
+  return { ...checked, header, claims, key: shown }
 }
 
 async function report(steps: readonly Step<TokenCheckStep>[]): Promise<TokenCheck> {

@@ -35,7 +35,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'checkToken',
       summary: 'Explain why a JWT does or does not verify',
       description:
-        "Performs the steps of a verifier with the project's current keys and stops at the first that fails; with `at`, as they were at that time. `iss` is compared with the issuer of the project unless the request names another; without an `audience`, `aud` is not compared. A token that does not verify is still a successful check: 200 with `valid: false`. The token is neither stored nor logged.",
+        "Performs the steps of a verifier with the project's current keys and stops at the first that fails; with `at`, as they were at that time. `iss` is compared with the issuer of the project unless the request names another; without an `audience`, `aud` is not compared. A token that does not verify is still a successful check: 200 with `valid: false`. The token is neither stored nor logged. By the session of a registration link, only keys that came through it are known, and one that waits for approval is checked as if it were active: the step `key_active` is `warned` then.",
       body: TokenCheckRequest,
       response: { 200: TokenCheck },
     },

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Census, KeyCount } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { apiKeyColumns, apiKeyFromRow, isManaged } from '../api-keys/stored.ts'
+import { linkPrefix } from '../keys/introduction.ts'
 import type { Warning } from './contract.ts'
 import { readProjectKeys } from './reads.ts'
 import { apiKeyWarnings, compareUrgency, keyWarnings, lastWarnedExpiry } from './rules.ts'
@@ -16,6 +17,7 @@ export async function takeCensus(db: Db, time: string): Promise<Census> {
     projectsWithEndingKeys(db, time),
     projectsWithoutActiveKey(db, time),
     projectsOfVouchers(db, time),
+    projectsOfLinks(db),
   ])
   const ids = [...new Set(found.flat().map(({ project_id }) => project_id))]
   const keysOf = await readProjectKeys(db, ids)
@@ -61,10 +63,20 @@ async function projectsOfVouchers(db: Db, time: string) {
   // Not null, so that its index is used.
   const { rows } = await sql<{ project_id: string }>`
     select distinct key.project_id from jwt_key as key
-    where key.introduced_by is not null and ${isActive('key', time)}
+    where key.introduced_by is not null and key.introduced_by not like ${`${linkPrefix}%`}
+      and ${isActive('key', time)}
       and not exists (select 1 from jwt_key as voucher
         where voucher.project_id = key.project_id and voucher.id = key.introduced_by
           and ${isActive('voucher', time)})`.execute(db)
+  return rows
+}
+
+/** The projects with a key that came through a registration link, and that nobody has activated. */
+async function projectsOfLinks(db: Db) {
+  const { rows } = await sql<{ project_id: string }>`
+    select distinct project_id from jwt_key
+    where introduced_by is not null and introduced_by like ${`${linkPrefix}%`}
+      and enabled = 0 and end_time is null`.execute(db)
   return rows
 }
 

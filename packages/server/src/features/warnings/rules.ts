@@ -2,6 +2,7 @@ import { isInCommonJwks } from '@pubring/intake/algorithms'
 import { isActive, isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import type { ApiKeyRecord } from '../api-keys/stored.ts'
+import { awaitsApproval, isThroughLink } from '../keys/introduction.ts'
 import { vouchedDetail } from '../keys/states.ts'
 import type { KeySummary } from '../keys/stored.ts'
 import type { ReplacedKey } from '../rotations/reads.ts'
@@ -57,7 +58,12 @@ export function keyWarnings({ keys, replacements }: ProjectKeys, time: string): 
     const severity = severityOfExpiry(expireTime, time)
     return [{ code: 'key_expires', severity, ...subject, time: expireTime, detail }]
   })
-  return [...withoutActiveKey(keys, active), ...endangered, ...vouchedWarnings(keys, active)]
+  return [
+    ...withoutActiveKey(keys, active),
+    ...endangered,
+    ...vouchedWarnings(keys, active),
+    ...approvalWarnings(keys, time),
+  ]
 }
 
 const compromised = {
@@ -110,7 +116,8 @@ function withoutActiveKey(keys: readonly KeySummary[], active: readonly KeySumma
 
 /** The warnings about keys that are off, expired or deleted, and vouched for active ones. */
 function vouchedWarnings(keys: readonly KeySummary[], active: readonly KeySummary[]): Warning[] {
-  const byVoucher = Map.groupBy(active, ({ introducedBy }) => introducedBy)
+  const introduced = active.filter((key) => !isThroughLink(key))
+  const byVoucher = Map.groupBy(introduced, ({ introducedBy }) => introducedBy)
   return [...byVoucher].flatMap(([kid, vouched]) => {
     if (kid === undefined || active.some(({ id }) => id === kid)) return []
     const [{ projectId } = { projectId: '' }] = vouched
@@ -118,6 +125,16 @@ function vouchedWarnings(keys: readonly KeySummary[], active: readonly KeySummar
     const subject = { projectId, kid, ...present({ label }) }
     const detail = vouchedDetail(vouched)
     return [{ code: 'vouched_keys_active', severity: 'info', ...subject, detail }]
+  })
+}
+
+/** The warnings about keys that came through a registration link, and that somebody has to activate. */
+function approvalWarnings(keys: readonly KeySummary[], time: string): Warning[] {
+  const waiting = keys.filter((key) => awaitsApproval(key, time))
+  return waiting.map(({ id: kid, projectId, label }) => {
+    const detail =
+      'It came through a registration link, and verifiers do not know it yet. Activate it if the right people brought it, or delete it.'
+    return { code: 'key_awaits_approval', severity: 'warning', projectId, kid, label, detail }
   })
 }
 

@@ -21,11 +21,20 @@ export interface People {
   findSubjects(db: Db, person: string, options: { byEmail?: true | undefined }): Promise<string[]>
 }
 
-const peopleOf = new WeakMap<Db, People>()
+/** Reads the notes of the registration links with these ids, which events do not hold. */
+export type ReadNotes = (db: Db, ids: readonly string[]) => Promise<{ id: string; note: string }[]>
 
-/** Has the people in events that are read over this database named; otherwise they have no name but their subject. */
-export function nameThrough(db: Db, people: People | undefined): void {
-  if (people !== undefined) peopleOf.set(db, people)
+/** What features know of actors beside the events. */
+export interface ActorNames {
+  people: People | undefined
+  readNotes: ReadNotes | undefined
+}
+
+const namesOf = new WeakMap<Db, ActorNames>()
+
+/** Has the actors of events that are read over this database named; a person without a name has the subject. */
+export function nameThrough(db: Db, names: ActorNames): void {
+  namesOf.set(db, names)
 }
 
 /** A page of a ledger's events in order. */
@@ -40,7 +49,7 @@ export async function readEvents(
 
 /** The subjects of people with this id, name or email address. */
 export async function findSubjects(db: Db, person: string): Promise<string[]> {
-  return (await peopleOf.get(db)?.findSubjects(db, person, { byEmail: true })) ?? []
+  return (await namesOf.get(db)?.people?.findSubjects(db, person, { byEmail: true })) ?? []
 }
 
 /** A page of a ledger's events in order, as they are stored. */
@@ -72,7 +81,7 @@ export async function readStretch(
     .offset(maxExamined - 1)
     .executeTakeFirst()
   const { actor, byEmail } = filter
-  const namesakes = actor && (await peopleOf.get(db)?.findSubjects(db, actor, { byEmail }))
+  const namesakes = actor && (await namesOf.get(db)?.people?.findSubjects(db, actor, { byEmail }))
   const matching = matchingEvents(all, filter, namesakes || [])
   const examined =
     end === undefined
@@ -182,11 +191,26 @@ function toEvents(db: Db, rows: LabelledRow[]): Promise<LedgerEvent[]> {
   return withNames(db, events)
 }
 
-/** Names the people among the actors, by one query. */
+/** Names the people and the registration links among the actors, by one query for each. */
 export async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
+  return withNotes(db, await withPeople(db, events))
+}
+
+async function withNotes(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
+  const ids = new Set(events.flatMap(({ actor }) => actor.link?.id ?? []))
+  if (ids.size === 0) return events
+  const known = (await namesOf.get(db)?.readNotes?.(db, [...ids])) ?? []
+  const notes = new Map(known.map(({ id, note }) => [id, note]))
+  return events.map((event) => {
+    const name = notes.get(event.actor.link?.id ?? '')
+    return name === undefined ? event : { ...event, actor: { ...event.actor, name } }
+  })
+}
+
+async function withPeople(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
   const subjects = new Set(events.flatMap(({ actor }) => actor.user?.subject ?? []))
   if (subjects.size === 0) return events
-  const known = (await peopleOf.get(db)?.readNames(db, [...subjects])) ?? []
+  const known = (await namesOf.get(db)?.people?.readNames(db, [...subjects])) ?? []
   const names = new Map(
     known.map(({ issuer, subject, name }) => [JSON.stringify([issuer, subject]), name]),
   )

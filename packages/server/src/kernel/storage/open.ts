@@ -41,10 +41,13 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
   const { tables } = schema
   const subjects = subjectsOf(features)
   const verifyTables = verifyTablesOf(features)
-  const people = features.find((each) => each.people !== undefined)?.people
+  const names = {
+    people: features.find((each) => each.people !== undefined)?.people,
+    readNotes: features.find((each) => each.readNotes !== undefined)?.readNotes,
+  }
   const loadParts = async () => {
     const [appliers, takeCensus] = [await loadAppliers(features), await loadCensus(features)]
-    return { appliers, takeCensus, schema, people }
+    return { appliers, takeCensus, schema, names }
   }
 
   /**
@@ -57,7 +60,7 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
       return openPostgresStore(await loadParts(), databaseUrl, onWait)
     }
     const { openSqliteStore } = await import('./sqlite/store.ts')
-    return openSqliteStore({ file: sqliteFileOf(databaseUrl), threads, tables, people })
+    return openSqliteStore({ file: sqliteFileOf(databaseUrl), threads, tables, names })
   }
 
   /**

@@ -83,7 +83,7 @@ export function memberFaults(
       .filter((error) => !isRepeated(error))
       .map((error) => ({
         path: `/${name}${error.instancePath}`,
-        code: codeOf(error, value),
+        code: codeOf(error, valueAt(value, error.instancePath)),
         detail: sentence(
           `${name}${error.instancePath}`,
           valueAt(value, error.instancePath),

@@ -5,7 +5,7 @@ import type { HeadFollower, Snapshot, Store } from '../../context.ts'
 import { isStorageUnavailable } from '../../faults.ts'
 import type { TakeCensus } from '../../feature.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
-import { nameThrough, type People } from '../../ledger/event-reads.ts'
+import { type ActorNames, nameThrough } from '../../ledger/event-reads.ts'
 import type { LedgerHead } from '../../records.ts'
 import { headsMatch } from '../../values/validity.ts'
 import { commonReads, type LedgerHeads } from '../cached.ts'
@@ -26,7 +26,7 @@ interface StoreParts {
   appliers: Appliers
   takeCensus: TakeCensus
   schema: Schema
-  people: People | undefined
+  names: ActorNames
 }
 
 /**
@@ -78,7 +78,7 @@ interface Opened {
 }
 
 function createStore(
-  { appliers, takeCensus, schema, people }: StoreParts,
+  { appliers, takeCensus, schema, names }: StoreParts,
   { database, address, clock }: Opened,
   replicaUrl?: string,
 ): Store {
@@ -88,7 +88,7 @@ function createStore(
   const readerOf = ({ read }: PostgresDatabase) => {
     const db = createKysely(read)
     noteContradictions(db, contradictions.note)
-    nameThrough(db, people)
+    nameThrough(db, names)
     return db
   }
   const reader = readerOf(database)

@@ -3,7 +3,7 @@ import { systemClock } from '../../../runtime/clock.ts'
 import { present } from '../../../runtime/present.ts'
 import type { Store } from '../../context.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
-import { nameThrough, type People } from '../../ledger/event-reads.ts'
+import { type ActorNames, nameThrough } from '../../ledger/event-reads.ts'
 import type { Census } from '../../records.ts'
 import { commonReads } from '../cached.ts'
 import type { Table } from '../schema.ts'
@@ -27,11 +27,11 @@ export async function openSqliteStore({
   file,
   threads,
   tables,
-  people,
+  names,
 }: {
   file: string
   tables: readonly Table[]
-  people: People | undefined
+  names: ActorNames
   threads: Threads
 }): Promise<Store> {
   const descriptor = openDatabaseFile(file)
@@ -39,7 +39,7 @@ export async function openSqliteStore({
   const reader = openSqlite({ file, role: 'reader', descriptor })
   const contradictions = createContradictions()
   noteContradictions(reader.db, contradictions.note)
-  nameThrough(reader.db, people)
+  nameThrough(reader.db, names)
   const census = createCensus(threads.census, file)
   const heads = createVersionedHeads(reader, tables)
   return {
