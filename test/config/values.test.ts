@@ -15,6 +15,23 @@ describe('PUBRING_ALGORITHMS', () => {
   })
 })
 
+describe('PUBRING_RETURN_ORIGINS', () => {
+  test('is a list of origins; none by default', () => {
+    const origins = ['https://platform.example.com', 'http://localhost:3000']
+    expect(config('RETURN_ORIGINS', `${origins[0]}/, ${origins[1]}`).returnOrigins).toEqual(origins)
+    expect(loadConfig({}).returnOrigins).toEqual([])
+  })
+
+  test.each(['*', 'platform.example.com', 'https://a.example/b', 'https://u@a.example', 'null'])(
+    '%j is rejected',
+    (text) => {
+      expect(() => config('RETURN_ORIGINS', text)).toThrow(
+        /^PUBRING_RETURN_ORIGINS must be origins /,
+      )
+    },
+  )
+})
+
 describe('PUBRING_RATE_LIMIT and PUBRING_PUBLIC_RATE_LIMIT', () => {
   test.each([
     ['600', { limit: 600, window: 60 }],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
-import { keysUrl, registerKey } from '../../support/app/keys.ts'
+import { keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import {
   type Browser,
   bringKey,
@@ -193,6 +193,12 @@ describe('the session of a link', () => {
       expect([duplicate.statusCode, duplicate.json().code]).toEqual([409, 'duplicate_key'])
       for (const kid of [direct, foreign.kid]) expect(duplicate.body).not.toContain(kid)
     }
+    const at = new Date(server.clock.now()).toISOString()
+    await patchKey(server, direct, { active: false })
+    await server.send('DELETE', `${keysUrl}/${direct}`)
+    const past = await browser.send('POST', tokenChecksUrl, { token: direct2, at })
+    expect(past.json().reason).toBe('kid_unknown')
+    expect(past.json().steps.at(-1).detail).not.toMatch(/deleted at|thumbprint/)
   })
 
   test('makes no key active, and takes no kid from others, if the link does not permit it', async () => {

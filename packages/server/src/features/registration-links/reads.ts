@@ -1,38 +1,29 @@
 import { findByDigest } from '../../kernel/access/callers.ts'
 import type { ObservedHead } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { exists, inChunks, locked, statement } from '../../kernel/storage/statements.ts'
+import { exists, inChunks, locked } from '../../kernel/storage/statements.ts'
 import { introducedByLink } from '../keys/introduction.ts'
 import { type LinkRecord, links } from './stored.ts'
 
 /** Ended and used links that are listed beside the open ones. */
 const maxListed = 200
 
-const openLinks = statement((db, { projectId, time }: { projectId: string; time: string }) =>
-  links
-    .rows(db)
-    .where('project_id', '=', projectId)
-    .where('open_time', 'is', null)
-    .where('revoke_time', 'is', null)
-    .where('expire_time', '>', time),
-)
-
 /** The links of a project that nobody has opened yet, at the time (ISO 8601), in no order. */
-export async function readOpenLinks(
-  db: Db,
-  projectId: string,
-  time: string,
-): Promise<LinkRecord[]> {
-  return links.check(db, await openLinks(db, { projectId, time }))
+export function readOpenLinks(db: Db, projectId: string, time: string): Promise<LinkRecord[]> {
+  return links.read(db, (all) =>
+    all
+      .where('project_id', '=', projectId)
+      .where('open_time', 'is', null)
+      .where('revoke_time', 'is', null)
+      .where('expire_time', '>', time),
+  )
 }
-
-const newestLinks = statement((db, { projectId }: { projectId: string }) =>
-  links.rows(db).where('project_id', '=', projectId).orderBy('id', 'desc').limit(maxListed),
-)
 
 /** The open links of a project, and the newest of the others; the newest first. */
 export async function readLinks(db: Db, projectId: string, time: string): Promise<LinkRecord[]> {
-  const newest = links.check(db, await newestLinks(db, { projectId }))
+  const newest = await links.read(db, (all) =>
+    all.where('project_id', '=', projectId).orderBy('id', 'desc').limit(maxListed),
+  )
   const older = (await readOpenLinks(db, projectId, time)).filter(
     ({ id }) => !newest.some((link) => link.id === id),
   )
@@ -48,16 +39,29 @@ export async function findLink(
   return found?.projectId === projectId ? found : undefined
 }
 
-const bySecret = statement((db, { digests }: { digests: string[] }) =>
-  links.rows(db).where('digest', 'in', digests),
-)
-
 /** The link with the secret of this digest. */
-export const findLinkBySecret = findByDigest(async (db, digests) =>
-  links.check(db, await bySecret(db, { digests })),
+export const findLinkBySecret = findByDigest((db, digests) =>
+  links.read(db, (all) => all.where('digest', 'in', digests)),
 )
 
-/** Links of existing projects with the heads of their ledgers, from one snapshot. */
+/** A link that a browser has opened, with the head of its project from the same snapshot. */
+interface OpenedLink {
+  /** SHA-256 over the secret in the cookie. */
+  digest: string
+  link: LinkRecord
+  head: ObservedHead
+}
+
+/** The opened links of existing projects in the rows. */
+async function toOpened(db: Db, query: ReturnType<typeof withHeads>): Promise<OpenedLink[]> {
+  return (await query.execute()).flatMap((row) =>
+    links.check(db, [row]).flatMap((link) => {
+      const { sessionDigest: digest, projectId: ledgerId } = link
+      return digest === undefined ? [] : [{ digest, link, head: { ledgerId, hash: row.hash } }]
+    }),
+  )
+}
+
 function withHeads(db: Db) {
   return links
     .rows(db)
@@ -66,42 +70,17 @@ function withHeads(db: Db) {
     .select('ledger.hash')
 }
 
-const bySession = statement((db, { digests }: { digests: string[] }) =>
-  withHeads(db).where('session_digest', 'in', digests),
-)
-const byId = statement((db, { id }: { id: string }) =>
-  withHeads(db).where('registration_link.id', '=', id),
-)
-const lockById = statement((db, { id }: { id: string }) =>
-  locked(db, withHeads(db).where('registration_link.id', '=', id)),
-)
-
-/** A link that a browser has opened. */
-interface OpenedLink {
-  /** That of the secret in its cookie. */
-  digest: string
-  link: LinkRecord
-  head: ObservedHead
-}
-
-function toOpened(db: Db, rows: Awaited<ReturnType<typeof byId>>): OpenedLink[] {
-  return rows.flatMap((row) =>
-    links.check(db, [row]).flatMap((link) => {
-      const { sessionDigest: digest, projectId: ledgerId } = link
-      return digest === undefined ? [] : [{ digest, link, head: { ledgerId, hash: row.hash } }]
-    }),
-  )
-}
-
 /** The link that the browser with the secret of this digest opened. */
-export const findBySession = findByDigest(async (db, digests) =>
-  toOpened(db, await bySession(db, { digests })),
+export const findBySession = findByDigest((db, digests) =>
+  toOpened(db, withHeads(db).where('session_digest', 'in', digests)),
 )
+
+const byId = (db: Db, id: string) => withHeads(db).where('registration_link.id', '=', id)
 
 /** The opened link with this id. */
 export const openedLinks = {
-  find: async (db: Db, id: string) => toOpened(db, await byId(db, { id }))[0],
-  lock: async (db: Db, id: string) => toOpened(db, await lockById(db, { id }))[0],
+  find: async (db: Db, id: string) => (await toOpened(db, byId(db, id)))[0],
+  lock: async (db: Db, id: string) => (await toOpened(db, locked(db, byId(db, id))))[0],
 }
 
 /** Whether the link has the event of a valid token of the key. */
