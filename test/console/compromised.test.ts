@@ -64,6 +64,18 @@ test('a token of a compromised key is never called sound, and leads to its key',
   }
   await page.getByText('leaked (ES256, compromised)').waitFor()
   expect(await accessibilityViolations(page)).toEqual([])
+  // A key that waits for approval is warned of in the same step.
+  const checks = '**/token-checks'
+  await page.route(checks, async (route) => {
+    const response = await route.fetch()
+    const report = await response.json()
+    const json = { ...report, key: { ...report.key, active: false } }
+    await route.fulfill({ response, json })
+  })
+  await page.getByRole('button', { name: 'Check token' }).click()
+  await page.getByText('some verifiers may reject this token').waitFor()
+  await page.getByText('see the warnings (key_active)').waitFor()
+  await page.unroute(checks)
   await page.getByRole('main').getByRole('link', { name: 'leaked' }).click()
   await page.getByRole('heading', { name: 'leaked', exact: true }).waitFor()
 })

@@ -56,8 +56,8 @@ const optionalClaims = ['nbf']
 
 function verdictOf(report: TokenCheck): keyof typeof verdicts {
   if (!report.valid) return 'rejected'
-  // Nothing else is warned of in this step.
-  if (stepsWith(report, 'warned').includes('key_active')) return 'compromised'
+  // Of an active key, nothing else is warned of in this step.
+  if (report.key?.active && stepsWith(report, 'warned').includes('key_active')) return 'compromised'
   const skipped = stepsWith(report, 'skipped').filter((step) => !optionalClaims.includes(step))
   if (skipped.length > 0) return 'incomplete'
   return stepsWith(report, 'warned').length > 0 ? 'warned' : 'valid'
@@ -88,14 +88,13 @@ function Summary({ report }: { report: TokenCheck }) {
 
 /** Says what the verdict does not cover. */
 function validSummary(report: TokenCheck): string {
+  const isCompromised = verdictOf(report) === 'compromised'
   const warned = stepsWith(report, 'warned')
-    .filter((step) => step !== 'key_active')
+    .filter((step) => !(isCompromised && step === 'key_active'))
     .join(', ')
   const skipped = stepsWith(report, 'skipped')
   return [
-    verdictOf(report) === 'compromised'
-      ? 'Others can sign such tokens: replace and revoke the key on its page.'
-      : '',
+    isCompromised ? 'Others can sign such tokens: replace and revoke the key on its page.' : '',
     warned === '' && skipped.length === 0 ? 'All checks passed.' : 'No check failed.',
     warned === '' ? '' : `Some verifiers may reject it: see the warnings (${warned}).`,
     skipped.length === 0 ? '' : `Not compared: ${skipped.join(', ')}.`,
