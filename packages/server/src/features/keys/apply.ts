@@ -282,7 +282,7 @@ export async function acceptKeySet(
   const found = await keys.readUnchecked(db, (all) => all.where('project_id', '=', projectId))
   const { hadKeys } = await readStoredTexts(db, projectId)
   const intact = found.filter(({ id }) => !damaged.has(id))
-  return storeTexts(db, projectId, publish(oldestFirst(intact), time, hadKeys))
+  return storeTexts(db, projectId, publish(oldestFirst(intact), time, hadKeys()))
 }
 
 export { refusePrivateKey } from './exposure/apply.ts'

@@ -131,7 +131,7 @@ export async function readPublishedKeySet(
   const keySet = await readKeySetInPages(db, projectId)
   if (keySet === undefined) return undefined
   const { keys, ...rest } = keySet
-  return { ...rest, texts: publish(keys, now, hadKeys) }
+  return { ...rest, texts: publish(keys, now, hadKeys()) }
 }
 
 /** Throws `storage_unavailable` for a row that contradicts its ledger. */

@@ -39,7 +39,7 @@ export interface StoredTexts {
   /** Absent if they are not: nothing of the row is used. */
   texts?: PublishedTexts
   /** Whether a key of the project was ever in `jwks.json`, as far as this is known. */
-  hadKeys: boolean
+  hadKeys(): boolean
 }
 
 /** Compares a row with the last event of its ledger. */
@@ -57,20 +57,26 @@ export function checkTexts(
     found?.jwks === digests?.jwks &&
     found?.jwksFull === digests?.jwksFull
   noteOf(db)?.({ ledgerId, subject: `${publishedKeySets.name} ${ledgerId}` }, !isSame)
-  if (texts !== undefined && isSame) return { texts, hadKeys: hadKeysIn(texts) }
-  return { hadKeys: digests?.list !== nothing.list }
+  if (texts !== undefined && isSame) return { texts, hadKeys: () => hadKeysIn(texts) }
+  return { hadKeys: () => digests?.list !== nothing.list }
 }
 
 const nothing = digestsOf(nothingPublished)
 
 const selectStored = statement((db, { projectId }: { projectId: string }) =>
   db
-    .selectFrom('event')
-    .leftJoin('published_key_set', 'published_key_set.project_id', 'event.project_id')
-    .select(['event.published', 'list', 'jwks', 'jwks_full'])
-    .where('event.project_id', '=', projectId)
-    .orderBy('event.revision', 'desc')
-    .limit(1),
+    .selectFrom('published_key_set')
+    .select(['list', 'jwks', 'jwks_full'])
+    // SQLite reads all events of the project for a join.
+    .select(({ selectFrom }) =>
+      selectFrom('event')
+        .select('event.published')
+        .where('event.project_id', '=', projectId)
+        .orderBy('event.revision', 'desc')
+        .limit(1)
+        .as('published'),
+    )
+    .where('project_id', '=', projectId),
 )
 
 /** What a project publishes, read under its lock. */
@@ -136,7 +142,7 @@ export async function appendKeyEvents(
   events: readonly NewEvent[],
 ): Promise<void> {
   const { hadKeys } = await readStoredTexts(ledger.db, ledger.ledgerId)
-  await appendPublished(ledger, publish(keys, ledger.origin.time, hadKeys), events)
+  await appendPublished(ledger, publish(keys, ledger.origin.time, hadKeys()), events)
 }
 
 /** A project that is created publishes an empty key set. */

@@ -56,6 +56,13 @@ export function publishToo(
   now: string,
 ): PublishedTexts {
   const joining = keys.filter((key) => isActive(key, now)).map(toEntry)
+  const hasExpiry = before.list.includes('"expireTime":')
+  // Without the placeholder, ML-DSA keys and expiries, the texts need not be parsed.
+  if (before.jwks === before.jwksFull && !hasExpiry && joining.every(({ key }) => isCommon(key))) {
+    const jwks = append(before.jwks, jwksText(joining), emptyJwks.length)
+    const list = append(before.list, canonicalJson(joining.map(({ key }) => key)), '[]'.length)
+    return { list, jwks, jwksFull: jwks }
+  }
   return textsOf([...entriesAt(before, now), ...joining], hadKeysIn(before))
 }
 
@@ -123,6 +130,17 @@ function textsOf(entries: readonly Entry[], hadKeys: boolean): PublishedTexts {
         : jwksText(common),
     jwksFull,
   }
+}
+
+const emptyJwks = '{"keys":[]}'
+
+/** Appends the elements of an array to those of another in the same text, which is this long without any. */
+function append(text: string, more: string, emptyLength: number): string {
+  if (text.length === emptyLength) return more
+  if (more.length === emptyLength) return text
+  const end = text.length - text.lastIndexOf(']')
+  const start = more.indexOf('[') + 1
+  return `${text.slice(0, -end)},${more.slice(start)}`
 }
 
 function jwksText(entries: readonly Entry[]): string {

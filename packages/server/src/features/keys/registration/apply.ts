@@ -114,7 +114,7 @@ async function publishWith(
   )
   if (texts !== undefined && isInOrder) return publishToo(texts, created, now)
   const checked = created[0] && (await readKeySet(db, created[0].projectId))
-  return publish(oldestFirst([...(checked?.keys ?? []), ...created]), now, hadKeys)
+  return publish(oldestFirst([...(checked?.keys ?? []), ...created]), now, hadKeys())
 }
 
 /**
