@@ -156,7 +156,7 @@ export type JwtKeyCreate = {
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
-  /** One public key as PEM (`-----BEGIN PUBLIC KEY-----`). */
+  /** One public key: PEM (`-----BEGIN PUBLIC KEY-----`), or the JSON that the tool of a key management service prints. */
   publicKeyPem: string
   /** Default: `true`. */
   active?: boolean
@@ -1193,7 +1193,7 @@ export type KeyImportItem = {
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
-  /** One public key as PEM (`-----BEGIN PUBLIC KEY-----`). */
+  /** One public key: PEM (`-----BEGIN PUBLIC KEY-----`), or the JSON that the tool of a key management service prints. */
   publicKeyPem: string
   /** Default: `true`. */
   active?: boolean

@@ -177,7 +177,7 @@ export const JwtKeyUpdated = component('JwtKeyUpdated', 'A JWT key after a chang
 export type JwtKeyUpdated = Static<typeof JwtKeyUpdated>
 
 export const PublicKeyPemInput = text(
-  'One public key as PEM (`-----BEGIN PUBLIC KEY-----`).',
+  'One public key: PEM (`-----BEGIN PUBLIC KEY-----`), or the JSON that the tool of a key management service prints.',
   examplePem,
 )
 
