@@ -1033,7 +1033,7 @@ export type KeyHistory = {
     iat: number
     /** When the key was first active. In seconds since 1970. */
     active_from: number
-    /** The times between its activations when it was not active. */
+    /** The times between its activations when it was not active: at most 100, of which the first may join several, with what lies between them. */
     inactive?: {
       /** The first second. In seconds since 1970. */
       from: number
@@ -1057,7 +1057,7 @@ export type KeyHistory = {
     thumbprint: string
     /** When the key was first active. In seconds since 1970. */
     active_from: number
-    /** The times between its activations when it was not active. */
+    /** The times between its activations when it was not active: at most 100, of which the first may join several, with what lies between them. */
     inactive?: {
       /** The first second. In seconds since 1970. */
       from: number

@@ -57,6 +57,23 @@ describe('a key in the history', () => {
     expect(key).not.toHaveProperty('revoked')
   })
 
+  test('that was off more than a hundred times claims less trust, and never more', async () => {
+    const project = await newProject(server, 'flapping')
+    const kid = await registerKey(server, {}, project.keys)
+    const starts: number[] = []
+    for (let flip = 0; flip < 103; flip += 1) {
+      clock.advance(5_000)
+      starts.push(now())
+      await patch(project, kid, { active: false })
+      clock.advance(5_000)
+      await patch(project, kid, { active: true })
+    }
+    const [{ inactive }] = (await historyOf(project)).keys
+    expect(inactive).toHaveLength(100)
+    expect(inactive[0]).toEqual({ from: starts[0], until: (starts[3] ?? 0) + 5 })
+    expect(inactive.at(-1)).toEqual({ from: starts.at(-1), until: now() })
+  })
+
   test('that expires has an exp, and is not revoked unless there is a reason', async () => {
     const project = await newProject(server, 'expiring')
     const kid = await registerKey(server, { expireTime: isoIn(60) }, project.keys)

@@ -60,7 +60,10 @@ const lifeMembers = {
   inactive: Type.Optional(
     Type.Array(
       Type.Object({ from: seconds('The first second.'), until: seconds('The second after it.') }),
-      { description: 'The times between its activations when it was not active.' },
+      {
+        description:
+          'The times between its activations when it was not active: at most 100, of which the first may join several, with what lies between them.',
+      },
     ),
   ),
   exp: Type.Optional(

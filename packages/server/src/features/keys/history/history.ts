@@ -34,6 +34,9 @@ const pageSize = 500
 /** The deleted keys that the document has, those deleted last: it stays small however old the project is. */
 const maxDeleted = 1_000
 
+/** The gaps of one key. Earlier ones become one, so that the document claims less trust, and never more. */
+const maxGaps = 100
+
 /** Anyone can ask for the history of any project, which reads its whole ledger the first time. */
 const maxReads = 2
 const maxWaiting = 100
@@ -160,19 +163,21 @@ function timesOf({ spans, members, compromisedTime }: KeyLife) {
     .filter(({ from, until }) => until === undefined || from < until)
     .toSorted((a, b) => (a.from < b.from ? -1 : 1))
   if (first === undefined) return undefined
-  const inactive: { from: number; until: number }[] = []
+  const gaps: { from: number; until: number }[] = []
   let end = first.until
   for (const { from, until } of others) {
     if (end === undefined) break
-    if (end < from) inactive.push({ from: seconds(end), until: nextSecond(from) })
+    if (end < from) gaps.push({ from: seconds(end), until: nextSecond(from) })
     end = until && latest(end, until)
   }
+  const [oldest, ...kept] = gaps.slice(-maxGaps)
+  const inactive = oldest && [{ ...oldest, from: gaps[0]?.from ?? oldest.from }, ...kept]
   const isExpiry = members.reason === undefined && members.expireTime === end
   const revokeTime = compromisedTime ? earliest(compromisedTime, end) : isExpiry ? undefined : end
   return {
     active_from: nextSecond(first.from),
     ...present({
-      inactive: inactive.length === 0 ? undefined : inactive,
+      inactive,
       exp: end && seconds(end),
       revoked: revokeTime && {
         revoked_at: seconds(revokeTime),
