@@ -39,7 +39,12 @@ import {
 } from '../packages/server/src/features/keys/contract.ts'
 import { LedgerProof, LogTree } from '../packages/server/src/features/log/contract.ts'
 import { Project } from '../packages/server/src/features/projects/contract.ts'
-import { Discovery, Jwks, KeyHistory } from '../packages/server/src/features/publishing/contract.ts'
+import {
+  Discovery,
+  Jwks,
+  KeyHistory,
+  Verifiers,
+} from '../packages/server/src/features/publishing/contract.ts'
 import {
   RegistrationLink,
   RegistrationLinkCreate,
@@ -116,6 +121,7 @@ const contract: Record<string, object> = {
   KeyUseReport: { ...KeyUseReport, description: 'The keys that a verifier has seen in use.' },
   KeyUsesReported,
   KeyReporter,
+  Verifiers,
   RegistrationLink,
   RegistrationLinkCreated,
   RegistrationLinkCreate: { ...RegistrationLinkCreate, description: 'A link to create.' },

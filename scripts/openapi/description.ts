@@ -26,7 +26,7 @@ works wherever GET does.`
 /** The groups of the operations, and what their paths begin with, `/v1` and the project aside. */
 const groups: Readonly<Record<string, RegExp>> = {
   'JWT keys': /^(jwt-keys|key-states|key-imports|key-checks|token-checks)\b/,
-  'Key sets': /^\.well-known\/(?!ledger-proof)/,
+  'Key sets': /^(verifiers\b|\.well-known\/(?!ledger-proof))/,
   Projects: /^projects\b/,
   'Uses of keys': /^key-uses\b/,
   Rotations: /^rotations\b/,

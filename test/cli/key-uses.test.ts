@@ -96,6 +96,23 @@ test('the end of a rotation says that the old key is in use, and asks', async ()
   })
 })
 
+test('after a revocation it lists who has fetched the key set since, and what it does not know', async () => {
+  const { kid, pubring } = await createProject('revoked')
+  const get = (userAgent: string) =>
+    fetch(`${shell.url}/v1/projects/revoked/.well-known/jwks.json`, {
+      headers: { 'user-agent': userAgent },
+    })
+  for (const agent of ['gateway/1', 'service/2']) await get(agent)
+  const done = await pubring(['key', 'deactivate', kid, '--yes'])
+  expect(done.stderr).toContain(
+    'Who has fetched the key set since: pubring key-uses verifiers --project revoked\n',
+  )
+  await get('gateway/1')
+  const { stdout, stderr } = await pubring(['key-uses', 'verifiers'])
+  expect(stdout).toMatch(/^gateway\/1\tcurrent\t2.*\t0\nservice\/2\tolder\t2.*\t0\n$/)
+  expect(stderr).toMatch(/^As seen by this replica since 2.*: not those behind a cache/)
+})
+
 test('verifiers that report are listed, and one is removed', async () => {
   const { kid, pubring, report, use } = await createProject('listed')
   await report('', '--interval', '1m')

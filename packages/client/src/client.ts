@@ -156,6 +156,8 @@ function keyUseOperations(send: Send): KeyUseOperations {
     reporters: async (project, options = {}) => send(readList(all(project)), options),
     removeReporter: async (project, reporter, options = {}) =>
       send(remove(`${all(project)}/${pathSegment(reporter, 'reporter')}`), options),
+    verifiers: async (project, options = {}) =>
+      send(read(`${projectPath(project)}/verifiers`), options),
   }
 }
 

@@ -20,6 +20,7 @@ import type {
   Rotation,
   RotationCreate,
   RotationUpdate,
+  Verifiers,
 } from './types.ts'
 
 /**
@@ -133,4 +134,6 @@ export type KeyUseOperations = {
   reporters(project: string, options?: CallOptions): Promise<KeyReporter[]>
   /** Removes a verifier, with what it has reported. */
   removeReporter(project: string, reporter: string, options?: CallOptions): Promise<void>
+  /** Who has fetched the key set, by user agent, as seen by the replica that answers. */
+  verifiers(project: string, options?: CallOptions): Promise<Verifiers>
 }

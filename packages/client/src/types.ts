@@ -309,6 +309,23 @@ export type KeyReporter = {
   silent: boolean
 }
 
+/** Who has fetched the key set of a project, as seen by one replica. */
+export type Verifiers = {
+  /** Fetches before are not known: the replica started, or dropped them. */
+  since: string
+  /** The last request first. */
+  verifiers: {
+    /** Its first 200 characters; empty without one. */
+    userAgent: string
+    /** Its last request. */
+    time: string
+    /** Whether it then got, or already had, the keys that are published now. */
+    hasCurrentSet: boolean
+    /** Its requests that are held until the key set changes. */
+    held: number
+  }[]
+}
+
 /** A link by which someone outside registers keys of the project. */
 export type RegistrationLink = {
   id: string

@@ -62,6 +62,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'DELETE /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 404, 'key_not_found'],
   'POST /v1/projects/{projectIdOrName}/jwt-keys/{kid}/end': ['public', 400, 'invalid_json'],
   'GET /v1/projects/{projectIdOrName}/key-states': ['reader', 200],
+  'GET /v1/projects/{projectIdOrName}/verifiers': ['reader', 200],
   'POST /v1/projects/{projectIdOrName}/key-uses': ['reader', 400, 'invalid_json'],
   'GET /v1/projects/{projectIdOrName}/key-uses': ['reader', 200],
   'DELETE /v1/projects/{projectIdOrName}/key-uses/{reporter}': [

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import { projectIdOf } from '@pubring/client/internal/key-set/address'
 import { KeySetError } from '@pubring/client/internal/key-set/errors'
@@ -100,6 +101,13 @@ function differs(full: string, common: string, isCopy: boolean): KeySetError {
       )
 }
 
+/** Names the follower, so that the server can tell which ones have had a key set. */
+const namedFetch: typeof fetch = (input, init) => {
+  const headers = new Headers(init?.headers)
+  headers.set('user-agent', `pubring-follow (${hostname()})`)
+  return fetch(input, { ...init, headers })
+}
+
 function get(
   ref: string,
   name: string,
@@ -107,7 +115,7 @@ function get(
 ): Promise<KeySetResponse> {
   const timeoutMs = waitSeconds * 1_000 + graceMs
   const [address, etag] = [documentUrl(url, ref, name), known?.etag]
-  return fetchKeySet({ url: address, fetch, etag, waitSeconds, timeoutMs, signal })
+  return fetchKeySet({ url: address, fetch: namedFetch, etag, waitSeconds, timeoutMs, signal })
 }
 
 export function documentUrl(url: string, ref: string, name: string): string {

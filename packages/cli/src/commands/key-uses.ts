@@ -26,6 +26,11 @@ export function registerKeyUses(program: Command, terminal: Terminal): void {
     notes: 'In a pipe: name, state, last report, since when without a gap, tab-separated.',
     examples: ['pubring key-uses list'],
   }).action(sessionAction(terminal, async () => (await load()).listReporters))
+  addProjectCommand(uses, 'verifiers', 'List who has fetched the key set, as seen by one replica', {
+    notes:
+      'After a revocation, those with an older key set may still accept the key. In a pipe: user agent, current or older, last fetch, held requests, tab-separated.',
+    examples: ['pubring key-uses verifiers'],
+  }).action(sessionAction(terminal, async () => (await load()).listVerifiers))
   addProjectCommand(uses, 'remove', 'Remove a verifier that reports no more', {
     examples: ['pubring key-uses remove edge'],
   })

@@ -1,5 +1,6 @@
 import type { JwtKeyUpdate, JwtKeyUpdated, JwtKeyWithDetails } from '@pubring/client'
 import { present } from '@pubring/server/runtime/present'
+import { projectCommandLine } from '../connection/command-lines.ts'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -49,6 +50,8 @@ export async function deactivateKeys(
   try {
     const patch = { active: false, ...present({ reason: flags.reason }) }
     await updateKeys(session, all, patch, report, flags)
+    const verifiers = projectCommandLine(session, 'key-uses verifiers')
+    session.notify(`Who has fetched the key set since: ${verifiers}`)
   } catch (error) {
     const left = all.filter((kid) => !done.has(kid))
     if (done.size > 0) session.notify(`Not deactivated: ${left.join(', ')}. Run the command again.`)

@@ -1,4 +1,4 @@
-import { type KeyReporter, type KeyUse, summarizeUse } from '@pubring/client'
+import { type KeyReporter, type KeyUse, summarizeUse, type Verifiers } from '@pubring/client'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -87,6 +87,23 @@ export async function listReporters(session: Session): Promise<void> {
   const reporters = await client.keyUses.reporters(project)
   print(reporters, () => formatTable(terminal, columns, reporters))
   if (reporters.length === 0) notify(`No verifier reports uses of keys of project ${project}.`)
+}
+
+const verifierColumns: readonly Column<Verifiers['verifiers'][number]>[] = [
+  { heading: 'USER AGENT', value: ({ userAgent }) => userAgent, cut: true },
+  { heading: 'KEY SET', value: ({ hasCurrentSet }) => (hasCurrentSet ? 'current' : 'older') },
+  timeColumn('LAST FETCH', ({ time }) => time),
+  { heading: 'HELD', value: ({ held }) => String(held) },
+]
+
+/** Lists who has had the key set, and what the list cannot know. */
+export async function listVerifiers(session: Session): Promise<void> {
+  const { client, project, terminal, print, notify } = session
+  const seen = await client.keyUses.verifiers(project)
+  print(seen, () => formatTable(terminal, verifierColumns, seen.verifiers))
+  notify(
+    `As seen by this replica since ${seen.since}: not those behind a cache or at other replicas, and of several with one user agent only the last fetch.`,
+  )
 }
 
 export async function removeReporter(session: Session, reporter: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { jwsAlgorithmNames } from '@pubring/intake/algorithms'
 import type { Static } from 'typebox'
-import { component, Type, text, Uuid } from '../../kernel/contract.ts'
+import { component, described, Time, Type, text, Uuid } from '../../kernel/contract.ts'
 import { endReasons } from '../keys/contract.ts'
 
 const base64url = (description: string) =>
@@ -114,3 +114,27 @@ export const KeyHistory = component(
   },
 )
 export type KeyHistory = Static<typeof KeyHistory>
+
+export const Verifiers = component(
+  'Verifiers',
+  'Who has fetched the key set of a project, as seen by one replica.',
+  {
+    since: described(Time, 'Fetches before are not known: the replica started, or dropped them.'),
+    verifiers: Type.Array(
+      Type.Object({
+        userAgent: text('Its first 200 characters; empty without one.', 'pubring-follow (edge-1)'),
+        time: described(Time, 'Its last request.'),
+        hasCurrentSet: Type.Boolean({
+          description: 'Whether it then got, or already had, the keys that are published now.',
+          examples: [true],
+        }),
+        held: Type.Integer({
+          description: 'Its requests that are held until the key set changes.',
+          examples: [1],
+        }),
+      }),
+      { description: 'The last request first.' },
+    ),
+  },
+)
+export type Verifiers = Static<typeof Verifiers>

@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { describeCause, type ErrorCode, PubringError } from '../../errors.ts'
+import { readerAccess } from '../../kernel/access/grants.ts'
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import type { ProjectRef } from '../../kernel/context.ts'
 import { Type } from '../../kernel/contract.ts'
 import { includesEntityTag, parseEntityTags } from '../../kernel/entity-tags.ts'
+import { projectOf } from '../../kernel/http/hooks/access.ts'
 import { publicRoute } from '../../kernel/http/hooks/headers.ts'
 import type { Meters } from '../../kernel/http/http-side.ts'
 import type { App } from '../../kernel/http/options.ts'
@@ -14,7 +16,7 @@ import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
 import { keyHistoryOf } from '../keys/history/history.ts'
 import { issuerOf } from '../keys/jwks.ts'
-import { Discovery, Jwks, KeyHistory } from './contract.ts'
+import { Discovery, Jwks, KeyHistory, Verifiers } from './contract.ts'
 import { heldRequestsOf, type KeySetRequest } from './held-requests.ts'
 import { publishedNamesOf, readPublished } from './names.ts'
 import { heldSeconds, isFreshOnly, requireAccepted } from './preferences.ts'
@@ -26,6 +28,27 @@ import {
   pemSet,
   publisherOf,
 } from './publisher.ts'
+import { keySetReadersOf, listVerifiers } from './readers.ts'
+
+/** Reads who has had the key set. */
+function verifiersRoute(app: App, kernel: Kernel): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/projects/:projectIdOrName/verifiers',
+    config: { access: readerAccess },
+    schema: {
+      operationId: 'listVerifiers',
+      summary: 'List who has fetched the key set, as seen by this replica',
+      description:
+        'The user agents that have fetched the key set of the project from the replica that answers, since it started: at most 1,000, in its memory only. After a revocation `hasCurrentSet` says which have had a key set without the key. Not known are verifiers behind a cache, those that ask other replicas, and all but the last request of several with one user agent.',
+      response: { 200: Verifiers },
+    },
+    handler: async (request, reply) => {
+      const verifiers = await listVerifiers(kernel, projectOf(request).id)
+      return reply.header('cache-control', 'no-store').send(verifiers)
+    },
+  })
+}
 
 export const publishedFolder = '/v1/projects/:projectIdOrName/.well-known'
 
@@ -93,6 +116,7 @@ export function routes(app: App, kernel: Kernel): void {
   }
   for (const route of pemRoutes) documentRoute(app, kernel, route)
   historyRoute(app, kernel)
+  verifiersRoute(app, kernel)
   publisherOf(kernel).onUnreadable((error) => {
     const message = 'a project cannot be read, and its key set is served from memory'
     const line = { level: 'error', code: 'project_unreadable', message } as const
@@ -125,6 +149,7 @@ function keySetRoute(app: App, kernel: Kernel, route: KeySetRoute): void {
       requireAccepted(request.headers, published)
       nameProject(request, reply, kernel, ref, published)
       reusePublished(request, kernel, ref, published)
+      noteReader(request, kernel, published)
       reply.header('pubring-revision', published.position)
       return sendDocument(reply, published, published[keySet], json)
     },
@@ -172,7 +197,8 @@ async function waitForChange(
     waiter = heldRequests.wait(waiting, current, wait * 1000)
     if (waiter === undefined) return current
     confirmWait()
-    return await waiter.result
+    const release = keySetReadersOf(kernel).hold(current, request.headers['user-agent'])
+    return await waiter.result.finally(release)
   } finally {
     endWait()
   }
@@ -209,6 +235,7 @@ function documentRoute(app: App, kernel: Kernel, route: DocumentRoute): void {
       const document = documentOf(published, kid)
       nameProject(request, reply, kernel, ref, published)
       reusePublished(request, kernel, ref, published)
+      if (mediaType === pem) noteReader(request, kernel, published)
       return sendDocument(reply, published, document, mediaType)
     },
   })
@@ -358,6 +385,14 @@ function reusePublished(
     headsMatch: (heads) => names.isCurrent(ref, projectId) && publisher.headsMatch(heads),
     dataAgeMs,
   }
+}
+
+/** Notes who gets the keys, now and from the response cache. */
+function noteReader(request: FastifyRequest, kernel: Kernel, published: PublishedProject): void {
+  const { note } = keySetReadersOf(kernel)
+  note(published, request.headers['user-agent'])
+  if (request.reuse === undefined) return
+  request.reuse.onReuse = ({ headers }) => void note(published, headers['user-agent'])
 }
 
 export function metrics(kernel: Kernel, { gauge, counter, histogram, onRequest }: Meters): void {

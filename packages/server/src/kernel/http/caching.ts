@@ -89,7 +89,7 @@ export interface Reuse {
   /** Called for each request. Does not throw. */
   headsMatch: HeadsMatch
   /** Called for each request that is served from the cache. */
-  onReuse?(): void
+  onReuse?(request: IncomingMessage): void
   /** Milliseconds since a published document was last read from the store. */
   dataAgeMs?(): number | undefined
 }
@@ -157,7 +157,7 @@ export function addResponseCache(app: FastifyInstance, clock: Clock): void {
   ): void {
     const requestId = newId()
     const own = ['x-request-id', requestId, 'date', httpDate()]
-    entry.reuse.onReuse?.()
+    entry.reuse.onReuse?.(request)
     if (app.requestRecords.hasObservers()) {
       reportOnFinish(app, entry, { requestId, response, arrival })
     }

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest'
+import type { Verifiers } from '../../../packages/server/src/features/publishing/contract.ts'
+import { startApp } from '../../support/app/app.ts'
+import { stoppedClock } from '../../support/app/clock.ts'
+import { fetchJwks, newProject, patchKey, registerKey } from '../../support/app/keys.ts'
+import { waitUntil } from '../../support/waiting.ts'
+
+const clock = stoppedClock()
+const server = await startApp({ clock })
+const base = await server.listen()
+const start = new Date(clock.now()).toISOString()
+
+async function startProject(name: string) {
+  const project = await newProject(server, name)
+  const kid = await registerKey(server, {}, project.keys)
+  const get = (userAgent: string, url = project.jwks) =>
+    fetchJwks(server, { 'user-agent': userAgent }, url)
+  const list = async (): Promise<Verifiers> => {
+    const response = await server.send('GET', `/v1/projects/${name}/verifiers`)
+    expect(response.statusCode, response.body).toBe(200)
+    return response.json()
+  }
+  const currentOnes = async () => {
+    const { verifiers } = await list()
+    return Object.fromEntries(verifiers.map((each) => [each.userAgent, each.hasCurrentSet]))
+  }
+  return { ...project, kid, get, list, currentOnes }
+}
+
+test('after a revocation it says which user agents have had the key set since', async () => {
+  const { kid, keys, fullJwks, get, list, currentOnes } = await startProject('revoked')
+  expect(await list()).toEqual({ since: start, verifiers: [] })
+  // The response cache serves the last of them.
+  for (const _again of [1, 2, 3, 4]) await get('gateway/1')
+  await get('service/2', fullJwks)
+  await get('haproxy/3', fullJwks.replace('jwks-full.json', 'keys.pem'))
+  const all = { 'gateway/1': true, 'service/2': true, 'haproxy/3': true }
+  expect(await currentOnes()).toEqual(all)
+  await patchKey(server, kid, { label: 'renamed' }, keys)
+  expect(await currentOnes()).toEqual(all)
+  await patchKey(server, kid, { active: false }, keys)
+  const none = { 'gateway/1': false, 'service/2': false, 'haproxy/3': false }
+  expect(await currentOnes()).toEqual(none)
+  for (const _again of [1, 2, 3, 4]) await get('gateway/1')
+  expect(await currentOnes()).toEqual({ ...none, 'gateway/1': true })
+})
+
+test('it counts the requests that are held, and notes their answers', async () => {
+  const { kid, keys, jwks, get, list } = await startProject('held')
+  const { headers } = await get('first')
+  const waiting = fetch(`${base}${jwks}`, {
+    headers: {
+      'user-agent': 'follower (edge-1)',
+      'if-none-match': String(headers.etag),
+      prefer: 'wait=60',
+    },
+  })
+  const follower = async () =>
+    (await list()).verifiers.find(({ userAgent }) => userAgent === 'follower (edge-1)')
+  await waitUntil(async () => (await follower())?.held === 1)
+  await patchKey(server, kid, { active: false }, keys)
+  expect((await waiting).status).toBe(200)
+  const time = start
+  expect(await follower()).toEqual({
+    userAgent: 'follower (edge-1)',
+    time,
+    hasCurrentSet: true,
+    held: 0,
+  })
+})
+
+test('a flood of user agents drops what is known, and says since when it knows again', async () => {
+  const { get, list } = await startProject('flooded')
+  for (let index = 0; index < 1_000; index += 1) await get(`agent ${index}`)
+  expect((await list()).verifiers).toHaveLength(1_000)
+  clock.advance(1_000)
+  await get('x'.repeat(5_000))
+  const userAgent = 'x'.repeat(200)
+  const since = new Date(clock.now()).toISOString()
+  expect(await list()).toEqual({
+    since,
+    verifiers: [{ userAgent, time: since, hasCurrentSet: true, held: 0 }],
+  })
+})
