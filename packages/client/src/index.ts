@@ -25,7 +25,7 @@ export type {
   RegistrationLinkOperations,
   RotationOperations,
 } from './key-api.ts'
-export { type KeyUseSummary, summarizeUse } from './key-use.ts'
+export { type KeyUseSummary, summarizeUse, verdictOfUse } from './key-use.ts'
 export type { PersonOperations, SessionOperations } from './sign-in-api.ts'
 export type * from './types.ts'
 export { algorithms } from './types.ts'

@@ -14,6 +14,13 @@ export type KeyUseSummary = {
 
 const hourMs = 3_600_000
 
+/** The verdict alone; `now` in epoch milliseconds. */
+export function verdictOfUse(use: KeyUse, now: number): KeyUseSummary['verdict'] {
+  const { lastTime = '', lastExp, silent } = use
+  const end = lastExp === undefined ? Date.parse(lastTime) + hourMs : Date.parse(lastExp)
+  return end > now ? 'in_use' : silent > 0 ? 'unknown' : 'not_reported'
+}
+
 /**
  * Puts `details.use` of a key into words, at the time `now` (epoch milliseconds). No verdict says that a
  * key is unused: nobody knows of verifiers that do not report.
@@ -26,9 +33,9 @@ export function summarizeUse(use: KeyUse | undefined, now: number): KeyUseSummar
   if (use === undefined) {
     return { verdict: 'unknown', text: 'no verifier reports uses, so it may be in use' }
   }
-  const { since, lastTime, lastReporter, lastExp, reporters, silent, silentSince = '' } = use
-  const end = lastExp ? Date.parse(lastExp) : Date.parse(lastTime ?? '') + hourMs
-  const isInUse = end > now
+  const { since, lastTime, lastReporter, reporters, silent, silentSince = '' } = use
+  const verdict = verdictOfUse(use, now)
+  const isInUse = verdict === 'in_use'
   const seen =
     lastTime &&
     `seen ${duration(now - Date.parse(lastTime))} ago by ${lastReporter}${endText(use, now)}`
@@ -41,7 +48,7 @@ export function summarizeUse(use: KeyUse | undefined, now: number): KeyUseSummar
     silent > 0 &&
     `${have} been silent for ${duration(now - Date.parse(silentSince))}, so it may be in use`
   return {
-    verdict: isInUse ? 'in_use' : silent > 0 ? 'unknown' : 'not_reported',
+    verdict,
     text: [seen, unseen, silence].filter(Boolean).join('; '),
   }
 }

@@ -2,6 +2,7 @@ import { List, Stack } from '@mantine/core'
 import type { JwtKey, JwtKeyWithDetails } from '@pubring/client'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/times.tsx'
+import { Fetches, KeyUses } from '../../keys/uses.tsx'
 import { emptiedBy, LastActiveWarning } from '../project/last-active.tsx'
 import { Obedience } from '../project/revocation.tsx'
 
@@ -14,9 +15,13 @@ export function Impact({ jwtKey, activeKeys }: ImpactProps) {
       <IfDeactivated jwtKey={jwtKey} activeKeys={activeKeys} />
     </Section>
   ) : (
-    <Section title="Who rejects it, and by when">
-      <Obedience cached={`By ${exactTime(jwtKey.details.convergedTime)}`} />
-    </Section>
+    <>
+      <Section title="Who rejects it, and by when">
+        <KeyUses keys={[{ ...jwtKey, ...jwtKey.details }]} />
+        <Obedience cached={`By ${exactTime(jwtKey.details.convergedTime)}`} />
+      </Section>
+      <Fetches projectId={jwtKey.projectId} />
+    </>
   )
 }
 
@@ -25,6 +30,7 @@ function IfDeactivated({ jwtKey, activeKeys }: ImpactProps) {
   return (
     <Stack gap="xs" fz="sm">
       {emptied !== undefined && <LastActiveWarning emptied={emptied} />}
+      <KeyUses keys={[{ ...jwtKey, ...jwtKey.details }]} />
       <Obedience>
         {jwtKey.details.state !== 'compromised' && (
           <List.Item>

@@ -16,6 +16,7 @@ import { useDraft } from '../../forms/drafts.ts'
 import { useKey, useKeyChanges } from '../../keys/queries.ts'
 import { isUnderWay, useRotationChanges } from '../../keys/rotations.ts'
 import { useKeyRow } from '../../keys/states.ts'
+import { KeyUses } from '../../keys/uses.tsx'
 import { useRights } from '../../session/rights.ts'
 import { KeyDialog } from '../project/key-dialogs.tsx'
 import { NewKeyInstructions, TokenHeader } from '../project/new-key.tsx'
@@ -230,6 +231,7 @@ function FinishForm({ rotation, oldKey }: { rotation: Rotation; oldKey: JwtKey }
   const tokenLifetime = toTokenLifetime(minutes)
   const changed = tokenLifetime === rotation.tokenLifetime ? undefined : tokenLifetime
   const { request, run } = useRotationChanges(rotation).finish(changed)
+  const row = useKeyRow(oldKey)
   return (
     <ActionForm
       action="The signer uses the new key"
@@ -242,6 +244,7 @@ function FinishForm({ rotation, oldKey }: { rotation: Rotation; oldKey: JwtKey }
         Once all signers use the new key, “<UserText>{oldKey.label}</UserText>” has to stay active
         until the last token that it signed has expired. It expires then, by itself.
       </Text>
+      <KeyUses keys={[row]} />
       <TokenLifetimeField value={minutes} onValue={(value) => change({ minutes: value })} />
     </ActionForm>
   )

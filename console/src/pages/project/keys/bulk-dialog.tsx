@@ -20,6 +20,7 @@ import { RelativeTime } from '../../../components/times.tsx'
 import { quoted, UserText } from '../../../components/user-text.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
 import type { KeyRow } from '../../../keys/states.ts'
+import { KeyUses } from '../../../keys/uses.tsx'
 import { emptiedBy, LastActiveWarning } from '../last-active.tsx'
 import { Obedience } from '../revocation.tsx'
 import { applicableTo, type BulkAction } from './bulk-actions.tsx'
@@ -155,6 +156,7 @@ function Explanation({ action, targets, selected, keys }: BulkProps & { targets:
       ) : (
         <Text>{texts[action].explanation}</Text>
       )}
+      {action !== 'activate' && <KeyUses keys={targets} />}
       {action === 'deactivate' && <Obedience />}
       {others > 0 && (
         <Text size="sm" c="dimmed">

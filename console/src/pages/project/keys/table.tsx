@@ -11,6 +11,7 @@ import { UserText, withVisibleControls } from '../../../components/user-text.tsx
 import { type SortableColumn, VirtualTable } from '../../../components/virtual-table/table.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
 import type { KeyRow } from '../../../keys/states.ts'
+import { UseVerdict } from '../../../keys/use-verdict.tsx'
 import { useRights } from '../../../session/rights.ts'
 import { actionsOf, type KeyAction } from '../key-actions.ts'
 import { isOrder, type ListQuery } from './query.ts'
@@ -61,7 +62,7 @@ function columnsOf(nameOf: NameOf, onAction: OnAction | undefined): SortableColu
 }
 
 const facts: SortableColumn<KeyRow>[] = [
-  { title: 'State', sort: 'state', width: '10.25rem', cell: (row) => <KeyStateBadge row={row} /> },
+  { title: 'State', sort: 'state', width: '10.25rem', cell: (row) => <State row={row} /> },
   { title: 'Algorithm', sort: 'algorithm', width: '7rem', cell: (row) => <Material row={row} /> },
   {
     title: 'Registered',
@@ -76,6 +77,15 @@ const facts: SortableColumn<KeyRow>[] = [
     cell: ({ active, expireTime }) => <OptionalTime time={expireTime} breaks={active} />,
   },
 ]
+
+function State({ row }: { row: KeyRow }) {
+  return (
+    <span>
+      <KeyStateBadge row={row} />
+      <UseVerdict row={row} />
+    </span>
+  )
+}
 
 /** The label, which leads to the page of the key, and the kid. */
 function KeyName(props: { row: KeyRow; name: string }) {
