@@ -25,6 +25,7 @@ const verbs: Record<string, string> = {
   'person.created': 'Saw … for the first time',
   'person.deleted': 'Erased',
   'access_rule.keys_ended': 'Ended the API keys of',
+  'registration_link.token_checked': 'Checked a valid token by',
   created: 'Created',
   deleted: 'Deleted',
   exchanged: 'Exchanged',
@@ -52,6 +53,7 @@ const typeLabels: Record<string, string> = {
   'person.created': 'Person signed in for the first time',
   'person.recorded': 'Person recorded as they are',
   'access_rule.keys_ended': 'API keys of an access rule ended',
+  'registration_link.token_checked': 'Valid token checked by a registration link',
 }
 
 /** The types that the history of all ledgers has, or that of a project. */
