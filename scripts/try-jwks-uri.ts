@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { endFile } from '../test/support/ending.ts'
 import { publishKey } from '../test/support/jwks-uri/publish.ts'
 import { askDuring, requestToken } from '../test/support/jwks-uri/tokens.ts'
 import { realm, startKeycloak } from './keycloak.ts'
@@ -48,6 +49,7 @@ process.stdout.write(`a token for the ended key: ${await ended()}\n`)
 for (const client of asserting) await requestToken(client, { ...old, kid: 'unknown' })
 process.stdout.write(`after one with an unknown kid: ${await ended()}\n`)
 process.stdout.write(`${total.given} tokens, ${total.refused} refused\n`)
+await endFile()
 await keycloak.stop()
 rmSync(files, { recursive: true })
 process.exit(total.refused === 0 ? 0 : 1)
