@@ -35,6 +35,18 @@ test('says how a JWK would be registered, and registers nothing', async () => {
   expect(stderr).toContain('converted to PEM. A JWK whose exp has passed is registered inactive.')
 })
 
+test('says that the kid of a JWK is kept, and how', async () => {
+  const pem = readFileSync(`${material}/rsa2048.pem`, 'utf8')
+  const jwk = createPublicKey(pem).export({ format: 'jwk' })
+  const kept = await check(['-'], JSON.stringify({ ...jwk, kid: 'orders-2026' }))
+  expect(kept).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('--published-kid orders-2026'),
+  })
+  const other = await check(['-'], JSON.stringify({ ...jwk, kid: 'orders 2026' }))
+  expect(other.stderr).toContain('key add gives it another.')
+})
+
 test('rejects a weak key with its code and exit code 1', async () => {
   const { code, stdout } = await check([`${material}/rsa1024.pem`])
   expect(code).toBe(1)

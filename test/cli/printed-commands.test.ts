@@ -349,43 +349,91 @@ test.each(['/console', '/console/#/projects', '/docs'])(
 
 const here = 'test/cli/printed-commands.test.ts'
 
-/** The test that runs each command that the sources print or name. */
+/** The test that runs each command in the situation in which a file prints or names it. */
 const testedIn: Readonly<Record<string, string>> = {
-  'access-rule check': 'test/cli/access-rules.test.ts',
-  'access-rule create': 'test/agents/keep/keep.test.ts',
-  'access-rule list': here,
-  'api-key create': 'test/e2e/api-key-create.test.ts',
-  'api-key list': here,
-  'api-key update': 'test/cli/access.test.ts',
-  apply: 'test/cli/apply.test.ts',
-  audit: 'test/e2e/audit.test.ts',
-  backup: 'test/e2e/backup.test.ts',
-  check: 'test/cli/broken-databases.test.ts',
-  complete: 'test/cli/completion.test.ts',
-  doctor: 'test/cli/doctor.test.ts',
-  import: 'test/cli/import.test.ts',
-  'jwks follow': 'test/agents/follow/processes.long.test.ts',
-  'key activate': here,
-  'key add': here,
-  'key check': here,
-  'key deactivate': here,
-  'key list': here,
-  'key rotate': here,
-  'key rotation list': here,
-  'key show': here,
-  'ledger verify': 'test/cli/ledger-verify.test.ts',
-  'log key': 'test/e2e/log.test.ts',
-  'log restart': 'test/e2e/log.test.ts',
-  login: here,
-  'project create': here,
-  'project list': here,
-  'project rename': here,
-  'registration-link list': 'test/cli/registration-links.test.ts',
-  serve: 'test/e2e/first-start.test.ts',
-  whoami: here,
+  'agents/src/follow/formats.ts: jwks follow': 'test/agents/follow/processes.long.test.ts',
+  'cli/src/admin/access-rules.ts: access-rule list': here,
+  'cli/src/admin/api-keys.ts: api-key list': here,
+  'cli/src/admin/projects.ts: key add --label': here,
+  'cli/src/admin/projects.ts: project create': here,
+  'cli/src/admin/projects.ts: project list': here,
+  'cli/src/admin/registration-links.ts: registration-link list':
+    'test/cli/registration-links.test.ts',
+  'cli/src/completion/scripts.ts: complete': 'test/cli/completion.test.ts',
+  'cli/src/connection/client-errors.ts: access-rule check': 'test/cli/access-rules.test.ts',
+  'cli/src/connection/client-errors.ts: api-key create --admin': 'test/e2e/api-key-create.test.ts',
+  'cli/src/connection/client-errors.ts: api-key list': here,
+  'cli/src/connection/client-errors.ts: key activate --expires': here,
+  'cli/src/connection/client-errors.ts: key deactivate': here,
+  'cli/src/connection/client-errors.ts: key list': here,
+  'cli/src/connection/client-errors.ts: key rotate': here,
+  'cli/src/connection/client-errors.ts: key show': here,
+  'cli/src/connection/client-errors.ts: login': 'test/cli/login.test.ts',
+  'cli/src/connection/client-errors.ts: login --recent': 'test/cli/login.test.ts',
+  'cli/src/connection/client-errors.ts: project list': here,
+  'cli/src/connection/client-errors.ts: serve': here,
+  'cli/src/connection/client-errors.ts: whoami': 'test/cli/access.test.ts',
+  'cli/src/connection/configuration.ts: login --profile --url': here,
+  'cli/src/connection/login.ts: api-key update': 'test/cli/access.test.ts',
+  'cli/src/connection/session.ts: api-key create --admin': 'test/e2e/api-key-create.test.ts',
+  'cli/src/connection/session.ts: login': here,
+  'cli/src/database/backup.ts: check': 'test/cli/broken-databases.test.ts',
+  'cli/src/database/backup.ts: doctor': 'test/e2e/log.test.ts',
+  'cli/src/database/database.ts: api-key create': 'test/e2e/api-key-create.test.ts',
+  'cli/src/database/ledger.ts: log restart': 'test/e2e/log.test.ts',
+  'cli/src/database/log-key.ts: log restart': 'test/e2e/log.test.ts',
+  'cli/src/follow/options.ts: log key': 'test/e2e/log.test.ts',
+  'cli/src/import/rows.ts: key check': here,
+  'cli/src/import/run.ts: project rename': here,
+  'cli/src/keys/changes.ts: key-uses verifiers': 'test/cli/key-uses.test.ts',
+  'cli/src/keys/files.ts: import': 'test/cli/import-jwks.test.ts',
+  'cli/src/keys/find.ts: key list': here,
+  'cli/src/keys/keep.ts: access-rule create --self-rotation': 'test/agents/keep/keep.test.ts',
+  'cli/src/keys/private-keys.ts: key add --label': here,
+  'cli/src/keys/rotate.ts: key activate': here,
+  'cli/src/keys/rotate.ts: key add --label': here,
+  'cli/src/keys/rotate.ts: key rotate --resume': here,
+  'cli/src/keys/rotate.ts: key rotation list': here,
+  'cli/src/keys/show.ts: key add --label': here,
+  'cli/src/program.ts: key add': here,
+  'cli/src/program.ts: key list': here,
+  'cli/src/program.ts: serve': 'test/e2e/first-start.test.ts',
+  'cli/src/server/database-steps.ts: serve': 'test/e2e/first-start.test.ts',
+  'cli/src/server/doctor.ts: serve': 'test/e2e/first-start.test.ts',
+  'cli/src/server/machine-checks.ts: serve': 'test/e2e/first-start.test.ts',
+  'console/src/events/sentences.ts: audit': 'test/e2e/audit.test.ts',
+  'console/src/events/verification.tsx: ledger verify': 'test/console/history-proof.test.ts',
+  'console/src/events/verification.tsx: ledger verify --file': 'test/console/history-proof.test.ts',
+  'console/src/pages/connect/snippets/others.ts: jwks follow --format --out':
+    'test/console/snippets.long.test.ts',
+  'console/src/pages/connect/snippets/others.ts: jwks follow --listen':
+    'test/console/snippets.long.test.ts',
+  'console/src/pages/rotate/page.tsx: key rotate --resume --project': 'test/cli/rotate.test.ts',
+  'console/src/pages/status.tsx: backup': 'test/e2e/backup.test.ts',
+  'intake/src/commands.ts: apply': 'test/cli/apply.test.ts',
+  'intake/src/commands.ts: import': 'test/cli/import.test.ts',
+  'server/src/features/audit/run.ts: audit': 'test/e2e/audit.test.ts',
+  'server/src/features/audit/stored.ts: audit --again': 'test/e2e/audit.test.ts',
+  'server/src/features/events/contract.ts: ledger verify': 'test/cli/ledger-verify.test.ts',
+  'server/src/features/health/contract.ts: backup': 'test/e2e/backup.test.ts',
+  'server/src/features/log/contract.ts: ledger verify': 'test/console/history-proof.test.ts',
+  'server/src/features/log/faults.ts: check': 'test/cli/ledger.test.ts',
+  'server/src/features/log/faults.ts: log restart': 'test/e2e/log.test.ts',
+  'server/src/features/log/http.ts: doctor': 'test/cli/doctor.test.ts',
+  'server/src/features/log/signing.ts: serve': 'test/e2e/first-start.test.ts',
+  'server/src/features/log/witnesses.ts: log key': 'test/e2e/log.test.ts',
+  'server/src/features/sign-in/command-line.ts: login': 'test/cli/login.test.ts',
+  'server/src/features/sign-in/contract.ts: login': 'test/cli/login.test.ts',
+  'server/src/features/sign-in/http/browser.ts: login': 'test/cli/login.test.ts',
+  'server/src/features/sign-in/sessions.ts: serve': 'test/e2e/first-start.test.ts',
+  'server/src/first-start.ts: serve': 'test/e2e/first-start.test.ts',
+  'server/src/kernel/faults.ts: check': 'test/cli/ledger.test.ts',
+  'server/src/kernel/ledger/contradictions.ts: check': 'test/cli/ledger.test.ts',
+  'server/src/kernel/storage/errors.ts: check': 'test/cli/broken-databases.test.ts',
+  'server/src/kernel/storage/errors.ts: doctor': 'test/cli/doctor-faults.test.ts',
 }
 
-test('every command that the sources print is run by a test', () => {
+test('every command that a file prints is run by a test', () => {
   const output = () => new PassThrough()
   const program = createProgram({
     env: {},
@@ -397,16 +445,17 @@ test('every command that the sources print is run by a test', () => {
     interruptSignal: () => new AbortController().signal,
     lowerPriority: () => {},
   })
-  const nameOf = (text: string) => {
+  /** The command in a text, with its options. */
+  const templateOf = (text: string) => {
     const names: string[] = []
     let command = program
-    for (const word of text.split(' ')) {
+    for (const word of text.split(/[^\w-]+/)) {
       const next = command.commands.find((each) => each.name() === word)
       if (next === undefined) break
       command = next
       names.push(word)
     }
-    return names.join(' ')
+    return names.length === 0 ? [] : [...names, ...(text.match(/--[a-z-]+/g) ?? [])].join(' ')
   }
   const files = globSync(['packages/*/src/**/*.ts', 'console/src/**/*.{ts,tsx}'], {
     exclude: ['packages/cli/src/commands', 'packages/client/src/types.ts'],
@@ -414,15 +463,24 @@ test('every command that the sources print is run by a test', () => {
   const found = new Set(
     files.flatMap((file) => {
       const code = readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|^ *\/\/.*/gm, '')
-      const printed =
-        /pubring ([a-z][a-z -]*)|(?:[cC]ommandLine|keyCommand)\(\s*[^()']*'([a-z -]+)'/g
-      return [...code.matchAll(printed)].map(([, text, built]) => nameOf(text ?? built ?? ''))
+      const written = [...code.matchAll(/pubring ([a-z][^`"<>;.\n]*)/g)].map(
+        ([, text = '']) => text,
+      )
+      const built = [...code.matchAll(/(?:[cC]ommandLine|keyCommand)\(([^;]*?)\)/g)].map(
+        ([, args = '']) => [...args.matchAll(/'([^']*)'/g)].map(([, word]) => word).join(' '),
+      )
+      const templates = [...written, ...built].flatMap(templateOf)
+      return templates.map((template) => `${file.replace('packages/', '')}: ${template}`)
     }),
   )
-  found.delete('')
-  expect([...found].sort()).toEqual(Object.keys(testedIn))
-  for (const [command, file] of Object.entries(testedIn)) {
-    const words = command.split(' ').join("(?:', '| )")
-    expect(readFileSync(file, 'utf8'), file).toMatch(new RegExp(words))
+  expect([...found].sort()).toEqual(Object.keys(testedIn).sort())
+  for (const [place, file] of Object.entries(testedIn)) {
+    const [, command = ''] = place.split(': ')
+    const words = command.replace(/ --.*/, '').split(' ').join("(?:', '| )")
+    const test = readFileSync(file, 'utf8')
+    // It runs what the page shows.
+    if (file.endsWith('/snippets.long.test.ts')) continue
+    expect(test, file).toMatch(new RegExp(words))
+    for (const option of command.match(/--[a-z-]+/g) ?? []) expect(test, file).toContain(option)
   }
 })

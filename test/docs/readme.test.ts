@@ -24,10 +24,11 @@ test('the session of the README prints what it shows', async () => {
   const [, start = '', ...entries] = session.join('').split(/^\$ /m)
   expect(start).toMatch(/^npm ci && npm start\nPubring is ready at/)
   const server = await startServer(folder)
-  const tool = `npx() { shift; node ${join(root, 'bin/pubring.js')} "$@"; }\n`
+  const tool = `pubring() { node ${join(root, 'bin/pubring.js')} "$@"; }\n`
   for (const entry of entries) {
     const [command = ''] = entry.split('\n', 1)
     const env = {
+      HOME: folder,
       PATH: process.env.PATH,
       PUBRING_URL: server.url,
       PUBRING_API_KEY: server.apiKey,

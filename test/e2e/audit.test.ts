@@ -63,6 +63,11 @@ describe('pubring audit, beside a server', () => {
     expect(stderr).toBe('Weak keys are active. Deactivate them with --deactivate, or one by one.\n')
   })
 
+  test('--again examines all keys once more', async () => {
+    expect((await audit('--again')).stdout).toMatch(/^4 keys, 4 examined now/m)
+    expect((await audit()).stdout).not.toMatch(/^4 keys, 4 examined now/m)
+  })
+
   test('--json prints one document, and --project limits it', async () => {
     const { code, stdout, stderr } = await audit('--json', '--project', 'TWO')
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })

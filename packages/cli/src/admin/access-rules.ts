@@ -131,7 +131,7 @@ const columns: readonly Column<AccessRule>[] = [
   { heading: 'ID', value: ({ id }) => id, id: true },
   { heading: 'NAME', value: ({ name }) => name, cut: true },
   { heading: 'FOR', value: (rule) => rule.for },
-  { heading: 'ISSUER', value: ({ issuer }) => issuer, cut: true },
+  { heading: 'ISSUER', value: ({ issuer }) => issuer, below: true },
   { heading: 'ROLE', value: ({ role }) => role },
   { heading: 'PROJECT', value: ({ projectId = 'all' }) => projectId, id: true },
   { heading: 'STATE', value: formatState },

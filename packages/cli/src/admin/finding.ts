@@ -13,7 +13,7 @@ export async function search(session: Session, text: string): Promise<void> {
       terminal,
       [
         { heading: 'TYPE', value: ({ type }) => type },
-        { heading: 'ID', value: ({ id }) => id },
+        { heading: 'ID', value: ({ id }) => id, id: true },
         { heading: 'NAME', value: ({ name }) => name, cut: true },
         { heading: 'PROJECT', value: ({ project }) => project, cut: true },
         { heading: 'STATE', value: ({ state }) => state },

@@ -2,6 +2,7 @@ import type { KeyCheck } from '@pubring/client'
 import { examineKey, type Verdict } from '@pubring/intake'
 import type { Algorithm } from '@pubring/intake/algorithms'
 import { createBlocklist } from '@pubring/intake/blocklist'
+import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { toKeyCheck } from '@pubring/server/features/token-checks/check'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
@@ -10,6 +11,7 @@ import {
   escapeControls,
   notify,
   printResult,
+  quoteForShell,
   type Terminal,
 } from '../terminal/terminal.ts'
 import { readPublicKeyFile } from './files.ts'
@@ -32,7 +34,15 @@ export async function check(
   const algorithm = flags.algorithm ?? key.algorithm
   const verdict = examineKey(key.publicKeyPem, algorithm, createBlocklist())
   printResult(terminal, toKeyCheck(verdict), () => verdictText(verdict, terminal))
+  if (verdict.ok && key.kid !== undefined) notify(terminal, kidAdvice(key.kid))
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code
+}
+
+/** The server checks a PEM, which has no kid; the tokens of the signer carry that of the JWK. */
+function kidAdvice(kid: string): string {
+  return isPublishableKid(kid)
+    ? `Its JWK has the kid ${kid}: key add keeps it, as --published-kid ${quoteForShell(kid)} does for its PEM.`
+    : 'The kid of the JWK has characters that no published kid has: key add gives it another.'
 }
 
 /** A file without a usable public key is a result of the check; rethrows every other error. */
