@@ -12,7 +12,7 @@ import { componentOf } from './components/lazy.tsx'
 import { LoadingPage, MessagePage, NotFoundPage } from './components/states.tsx'
 import { useFragmentLocation } from './fragment.ts'
 import { Frame } from './frame.tsx'
-import { SessionGate } from './session/context.tsx'
+import { SessionGate } from './session/gate.tsx'
 import { useRights } from './session/rights.ts'
 import { SignedInPage, signedInRoute } from './session/signed-in.tsx'
 

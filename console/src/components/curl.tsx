@@ -1,7 +1,7 @@
 import { Collapse, Text, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useId } from 'react'
-import { useSession } from '../session/context.tsx'
+import { useConnection } from '../session/context.tsx'
 import { CopyBlock } from './copy.tsx'
 import { shellWord } from './shell.ts'
 
@@ -24,7 +24,7 @@ function curlCommand(baseUrl: string, { method = 'GET', path, body }: ApiRequest
 
 /** Shows the curl command for what the page does. */
 export function CurlHint(request: ApiRequest) {
-  const { client } = useSession()
+  const { client } = useConnection()
   const [opened, { toggle }] = useDisclosure(false)
   const id = useId()
   return (

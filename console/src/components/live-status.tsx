@@ -2,7 +2,7 @@ import { Alert, Button } from '@mantine/core'
 import { useNetwork } from '@mantine/hooks'
 import { type Query, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useSyncExternalStore } from 'react'
-import { useSession } from '../session/context.tsx'
+import { useConnection } from '../session/context.tsx'
 import { isOutage } from './outage.ts'
 
 const heartbeat = ['heartbeat']
@@ -49,7 +49,7 @@ function reasonOf(online: boolean, reachable: boolean): string {
  * requested again; after an outage, everything, because events may have been missed.
  */
 function useHeartbeat() {
-  const { client } = useSession()
+  const { client } = useConnection()
   const queries = useQueryClient()
   const { data, isError, refetch } = useQuery({
     queryKey: heartbeat,

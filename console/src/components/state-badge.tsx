@@ -22,6 +22,8 @@ const looks = {
   previous: { Icon: IconHistory, variant: 'light', ...violet },
   off: { Icon: IconCircleX, variant: 'default' },
   inactive: { Icon: IconCircleX, variant: 'default' },
+  open: { Icon: IconBroadcast, variant: 'light', ...petrol },
+  used: { Icon: IconCircleCheck, variant: 'light', ...teal },
   expired: { Icon: IconAlarm, variant: 'light', ...orange },
   revoked: { Icon: IconCircleX, variant: 'default' },
 }

@@ -8,16 +8,17 @@ type Actor = Event['actor']
 export const nameOfPerson = ({ name, email, subject }: Person) => name ?? email ?? subject
 
 /** The kind of an actor; undefined for Pubring itself and commands on the server, whose name says so. */
-function kindOf({ user, workload, apiKeyId, jwtKeyId }: Actor): string | undefined {
+function kindOf({ user, workload, apiKeyId, jwtKeyId, link }: Actor): string | undefined {
   if (workload !== undefined) return 'workload'
   if (user !== undefined) return 'person'
   if (jwtKeyId !== undefined) return 'key'
+  if (link !== undefined) return 'registration link'
   return apiKeyId === undefined ? undefined : 'API key'
 }
 
 /** The text that identifies an actor to the service: the subject of a person or workload, else an id or name. */
-export function actorId({ workload, user, apiKeyId, jwtKeyId, name }: Actor): string {
-  return workload?.subject ?? user?.subject ?? apiKeyId ?? jwtKeyId ?? name
+export function actorId({ workload, user, apiKeyId, jwtKeyId, link, name }: Actor): string {
+  return workload?.subject ?? user?.subject ?? apiKeyId ?? jwtKeyId ?? link?.id ?? name
 }
 
 /** The name of an actor and what it is, so that an API key named like a person is not taken for one. */
@@ -26,7 +27,7 @@ export function ActorName({ actor }: { actor: Actor }) {
   const identity = actor.workload ?? actor.user
   const detail = identity
     ? `${identity.subject} at ${identity.issuer}`
-    : (actor.apiKeyId ?? actor.jwtKeyId)
+    : (actor.apiKeyId ?? actor.jwtKeyId ?? actor.link?.id)
   return (
     <>
       <UserText>{actor.name}</UserText>
@@ -47,7 +48,7 @@ export function ActorName({ actor }: { actor: Actor }) {
 
 /** The identity of an actor: issuer and subject of a person or workload, and the key. */
 export function ActorDetails({ actor }: { actor: Actor }) {
-  const { user, workload, apiKeyId, jwtKeyId } = actor
+  const { user, workload, apiKeyId, jwtKeyId, link } = actor
   const kind = kindOf(actor)
   const identity = workload ?? user
   return (
@@ -57,6 +58,7 @@ export function ActorDetails({ actor }: { actor: Actor }) {
       {workload && <CopyField label="Id of the access rule" value={workload.ruleId} />}
       {apiKeyId && <CopyField label="Id of the API key that acted" value={apiKeyId} />}
       {jwtKeyId && <CopyField label="Kid of the key that acted" value={jwtKeyId} />}
+      {link && <CopyField label="Id of the registration link" value={link.id} />}
     </>
   )
 }

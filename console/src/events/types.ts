@@ -6,6 +6,7 @@ const nouns: Record<string, string> = {
   project: 'project',
   key: 'key',
   rotation: 'rotation',
+  registration_link: 'registration link',
   private_key: 'private key',
   api_key: 'API key',
   ledger: 'ledger',
@@ -38,6 +39,7 @@ const verbs: Record<string, string> = {
   accepted: 'Accepted',
   opened: 'Opened',
   ended: 'Ended',
+  revoked: 'Revoked',
   used: 'Used',
 }
 
@@ -58,7 +60,7 @@ const typeLabels: Record<string, string> = {
 
 /** The types that the history of all ledgers has, or that of a project. */
 export function typesOfHistory(ofAll: boolean): string[] {
-  const ofProjects = /^(project|key|rotation|private_key|ledger|api_key|token)\./
+  const ofProjects = /^(project|key|rotation|registration_link|private_key|ledger|api_key|token)\./
   return [...eventTypes, expiredType].filter((type) => ofAll || ofProjects.test(type))
 }
 

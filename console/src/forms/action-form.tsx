@@ -7,7 +7,7 @@ import { Dialog } from '../components/dialog.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { isObject } from '../keys/tokens.ts'
-import { useSession } from '../session/context.tsx'
+import { useConnection } from '../session/context.tsx'
 import { clearDraft } from './drafts.ts'
 
 type ActionFormProps = {
@@ -25,7 +25,7 @@ type ActionFormProps = {
   request?: ApiRequest | undefined
   /** `confirmation`: whether the user gives up access of their own. */
   run(confirmation: Confirmation): Promise<unknown>
-  onCancel?(): void
+  onCancel?: (() => void) | undefined
 }
 
 const list = new Intl.ListFormat('en')
@@ -35,7 +35,7 @@ export function ActionForm(props: ActionFormProps) {
   const { children, action, purpose = action, danger = false, draft, request, run } = props
   const { onCancel } = props
   const hint = useId()
-  const { withSignIn } = useSession()
+  const { withSignIn } = useConnection()
   const [givenUp, setGivenUp] = useState(false)
   const wanted = JSON.stringify(request)
   const mutation = useMutation({

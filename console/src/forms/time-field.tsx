@@ -20,16 +20,17 @@ export function TimeField(props: {
   )
 }
 
-const presetDays = [30, 90, 365]
-
 /** A field for an expiry, with the usual ones to choose. */
-export function ExpiryField(props: Omit<Parameters<typeof TimeField>[0], 'label'>) {
-  const { onValue, disabled = false } = props
+export function ExpiryField(
+  props: Omit<Parameters<typeof TimeField>[0], 'label'> & { presetDays?: readonly number[] },
+) {
+  const { presetDays = [30, 90, 365], ...field } = props
+  const { onValue, disabled = false } = field
   const choose = (days: number) => () =>
     onValue(toExpiryInput(new Date(Date.now() + days * 86_400_000).toISOString()))
   return (
     <div>
-      <TimeField {...props} label="Expires at (your local time)" />
+      <TimeField {...field} label="Expires at (your local time)" />
       <Group gap={6} mt={6} role="group" aria-label="Expires in">
         {presetDays.map((days) => (
           <Button
@@ -39,7 +40,7 @@ export function ExpiryField(props: Omit<Parameters<typeof TimeField>[0], 'label'
             disabled={disabled}
             onClick={choose(days)}
           >
-            {days} days
+            {days === 1 ? '1 day' : `${days} days`}
           </Button>
         ))}
       </Group>

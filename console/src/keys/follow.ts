@@ -3,7 +3,7 @@ import { type Client, type Event, PubringError, positionOf } from '@pubring/clie
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { isOutage } from '../components/outage.ts'
-import { useSession } from '../session/context.tsx'
+import { useConnection } from '../session/context.tsx'
 
 const reconnectMs = 3_000
 
@@ -25,7 +25,7 @@ export function useLedgerEvents(
   ledger: FollowedLedger | undefined,
   onEvents: (events?: Event[]) => Promise<unknown>,
 ): void {
-  const { client, report } = useSession()
+  const { client, report } = useConnection()
   const queries = useQueryClient()
   const visible = useDocumentVisibility() === 'visible'
   const last = useRef<{ ledger: FollowedLedger; after: number | string }>(undefined)

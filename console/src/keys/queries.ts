@@ -10,7 +10,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import type { ApiRequest } from '../components/curl.tsx'
 import { useApi } from '../session/api.ts'
-import { useSession } from '../session/context.tsx'
+import { useConnection } from '../session/context.tsx'
 import { useLedgerEvents } from './follow.ts'
 import { useKeyRefresh } from './refresh.ts'
 
@@ -62,7 +62,7 @@ type KeyChange = { request: ApiRequest; run(): Promise<unknown> }
 
 /** The changes of one key. */
 export function useKeyChanges({ projectId, id }: JwtKey) {
-  const { client } = useSession()
+  const { client } = useConnection()
   const refresh = useKeyRefresh(projectId)
   const change = async (send: (client: Client) => Promise<unknown>) => {
     await send(client)
@@ -95,6 +95,7 @@ export function useLiveProject(project: Project | undefined): void {
           .map((subject) => subject.id),
       )
       await queries.invalidateQueries({ queryKey: ['rotations', id] })
+      await queries.invalidateQueries({ queryKey: ['links', id] })
       await queries.invalidateQueries({ queryKey: ['events', id] })
       await queries.invalidateQueries({ queryKey: ['warnings'] })
       await queries.invalidateQueries({ queryKey: ['project'] })

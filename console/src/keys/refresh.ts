@@ -1,7 +1,7 @@
 import { type Client, type JwtKey, PubringError } from '@pubring/client'
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef } from 'react'
-import { useSession } from '../session/context.tsx'
+import { useConnection } from '../session/context.tsx'
 
 /** What depends on a time is read again this long after a time has passed, in milliseconds. */
 const afterTimeMs = 300
@@ -20,7 +20,7 @@ const maxKeysRead = 10
  * of thousands stays but for the keys that changed.
  */
 export function useKeyRefresh(projectId: string | undefined) {
-  const { client } = useSession()
+  const { client } = useConnection()
   const queries = useQueryClient()
   return useCallback(
     async (kids?: readonly string[]) => {

@@ -5,7 +5,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import { useSession } from './context.tsx'
+import { useConnection } from './context.tsx'
 
 /** Reads from the service, under a key by which it is read again. */
 export function useApi<Data>(
@@ -13,13 +13,13 @@ export function useApi<Data>(
   read: (client: Client, signal: AbortSignal) => Promise<Data>,
   options: Pick<UseQueryOptions<Data>, 'enabled' | 'staleTime' | 'gcTime' | 'refetchInterval'> = {},
 ) {
-  const { client } = useSession()
+  const { client } = useConnection()
   return useQuery({ queryKey, queryFn: ({ signal }) => read(client, signal), ...options })
 }
 
 /** Sends a change, and then has everything read again whose key begins with one of these. */
 export function useChange(...changed: QueryKey[]) {
-  const { client } = useSession()
+  const { client } = useConnection()
   const queries = useQueryClient()
   return async <Result>(send: (client: Client) => Promise<Result>): Promise<Result> => {
     const result = await send(client)

@@ -1,8 +1,8 @@
 import { type Client, createClient, PubringError } from '@pubring/client'
 import { findPastedApiKey } from '@pubring/client/internal/pasted-api-key'
 
-/** The service that served this page: `/console/` is beside `/v1`. */
-const url = new URL('..', document.baseURI.replace(/#.*$/, '')).href
+/** The service that served this page: `console/` and `register` are beside `v1`. */
+export const url = document.baseURI.replace(/(console\/|register)([?#].*)?$/, '')
 
 /** Whether this page is the console at the address. */
 export const isConsoleAt = (address: string): boolean => new URL('..', address).href === url
@@ -11,9 +11,9 @@ export const isConsoleAt = (address: string): boolean => new URL('..', address).
 const fetchWithCookie: typeof fetch = (input, init) =>
   fetch(input, { ...init, credentials: 'same-origin' })
 
-/** A client that acts with the session of the browser. */
-export function createSessionClient(): Client {
-  return createClient({ url, apiKey: 'session', retries: 1, fetch: fetchWithCookie })
+/** A client that acts with the session of the browser, of a person or of a registration link. */
+export function createSessionClient(apiKey: 'session' | 'registration' = 'session'): Client {
+  return createClient({ url, apiKey, retries: 1, fetch: fetchWithCookie })
 }
 
 type Health = { state?: string; reason?: string; logReason?: string }

@@ -34,7 +34,7 @@ const maxStalledMs = 30_000
 
 /** The beginnings of the paths that this server has. */
 const ownPath =
-  /^\/(?:$|\?|(?:v1|console|docs|health|log|sign-in|\.well-known|openapi\.json)(?:[/?]|$))/
+  /^\/(?:$|\?|(?:v1|console|register|docs|health|log|sign-in|\.well-known|openapi\.json)(?:[/?]|$))/
 
 /** The path of a request without that of the public URL, which some proxies pass on. */
 function basePathRemover(publicUrl: string): (path?: string) => string {

@@ -207,6 +207,19 @@ export async function signIn(
   await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' })
 }
 
+/** The scripts that the page has loaded, with the bytes of each as sent. */
+export async function loadedScripts(page: Page): Promise<Record<string, number>> {
+  const files = await page.evaluate<string[]>(
+    `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.endsWith('.js'))`,
+  )
+  const sizes = files.map(async (file): Promise<[string, number]> => {
+    const { headers } = await fetch(file, { headers: { 'accept-encoding': 'br' } })
+    if (headers.get('content-encoding') !== 'br') throw new Error(`${file} is not compressed.`)
+    return [file, Number(headers.get('content-length'))]
+  })
+  return Object.fromEntries(await Promise.all(sizes))
+}
+
 /**
  * Every text that a script can read in the page: in its storages and cookies, its HTML, its history, and
  * in all objects that can be reached from the global object, its elements and what React ties to them.

@@ -3,7 +3,7 @@ import { globSync, statSync } from 'node:fs'
 import process from 'node:process'
 
 const sources =
-  'console/{index.html,vite.config.ts,public/*,src/**/*.*},packages/{client,intake}/src/**/*.ts,packages/server/src/features/access-rules/presets.ts'
+  'console/{*.html,vite.config.ts,public/*,src/**/*.*},packages/{client,intake}/src/**/*.ts,packages/server/src/features/{access-rules/presets,events/types}.ts'
 const modified = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 /** Builds the console if its sources are newer. */

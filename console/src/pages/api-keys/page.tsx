@@ -1,12 +1,9 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import type { ApiKey } from '@pubring/client'
-import { IconAlertTriangle } from '@tabler/icons-react'
-import { useEffect, useState } from 'react'
-import { CopyField } from '../../components/copy.tsx'
+import { useState } from 'react'
 import { RowName, TwoLines } from '../../components/data-table.tsx'
-import { Dialog } from '../../components/dialog.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { ProjectName } from '../../components/project-name.tsx'
+import { SecretDialog } from '../../components/secret-dialog.tsx'
 import { StateBadge, stateOf } from '../../components/state-badge.tsx'
 import { OptionalTime, RelativeTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
@@ -58,7 +55,15 @@ export function ApiKeysPage() {
         }}
       />
       {secret !== undefined && (
-        <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />
+        <SecretDialog
+          title="API key created"
+          name="API key"
+          secret={secret}
+          onClose={() => setSecret(undefined)}
+        >
+          The API key is shown only once: Pubring stores only its hash. Keep it in a secret store,
+          not in code, chats or tickets. The command line reads it from PUBRING_API_KEY.
+        </SecretDialog>
       )}
     </>
   )
@@ -88,46 +93,5 @@ function ApiKeyIdentity({ apiKey }: { apiKey: ApiKey }) {
         'Last used': <OptionalTime time={apiKey.lastUseTime} />,
       }}
     />
-  )
-}
-
-/**
- * Shows the secret of a new API key, once. It closes only after the secret was copied, or the user
- * said so; the browser asks before it leaves the page.
- */
-function SecretDialog({ secret, onClose }: { secret: string; onClose(): void }) {
-  const [copied, setCopied] = useState(false)
-  const [asked, setAsked] = useState(false)
-  useEffect(() => {
-    if (copied) return
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
-  }, [copied])
-  return (
-    <Dialog
-      onClose={() => (copied ? onClose() : setAsked(true))}
-      title="API key created"
-      closeOnClickOutside={false}
-      size="lg"
-    >
-      <Stack>
-        <Alert color="yellow" icon={<IconAlertTriangle />} title="Copy it now">
-          The API key is shown only once: Pubring stores only its hash. Keep it in a secret store,
-          not in code, chats or tickets. The command line reads it from PUBRING_API_KEY.
-        </Alert>
-        <CopyField label="API key" value={secret} onCopied={() => setCopied(true)} />
-        {asked && !copied && (
-          <Text className="warning" fw={600} role="alert">
-            Not copied yet. Copy the API key, or confirm that you have it: it is not shown again.
-          </Text>
-        )}
-        <Group justify="flex-end">
-          <Button onClick={onClose} variant={copied ? 'filled' : 'default'}>
-            {copied ? 'Close' : 'I have copied it'}
-          </Button>
-        </Group>
-      </Stack>
-    </Dialog>
   )
 }

@@ -1,7 +1,8 @@
-import { Alert, Card, Group, SimpleGrid, Stack, Tabs, Text } from '@mantine/core'
+import { Alert, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { Project } from '@pubring/client'
 import { IconInfoCircle, IconShieldCheck } from '@tabler/icons-react'
 import { CopyBlock, CopyField } from '../../components/copy.tsx'
+import { SnippetTabs } from '../../components/snippet-tabs.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { fieldOf, TextField } from '../../forms/text-fields.tsx'
@@ -11,7 +12,6 @@ import { others } from './snippets/others.ts'
 import type { Snippet, Verifier } from './snippets/types.ts'
 
 const snippets = [...node, ...others]
-const defaultSnippet = 'node-jose'
 /** Stands for the audience until one is entered. */
 const placeholder = 'AUDIENCE'
 
@@ -59,7 +59,7 @@ function useActiveAlgorithms(projectId: string): string[] {
 
 function SnippetChooser(props: { addresses: Omit<Verifier, 'audience'>; draft: string }) {
   const { addresses, draft } = props
-  const [{ id, audience }, change] = useDraft(draft, { id: defaultSnippet, audience: '' })
+  const [{ id, audience }, change] = useDraft(draft, { id: 'node-jose', audience: '' })
   const verifier = { ...addresses, audience: audience.trim() || placeholder }
   return (
     <Card withBorder padding="lg">
@@ -76,34 +76,16 @@ function SnippetChooser(props: { addresses: Omit<Verifier, 'audience'>; draft: s
         maw={400}
         mb="md"
       />
-      <SnippetTabs id={id} onId={(chosen) => change({ id: chosen })} verifier={verifier} />
+      <SnippetTabs
+        name="Verifiers"
+        snippets={snippets}
+        id={id}
+        onId={(chosen) => change({ id: chosen })}
+      >
+        {(snippet) => <Setup snippet={snippet} verifier={verifier} />}
+      </SnippetTabs>
       <OtherVerifiers verifier={verifier} />
     </Card>
-  )
-}
-
-function SnippetTabs(props: { id: string; onId(id: string): void; verifier: Verifier }) {
-  const { id, onId, verifier } = props
-  return (
-    <Tabs
-      value={id}
-      onChange={(value) => onId(value ?? defaultSnippet)}
-      keepMounted={false}
-      variant="pills"
-    >
-      <Tabs.List mb="md" aria-label="Verifiers">
-        {snippets.map((snippet) => (
-          <Tabs.Tab key={snippet.id} value={snippet.id}>
-            {snippet.title}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {snippets.map((snippet) => (
-        <Tabs.Panel key={snippet.id} value={snippet.id}>
-          <Setup snippet={snippet} verifier={verifier} />
-        </Tabs.Panel>
-      ))}
-    </Tabs>
   )
 }
 

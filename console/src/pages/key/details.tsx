@@ -28,7 +28,7 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
           {algorithm} {describeMaterial(jwtKey)}
         </Fact>
         <Fact name="alg of its tokens">{details.jwsAlgorithm}</Fact>
-        {details.introducedBy !== undefined && (
+        {details.introducedBy !== undefined && !details.introducedBy.startsWith('link:') && (
           <Fact name="Introduced by the key">
             <TextLink href={`/projects/${projectId}/keys/${details.introducedBy}`} className="mono">
               {details.introducedBy}

@@ -1,20 +1,27 @@
-import { Button, Checkbox, FileButton, Group, Select, Text } from '@mantine/core'
-import type { Algorithm, KeyCheck } from '@pubring/client'
+import { Alert, Button, Checkbox, FileButton, Group, Select, Text } from '@mantine/core'
+import type { Algorithm, JwtKey, KeyCheck, RegistrationSession } from '@pubring/client'
 import { isAlgorithm } from '@pubring/intake/algorithms'
-import { IconFile } from '@tabler/icons-react'
+import { IconCopy, IconFile } from '@tabler/icons-react'
 import { type DragEvent, useState } from 'react'
+import { UserText } from '../../components/user-text.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
 import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
 import { readKeyFile } from '../../keys/file.ts'
-import { useSession } from '../../session/context.tsx'
+import { useKeys } from '../../keys/queries.ts'
+import { mayBeActivated, useKeyRow } from '../../keys/states.ts'
+import { useConnection } from '../../session/context.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
-/** The algorithms that match a key, the usual one first. */
-function matchingAlgorithms(check: KeyCheck | undefined): Algorithm[] {
-  return (check?.key?.algorithms ?? []).filter(isAlgorithm)
+/** What a registration link lets its holder register, and its note. */
+type LinkTerms = Pick<RegistrationSession, 'note' | 'algorithms'>
+
+/** The algorithms that match a key, the usual one first; with a link, those of JWS that it accepts. */
+function matchingAlgorithms(check: KeyCheck | undefined, link: LinkTerms | undefined): Algorithm[] {
+  const matching = (check?.key?.algorithms ?? []).filter(isAlgorithm)
+  return link === undefined ? matching : link.algorithms.filter((name) => matching.includes(name))
 }
 
 const emptyInput = {
@@ -50,31 +57,36 @@ export function KeyForm(props: {
   isUrgent?: boolean
   /** The parts that the page still needs besides the key. */
   missing?: (string | false)[]
-  onCancel(): void
+  /** The link that the user registers by. */
+  link?: LinkTerms
+  onCancel?: (() => void) | undefined
   onRegistered(kid: string): void
 }) {
-  const { projectId, action = 'Register key', isUrgent = false, missing = [] } = props
+  const { projectId, action = 'Register key', isUrgent = false, missing = [], link } = props
   const { onCancel, onRegistered } = props
-  const { client } = useSession()
+  const { client } = useConnection()
   const draft = `key.${projectId}`
-  const [draftInput, change] = useDraft(draft, emptyInput)
+  const [draftInput, change] = useDraft(draft, { ...emptyInput, label: link?.note ?? '' })
   const input = isUrgent ? { ...draftInput, active: true } : draftInput
-  const verdict = useVerdict(projectId, input.text)
-  const matching = matchingAlgorithms(verdict.check)
+  const verdict = useVerdict(input.text)
+  const keys = useKeys(link === undefined ? projectId : undefined)
+  const pem = verdict.check?.publicKeyPem
+  const duplicate = keys.data?.find(({ publicKeyPem }) => publicKeyPem === pem)
+  const matching = matchingAlgorithms(verdict.check, link)
   const algorithm = matching.find((each) => each === input.algorithm) ?? matching[0]
-  const accepted = verdict.check?.accepted === true && verdict.duplicate === undefined
+  const accepted = verdict.check?.accepted === true && duplicate === undefined
   const body = accepted && algorithm !== undefined ? bodyOf(input, algorithm) : undefined
   return (
     <ActionForm
       action={action}
       missing={[
-        body === undefined && missingKey(input.text, verdict),
+        body === undefined && missingKey(input.text, verdict, duplicate, link),
         input.label.trim() === '' && 'a label',
         ...missing,
       ]}
       draft={draft}
       request={
-        body && body.name !== ''
+        link === undefined && body && body.name !== ''
           ? { method: 'POST', path: `/projects/${projectId}/jwt-keys`, body }
           : undefined
       }
@@ -83,19 +95,23 @@ export function KeyForm(props: {
     >
       <KeyField text={input.text} onText={(text) => change({ text })} />
       <div aria-live="polite">
-        <VerdictNotice
-          verdict={verdict}
-          text={input.text}
-          onConvert={({ pem, kid = '', label = '' }) => {
-            const isTyped = input.publishedKid !== input.convertedKid
-            change({
-              text: pem,
-              publishedKid: kid === '' && isTyped ? input.publishedKid : kid,
-              label: input.label || label,
-              convertedKid: kid,
-            })
-          }}
-        />
+        {duplicate !== undefined && <Duplicate jwtKey={duplicate} />}
+        {duplicate === undefined && (
+          <VerdictNotice
+            keepsKid={link === undefined}
+            verdict={verdict}
+            text={input.text}
+            onConvert={({ pem, kid = '', label = '' }) => {
+              const isTyped = input.publishedKid !== input.convertedKid
+              change({
+                text: pem,
+                publishedKid: link || (kid === '' && isTyped) ? input.publishedKid : kid,
+                label: input.label || label,
+                convertedKid: kid,
+              })
+            }}
+          />
+        )}
       </div>
       <Group align="flex-start" grow preventGrowOverflow={false}>
         <LabelField
@@ -110,20 +126,22 @@ export function KeyForm(props: {
           onAlgorithm={(value) => change({ algorithm: value })}
         />
       </Group>
-      <Group align="flex-start" grow preventGrowOverflow={false}>
-        <ExpiryField
-          {...fieldOf(input, change, 'expiry')}
-          description="The key is not published after this time. Leave empty for no expiry."
-        />
-        <TextField
-          label="Published kid (optional)"
-          description="The kid that the tokens of this key carry already."
-          placeholder="Assigned by Pubring"
-          value={input.publishedKid}
-          onValue={(kid) => change({ publishedKid: kid.trim() })}
-        />
-      </Group>
-      {!isUrgent && (
+      {link === undefined && (
+        <Group align="flex-start" grow preventGrowOverflow={false}>
+          <ExpiryField
+            {...fieldOf(input, change, 'expiry')}
+            description="The key is not published after this time. Leave empty for no expiry."
+          />
+          <TextField
+            label="Published kid (optional)"
+            description="The kid that the tokens of this key carry already."
+            placeholder="Assigned by Pubring"
+            value={input.publishedKid}
+            onValue={(kid) => change({ publishedKid: kid.trim() })}
+          />
+        </Group>
+      )}
+      {!isUrgent && link === undefined && (
         <Checkbox
           label="Publish now"
           description="Otherwise the key is stored inactive, and not trusted until you activate it."
@@ -135,10 +153,36 @@ export function KeyForm(props: {
   )
 }
 
-function missingKey(text: string, { pending, duplicate }: ReturnType<typeof useVerdict>): string {
+const either = new Intl.ListFormat('en', { type: 'disjunction' })
+
+function missingKey(
+  text: string,
+  { pending, check }: ReturnType<typeof useVerdict>,
+  duplicate: JwtKey | undefined,
+  link: LinkTerms | undefined,
+): string {
   if (text.trim() === '') return 'a public key'
   if (pending) return 'the check of the key'
-  return duplicate === undefined ? 'an acceptable public key' : 'a key that is not registered yet'
+  if (duplicate !== undefined) return 'a key that is not registered yet'
+  return link && check?.accepted
+    ? `a key for ${either.format(link.algorithms)}`
+    : 'an acceptable public key'
+}
+
+function Duplicate({ jwtKey }: { jwtKey: JwtKey }) {
+  const { id, label, active } = jwtKey
+  const advice = mayBeActivated(useKeyRow(jwtKey))
+    ? 'Activate it instead of registering it again.'
+    : 'It has expired: change its expiry instead of registering it again.'
+  return (
+    <Alert color="orange" icon={<IconCopy />} title="This key is already registered">
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        In this project it is “<UserText>{label}</UserText>”, {active ? 'active' : 'not active'},
+        with the kid <span className="mono">{id}</span>.{' '}
+        {active ? 'You can use it as it is.' : advice}
+      </Text>
+    </Alert>
+  )
 }
 
 function AlgorithmSelect(props: {

@@ -1,6 +1,6 @@
 import { Button, Menu, SimpleGrid, Tabs } from '@mantine/core'
 import type { Project } from '@pubring/client'
-import { IconDots, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { IconDots, IconLink, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
 import { lazy, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { CopyField } from '../../components/copy.tsx'
@@ -17,6 +17,7 @@ import { KeysPanel } from './keys/panel.tsx'
 
 const loadRegisterDialog = () => componentOf(import('./register-dialog.tsx'), 'RegisterDialog')
 const RegisterDialog = lazy(loadRegisterDialog)
+const LinkDialog = lazy(() => componentOf(import('./link-dialog.tsx'), 'LinkDialog'))
 const History = lazy(() => componentOf(import('../../events/history.tsx'), 'History'))
 const TimelinePanel = lazy(() => componentOf(import('../../timeline/panel.tsx'), 'TimelinePanel'))
 const VerifyPanel = lazy(() => componentOf(import('../verify/panel.tsx'), 'VerifyPanel'))
@@ -32,8 +33,13 @@ export function ProjectPage({ project, tab }: { project: string; tab: string }) 
 }
 
 function LoadedProject({ project, tab }: { project: Project; tab: string }) {
-  const { mayRegister } = useRights(project.id)
-  const [dialog, setDialog] = useOpenDialog(`register.${project.id}`, ['register', 'registered'])
+  const { mayRegister, mayWrite } = useRights(project.id)
+  const [dialog, setDialog] = useOpenDialog(`register.${project.id}`, [
+    'register',
+    'registered',
+    'link',
+  ])
+  const close = () => setDialog(undefined)
   usePreload(loadRegisterDialog)
   const register = () => setDialog({ action: 'register', id: '' })
   const label = tabLabels[tab]
@@ -45,6 +51,15 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
         name={`${label} · ${project.name}`}
         actions={
           <>
+            {mayWrite && (
+              <Button
+                variant="default"
+                leftSection={<IconLink size={16} />}
+                onClick={() => setDialog({ action: 'link', id: '' })}
+              >
+                Registration link
+              </Button>
+            )}
             {mayRegister && (
               <Button leftSection={<IconPlus size={16} />} onClick={register}>
                 Register a key
@@ -55,13 +70,18 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
         }
       />
       <ProjectTabs project={project} tab={tab} onRegister={register} />
-      {dialog !== undefined && (
+      {dialog?.action === 'link' && (
+        <LazyPart>
+          <LinkDialog project={project} onClose={close} />
+        </LazyPart>
+      )}
+      {dialog !== undefined && dialog.action !== 'link' && (
         <LazyPart>
           <RegisterDialog
             project={project}
             kid={dialog.action === 'registered' ? dialog.id : undefined}
             onRegistered={(kid) => setDialog({ action: 'registered', id: kid })}
-            onClose={() => setDialog(undefined)}
+            onClose={close}
           />
         </LazyPart>
       )}

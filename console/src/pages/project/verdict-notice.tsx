@@ -1,24 +1,22 @@
 import { Alert, Button, Group, List, Loader, NativeSelect, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import type { JwtKey, KeyCheck } from '@pubring/client'
-import { IconAlertTriangle, IconCircleCheck, IconCopy, IconTransform } from '@tabler/icons-react'
+import type { KeyCheck } from '@pubring/client'
+import { IconAlertTriangle, IconCircleCheck, IconTransform } from '@tabler/icons-react'
 import { useState } from 'react'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { quoted, UserText } from '../../components/user-text.tsx'
+import { quoted } from '../../components/user-text.tsx'
 import { type Conversion, convert } from '../../keys/conversion.ts'
-import { useKeys } from '../../keys/queries.ts'
-import { mayBeActivated, useKeyRow } from '../../keys/states.ts'
 import { useApi } from '../../session/api.ts'
 
 type OnConvert = (conversion: Conversion) => void
-type NoticeProps = { verdict: KeyVerdict; text: string; onConvert: OnConvert }
+type NoticeProps = { verdict: KeyVerdict; text: string; keepsKid: boolean; onConvert: OnConvert }
 
 /** Shows the verdict on a key, and offers what to do next. */
-export function VerdictNotice({ verdict, text, onConvert }: NoticeProps) {
-  const { pending, check, duplicate, conversions, error } = verdict
+export function VerdictNotice({ verdict, text, ...props }: NoticeProps) {
+  const { pending, check, conversions, error } = verdict
   if (text.trim() === '') return null
   if (conversions !== undefined) {
-    return <ConversionNotice key={text} conversions={conversions} onConvert={onConvert} />
+    return <ConversionNotice key={text} conversions={conversions} {...props} />
   }
   if (error !== undefined) {
     const isConversionError = error instanceof Error && error.name === 'Error'
@@ -35,14 +33,15 @@ export function VerdictNotice({ verdict, text, onConvert }: NoticeProps) {
       </Group>
     )
   }
-  if (duplicate !== undefined) return <Duplicate jwtKey={duplicate} />
   if (check.accepted) return <Accepted check={check} />
   return <Faults faults={check.faults} check={check} />
 }
 
 /** Offers the conversion of the text; the user picks one of several keys. */
-function ConversionNotice(props: { conversions: Conversion[]; onConvert: OnConvert }) {
-  const { conversions, onConvert } = props
+function ConversionNotice(
+  props: { conversions: Conversion[] } & Pick<NoticeProps, 'keepsKid' | 'onConvert'>,
+) {
+  const { conversions, keepsKid, onConvert } = props
   const [index, setIndex] = useState(0)
   const conversion = conversions[index]
   if (conversion === undefined) return null
@@ -55,7 +54,7 @@ function ConversionNotice(props: { conversions: Conversion[]; onConvert: OnConve
     <Alert color="petrol" icon={<IconTransform />} title={title}>
       <Text size="sm">
         Pubring registers one public key. You can extract it here, in your browser.
-        {kid !== undefined && ` Its kid, ${quoted(kid)}, becomes the published kid.`}
+        {keepsKid && kid !== undefined && ` Its kid, ${quoted(kid)}, becomes the published kid.`}
         {label !== undefined && ` The label will be ${quoted(label)}, unless you have entered one.`}
       </Text>
       {isSet && (
@@ -76,22 +75,6 @@ function ConversionNotice(props: { conversions: Conversion[]; onConvert: OnConve
       <Button size="xs" mt="sm" onClick={() => onConvert(conversion)}>
         Extract public key
       </Button>
-    </Alert>
-  )
-}
-
-function Duplicate({ jwtKey }: { jwtKey: JwtKey }) {
-  const { id, label, active } = jwtKey
-  const advice = mayBeActivated(useKeyRow(jwtKey))
-    ? 'Activate it instead of registering it again.'
-    : 'It has expired: change its expiry instead of registering it again.'
-  return (
-    <Alert color="orange" icon={<IconCopy />} title="This key is already registered">
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        In this project it is “<UserText>{label}</UserText>”, {active ? 'active' : 'not active'},
-        with the kid <span className="mono">{id}</span>.{' '}
-        {active ? 'You can use it as it is.' : advice}
-      </Text>
     </Alert>
   )
 }
@@ -155,8 +138,6 @@ function Faults({ faults, check }: { faults: KeyCheck['faults']; check?: KeyChec
 type KeyVerdict = {
   pending: boolean
   check?: KeyCheck | undefined
-  /** The registered key of the project that is the same. */
-  duplicate?: JwtKey | undefined
   /** The keys of a text in a format that the service does not accept. */
   conversions?: Conversion[] | undefined
   error?: unknown
@@ -164,10 +145,9 @@ type KeyVerdict = {
 
 /**
  * Checks a key while the user types. What `convert` knows is converted here; everything else is checked
- * by the service, and compared with the keys of the project.
+ * by the service.
  */
-export function useVerdict(projectId: string, text: string): KeyVerdict {
-  const keys = useKeys(projectId)
+export function useVerdict(text: string): KeyVerdict {
   const [settled] = useDebouncedValue(text.trim(), 300)
   const checked = settled === text.trim() ? settled : ''
   const query = useApi(
@@ -180,11 +160,9 @@ export function useVerdict(projectId: string, text: string): KeyVerdict {
     { enabled: checked !== '', gcTime: 0 },
   )
   if (text.trim() === '') return { pending: false }
-  const pem = query.data?.check?.publicKeyPem
   return {
     pending: checked === '' || query.isFetching,
     ...(query.data ?? {}),
-    duplicate: keys.data?.find(({ publicKeyPem }) => publicKeyPem === pem),
     ...(query.isError ? { error: query.error } : {}),
   }
 }

@@ -12,14 +12,18 @@ import { localTime, relativeTime, useNow } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { JsonView } from './json-view.tsx'
 
-/** The result of a token check with each of its steps. */
-export function Report({ report, projectId }: { report: TokenCheck; projectId: string }) {
+/** What a valid token means where the expected audience is not known. */
+type Proof = { title: string; text: string }
+
+/** The result of a token check with each of its steps. Without `projectId`, the key has no page. */
+export function Report(props: { report: TokenCheck; projectId?: string; proof?: Proof }) {
+  const { report, projectId, proof } = props
   const names: [string, string][] = Object.entries(steps)
   return (
-    <Card withBorder padding="lg">
+    <Card withBorder padding="lg" mt={proof ? 'md' : 0}>
       <Stack>
-        <Summary report={report} />
-        <KeyLine report={report} projectId={projectId} />
+        <Summary report={report} proof={proof} />
+        {projectId !== undefined && <KeyLine report={report} projectId={projectId} />}
         <CheckSteps names={names} results={report.steps} />
       </Stack>
     </Card>
@@ -63,11 +67,13 @@ function verdictOf(report: TokenCheck): keyof typeof verdicts {
   return stepsWith(report, 'warned').length > 0 ? 'warned' : 'valid'
 }
 
-function Summary({ report }: { report: TokenCheck }) {
+function Summary({ report, proof }: { report: TokenCheck; proof: Proof | undefined }) {
   const { valid, reason } = report
   const failure = reason && advice[reason]
-  const verdict = verdictOf(report)
-  const { color, Icon, title } = verdicts[verdict]
+  const found = verdictOf(report)
+  const proven = valid && found !== 'compromised' ? proof : undefined
+  const verdict = proven ? 'valid' : found
+  const { color, Icon, title } = { ...verdicts[verdict], ...proven }
   return (
     <Alert
       color={color}
@@ -76,7 +82,7 @@ function Summary({ report }: { report: TokenCheck }) {
       role="status"
       data-verdict={verdict}
     >
-      {valid ? validSummary(report) : (failure?.action ?? 'See the failed step.')}
+      {valid ? (proven?.text ?? validSummary(report)) : (failure?.action ?? 'See the failed step.')}
       {reason !== undefined && (
         <Text size="xs" className="mono" mt={6}>
           {reason}
@@ -148,7 +154,7 @@ const advice: Record<TokenCheckReason, { title: string; action: string }> = {
   kid_unknown: {
     title: 'This project has no key with this kid',
     action:
-      'Have the signer use the kid of its key, as shown under “Keys”. The failed step says what this kid is, and which key the signature fits.',
+      'Have the signer use the kid that Pubring shows for its key. The failed step says what this kid is, and which key the signature fits.',
   },
   key_inactive: {
     title: 'The key is inactive or has expired',

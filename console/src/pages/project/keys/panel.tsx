@@ -17,6 +17,7 @@ import { useKeyRefresh, useRefreshAt } from '../../../keys/refresh.ts'
 import { isUnderWay, nextStep, useRotations } from '../../../keys/rotations.ts'
 import { keyStates } from '../../../keys/state-words.ts'
 import { type KeyRow, useKeyRows, useKeyStates } from '../../../keys/states.ts'
+import { useApi } from '../../../session/api.ts'
 import { useRights } from '../../../session/rights.ts'
 import { ProjectWarnings } from '../../../warnings/project-warnings.tsx'
 import { type KeyAction, keyActions } from '../key-actions.ts'
@@ -31,28 +32,45 @@ const loadBulkDialog = () => componentOf(import('./bulk-dialog.tsx'), 'BulkDialo
 const BulkDialog = lazy(loadBulkDialog)
 const loadSelectionBar = () => componentOf(import('./bulk-actions.tsx'), 'SelectionBar')
 const SelectionBar = lazy(loadSelectionBar)
+const WaitingKeys = lazy(() => componentOf(import('../links.tsx'), 'WaitingKeys'))
+const RegistrationLinks = lazy(() => componentOf(import('../links.tsx'), 'RegistrationLinks'))
 
 /** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
   const query = useKeys(project.id)
   const states = useKeyStates(project.id)
+  const { data: links = [] } = useApi(['links', project.id], (client, signal) =>
+    client.registrationLinks.list(project.id, { signal }),
+  )
   if (states.data === undefined) return <QueryResult query={states}>{() => null}</QueryResult>
   const { data } = states
   return (
     <QueryResult query={query}>
-      {(keys) =>
-        keys.length === 0 ? (
-          <NoKeys projectId={project.id} onRegister={onRegister} />
-        ) : (
-          <>
-            <NoActiveKey keys={keys} />
-            <ProjectWarnings projectId={project.id} />
-            <PendingRotations projectId={project.id} keys={keys} />
-            <KeyList projectId={project.id} keys={keys} states={data} />
-            <CurlHint path={`/projects/${project.id}/jwt-keys`} />
-          </>
-        )
-      }
+      {(keys) => (
+        <>
+          {keys.length === 0 ? (
+            <NoKeys projectId={project.id} onRegister={onRegister} />
+          ) : (
+            <>
+              {links.length > 0 && (
+                <LazyPart>
+                  <WaitingKeys links={links} keys={keys} />
+                </LazyPart>
+              )}
+              <NoActiveKey keys={keys} />
+              <ProjectWarnings projectId={project.id} />
+              <PendingRotations projectId={project.id} keys={keys} />
+              <KeyList projectId={project.id} keys={keys} states={data} />
+              <CurlHint path={`/projects/${project.id}/jwt-keys`} />
+            </>
+          )}
+          {links.length > 0 && (
+            <LazyPart>
+              <RegistrationLinks projectId={project.id} links={links} />
+            </LazyPart>
+          )}
+        </>
+      )}
     </QueryResult>
   )
 }

@@ -25,7 +25,10 @@ const pagePolicy = (nonce: string) =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** Serves the console below `/console/`, to which `/` leads. The URL fragment selects the page. */
+/**
+ * Serves the console below `/console/`, to which `/` leads, and the page of registration links at
+ * `/register`. The URL fragment selects the page of the console, or holds the secret of the link.
+ */
 export async function addConsole(app: FastifyInstance): Promise<void> {
   for (const url of ['/', '/console']) {
     app.route({
@@ -37,25 +40,28 @@ export async function addConsole(app: FastifyInstance): Promise<void> {
         reply.code(308).headers({ location: 'console/', 'cache-control': 'no-cache' }).send(),
     })
   }
-  if (existsSync(built)) await app.register(consoleFiles, { prefix: '/console' })
-  else addNotBuilt(app)
+  if (existsSync(built)) {
+    addPage(app, '/register', 'register.html')
+    await app.register(consoleFiles, { prefix: '/console' })
+  } else for (const url of ['/console/', '/register']) addNotBuilt(app, url)
 }
 
 async function consoleFiles(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', (route) => {
     route.schema = { ...route.schema, hide: true }
   })
-  addPage(app)
+  addPage(app, '/', 'index.html')
   await addFilesAndDeepLinks(app)
 }
 
-function addPage(app: FastifyInstance): void {
+function addPage(app: FastifyInstance, url: string, name: string): void {
   app.route({
     method: 'GET',
-    url: '/',
+    url,
+    schema: { hide: true },
     prefixTrailingSlash: 'slash',
     handler: async (_request, reply) => {
-      const html = await readFile(join(built, 'index.html'), 'utf8')
+      const html = await readFile(join(built, name), 'utf8')
       const nonce = randomBytes(16).toString('base64')
       return reply
         .type('text/html; charset=utf-8')
@@ -128,15 +134,15 @@ async function sendFile(
     .send(file.stream)
 }
 
-/** Excludes the page, which addPage serves, and compressed files, which are sent instead of others. */
+/** Excludes the pages, which addPage serves, and compressed files, which are sent instead of others. */
 function isServed(name: string): boolean {
-  return /\.\w+$/.test(name) && !/^index\.html|\.(?:br|gz)$/.test(name)
+  return /\.\w+$/.test(name) && !/^(?:index|register)\.html|\.(?:br|gz)$/.test(name)
 }
 
-function addNotBuilt(app: FastifyInstance): void {
+function addNotBuilt(app: FastifyInstance, url: string): void {
   app.route({
     method: 'GET',
-    url: '/console/',
+    url,
     schema: { hide: true },
     handler: async () => {
       throw new PubringError(

@@ -1,0 +1,52 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import { type ReactNode, useEffect, useState } from 'react'
+import { CopyField } from './copy.tsx'
+import { Dialog } from './dialog.tsx'
+
+/**
+ * Shows a new secret, once, with advice about it. It closes only after the secret was copied, or the user
+ * said so; the browser asks before it leaves the page.
+ */
+export function SecretDialog(props: {
+  title: string
+  name: string
+  secret: string
+  children: ReactNode
+  onClose(): void
+}) {
+  const { title, name, secret, children, onClose } = props
+  const [copied, setCopied] = useState(false)
+  const [asked, setAsked] = useState(false)
+  useEffect(() => {
+    if (copied) return
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', ask)
+    return () => removeEventListener('beforeunload', ask)
+  }, [copied])
+  return (
+    <Dialog
+      onClose={() => (copied ? onClose() : setAsked(true))}
+      title={title}
+      closeOnClickOutside={false}
+      size="lg"
+    >
+      <Stack>
+        <Alert color="yellow" icon={<IconAlertTriangle />} title="Copy it now">
+          {children}
+        </Alert>
+        <CopyField label={name} value={secret} onCopied={() => setCopied(true)} />
+        {asked && !copied && (
+          <Text className="warning" fw={600} role="alert">
+            Not copied yet. Copy it, or confirm that you have it: it is not shown again.
+          </Text>
+        )}
+        <Group justify="flex-end">
+          <Button onClick={onClose} variant={copied ? 'filled' : 'default'}>
+            {copied ? 'Close' : 'I have copied it'}
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  )
+}

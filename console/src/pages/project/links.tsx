@@ -1,0 +1,134 @@
+import { Box, Card, Menu, Stack, Text } from '@mantine/core'
+import type { JwtKey, RegistrationLink } from '@pubring/client'
+import { ActionsMenu } from '../../components/actions-menu.tsx'
+import { DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { rowNames } from '../../components/ids.ts'
+import { Section } from '../../components/section.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TextLink } from '../../components/text-link.tsx'
+import { RelativeTime } from '../../components/times.tsx'
+import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
+import { useKeyChanges } from '../../keys/queries.ts'
+import { useChange } from '../../session/api.ts'
+import { useRights } from '../../session/rights.ts'
+import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
+
+/** The keys that came through a link and wait until somebody activates them. */
+export function WaitingKeys({ links, keys }: { links: RegistrationLink[]; keys: JwtKey[] }) {
+  // A key that was changed since has been seen by somebody, who may have switched it off.
+  const untouched = keys.filter(({ active, createTime, updateTime }) => {
+    return !active && createTime === updateTime
+  })
+  return untouched.flatMap((key) => {
+    const link = links.find((each) => each.keys.includes(key.id))
+    return link === undefined ? [] : [<WaitingKey key={key.id} jwtKey={key} link={link} />]
+  })
+}
+
+function WaitingKey({ jwtKey, link }: { jwtKey: JwtKey; link: RegistrationLink }) {
+  const { id, projectId, label, createTime, publicKeyPem } = jwtKey
+  const { mayWrite } = useRights(projectId)
+  const verdict = useVerdict(publicKeyPem)
+  const activation = useKeyChanges(jwtKey).update({ active: true })
+  return (
+    <Card withBorder mb="sm" component="section" aria-label={`${quoted(label)} waits for approval`}>
+      <Stack gap="sm">
+        <Text size="sm">
+          <TextLink href={`/projects/${projectId}/keys/${id}`} fw={600}>
+            <UserText>{label}</UserText>
+          </TextLink>{' '}
+          waits for approval. It came through the registration link “
+          <UserText>{link.note}</UserText>” <RelativeTime time={createTime} />. To reject it, delete
+          it.
+        </Text>
+        <VerdictNotice verdict={verdict} text={publicKeyPem} keepsKid onConvert={() => {}} />
+        {mayWrite && (
+          <ActionForm action="Activate" purpose={`Activate ${quoted(label)}`} {...activation} />
+        )}
+      </Stack>
+    </Card>
+  )
+}
+
+/** The links with their states. */
+export function RegistrationLinks(props: { projectId: string; links: RegistrationLink[] }) {
+  const { projectId, links } = props
+  const { mayWrite } = useRights(projectId)
+  const [open, setOpen] = useOpenDialog(`links.${projectId}`, ['revoke'])
+  const revoked = links.find(({ id }) => id === open?.id)
+  const nameOf = rowNames(links, ({ note }) => withVisibleControls(note))
+  const isLive = ({ state, expireTime }: RegistrationLink) =>
+    ['open', 'used'].includes(state) && Date.parse(expireTime) > Date.now()
+  return (
+    <Box mt="md">
+      <Section title="Registration links">
+        <DataTable
+          rows={links}
+          columns={[
+            {
+              title: 'Name',
+              cell: ({ note, newKeys }) => (
+                <TwoLines below={newKeys === 'active' ? 'keys are active at once' : ''}>
+                  <RowName>{note}</RowName>
+                </TwoLines>
+              ),
+            },
+            { title: 'State', cell: ({ state }) => <StateBadge state={state} /> },
+            { title: 'Keys', cell: ({ keys }) => keys.length },
+            { title: 'Created', cell: ({ createTime }) => <RelativeTime time={createTime} /> },
+            { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
+            {
+              title: 'Actions',
+              cell: (link) =>
+                mayWrite &&
+                isLive(link) && (
+                  <ActionsMenu name={`the link ${nameOf(link)}`}>
+                    <Menu.Item
+                      className="warning"
+                      onClick={() => setOpen({ action: 'revoke', id: link.id })}
+                    >
+                      Revoke
+                    </Menu.Item>
+                  </ActionsMenu>
+                ),
+            },
+          ]}
+        />
+        {revoked !== undefined && (
+          <RevokeLink projectId={projectId} link={revoked} onClose={() => setOpen(undefined)} />
+        )}
+      </Section>
+    </Box>
+  )
+}
+
+function RevokeLink(props: { projectId: string; link: RegistrationLink; onClose(): void }) {
+  const { projectId, link, onClose } = props
+  const { id, note, state, keys, createTime } = link
+  const change = useChange(['links', projectId])
+  return (
+    <ActionDialog
+      title={`Revoke ${quoted(note)}?`}
+      action="Revoke"
+      danger
+      request={{ method: 'DELETE', path: `/projects/${projectId}/registration-links/${id}` }}
+      run={() => change((client) => client.registrationLinks.delete(projectId, id))}
+      onClose={onClose}
+    >
+      <Facts
+        name="The link"
+        facts={{
+          Note: <UserText>{note}</UserText>,
+          State: <StateBadge state={state} />,
+          Created: <RelativeTime time={createTime} />,
+          Keys: keys.length,
+        }}
+      />
+      It cannot be opened any more, and whoever has opened it can do nothing with it. Keys that came
+      through it stay.
+    </ActionDialog>
+  )
+}

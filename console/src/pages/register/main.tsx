@@ -1,0 +1,4 @@
+import { render } from '../../render.tsx'
+import { RegisterPage } from './page.tsx'
+
+render(<RegisterPage />)

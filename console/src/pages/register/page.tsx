@@ -1,0 +1,257 @@
+import { Button, Container, Group, Stack, Text } from '@mantine/core'
+import type { JwtKeyWithDetails, RegistrationSession, TokenCheck } from '@pubring/client'
+import { type ReactNode, useState } from 'react'
+import { CopyBlock, CopyButton, CopyField } from '../../components/copy.tsx'
+import { Countdown } from '../../components/countdown.tsx'
+import { Logo } from '../../components/logo.tsx'
+import { Section } from '../../components/section.tsx'
+import { SnippetTabs } from '../../components/snippet-tabs.tsx'
+import { MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
+import { localTime } from '../../components/times.tsx'
+import { UserText } from '../../components/user-text.tsx'
+import { ActionForm } from '../../forms/action-form.tsx'
+import { TextArea } from '../../forms/text-fields.tsx'
+import { describeMaterial } from '../../keys/material.ts'
+import { useKey } from '../../keys/queries.ts'
+import { useApi } from '../../session/api.ts'
+import { createSessionClient, signInReason } from '../../session/client.ts'
+import {
+  type Connection,
+  ConnectionContext,
+  QueryProvider,
+  useConnection,
+} from '../../session/context.tsx'
+import { KeyForm } from '../project/key-form.tsx'
+import { Report } from '../verify/report.tsx'
+import { filledIn, samples } from './samples.ts'
+import { readSession } from './session.ts'
+
+const client = createSessionClient('registration')
+
+/** Once the link has ended, the page says so after a reload. */
+function report(error: unknown): void {
+  if (signInReason(error) === 'ended') location.reload()
+}
+
+const connection: Connection = {
+  client,
+  report,
+  withSignIn: (action) =>
+    action().catch((error) => {
+      report(error)
+      throw error
+    }),
+}
+
+/** The page of a registration link, for someone who has no other access. */
+export function RegisterPage() {
+  return (
+    <QueryProvider client={client} onError={report}>
+      <ConnectionContext value={connection}>
+        <Container component="main" size={760} py="xl">
+          <Logo size={36} />
+          <OpenedLink />
+        </Container>
+      </ConnectionContext>
+    </QueryProvider>
+  )
+}
+
+/** What the link is for; or that it does not work. */
+function OpenedLink() {
+  const query = useApi(['registration'], (_client, signal) => readSession(signal))
+  return (
+    <QueryResult query={query}>
+      {(session) =>
+        session === null ? (
+          <MessagePage title="This link does not work">
+            It has expired, was revoked, was opened in another browser, or is not complete. Ask the
+            people who sent you this link for a new one, and open it where you want to go on.
+          </MessagePage>
+        ) : (
+          <Registration session={session} />
+        )
+      }
+    </QueryResult>
+  )
+}
+
+/** Asks for a key, or shows the newest one that came through the link. */
+function Registration({ session }: { session: RegistrationSession }) {
+  const { project, note, keys, algorithms, expireTime } = session
+  const [kid, setKid] = useState(keys.at(-1))
+  if (kid !== undefined) {
+    return <Registered session={session} kid={kid} onAnother={() => setKid(undefined)} />
+  }
+  return (
+    <>
+      <PageHeader title="Register your public key">
+        <Text fw={600} c="var(--mantine-color-text)" my="xs">
+          <UserText>{note}</UserText>
+        </Text>
+        The project “{project.name}” verifies your tokens with this key. Your private key stays with
+        you. The link works in this browser until {localTime(expireTime)}.
+      </PageHeader>
+      <Stack>
+        <Section title="Your public key">
+          <KeyForm projectId={project.id} link={session} onRegistered={setKid} />
+        </Section>
+        <NoKeyPair algorithms={algorithms} />
+      </Stack>
+    </>
+  )
+}
+
+/** What OpenSSL is told to make, for the first of these algorithms that the link accepts. */
+const generated = {
+  ES256: 'EC -pkeyopt ec_paramgen_curve:P-256',
+  RS256: 'RSA -pkeyopt rsa_keygen_bits:3072',
+  EdDSA: 'ED25519',
+}
+
+/** Shows how to make a key pair. */
+function NoKeyPair({ algorithms }: Pick<RegistrationSession, 'algorithms'>) {
+  const [, pair] =
+    Object.entries(generated).find(([alg]) => algorithms.some((one) => one === alg)) ?? []
+  if (pair === undefined) return null
+  const command = `openssl genpkey -algorithm ${pair} -out private.pem\nopenssl pkey -in private.pem -pubout`
+  return (
+    <Section title="No key pair yet?">
+      <Text size="sm" mb="xs">
+        This makes one with OpenSSL. Keep private.pem secret, and paste what is printed above.
+      </Text>
+      <CopyBlock value={command} name="command that makes a key pair" />
+    </Section>
+  )
+}
+
+type RegisteredProps = { session: RegistrationSession; kid: string; onAnother(): void }
+
+/** What to do with a registered key. */
+function Registered({ session, kid, onAnother }: RegisteredProps) {
+  const query = useKey(session.project.id, kid)
+  return (
+    <QueryResult query={query}>
+      {(key) => (
+        <>
+          <PageHeader key={kid} title="Your key is registered">
+            “<UserText>{key.label}</UserText>”, {key.details.jwsAlgorithm} {describeMaterial(key)},
+            in the project “{session.project.name}”.
+          </PageHeader>
+          <Stack>
+            <Section title="Put this kid into the header of your tokens">
+              <Group gap={4} wrap="nowrap">
+                <span className="mono large-kid">{kid}</span>
+                <CopyButton value={kid} name="kid" />
+              </Group>
+            </Section>
+            <SignSection session={session} jwtKey={key} />
+            <CheckSection session={session} isActive={key.active} />
+            <NextSection session={session} jwtKey={key}>
+              <Button variant="default" onClick={onAnother}>
+                Register another key
+              </Button>
+            </NextSection>
+          </Stack>
+        </>
+      )}
+    </QueryResult>
+  )
+}
+
+type KeyProps = { session: RegistrationSession; jwtKey: JwtKeyWithDetails }
+
+/** Programs that sign with the key, with its own kid and issuer. */
+function SignSection({ session: { issuer }, jwtKey: { id, details } }: KeyProps) {
+  const [chosen, setChosen] = useState('node')
+  const signing = { issuer, kid: id, alg: details.jwsAlgorithm }
+  const offered = samples.filter(({ signs }) => signs.test(signing.alg))
+  return (
+    <Section title="Sign a token">
+      <Stack>
+        <CopyField label="Issuer (iss)" value={issuer} />
+        <SnippetTabs name="Languages" snippets={offered} id={chosen} onId={setChosen}>
+          {({ title, file, text }) => (
+            <>
+              <Text size="sm" c="dimmed" mb="xs">
+                {file}
+              </Text>
+              <CopyBlock value={filledIn(text, signing)} name={`program for ${title}`} />
+            </>
+          )}
+        </SnippetTabs>
+      </Stack>
+    </Section>
+  )
+}
+
+/** Checks a token, by which the user proves to have the private key. */
+function CheckSection(props: { session: RegistrationSession; isActive: boolean }) {
+  const { session, isActive } = props
+  const [token, setToken] = useState('')
+  const [checked, setChecked] = useState<{ token: string; report: TokenCheck }>()
+  const connection = useConnection()
+  const check = async () => {
+    const body = { token: token.trim() }
+    const report = await connection.client.tokens.check(session.project.id, body)
+    setChecked({ token, report })
+  }
+  const proof = {
+    title: isActive
+      ? 'This token is valid'
+      : 'The token is right, and valid once the key is active',
+    text: 'You signed it with the key that you registered.',
+  }
+  return (
+    <Section title="See that it works">
+      <ActionForm
+        action="Check token"
+        missing={[token.trim() === '' && 'a token that you signed']}
+        run={check}
+      >
+        <TextArea
+          label="Token"
+          description="Paste a token that you signed. It is neither stored nor logged."
+          placeholder="eyJhbGciOi…"
+          rows={4}
+          classNames={{ input: 'mono' }}
+          value={token}
+          onValue={setToken}
+        />
+      </ActionForm>
+      {checked?.token === token && <Report report={checked.report} proof={proof} />}
+    </Section>
+  )
+}
+
+/** When the key is trusted, and the way back. */
+function NextSection({ session, jwtKey, children }: KeyProps & { children: ReactNode }) {
+  const { active, updateTime, details } = jwtKey
+  const { returnUrl } = session
+  return (
+    <Section title="What happens next">
+      {active ? (
+        <Countdown
+          from={updateTime}
+          until={details.convergedTime}
+          waiting="Wait before you sign: verifiers are still loading the key"
+          done="Your key is active"
+          since="All verifiers that honor the cache headers have known it since"
+        />
+      ) : (
+        <Text>
+          The people who sent you this link approve the key. Until then, verifiers reject its
+          tokens. There is nothing more for you to do.
+        </Text>
+      )}
+      <Group mt="md">
+        {returnUrl !== undefined && (
+          <Button component="a" href={returnUrl} rel="noreferrer">
+            Back to {new URL(returnUrl).host}
+          </Button>
+        )}
+        {children}
+      </Group>
+    </Section>
+  )
+}

@@ -1,0 +1,329 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import {
+  accessibilityViolations,
+  loadedScripts,
+  openConsole,
+  phone,
+  readableTexts,
+} from '../support/console/console.ts'
+import {
+  checkToken,
+  createLink,
+  keyField,
+  openStranger,
+  registerKey,
+} from '../support/console/registration-links.ts'
+import { run, snippetFolder } from '../support/console/snippets.ts'
+import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
+import { keyFor, signToken } from '../support/keys/tokens.ts'
+import { rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
+
+const returnUrl = 'https://platform.example.com/integrations'
+const console_ = await openConsole({ PUBRING_RETURN_ORIGINS: 'https://platform.example.com' })
+const { id: projectId } = await console_.client.projects.get('default')
+
+/** What tools make: the text to paste, and a program of the page that signs with the private key. */
+type Try = { make(folder: string): string; language: string; command: string[]; file: string }
+
+const node = { language: 'Node', command: [process.execPath, 'sign.js'], file: 'sign.js' }
+const java = { language: 'Java', command: ['java', 'Sign.java'], file: 'Sign.java' }
+const sh = (cwd: string, line: string) =>
+  execFileSync('sh', ['-ec', line], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+const hasJava =
+  spawnSync('keytool', ['-help']).status === 0 && spawnSync('java', ['-version']).status === 0
+
+const tries: Record<string, Try> = {
+  'OpenSSL, as the page says': {
+    ...node,
+    make: (folder) =>
+      sh(
+        folder,
+        'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out private.pem; openssl pkey -in private.pem -pubout',
+      ),
+  },
+  'ssh-keygen': {
+    ...node,
+    make: (folder) =>
+      sh(folder, `ssh-keygen -q -t rsa -b 3072 -m PKCS8 -N '' -f private.pem; cat private.pem.pub`),
+  },
+  // RSA.ExportSubjectPublicKeyInfoPem prints no line break at the end, on Windows CRLF between lines.
+  '.NET': {
+    ...node,
+    make: (folder) =>
+      sh(
+        folder,
+        'openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem; openssl pkey -in private.pem -pubout',
+      )
+        .trim()
+        .replaceAll('\n', '\r\n'),
+  },
+  ...(hasJava && {
+    keytool: {
+      ...java,
+      make: (folder: string) =>
+        sh(
+          folder,
+          `export STORE='-keystore store.p12 -storetype PKCS12 -storepass changeit -alias orders'
+          keytool -genkeypair $STORE -keyalg EC -groupname secp256r1 -dname CN=orders
+          openssl pkcs12 -in store.p12 -passin pass:changeit -nodes -nocerts | openssl pkcs8 -topk8 -nocrypt -out private.pem
+          keytool -exportcert -rfc $STORE`,
+        ),
+    },
+  }),
+}
+
+describe('a stranger gets from the link to a valid token', () => {
+  test.each(Object.entries(tries))('with a key made by %s', async (name, { make, ...program }) => {
+    const note = `ACME Corp, key of ${name}`
+    const page = await openStranger(console_, name.startsWith('ssh') ? phone : {})
+    await page.goto(await createLink(console_, { note, newKeys: 'active', returnUrl }))
+    await page.getByText(note).waitFor()
+    const folder = snippetFolder()
+    const kid = await registerKey(page, make(folder))
+    rememberPrivateKey(readFileSync(join(folder, 'private.pem'), 'utf8'))
+    await page.getByRole('tab', { name: program.language }).click()
+    const text = await page
+      .getByLabel(`program for ${program.language}`, { exact: true })
+      .textContent()
+    writeFileSync(join(folder, program.file), text ?? '')
+    const token = rememberSecret('a token', (await run(program.command, folder)).trim())
+    expect(await checkToken(page, token)).toMatch(/^This token is valid/)
+    expect(await page.locator('[data-step=failed], [data-step=warning]').count()).toBe(0)
+    expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
+    expect(await console_.client.keys.get('default', kid)).toMatchObject({ active: true })
+    const back = page.getByRole('link', { name: 'Back to platform.example.com' })
+    expect(await back.getAttribute('href')).toBe(returnUrl)
+    await page.context().close()
+  })
+
+  test('with a key made by the browser, and the keyboard alone', async () => {
+    const page = await openStranger(console_)
+    await page.goto(await createLink(console_))
+    await keyField(page).waitFor()
+    const jwk = await page.evaluate<string>(`(async () => {
+      const { subtle } = crypto
+      globalThis.pair = await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
+      return JSON.stringify(await subtle.exportKey('jwk', pair.publicKey))
+    })()`)
+    await tabTo(page, 'Public key')
+    await page.keyboard.insertText(jwk)
+    await page.getByText('This is a JWK').waitFor()
+    await tabTo(page, 'Extract public key')
+    await page.keyboard.press('Enter')
+    await page.getByText('Valid key').waitFor()
+    await tabTo(page, 'Register key')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Your key is registered' }).waitFor()
+    expect(await focusedName(page)).toBe('Your key is registered')
+    const { issuer } = await console_.client.jwks.discovery(projectId)
+    const token = await page.evaluate<string>(`(async () => {
+      const now = Math.floor(Date.now() / 1000)
+      const encode = (value) => btoa(value).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+      const kid = document.querySelector('.large-kid').textContent
+      const header = { alg: 'ES256', kid }
+      const claims = { iss: '${issuer}', iat: now, exp: now + 300 }
+      const input = [header, claims].map((each) => encode(JSON.stringify(each))).join('.')
+      const algorithm = { name: 'ECDSA', hash: 'SHA-256' }
+      const signed = await crypto.subtle.sign(algorithm, pair.privateKey, new TextEncoder().encode(input))
+      return input + '.' + encode(String.fromCharCode(...new Uint8Array(signed)))
+    })()`)
+    rememberSecret('a token', token)
+    await tabTo(page, 'Token')
+    await page.keyboard.insertText(token)
+    await tabTo(page, 'Check token')
+    await page.keyboard.press('Enter')
+    await page.getByText('The token is right, and valid once the key is active').waitFor()
+    await page.getByText('The people who sent you this link approve the key').waitFor()
+    await page.context().close()
+  })
+})
+
+/** The accessible name of what has the focus, as far as these pages need it. */
+const focusedName = (page: Page) =>
+  page.evaluate<string>(`{
+    const { activeElement: it } = document
+    it.getAttribute('aria-label') ?? it.labels?.[0]?.textContent ?? it.textContent
+  }`)
+
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    if ((await focusedName(page)) === name) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`The Tab key does not lead to ${name}.`)
+}
+
+describe('the link', () => {
+  test('is not spent by a program that previews it, and its page is framed and cached nowhere', async () => {
+    const url = await createLink(console_)
+    for (const method of ['GET', 'HEAD']) {
+      const response = await fetch(url, {
+        method,
+        headers: { 'user-agent': 'Slackbot-LinkExpanding 1.0' },
+      })
+      expect(response.status).toBe(200)
+      const { headers } = response
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
+      )
+      expect(headers.get('referrer-policy')).toBe('no-referrer')
+      expect(headers.get('cache-control')).toBe('no-cache')
+    }
+    const page = await openStranger(console_)
+    await page.goto(url)
+    await keyField(page).waitFor()
+    await page.context().close()
+  })
+
+  test('leaves its secret neither in the address, nor in the history, nor in the page', async () => {
+    const page = await openStranger(console_)
+    const url = await createLink(console_)
+    const requests: string[] = []
+    page.on('request', (request) =>
+      requests.push(`${request.url()} ${JSON.stringify(request.headers())}`),
+    )
+    await page.goto(url)
+    await keyField(page).waitFor()
+    expect(page.url()).toBe(`${console_.server.url}/register`)
+    const [, secret = ''] = url.split('#')
+    expect(await readableTexts(page)).not.toContain(secret)
+    expect(requests.join('\n')).not.toContain(secret)
+    await page.goto('about:blank')
+    await page.goBack()
+    // The cookie goes on with the session.
+    await keyField(page).waitFor()
+    expect(page.url()).toBe(`${console_.server.url}/register`)
+    await page.context().close()
+  })
+
+  test('works in one browser, until it is revoked', async () => {
+    const url = await createLink(console_, { note: 'to be revoked' })
+    const [page, other] = [await openStranger(console_), await openStranger(console_, phone)]
+    await page.goto(url)
+    await keyField(page).waitFor()
+    await other.goto(url)
+    await other.getByRole('heading', { name: 'This link does not work' }).waitFor()
+    expect(await accessibilityViolations(other)).toEqual([])
+    const links = await console_.client.registrationLinks.list('default')
+    const { id = '' } = links.find(({ note }) => note === 'to be revoked') ?? {}
+    await console_.client.registrationLinks.delete('default', id)
+    await keyField(page).fill(ecKey().publicKeyPem)
+    await page.getByRole('heading', { name: 'This link does not work' }).waitFor()
+    await Promise.all([page, other].map((each) => each.context().close()))
+  })
+})
+
+describe('the page of a link', () => {
+  test('sends no private key, and gives the command that prints the public one', async () => {
+    const page = await openStranger(console_)
+    const bodies: string[] = []
+    page.on('request', (request) => bodies.push(`${request.url()} ${request.postData() ?? ''}`))
+    await page.goto(await createLink(console_))
+    const pem = privatePem(ecKey())
+    await keyField(page).fill(pem)
+    await page.getByText('This looks like a private key. It was not sent.').waitFor()
+    expect(await page.locator('[data-command]').textContent()).toMatch(/^openssl .*-pubout/)
+    expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
+    const body = pem.replace(/-----[^-]*-----|\s/g, '')
+    expect(bodies.some((each) => each.includes(body.slice(40, 80)))).toBe(false)
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain(
+      body.slice(40, 80),
+    )
+    await page.context().close()
+  })
+
+  test('says which algorithms the link accepts, and of a key that the project has not which it is', async () => {
+    const { publicKeyPem } = rsaKey()
+    const { kid } = await console_.client.keys.create('default', {
+      name: 'own',
+      algorithm: 'RS256',
+      publicKeyPem,
+    })
+    const page = await openStranger(console_)
+    await page.goto(await createLink(console_, { algorithms: ['ES256', 'EdDSA'] }))
+    await keyField(page).fill(publicKeyPem)
+    await page.getByText('Still needed: a key for ES256 or EdDSA.').waitFor()
+    await page.context().close()
+    const twin = await openStranger(console_)
+    await twin.goto(await createLink(console_))
+    await keyField(twin).fill(publicKeyPem)
+    await twin.getByText('Valid key').waitFor()
+    await twin.getByRole('button', { name: 'Register key' }).click()
+    await twin.getByText('The project already has this key.').waitFor()
+    expect(await readableTexts(twin)).not.toContain(kid)
+    await twin.context().close()
+  })
+
+  test('survives a reload, has no violation of WCAG, and fits a phone', async () => {
+    const page = await openStranger(console_, phone)
+    await page.goto(await createLink(console_, { returnUrl }))
+    await keyField(page).waitFor()
+    expect(await accessibilityViolations(page)).toEqual([])
+    const { publicKeyPem, privateKey } = keyFor('ES256')
+    await keyField(page).fill(publicKeyPem)
+    await page.getByText('Valid key').waitFor()
+    await page.reload()
+    await page.getByText('Valid key').waitFor()
+    const kid = await registerKey(page, publicKeyPem)
+    await page.reload()
+    await page.getByText(kid).first().waitFor()
+    expect(await checkToken(page, signToken(privateKey, { alg: 'ES256' }))).toMatch(/no kid/)
+    expect(await accessibilityViolations(page)).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
+    await page.context().close()
+  })
+
+  test('loads at most 190 kB of JavaScript, and none of the console', async () => {
+    const page = await openStranger(console_)
+    await page.goto(await createLink(console_))
+    await keyField(page).waitFor()
+    const sizes = await loadedScripts(page)
+    expect(Object.keys(sizes).filter((name) => /gate|panel|history|app/.test(name))).toEqual([])
+    const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)
+    expect(total).toBeGreaterThan(50_000)
+    expect(total).toBeLessThanOrEqual(190_000)
+    await page.context().close()
+  })
+})
+
+describe('in the console', () => {
+  test('a link is created and shown once, its key activated, and the link revoked', async () => {
+    const page = await console_.open(`/projects/${projectId}/keys`)
+    await page.getByRole('button', { name: 'Registration link' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Note').fill('Initech, key of payroll')
+    await dialog.getByRole('button', { name: 'Create link' }).click()
+    await dialog.getByText('Copy it now').waitFor()
+    expect(await accessibilityViolations(page, '[role=dialog]')).toEqual([])
+    const url = (await dialog.locator('.mono').textContent()) ?? ''
+    rememberSecret('the secret of a link', new URL(url).hash.slice(1))
+    await dialog.getByRole('button', { name: 'I have copied it' }).click()
+    const stranger = await openStranger(console_)
+    await stranger.goto(url)
+    const kid = await registerKey(stranger, keyFor('ES256').publicKeyPem)
+    const waiting = page.getByRole('region', {
+      name: '“Initech, key of payroll” waits for approval',
+    })
+    await waiting.getByText('Valid key: EC, P-256').waitFor()
+    expect(await waiting.textContent()).toContain(
+      'through the registration link “Initech, key of payroll”',
+    )
+    expect(await accessibilityViolations(page)).toEqual([])
+    await waiting.getByRole('button', { name: 'Activate' }).click()
+    await waiting.waitFor({ state: 'detached' })
+    expect(await console_.client.keys.get('default', kid)).toMatchObject({ active: true })
+    await page.getByRole('button', { name: 'Actions for the link Initech' }).click()
+    await page.getByRole('menuitem', { name: 'Revoke' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    const row = page.getByRole('row').filter({ hasText: 'Initech, key of payroll' }).last()
+    await row.getByText('revoked').waitFor()
+    await stranger.reload()
+    await stranger.getByRole('heading', { name: 'This link does not work' }).waitFor()
+    await stranger.context().close()
+  })
+})

@@ -1,0 +1,51 @@
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { RegistrationLinkCreate } from '../../../packages/client/src/index.ts'
+import { rememberSecret } from '../secrets.ts'
+import { waitLimitMs } from '../waiting.ts'
+import type { TestConsole } from './console.ts'
+
+type Members = Partial<RegistrationLinkCreate>
+
+/** Creates a link of a project, and returns its address. */
+export async function createLink(
+  { client }: TestConsole,
+  { note = 'ACME Corp, orders API', ...members }: Members = {},
+): Promise<string> {
+  const { url } = await client.registrationLinks.create('default', { note, ...members })
+  rememberSecret('the secret of a link', new URL(url).hash.slice(1))
+  return url
+}
+
+/** A browser of its own, as that of someone who was sent a link. */
+export async function openStranger(
+  { browser }: TestConsole,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  context.setDefaultTimeout(waitLimitMs)
+  return context.newPage()
+}
+
+export const keyField = (page: Page) => page.getByRole('textbox', { name: 'Public key' })
+
+/** Registers the key in the field, converting it where that is offered; returns its kid. */
+export async function registerKey(page: Page, publicKey: string): Promise<string> {
+  await keyField(page).fill(publicKey)
+  const extract = page.getByRole('button', { name: 'Extract public key' })
+  const accepted = page.getByText('Valid key')
+  await extract.or(accepted).waitFor()
+  if (await extract.isVisible()) await extract.click()
+  await accepted.waitFor()
+  await page.getByRole('button', { name: 'Register key' }).click()
+  await page.getByRole('heading', { name: 'Your key is registered' }).waitFor()
+  return (await page.locator('.large-kid').textContent()) ?? ''
+}
+
+/** Checks a token, and returns the title of the verdict. */
+export async function checkToken(page: Page, token: string): Promise<string> {
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.getByRole('button', { name: 'Check token' }).click()
+  const verdict = page.locator('[data-verdict]')
+  await verdict.waitFor()
+  return (await verdict.textContent()) ?? ''
+}
