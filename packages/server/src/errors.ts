@@ -231,9 +231,9 @@ export const errorTable = {
   },
   key_limit_reached: {
     status: 409,
-    title: 'The project has reached its key limit',
+    title: 'The project or the registration link has reached its key limit',
     advice:
-      'Delete keys that are no longer used, or ask the operator to raise `PUBRING_MAX_KEYS_PER_PROJECT`. `limit` is the current value.',
+      'Delete keys that are no longer used, or ask the operator to raise `PUBRING_MAX_KEYS_PER_PROJECT`. A registration link brings few keys before somebody activates them. `limit` is the current value.',
   },
   link_limit_reached: {
     status: 409,
@@ -272,9 +272,9 @@ export const errorTable = {
   },
   reporter_limit_reached: {
     status: 409,
-    title: 'The project has too many reporters',
+    title: 'The project or its caller has too many reporters',
     advice:
-      'Remove those that are gone with `DELETE …/key-uses/{reporter}`, or let several verifiers report under one name, with one API key.',
+      'Let several verifiers report under one name, with one API key, or give them API keys of their own. Remove those that are gone with `DELETE …/key-uses/{reporter}`.',
   },
   last_admin: {
     status: 409,

@@ -179,16 +179,23 @@ describe('the name of a reporter', () => {
     expect((await report('billing')).json().code).toBe('reporter_taken')
   })
 
-  test('is one of 1,000 in its project at most', async () => {
+  test('is one of 20 of its API key at most, and one of 1,000 in its project', async () => {
     const used = await server.usedKey()
+    const apiKeys: string[] = []
     for (let index = 0; index < 1_000; index += 1) {
-      const reported = await server.report(used, { reporter: `verifier-${index}` })
+      if (index % 20 === 0) apiKeys.push(await server.apiKey('reader', used.id))
+      const reporter = `verifier-${index}`
+      const reported = await server.report(used, { reporter }, apiKeys.at(-1))
       expect(reported.statusCode, reported.body).toBe(200)
+      if (index !== 19) continue
+      const refused = await server.report(used, { reporter: 'one-more' }, apiKeys.at(-1))
+      expect(refused.json()).toMatchObject({ code: 'reporter_limit_reached', limit: 20 })
     }
     const refused = await server.report(used, { reporter: 'one-more' })
     expect(refused.json()).toMatchObject({ code: 'reporter_limit_reached', limit: 1_000 })
     server.clock.advance(minuteMs)
-    expect((await server.report(used, { reporter: 'verifier-7' })).statusCode).toBe(200)
+    const again = await server.report(used, { reporter: 'verifier-7' }, apiKeys[0])
+    expect(again.statusCode).toBe(200)
     expect(await server.use(used)).toMatchObject({ reporters: 1_000 })
   })
 })

@@ -5,6 +5,7 @@ import {
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp } from '../../support/app/app.ts'
+import { startWorkloadApp } from '../../support/app/workloads.ts'
 import { encodings } from '../../support/keys/encodings.ts'
 import { accepted, pem } from '../../support/keys/intake.ts'
 import {
@@ -142,6 +143,20 @@ describe('the check of a private key', () => {
     const good = { ...body, publicKeyPem: victim }
     expect((await server.send('POST', keys('payments'), { body: good })).statusCode).toBe(201)
   })
+})
+
+test('a workload adds ten incidents a minute to a ledger, however many API keys it exchanges', async () => {
+  const workloads = await startWorkloadApp()
+  await workloads.rule()
+  for (let count = 0; count < 12; count += 1) {
+    const headers = { 'x-api-key': await workloads.exchangedKey() }
+    const body = { name: 'n', algorithm: 'Ed25519', publicKeyPem: fresh('Ed25519').text }
+    const refused = await workloads.send('POST', keys('payments'), { body, headers })
+    expect(refused.json().code).toBe('private_key_submitted')
+  }
+  const { context, project } = workloads
+  const events = await readEvents(context.store.reader, project.id, { after: 0, limit: 1_000 })
+  expect(events.filter(({ type }) => type === 'private_key.refused')).toHaveLength(10)
 })
 
 describe('a private key in the wrong place', () => {

@@ -22,6 +22,10 @@ import { signToken } from '../../support/keys/tokens.ts'
 const server = await startLinks()
 const dayMs = 86_400_000
 
+const newBrowser = async (members?: object) =>
+  openLink(server, (await createLink(server, members)).secret)
+const payments = async () => (await server.send('GET', '/v1/projects/payments')).json()
+
 const ended = async ({ send }: Browser) => {
   const answers = [
     await send('GET', `${sessionsUrl}/self`),
@@ -247,6 +251,70 @@ describe('the session of a link', () => {
     expect(answer.json().code).toBe('private_key_submitted')
     const last = (await server.events()).at(-1)
     expect([last?.type, last?.actor.link?.id]).toEqual(['private_key.refused', id])
+  })
+
+  test('records ten private keys a minute, and blocks all that it sends', async () => {
+    const [one, other] = [await newBrowser(), await newBrowser()]
+    const { revision } = await payments()
+    const sent = Array.from({ length: 12 }, () => ecKey())
+    for (const key of sent) await one.send('POST', keysUrl, keyBody(privatePem(key)))
+    expect((await payments()).revision).toBe(revision + 10)
+    const blocked = await one.send('POST', keysUrl, keyBody(sent.at(-1)?.publicKeyPem))
+    expect(blocked.json().code).toBe('compromised_key')
+    await other.send('POST', keysUrl, keyBody(privatePem(ecKey())))
+    server.clock.advance(60_000)
+    await one.send('POST', keysUrl, keyBody(privatePem(ecKey())))
+    expect((await payments()).revision).toBe(revision + 12)
+  })
+
+  test('brings five keys that nobody has activated, and leaves room for those of others', async () => {
+    const browser = await newBrowser()
+    const kids = []
+    for (let count = 0; count < 5; count += 1) kids.push((await bringKey(browser)).kid)
+    const full = await browser.send('POST', keysUrl, keyBody())
+    expect(full.json()).toMatchObject({ status: 409, code: 'key_limit_reached', limit: 5 })
+    expect(full.json().detail).toMatch(/registration link/)
+    await patchKey(server, kids[0] ?? '', { active: true })
+    await bringKey(browser)
+    expect((await browser.send('POST', keysUrl, keyBody())).statusCode).toBe(409)
+    await registerKey(server)
+    await bringKey(await newBrowser())
+  })
+
+  test('brings five keys in all if they are active at once', async () => {
+    const browser = await newBrowser({ newKeys: 'active' })
+    for (let count = 0; count < 5; count += 1) await bringKey(browser)
+    const full = await browser.send('POST', keysUrl, keyBody())
+    expect(full.json()).toMatchObject({ code: 'key_limit_reached', limit: 5 })
+  })
+
+  test('learns neither who uses its key, nor which key a private key belongs to', async () => {
+    const browser = await newBrowser()
+    const own = await bringKey(browser)
+    const { kid } = own
+    const report = {
+      reporter: 'inner-gateway',
+      uses: [{ kid, lastTime: new Date(server.clock.now()).toISOString() }],
+    }
+    await server.send('POST', '/v1/projects/payments/key-uses', { body: report })
+    const read = async (send: Browser['send']) => (await send('GET', `${keysUrl}/${kid}`)).json()
+    expect((await read(server.send)).details.use.lastReporter).toBe('inner-gateway')
+    const shown = await read(browser.send)
+    expect(shown.id).toBe(kid)
+    expect(shown.details).not.toHaveProperty('use')
+    expect((await read(server.send)).details.use.lastReporter).toBe('inner-gateway')
+    const key = ecKey()
+    const foreign = await registerKey(server, { publicKeyPem: key.publicKeyPem })
+    for (const [url, body] of [
+      [keysUrl, keyBody(privatePem(key))],
+      ['/v1/key-checks', { publicKeyPem: privatePem(key) }],
+    ] as const) {
+      const refused = await browser.send('POST', url, body)
+      expect(refused.body).toContain('private_key_submitted')
+      expect(refused.body).not.toContain(foreign)
+    }
+    const ownSent = await browser.send('POST', keysUrl, keyBody(privatePem(own)))
+    expect(ownSent.json().detail).toContain(kid)
   })
 })
 

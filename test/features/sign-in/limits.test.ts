@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { createBrowser } from '../../support/sign-in/browser.ts'
 import {
   clientId,
@@ -70,6 +71,25 @@ test('the provider is asked for no more codes that fail than the limit allows', 
   const refused = await browser.visit(url.href)
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
   expect(refused.headers['content-type']).toMatch(/^text\/html/)
+})
+
+test('a person adds ten private keys a minute to a ledger, however often they sign in', async () => {
+  const project = async () => (await server.send('GET', '/v1/projects/payments')).json()
+  const { revision } = await project()
+  for (let session = 0; session < 2; session += 1) {
+    const browser = createBrowser(provider, server)
+    await browser.signIn()
+    const secret = browser.cookies.get(new URL(publicUrl).host)?.get('__Secure-pubring-session')
+    const cookie = `__Secure-pubring-session=${secret}`
+    const headers = { 'x-api-key': 'session', 'sec-fetch-site': 'same-origin', cookie }
+    for (let count = 0; count < 6; count += 1) {
+      const body = { name: 'n', algorithm: 'ES256', publicKeyPem: privatePem(ecKey()) }
+      const url = '/v1/projects/payments/jwt-keys'
+      const refused = await server.send('POST', url, { body, headers })
+      expect(refused.json().code).toBe('private_key_submitted')
+    }
+  }
+  expect((await project()).revision).toBe(revision + 10)
 })
 
 test('callbacks that another site has a browser make use up nothing', async () => {

@@ -107,5 +107,6 @@ export async function bringKey({ send, opened }: Browser) {
   expect(created.statusCode, created.body).toBe(201)
   const { kid } = created.json()
   const claims = { iss: opened.json().issuer, exp: 9_999_999_999 }
-  return { kid, publicKeyPem, sign: () => signToken(privateKey, { alg: 'ES256', kid }, claims) }
+  const sign = () => signToken(privateKey, { alg: 'ES256', kid }, claims)
+  return { kid, publicKeyPem, privateKey, sign }
 }

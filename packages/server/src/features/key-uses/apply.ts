@@ -18,8 +18,9 @@ import type { KeyUsesReported } from './contract.ts'
 import { readReporters } from './reads.ts'
 import { type KeyUseRow, type ReporterRow, silentFrom } from './stored.ts'
 
-/** Reporters of a project. */
+/** Reporters of a project, and those of one owner. */
 const maxReporters = 1_000
+const maxReportersOfOwner = 20
 
 const minIntervalMs = 60_000
 
@@ -38,7 +39,7 @@ export async function reportKeyUses(
   const ledger = await lockProjectLedger(tx, projectId, origin)
   await requireProject(db, projectId)
   const [before] = await readReporters(db, { projectId, name: reporter })
-  if (before === undefined) await requireRoom(db, projectId)
+  if (before === undefined) await requireRoom(db, report)
   else requireDue(before, report)
   const isUnbroken = before !== undefined && silentFrom(before) > Date.parse(time)
   const since = isUnbroken ? before.since : time
@@ -86,8 +87,16 @@ function requireDue({ owner, report_time }: ReporterRow, { reporter, ...report }
   )
 }
 
-async function requireRoom(db: Db, projectId: string): Promise<void> {
-  if ((await readReporters(db, { projectId })).length < maxReporters) return
+async function requireRoom(db: Db, { projectId, owner }: KeyReport): Promise<void> {
+  const reporters = await readReporters(db, { projectId })
+  if (reporters.filter((each) => each.owner === owner).length >= maxReportersOfOwner) {
+    throw new PubringError(
+      'reporter_limit_reached',
+      `You report as ${maxReportersOfOwner} reporters of the project already. Let several verifiers report as one, or give them API keys of their own.`,
+      { limit: maxReportersOfOwner },
+    )
+  }
+  if (reporters.length < maxReporters) return
   throw new PubringError(
     'reporter_limit_reached',
     `The project has ${maxReporters} reporters. Remove those that are gone with DELETE …/key-uses/{reporter}, or let several verifiers report as one.`,

@@ -179,15 +179,16 @@ export async function readRsaKeys(db: Db, projectId: string): Promise<RsaKey[]> 
 }
 
 /** Keys with this material in all projects, active or not. */
-export function findKeysByMaterial(
+export async function findKeysByMaterial(
   db: Db,
   materialSha256: string,
-): Promise<{ projectId: string; kid: string }[]> {
-  return db
+): Promise<(Pick<KeyRecord, 'projectId' | 'introducedBy'> & { kid: string })[]> {
+  const rows = await db
     .selectFrom('jwt_key')
-    .select(['project_id as projectId', 'id as kid'])
+    .select(['project_id', 'id', 'introduced_by'])
     .where('material_sha256', '=', materialSha256)
     .orderBy('project_id')
     .orderBy('id')
     .execute()
+  return rows.map(keyPartFromRow).map(({ id: kid, ...key }) => ({ ...key, kid }))
 }

@@ -1,6 +1,6 @@
 import { projects } from '../../../kernel/access/stored-projects.ts'
 import type { Outcome, Transaction } from '../../../kernel/changes.ts'
-import type { EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
+import type { Actor, EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
 import {
   appendEvents,
   type LockedLedger,
@@ -8,6 +8,7 @@ import {
   lockSystemLedger,
   restoreRevision,
 } from '../../../kernel/ledger/locked-ledger.ts'
+import { eventFromRow } from '../../../kernel/ledger/stored.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import type { PrivateKeyRefusal } from '../changes.ts'
 import { blockFingerprints } from './fingerprints.ts'
@@ -15,7 +16,7 @@ import { incidentLookbackEvents, isWithinIncidentLimit } from './incidents.ts'
 
 /**
  * Blocks the public key of a submitted private key. The first submission is recorded in the ledger,
- * up to a rate limit per API key. Only hashes of the public key are stored.
+ * up to a rate limit per caller. Only hashes of the public key are stored.
  */
 export async function refusePrivateKey(
   tx: Transaction,
@@ -51,18 +52,25 @@ async function readProjectState(db: Db, projectId: string | undefined): Promise<
   return project === undefined || project.contradicted ? {} : projects.state(project)
 }
 
-/** Times of such events by the same API key, near the end of the ledger. */
+/** Times of such events by the same caller, near the end of the ledger. */
 async function readEarlierTimes(ledger: LockedLedger): Promise<string[]> {
   const { db, ledgerId, revision } = ledger
-  const { apiKeyId } = ledger.origin.actor
-  if (apiKeyId === undefined) return []
+  const caller = callerOf(ledger.origin.actor)
   const rows = await db
     .selectFrom('event')
-    .select('time')
+    .selectAll()
     .where('project_id', '=', ledgerId)
     .where('revision', '>=', revision - incidentLookbackEvents)
     .where('type', '=', 'private_key.refused')
-    .where('actor_id', '=', apiKeyId)
     .execute()
-  return rows.map(({ time }) => time)
+  return rows
+    .map(eventFromRow)
+    .filter(({ actor }) => callerOf(actor) === caller)
+    .map(({ time }) => time)
+}
+
+/** Identifies who acts; another session or exchanged API key gains them nothing. */
+function callerOf({ link, user, workload, apiKeyId }: Actor): string | undefined {
+  if (user !== undefined) return JSON.stringify([user.issuer, user.subject])
+  return link?.id ?? workload?.ruleId ?? apiKeyId
 }

@@ -8,6 +8,7 @@ import type { Actor } from '../../../kernel/ledger/chain.ts'
 import { containsPrivateKey } from '../../../kernel/values/labels.ts'
 import { present } from '../../../runtime/present.ts'
 import { keyChanges, type WeaknessFinding, type WeaknessReport } from '../changes.ts'
+import { visibleKeys } from '../introduction.ts'
 import { findKeysByMaterial } from '../reads.ts'
 
 /** The actor that other projects see: the caller may belong to a project that they must not know of. */
@@ -16,12 +17,13 @@ const anonymous: Actor = { name: 'pubring' }
 /**
  * Blocks the public half of a submitted private key, and reports it to the ledger of the request and
  * to that of every project that has registered the key. Registered keys stay active: their owners
- * replace them. Idempotent. Returns the kids of the key in the project of the request.
+ * replace them. Idempotent. Returns the kids of the key in the project of the request, as far as the
+ * caller may see them.
  *
  * @param projectId The project of the request, or that its API key is bound to; undefined: the system.
  */
 async function recordExposure(
-  { store, origin }: RequestContext,
+  { store, origin, principal }: RequestContext,
   projectId: string | undefined,
   exposed: ExposedKey,
 ): Promise<string[]> {
@@ -38,7 +40,8 @@ async function recordExposure(
       deactivate: false,
     })
   }
-  return keys.filter((key) => key.projectId === projectId).map(({ kid }) => kid)
+  const own = keys.filter((key) => key.projectId === projectId)
+  return visibleKeys(own, principal.link).map(({ kid }) => kid)
 }
 
 /** Writes weaknesses of a key to its project's ledger; undefined if the key was deleted. */
@@ -55,7 +58,7 @@ export async function reportWeaknesses(
   }
 }
 
-/** Incidents of one API key that a ledger records within the time; further ones only block the key. */
+/** Incidents of one caller that a ledger records within the time; further ones only block the key. */
 const maxIncidents = 10
 const incidentWindowMs = 60_000
 
@@ -63,7 +66,7 @@ const incidentWindowMs = 60_000
 export const incidentLookbackEvents = 100
 
 /**
- * Whether an incident becomes an event, by the times of earlier ones of the same API key near the end
+ * Whether an incident becomes an event, by the times of earlier ones of the same caller near the end
  * of the ledger. Without this limit, made-up private keys could fill the ledger and raise its
  * revision with every request.
  */
@@ -76,7 +79,7 @@ export function isWithinIncidentLimit(earlier: readonly string[], time: string):
 
 /**
  * Records the private key that intake found, if any. The verdict then also names the keys of this
- * project that it belongs to.
+ * project that it belongs to and the caller may see.
  */
 export async function recordExposureOf(
   context: RequestContext,

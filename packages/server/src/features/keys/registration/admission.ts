@@ -2,16 +2,18 @@ import type { Fault } from '@pubring/intake'
 import { base64urlToBigInt } from '@pubring/intake/encoding'
 import { sharesPrime } from '@pubring/intake/shared-primes'
 import { invalidField, PubringError } from '../../../errors.ts'
+import type { CallerLink } from '../../../kernel/access/callers.ts'
 import { parseStored } from '../../../kernel/storage/schema.ts'
 import { isoTime } from '../../../kernel/values/times.ts'
 import type { ImportResult, KeyLimits, KeyToImport } from '../changes.ts'
+import { visibleKeys } from '../introduction.ts'
 import { type JwksMember, jwksBytes, withJwkText } from '../jwks.ts'
 import { type KidUse, kidOf, requireFreeKid } from '../kids.ts'
 import { damagedJwk, fingerprintIn, type KeyRecord } from '../stored.ts'
 
 /** A registered key, as far as new keys are compared with it. */
 export type AdmissionKey = JwksMember &
-  Pick<KeyRecord, 'thumbprint' | 'materialSha256' | 'createTime'>
+  Pick<KeyRecord, 'thumbprint' | 'materialSha256' | 'createTime' | 'introducedBy'>
 
 interface AdmissionRules {
   limits: KeyLimits
@@ -24,8 +26,8 @@ interface AdmissionRules {
   compared: ReadonlySet<string>
   /** Whether the project must have none of the keys. */
   rejectsTwins: boolean
-  /** Whether faults name no other key: the caller must not know them. */
-  hidesKids: boolean
+  /** The registration link of the caller, if it has one: faults then name no other key. */
+  link: CallerLink | undefined
 }
 
 /** The outcome of each key: admitted ones and those that the project has, in order, and the others. */
@@ -67,8 +69,8 @@ export function admitKeys(
 
 /** The state of the project as keys are admitted, one after the other. */
 function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules) {
-  const { limits, now, blocked, kidUse, compared, rejectsTwins, hidesKids } = rules
-  const nameOf = (kid: string) => (hidesKids ? 'another key of the project' : `the key ${kid}`)
+  const { limits, now, blocked, kidUse, compared, rejectsTwins, link } = rules
+  const nameOf = (kid: string) => (link ? 'another key of the project' : `the key ${kid}`)
   const byThumbprint = new Map(existing.map((key) => [key.thumbprint, key]))
   const byMaterial = new Map(existing.map((key) => [key.materialSha256, key]))
   const firstIndexes = new Map<string, number>()
@@ -89,7 +91,7 @@ function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules
       requireFirst(firstIndexes, index, key)
       const twin = byThumbprint.get(key.thumbprint)
       if (twin !== undefined) {
-        if (rejectsTwins) throw duplicateKey(twin, hidesKids)
+        if (rejectsTwins) throw duplicateKey(twin, link !== undefined)
         requireSameAsTwin(twin, key, kidProvided)
         return { outcome: 'present', kid: twin.id }
       }
@@ -100,6 +102,7 @@ function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules
         requireNoSharedPrime(uncompared, base64urlToBigInt(key.jwk.n), nameOf)
       }
       requireKeyCapacity(count(), limits)
+      if (link !== undefined) requireLinkCapacity([...counted, ...created], link)
       const added = withJwkText(key)
       const bytesAfter = jwksBytes([added], now, bytes)
       requireJwksCapacity(bytesAfter, limits)
@@ -232,6 +235,23 @@ function requireKeyCapacity(count: number, { maxKeys }: KeyLimits): void {
     'key_limit_reached',
     `The project has ${count} keys that have not been expired for a day, and at most ${maxKeys} are allowed. Delete keys that are no longer used; PUBRING_MAX_KEYS_PER_PROJECT raises the limit.`,
     { limit: maxKeys },
+  )
+}
+
+/** Keys of one registration link that nobody has activated. */
+const maxKeysOfLink = 5
+
+type LinkedKey = Pick<KeyRecord, 'introducedBy' | 'enabled'>
+
+/** Throws `key_limit_reached` for a link that would use up the room of others. */
+function requireLinkCapacity(keys: readonly LinkedKey[], link: CallerLink): void {
+  const own = visibleKeys(keys, link)
+  const unapproved = own.filter(({ enabled }) => !enabled || link.newKeys === 'active')
+  if (unapproved.length < maxKeysOfLink) return
+  throw new PubringError(
+    'key_limit_reached',
+    `A registration link brings at most ${maxKeysOfLink} keys that nobody else has activated. Ask the people who sent it to activate them or delete some, or for another link.`,
+    { limit: maxKeysOfLink },
   )
 }
 

@@ -73,7 +73,7 @@ async function registerKeys(
     kidUse: await readKidUse(db, projectId, [...kids, ...publishedKids]),
     compared: new Set(compared),
     rejectsTwins,
-    hidesKids: ledger.caller?.link !== undefined,
+    link: ledger.caller?.link,
   })
   const { created, refused } = admission
   if (dryRun || refused.length > 0 || created.length === 0) {
@@ -157,6 +157,7 @@ const selectKeysForAdmission = statement((db, { projectId }: { projectId: string
       'jwt_key.thumbprint',
       'jwt_key.material_sha256',
       'jwt_key.create_time',
+      'jwt_key.introduced_by',
     ])
     .where('project.id', '=', projectId)
     .orderBy('jwt_key.create_time')
