@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { kernelChanges } from '../../../packages/server/src/kernel/kernel-changes.ts'
 import { startApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
 import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
 import { edKey } from '../../support/keys/pem.ts'
+import { origin } from '../../support/store/store.ts'
 
 const clock = stoppedClock()
 const server = await startApp({ clock })
@@ -169,6 +171,29 @@ describe('the document', () => {
       expect(iss).toBe(`${server.context.config.publicUrl}/v1/projects/${project.id}`)
     }
   })
+
+  test.each([
+    ['time', '2020-01-01T00:00:00.000Z'],
+    ['changes', null],
+    ['changes', '{'],
+  ])(
+    'is not made of an event with another %s, %j, unless an operator accepts it',
+    async (column, value) => {
+      const { database, context } = server
+      const project = await newProject(server, `altered-${column}-${String(value).length}`)
+      const { id: ledgerId } = project
+      await registerKey(server, {}, project.keys)
+      clock.advance(10_000)
+      const last = await registerKey(server, {}, project.keys)
+      const set = `update event set ${column} = ? where project_id = ? and revision = 2`
+      await database.execute(set, value, ledgerId)
+      const refused = await get(historyUrl(project))
+      expect(refused.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
+      await context.store.commit(kernelChanges.acceptLedger, { origin: origin(), ledgerId })
+      const { keys } = await historyOf(project)
+      expect(keys).toContainEqual(expect.objectContaining({ kid: last, active_from: now() }))
+    },
+  )
 
   test('of an unknown project is a 404, and that of an empty one is empty', async () => {
     const project = await newProject(server, 'empty')

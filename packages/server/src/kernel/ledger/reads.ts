@@ -50,9 +50,7 @@ export function createLedgerReads(
       const sum = sql<number>`sum(cast(revision as double precision))`.as('events')
       return Number((await db.selectFrom('ledger').select(sum).executeTakeFirst())?.events)
     },
-    async ledgerEntries(ledgerId, page) {
-      return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
-    },
+    ledgerEntries: (ledgerId, page) => readEntries(db, ledgerId, page),
     async ledgerRows(ledgerId, idsOf) {
       const all = new Map<string, AccountedRow[]>()
       for (const { name, rowsOf } of subjects) {
@@ -61,6 +59,15 @@ export function createLedgerReads(
       return all
     },
   }
+}
+
+/** A page of a ledger's entries in order, of which each is to be compared with the one before it. */
+export async function readEntries(
+  db: Db,
+  ledgerId: string,
+  page: { after: number; limit: number },
+): Promise<LedgerEntry[]> {
+  return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
 }
 
 /** The revisions up to which operators last accepted ledgers as they were. */

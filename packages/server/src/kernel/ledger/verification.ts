@@ -129,7 +129,7 @@ export async function verifyLedger(
 }
 
 /** Why the entry is not the next link of the chain. */
-function entryBreak(
+export function entryBreak(
   verified: ChainPosition,
   { revision, hash, content, isInconsistent }: LedgerEntry,
 ): LedgerBreak | undefined {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { type ChainPosition, genesisHash } from '@pubring/client/internal/log/chain'
 import { LRUCache } from 'lru-cache'
 import { createSemaphore } from '../../../async/semaphore.ts'
 import { createSingleFlight } from '../../../async/single-flight.ts'
@@ -7,7 +8,8 @@ import { entityTag } from '../../../kernel/entity-tags.ts'
 import { contradictedProject, notFound, storageUnavailable } from '../../../kernel/faults.ts'
 import type { Kernel } from '../../../kernel/kernel.ts'
 import { readEventRows } from '../../../kernel/ledger/event-reads.ts'
-import { eventFromRow } from '../../../kernel/ledger/stored.ts'
+import { readAccepted, readEntries } from '../../../kernel/ledger/reads.ts'
+import { entryBreak } from '../../../kernel/ledger/verification.ts'
 import { oneFor } from '../../../kernel/shared.ts'
 import { earliest, latest } from '../../../kernel/values/times.ts'
 import { present } from '../../../runtime/present.ts'
@@ -106,7 +108,10 @@ async function stillPartOf(
   return event?.hash === earlier.head ? earlier : undefined
 }
 
-/** The lives at the head of the key set, made of an earlier history and the events since. */
+/**
+ * The lives at the head of the key set, made of an earlier history and the events since. Throws
+ * `storage_unavailable` if one of these is not as it was recorded, unless an operator accepted it.
+ */
 async function livesAt(
   read: Read,
   projectId: string,
@@ -114,17 +119,26 @@ async function livesAt(
   earlier: KeyHistory | undefined,
 ): Promise<ReadonlyMap<string, KeyLife>> {
   const lives = new Map(earlier?.lives)
-  let last = { revision: earlier?.revision ?? 0, hash: earlier?.head }
+  let last: ChainPosition = {
+    revision: earlier?.revision ?? 0,
+    hash: earlier?.head ?? genesisHash,
+  }
+  let accepted: number | undefined
   while (last.revision < revision) {
     const range = { after: last.revision, limit: Math.min(pageSize, revision - last.revision) }
-    const rows = await read((db) => readEventRows(db, projectId, range))
-    for (const row of rows) {
-      if (row.type.startsWith('key.')) applyToLives(lives, eventFromRow(row))
+    const entries = await read((db) => readEntries(db, projectId, range))
+    if (entries.length === 0) break
+    for (const entry of entries) {
+      if (entryBreak(last, entry) !== undefined) {
+        accepted ??= (await read(readAccepted)).get(projectId) ?? 0
+        if (last.revision >= accepted) throw contradictedProject()
+      }
+      if (entry.content?.type.startsWith('key.')) applyToLives(lives, entry.content)
+      last = { revision: Number(entry.revision), hash: entry.hash }
     }
-    last = rows.at(-1) ?? { revision, hash: undefined }
     await setImmediate()
   }
-  if (last.hash !== head) throw contradictedProject()
+  if (last.revision !== revision || last.hash !== head) throw contradictedProject()
   return lives
 }
 

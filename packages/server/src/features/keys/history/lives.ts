@@ -1,4 +1,4 @@
-import type { LedgerEvent, Members } from '../../../kernel/ledger/chain.ts'
+import type { EventContent, Members } from '../../../kernel/ledger/chain.ts'
 import { applyEffect } from '../../../kernel/ledger/subject.ts'
 import { isActive, isExpired } from '../../../kernel/values/times.ts'
 import { present } from '../../../runtime/present.ts'
@@ -23,7 +23,7 @@ export interface KeyLife {
 }
 
 /** The lives of all keys of a project, by id, after an event. Changes the map, and none of its values. */
-export function applyToLives(lives: Map<string, KeyLife>, event: LedgerEvent): void {
+export function applyToLives(lives: Map<string, KeyLife>, event: EventContent): void {
   for (const effect of keys.effects(event)) {
     const before = lives.get(effect.id)
     const isDeletion = effect.action === 'delete'
