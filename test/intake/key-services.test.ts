@@ -49,6 +49,7 @@ const azure = (more: object) => ({
   attributes: { enabled: true, expires: null, tags: { team: 'Zürich' } },
   key: { ...none, x: null, y: null, keyOps: ['sign', 'verify'], kid, ...more },
 })
+const azureWith = (attributes: object) => ({ ...azure({ ...jwk(ec), kty: 'EC' }), attributes })
 const { n = '' } = jwk(rsa)
 const padded = Buffer.from(n, 'base64url').toString('base64')
 const transit = (keys: object, more = {}) => ({
@@ -63,6 +64,8 @@ describe('one key that signs is taken', () => {
     ['Google Cloud KMS', google('EC_SIGN_P256_SHA256', ec), ec],
     ['Azure Key Vault', azure({ kty: 'RSA', n: padded, e: 'AQAB' }), rsa],
     ['Azure Key Vault, in hardware', azure({ ...jwk(ec), kty: 'EC-HSM' }), ec],
+    ['Azure Key Vault, expiring', azureWith({ expires: '2999-01-01T00:00:00+00:00' }), ec],
+    ['Azure Key Vault, expiring, by the service', azureWith({ exp: 32_472_144_000 }), ec],
     ['Azure Key Vault, the key alone', azure({ ...jwk(ec), kty: 'EC' }).key, ec],
     ['transit', transit({ 1: { public_key: pem(ec), name: 'P-256' } }), ec],
     ['transit, Ed25519', transit({ 3: { public_key: raw, name: 'ed25519' } }), ed],
@@ -117,6 +120,9 @@ describe('a key that signs nothing is refused by its purpose', () => {
     ['decryption', google('RSA_DECRYPT_OAEP_2048_SHA256'), 'algorithm is for decryption. Create'],
     ['another purpose', google('KEM_XWING'), 'algorithm is not for signatures. Create'],
     ['operations', azure({ ...jwk(ec), kty: 'EC', keyOps: ['wrapKey'] }), 'have no “sign”. Create'],
+    ['disabled', azureWith({ enabled: false, expires: null }), 'is disabled. Enable it'],
+    ['expired', azureWith({ enabled: true, expires: '2020-01-01T00:00:00+00:00' }), 'has expired.'],
+    ['expired, by the service', azureWith({ exp: 1_577_836_800 }), 'has expired. Rotate it'],
     ['a symmetric key', transit({ 1: 1796048369 }, { supports_signing: false }), 'signs nothing.'],
     [
       'a derived key',

@@ -68,18 +68,29 @@ function readAzure(document: Members) {
   const { keyOps, key_ops: operations = keyOps, ...jwk } = membersOf(key ?? only ?? document)
   const { kid, kty } = jwk
   if (typeof kid !== 'string' || typeof kty !== 'string' || !azureKey.test(kid)) return undefined
+  const { enabled, exp, expires } = membersOf(document.attributes)
+  // The tool prints a text, the service a number of seconds.
+  const end = typeof exp === 'number' ? exp * 1_000 : Date.parse(String(expires ?? ''))
   // The tool prints a null for each member that another type of key has.
   const filled = Object.entries(jwk).filter(([, value]) => value !== null)
   return {
     name: 'a key of Azure Key Vault',
     keys: [{ jwk: { ...Object.fromEntries(filled), kty: kty.replace(/-HSM$/, '') } }],
+    ...(enabled === false && {
+      fault: `that is disabled. Enable it, and print it again: ${azure('set-attributes')} --enabled true`,
+    }),
+    ...(end <= Date.now() && {
+      fault: `that has expired. Rotate it, and print its new version: ${azure('rotate')}`,
+    }),
     ...faultIf(
       Array.isArray(operations) && !operations.some((each) => each === 'sign' || each === 'verify'),
       'whose operations have no “sign”',
-      'az keyvault key create --vault-name VAULT --name NAME --kty EC --curve P-256 --ops sign verify',
+      `${azure('create')} --kty EC --curve P-256 --ops sign verify`,
     ),
   }
 }
+
+const azure = (verb: string) => `az keyvault key ${verb} --vault-name VAULT --name NAME`
 
 const azureKey = /^https:\/\/[\w-]+\.(?:vault|managedhsm)\.[\w.]+\/keys\//
 
