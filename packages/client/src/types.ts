@@ -139,9 +139,10 @@ export interface JwtKeyWithDetails extends JwtKey {
     publishedKid?: string
     /** Id of the key that vouched for it; or `link:` and the id of the registration link that it came through. */
     introducedBy?: string
-    /** When and why the key ceased to be active; absent while it is active. */
+    /** When and why the key ended; absent while it is active. */
     ended?: {
-      time: string
+      /** Absent if the key was never active. */
+      time?: string
       /** `superseded`: another key replaces it. `compromised`: others know its private key, so it is never activated again. `unspecified`: any other reason. */
       reason: 'unspecified' | 'superseded' | 'compromised'
     }

@@ -203,7 +203,7 @@ export const errorTable = {
     status: 409,
     title: 'The key is compromised',
     advice:
-      'Others know its private key, so it is never activated again. Register a key of a new pair.',
+      'Others know its private key, so it is never activated again, and its end is not put off. Register a key of a new pair.',
   },
   key_inactive: {
     status: 409,

@@ -48,6 +48,19 @@ describe('the end of a key', () => {
     expect(await endOf(await registerKey(server, { active: false }))).toBeUndefined()
   })
 
+  test('has the reason alone if the key was never active', async () => {
+    const key = ecKey()
+    const { publicKeyPem } = key
+    const kid = await registerKey(server, { active: false, publicKeyPem })
+    const { etag } = (await server.send('GET', keyUrl(kid))).headers
+    await patch(kid, { reason: 'superseded' })
+    expect(await endOf(kid)).toEqual({ reason: 'superseded' })
+    expect((await server.send('GET', keyUrl(kid))).headers.etag).not.toBe(etag)
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: privatePem(key) }
+    await server.send('POST', keysUrl, { body })
+    expect(await endOf(kid)).toEqual({ reason: 'compromised' })
+  })
+
   test('is its expiry, whatever happens to the key afterwards', async () => {
     const expireTime = isoTime(clock.now() + hour)
     const kid = await registerKey(server, { expireTime })
@@ -152,6 +165,29 @@ describe('a key that ended as compromised', () => {
     )
   })
 
+  test('ends sooner, and never later', async () => {
+    const kid = await registerKey(server)
+    const at = (hours: number) => isoTime(clock.now() + hours * hour)
+    await patch(kid, { expireTime: at(2), reason: 'compromised' })
+    for (const expireTime of [null, at(3)]) {
+      const later = await patch(kid, { expireTime })
+      expect(later.json()).toMatchObject({ status: 409, code: 'key_compromised' })
+    }
+    expect((await patch(kid, { label: 'n' })).statusCode).toBe(200)
+    expect((await patch(kid, { expireTime: at(1) })).json()).toMatchObject({ expireTime: at(1) })
+    expect((await patch(kid, { active: false, expireTime: null })).statusCode).toBe(200)
+  })
+
+  test('may end later, though not without an end, if it had none', async () => {
+    const key = ecKey()
+    const kid = await registerKey(server, { publicKeyPem: key.publicKeyPem })
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: privatePem(key) }
+    await server.send('POST', keysUrl, { body })
+    const expireTime = isoTime(clock.now() + hour)
+    expect((await patch(kid, { expireTime })).json()).toMatchObject({ expireTime })
+    expect((await patch(kid, { expireTime: null })).json().code).toBe('key_compromised')
+  })
+
   test('is not registered again after its deletion, in its project alone', async () => {
     const { publicKeyPem } = ecKey()
     const kid = await registerKey(server, { publicKeyPem })
@@ -163,6 +199,19 @@ describe('a key that ended as compromised', () => {
       errors: [{ pointer: '/publicKeyPem', code: 'key_known_compromised' }],
     })
     const other = await newProject(server, 'other')
+    const checkIn = async (project?: string) => {
+      const headers = { 'x-api-key': await server.apiKey('writer', project) }
+      const checked = { algorithm: 'ES256', publicKeyPem }
+      return (await server.send('POST', '/v1/key-checks', { body: checked, headers })).json()
+    }
+    expect(await checkIn(server.project.id)).toMatchObject({
+      accepted: false,
+      problem: 'compromised_key',
+      faults: [{ code: 'key_known_compromised', detail: expect.stringContaining('ended') }],
+    })
+    for (const project of [undefined, other.id]) {
+      expect(await checkIn(project)).toMatchObject({ accepted: true })
+    }
     expect((await server.send('POST', other.keys, { body })).statusCode).toBe(201)
   })
 

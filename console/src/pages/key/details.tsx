@@ -21,7 +21,8 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
         <Fact name="Last changed">{exactTime(updateTime)}</Fact>
         {details.ended && (
           <Fact name="Ended">
-            {exactTime(details.ended.time)}, {details.ended.reason}
+            {details.ended.time ? `${exactTime(details.ended.time)}, ` : ''}
+            {details.ended.reason}
           </Fact>
         )}
         <Fact name="Algorithm">

@@ -1,4 +1,5 @@
 import { type JwtKey, type JwtKeyWithDetails, type KeyState, summarizeUse } from '@pubring/client'
+import { present } from '@pubring/server/runtime/present'
 import { projectCommandLine } from '../connection/command-lines.ts'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
@@ -50,7 +51,7 @@ export async function showKeys(
 function detailsOf({ terminal, now }: Session, key: JwtKeyWithDetails): string {
   const { id: kid, publicKeyPem: _pem, details, ...members } = key
   const { ended, use, ...others } = details
-  const end = ended && { endTime: ended.time, endReason: ended.reason }
+  const end = ended && { ...present({ endTime: ended.time }), endReason: ended.reason }
   const used = use && { use: summarizeUse(use, now()).text }
   return formatMembers(terminal, { kid, ...members, ...others, ...end, ...used })
 }

@@ -34,6 +34,7 @@ import { activationTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import {
   deletedKeyChanges,
+  endsLater,
   keyCompromised,
   patchedKeysEnd,
   patchKey,
@@ -59,11 +60,10 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
   requireValidExpiry(key, patch, time)
   const patched = patchKey(key, await withReason(tx, key, patch, time), time)
   requireValidReason(patched, patch)
+  if (key.endReason === 'compromised' && endsLater(key, patched, time)) throw keyCompromised()
   if (isActive(patched, time) && !isActive(key, time)) {
     requirePatchCapacity(keys, patched, limits, time)
-    if (key.endReason === 'compromised' || (await isBlockedUnderLock(db, key, time))) {
-      throw keyCompromised()
-    }
+    if (await isBlockedUnderLock(db, key, time)) throw keyCompromised()
   }
   const { events, warnings } = await patchEvents(tx, locked, [key, patched])
   if (events.length === 0) return { result: { key, warnings }, changed: false }

@@ -139,12 +139,12 @@ const KeyDetails = Type.Object({
   ended: Type.Optional(
     Type.Object(
       {
-        time: Time,
+        time: optionalTime('Absent if the key was never active.'),
         reason: endReasonName(
           '`superseded`: another key replaces it. `compromised`: others know its private key, so it is never activated again. `unspecified`: any other reason.',
         ),
       },
-      { description: 'When and why the key ceased to be active; absent while it is active.' },
+      { description: 'When and why the key ended; absent while it is active.' },
     ),
   ),
   use: Type.Optional(KeyUse),

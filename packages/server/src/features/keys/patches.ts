@@ -82,10 +82,16 @@ export function patchKey(key: KeyRecord, patch: JwtKeyUpdate, now: string): KeyR
   return staysActive ? { ...patched, activateTime } : patched
 }
 
-/** The error for a key whose private half is known to others: it can only be deactivated. */
+/** Whether the patched key is active when the key before it no longer is. */
+export function endsLater(before: KeyRecord, patched: KeyRecord, now: string): boolean {
+  const endOfActivity = (key: KeyRecord) => (isActive(key, now) ? (key.expireTime ?? '~') : '')
+  return endOfActivity(patched) > endOfActivity(before)
+}
+
+/** The error for a key whose private half is known to others: it can only end sooner. */
 export function keyCompromised(): PubringError {
   const detail =
-    'The private key of this key is known to others, so it is never activated again. Register a key of a new pair.'
+    'The private key of this key is known to others, so it is never activated again, and its end is not put off. Register a key of a new pair.'
   return new PubringError('key_compromised', detail)
 }
 

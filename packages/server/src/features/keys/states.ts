@@ -110,14 +110,14 @@ export function keyEntityTag(
   return entityTag(JSON.stringify([...members, endOf(key, time)]))
 }
 
-/** The end of an inactive key; undefined if it was never active. */
+/** The end of an inactive key. One that was never active has none, or the reason alone. */
 export function endOf(
   key: KeyRecord,
   now: string,
-): { time: string; reason: EndReason } | undefined {
-  const { enabled, expireTime, endTime = enabled ? expireTime : undefined } = key
-  if (endTime === undefined || isActive(key, now)) return undefined
-  return { time: endTime, reason: key.endReason ?? 'unspecified' }
+): { time?: string; reason: EndReason } | undefined {
+  const { enabled, expireTime, endReason, endTime = enabled ? expireTime : undefined } = key
+  if ((endTime ?? endReason) === undefined || isActive(key, now)) return undefined
+  return { ...present({ time: endTime }), reason: endReason ?? 'unspecified' }
 }
 
 /** The tag of a key with its use. `withoutUse` gives the one of the key alone, which a change compares. */

@@ -22,7 +22,7 @@ import {
   warned,
 } from '../../tokens/findings.ts'
 import { checkSignature, verifies } from '../../tokens/signatures.ts'
-import { isBlocked } from '../keys/exposure/fingerprints.ts'
+import { findBlockedOf } from '../keys/exposure/fingerprints.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
 import { keyHistoryOf } from '../keys/history/history.ts'
 import type { KeyLife } from '../keys/history/lives.ts'
@@ -30,7 +30,7 @@ import { awaitsApproval, visibleKeys } from '../keys/introduction.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'
 import { requireKeySet } from '../keys/operations.ts'
-import { submittedBefore } from '../keys/registration/admission.ts'
+import { blockFault } from '../keys/registration/admission.ts'
 import { examineSubmission, examineText, type Submission } from '../keys/registration/submission.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { tokenValid } from './changes.ts'
@@ -233,10 +233,12 @@ export async function checkKey(context: RequestContext, submission: Submission):
     throw rejection(Array.isArray(result) ? result : [])
   }
   const verdict = await recordExposureOf(context, projectId, examined)
-  if (!verdict.ok || !(await isBlocked(context.store.reader, verdict.key)))
-    return toKeyCheck(verdict)
+  if (!verdict.ok) return toKeyCheck(verdict)
   const { key, normalised } = verdict
-  return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key: described(key) })
+  const blocked = await findBlockedOf(context.store.reader, key, projectId)
+  const fault = blockFault(key, projectId, blocked)
+  if (fault === undefined) return toKeyCheck(verdict)
+  return toKeyCheck({ ok: false, faults: [fault], normalised, key: described(key) })
 }
 
 /** The body of `POST /v1/key-checks`; it repeats nothing of the submitted text but the public key. */

@@ -66,7 +66,13 @@ export async function lockFingerprints(
 
 /** Whether the private half was ever submitted; such keys can no longer be registered. */
 export async function isBlocked(db: Db, key: ExposedKey): Promise<boolean> {
-  return (await findBlocked(db, fingerprintsOf(key))).size > 0
+  return (await findBlockedOf(db, key)).size > 0
+}
+
+/** The blocked fingerprints of a key, with that of a project if one is given. */
+export function findBlockedOf(db: Db, key: ExposedKey, projectId?: string): Promise<Set<string>> {
+  const own = projectId === undefined ? [] : [fingerprintIn(projectId, key.thumbprint)]
+  return findBlocked(db, [...fingerprintsOf(key), ...own])
 }
 
 /** Whether the key is blocked; it cannot become blocked before this transaction ends. */

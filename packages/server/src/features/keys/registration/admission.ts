@@ -1,4 +1,4 @@
-import type { Fault } from '@pubring/intake'
+import type { ExposedKey, Fault } from '@pubring/intake'
 import { base64urlToBigInt } from '@pubring/intake/encoding'
 import { sharesPrime } from '@pubring/intake/shared-primes'
 import { invalidField, PubringError } from '../../../errors.ts'
@@ -87,7 +87,8 @@ function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules
     created,
     size: () => ({ keys: count(), jwksBytes: bytes }),
     admit({ index, key, kidProvided }: KeyToImport): Admission['items'][number] {
-      requireNotBlocked(key, blocked)
+      const fault = blockFault(key, key.projectId, blocked)
+      if (fault !== undefined) throw rejectedKey('compromised_key', fault)
       requireFirst(firstIndexes, index, key)
       const twin = byThumbprint.get(key.thumbprint)
       if (twin !== undefined) {
@@ -116,24 +117,25 @@ function startAdmission(existing: readonly AdmissionKey[], rules: AdmissionRules
   }
 }
 
-export const submittedBefore: Fault = {
+const submittedBefore: Fault = {
   code: 'key_known_compromised',
   detail:
     'The private half of this key was submitted here earlier. Treat the key as compromised: generate a new pair.',
 }
 
-/** Throws `compromised_key`. */
-function requireNotBlocked(
-  { projectId, thumbprint, materialSha256 }: KeyRecord,
+const endedBefore: Fault = {
+  code: 'key_known_compromised',
+  detail: 'The project had this key, and it ended as compromised. Generate a new pair.',
+}
+
+/** Why the blocked fingerprints forbid the key: everywhere, or in the project; undefined if they do not. */
+export function blockFault(
+  { thumbprint, materialSha256 }: ExposedKey,
+  projectId: string | undefined,
   blocked: ReadonlySet<string>,
-): void {
-  if (blocked.has(thumbprint) || blocked.has(materialSha256)) {
-    throw rejectedKey('compromised_key', submittedBefore)
-  }
-  if (blocked.has(fingerprintIn(projectId, thumbprint))) {
-    const detail = 'The project had this key, and it ended as compromised. Generate a new pair.'
-    throw rejectedKey('compromised_key', { code: 'key_known_compromised', detail })
-  }
+): Fault | undefined {
+  if (blocked.has(thumbprint) || blocked.has(materialSha256)) return submittedBefore
+  return blocked.has(fingerprintIn(projectId ?? '', thumbprint)) ? endedBefore : undefined
 }
 
 function duplicateKey({ id }: AdmissionKey, hidesKids: boolean): PubringError {
