@@ -192,6 +192,76 @@ describe('a person with write access to the database alters what is published', 
     expect(await kids()).toEqual([key.id, other.id])
   })
 
+  const published = async () => {
+    const row = 'select list, jwks, jwks_full from published_key_set where project_id = ?'
+    const event = 'select published from event where project_id = ? order by revision desc limit 1'
+    const [found] = await database.query(row, projectId)
+    return { ...found, ...(await database.query(event, projectId))[0] }
+  }
+  /** Sets the row together with the digests of the last event. */
+  const setBoth = async (columns: Record<string, unknown>) => {
+    const { published, ...row } = columns
+    for (const [column, value] of Object.entries(row)) await set(column, value as string | null)
+    const [last] = await database.query(
+      'select max(revision) as revision from event where project_id = ?',
+      projectId,
+    )
+    const event = 'update event set published = ? where project_id = ? and revision = ?'
+    await database.execute(event, published as string, projectId, Number(last?.revision))
+    return Number(last?.revision)
+  }
+  const rename = () =>
+    store.commit(projectChanges.renameProject, {
+      origin: origin(time(2)),
+      projectId,
+      name: `q-${newId().slice(-12)}`,
+    })
+  const putBack = (revision: number, digests: unknown) => {
+    const event = 'update event set published = ? where project_id = ? and revision = ?'
+    return database.execute(event, digests as string, projectId, revision)
+  }
+
+  test.each([
+    ['renamed', rename, 0],
+    ['given another key', create, 1],
+  ] as const)(
+    'the row together with the last event, until the project is %s: the ledger does not repeat it',
+    async (_name, change, added) => {
+      const key = await create()
+      const genuine = await published()
+      const texts = forged()
+      const { list, jwks } = texts
+      const digests = JSON.stringify(digestsOf(texts))
+      const revision = await setBoth({ list, jwks, published: digests })
+      await change()
+      await putBack(revision, genuine.published)
+      expect((await kids()).slice(0, 1)).toEqual([key.id])
+      expect(await kids()).toHaveLength(1 + added)
+      // The row is whole again where the change was of a key.
+      expect((await differences()).length).toBe(1 - added)
+      await create()
+      await expectCurrent(time(59), true)
+    },
+  )
+
+  test('the row of a compromised key, put back with its last event: it is not published again', async () => {
+    const { id } = await create()
+    const before = await published()
+    await patch(id, { active: false, reason: 'compromised' })
+    const after = await published()
+    const revision = await setBoth(before)
+    await rename()
+    await putBack(revision, after.published)
+    expect(await kids()).toEqual(['no-active-key'])
+    expect(await differences()).not.toEqual([])
+  })
+
+  test('the row, deleted before the first key: the placeholder does not appear', async () => {
+    await database.execute('delete from published_key_set where project_id = ?', projectId)
+    await create({ enabled: false })
+    await expectCurrent(time(0), false)
+  })
+
   test('the row, which is put back as it was before a key was deactivated', async () => {
     const { id } = await create()
     const row = 'select list, jwks from published_key_set where project_id = ?'

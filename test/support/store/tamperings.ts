@@ -24,6 +24,7 @@ import {
   eventHash,
   type LedgerEvent,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { eventToRow } from '../../../packages/server/src/kernel/ledger/stored.ts'
 import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
 import { keyRecord } from './key-records.ts'
@@ -68,12 +69,15 @@ export interface Tampering {
 
 const update = (table: string, set: string) => `update ${table} set ${set} where id = ?`
 
-async function insertKey({ database }: TamperedRegistry, key: KeyRecord): Promise<void> {
-  const row = Object.entries(keyToRow(key))
+const insertKey = ({ database }: TamperedRegistry, key: KeyRecord) =>
+  insertRow(database, 'jwt_key', keyToRow(key))
+
+async function insertRow(database: TestDatabase, table: string, members: object): Promise<void> {
+  const row = Object.entries(members)
   const columns = row.map(([column]) => column).join(', ')
   const values = row.map(([, value]) => value as string | number | null)
   const marks = values.map(() => '?').join(', ')
-  await database.execute(`insert into jwt_key (${columns}) values (${marks})`, ...values)
+  await database.execute(`insert into ${table} (${columns}) values (${marks})`, ...values)
 }
 
 /** Removes the last events of the project, and moves the head back. */
@@ -234,6 +238,27 @@ export const tamperings: Tampering[] = [
     },
     caughtBy: 'replay',
     broken: /was altered or moved/,
+  },
+  {
+    name: 'what is published, with the digests in an event of another change',
+    async tamper({ database, eventsOf, projectId }) {
+      const texts = publish([keyRecord(projectId)], '', true)
+      const row = 'update published_key_set set list = ?, jwks = ? where project_id = ?'
+      await database.execute(row, texts.list, texts.jwks, projectId)
+      const last = eventsOf(projectId).at(-1)
+      if (last === undefined) throw new Error('there is no event')
+      const { hash: before, changes: _changes, label: _label, ...rest } = last
+      const content: EventContent = {
+        ...{ ...rest, revision: rest.revision + 1, type: 'token.used' },
+        ...{ subject: { type: 'token', id: 'x' }, published: digestsOf(texts) },
+      }
+      const hash = eventHash(before, content)
+      await insertRow(database, 'event', eventToRow({ ...content, hash }))
+      const head = 'update ledger set revision = ?, hash = ? where project_id = ?'
+      await database.execute(head, content.revision, hash, projectId)
+    },
+    caughtBy: 'replay',
+    named: ({ projectId }) => ({ type: 'published_key_set', id: projectId, member: 'list' }),
   },
   {
     name: 'a key moved to another project',

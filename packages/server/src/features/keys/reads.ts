@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { projects } from '../../kernel/access/stored-projects.ts'
 import { contradictedProject } from '../../kernel/faults.ts'
+import { parsePublished } from '../../kernel/ledger/chain.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
 import { checkTexts } from './published/stored.ts'
@@ -124,9 +125,9 @@ export async function readPublishedKeySet(
 ): Promise<PublishedKeySet | undefined> {
   const [row] = await publishedByProject(db, { projectId })
   if (row === undefined) return undefined
-  const { name, revision, hash, create_time, update_time, last_event, ...columns } = row
+  const { name, revision, hash, create_time, update_time, last_event, published, ...columns } = row
   requireProjectRow(db, { id: projectId, name, create_time, update_time, last_event })
-  const { texts, hadKeys } = checkTexts(db, projectId, columns)
+  const { texts, hadKeys } = checkTexts(db, projectId, columns, parsePublished(published))
   if (texts !== undefined) return { name, revision, head: hash, texts }
   const keySet = await readKeySetInPages(db, projectId)
   if (keySet === undefined) return undefined

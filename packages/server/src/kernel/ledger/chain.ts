@@ -46,7 +46,7 @@ export interface EventContent {
   actor: Actor
   subject: { type: string; id: string }
   changes?: EventChanges
-  /** Each event of a project has what it publishes once the change of the event is made. */
+  /** Each event of a project has what it publishes once its change is made, unless the one before was altered. */
   published?: PublishedDigests
   requestId: string
 }

@@ -4,18 +4,18 @@ import { requireAuthorization } from '../access/authorization.ts'
 import type { Caller } from '../access/callers.ts'
 import type { Origin, Transaction } from '../changes.ts'
 import { notFound } from '../faults.ts'
-import type { Db, Tables } from '../storage/schema.ts'
+import { columnsOf, type Db, type Tables } from '../storage/schema.ts'
 import { exists, hasOtherWriters, insertion, pipeline, statement } from '../storage/statements.ts'
 import {
   eventAbout,
   eventHash,
   exchangeLedgerId,
+  hasValidChanges,
   type NewEvent,
   type PublishedDigests,
-  parsePublished,
   systemLedgerId,
 } from './chain.ts'
-import { eventToRow } from './stored.ts'
+import { eventFromRow, eventTable, eventToRow } from './stored.ts'
 
 /** A ledger locked in a transaction: its new revision, and the hash that the next event extends. */
 interface LedgerLock {
@@ -144,24 +144,38 @@ export async function restoreRevision({ db, ledgerId, revision }: LedgerLock): P
   await db.updateTable('ledger').set(before).where('project_id', '=', ledgerId).execute()
 }
 
-const lastPublished = statement((db, { ledgerId }: { ledgerId: string }) =>
+const lastEvents = statement((db, { ledgerId }: { ledgerId: string }) =>
   db
     .selectFrom('event')
-    .select('published')
+    .select(columnsOf(eventTable))
+    .select(({ selectFrom }) =>
+      selectFrom('ledger').select('ledger.hash').where('project_id', '=', ledgerId).as('head'),
+    )
     .where('project_id', '=', ledgerId)
     .orderBy('revision', 'desc')
-    .limit(1),
+    .limit(2),
 )
 
-async function readPublished(db: Db, ledgerId: string): Promise<PublishedDigests | undefined> {
+/**
+ * The digests of the last event, for a change under the lock. Undefined if the hash of the event is not that of
+ * the head: the change would make forged digests part of the ledger.
+ */
+export async function readPublished(
+  db: Db,
+  ledgerId: string,
+): Promise<PublishedDigests | undefined> {
   if ([systemLedgerId, exchangeLedgerId].includes(ledgerId)) return undefined
-  const [last] = await lastPublished(db, { ledgerId })
-  return parsePublished(last?.published ?? null)
+  const [last, previous] = await lastEvents(db, { ledgerId })
+  if (last === undefined || !hasValidChanges(last.changes)) return undefined
+  const event = eventFromRow(last)
+  const isIntact = eventHash(previous?.hash ?? genesisHash, event) === last.head
+  return isIntact ? event.published : undefined
 }
 
 /**
  * Appends events, the first of which gets the ledger's revision, and updates the head. `digests`: of what
- * the project publishes from then on, if that changes; events of other changes repeat those of the last one.
+ * the project publishes from then on, if that changes; events of other changes repeat those of the last one,
+ * and have none if it was altered: then the key set is made of the keys until one changes.
  */
 export async function appendEvents(
   ledger: LockedLedger,

@@ -1,15 +1,15 @@
 import type { Transaction } from '../../../kernel/changes.ts'
-import {
-  type NewEvent,
-  type PublishedDigests,
-  parsePublished,
-} from '../../../kernel/ledger/chain.ts'
+import type { Members, NewEvent, PublishedDigests } from '../../../kernel/ledger/chain.ts'
 import { noteOf } from '../../../kernel/ledger/contradictions.ts'
-import { appendEvents, type LockedLedger } from '../../../kernel/ledger/locked-ledger.ts'
-import type { AnySubject } from '../../../kernel/ledger/subject.ts'
+import {
+  appendEvents,
+  type LockedLedger,
+  readPublished,
+} from '../../../kernel/ledger/locked-ledger.ts'
+import type { AccountedRow, AnySubject } from '../../../kernel/ledger/subject.ts'
 import { type Db, type RowOf, table } from '../../../kernel/storage/schema.ts'
 import { pipeline, statement } from '../../../kernel/storage/statements.ts'
-import type { KeyRecord } from '../stored.ts'
+import { type KeyRecord, keys } from '../stored.ts'
 import { digestsOf, hadKeysIn, nothingPublished, type PublishedTexts, publish } from './texts.ts'
 
 /** What each project publishes: it has a row from its creation on. */
@@ -29,10 +29,10 @@ declare module '../../../kernel/storage/schema.ts' {
   }
 }
 
-/** The columns of a query that joins the row, if there is one, with the last event of its ledger. */
-export type PublishedColumns = {
+/** The columns of a query that joins the row, if there is one. */
+type PublishedColumns = {
   [Column in keyof PublishedRow as Exclude<Column, 'project_id'>]: PublishedRow[Column] | null
-} & { published: string | null }
+}
 
 /** The texts of a row that are those of the last event; and of any row, whether it had keys. */
 export interface StoredTexts {
@@ -42,20 +42,21 @@ export interface StoredTexts {
   hadKeys(): boolean
 }
 
-/** Compares a row with the last event of its ledger. */
+/** Compares the row of a project with the last event of its ledger. */
 export function checkTexts(
   db: Db,
   ledgerId: string,
-  { list, jwks, jwks_full: jwksFull, published }: PublishedColumns,
+  { list, jwks, jwks_full: jwksFull }: PublishedColumns,
+  digests: PublishedDigests | undefined,
 ): StoredTexts {
-  const digests = parsePublished(published)
   const texts =
     list === null || jwks === null ? undefined : { list, jwks, jwksFull: jwksFull ?? jwks }
   const found = texts && digestsOf(texts)
   const isSame =
-    found?.list === digests?.list &&
-    found?.jwks === digests?.jwks &&
-    found?.jwksFull === digests?.jwksFull
+    found !== undefined &&
+    found.list === digests?.list &&
+    found.jwks === digests.jwks &&
+    found.jwksFull === digests.jwksFull
   noteOf(db)?.({ ledgerId, subject: `${publishedKeySets.name} ${ledgerId}` }, !isSame)
   if (texts !== undefined && isSame) return { texts, hadKeys: () => hadKeysIn(texts) }
   return { hadKeys: () => digests?.list !== nothing.list }
@@ -65,28 +66,21 @@ const nothing = digestsOf(nothingPublished)
 
 const selectStored = statement((db, { projectId }: { projectId: string }) =>
   db
-    .selectFrom('published_key_set')
+    .selectFrom('project')
+    .leftJoin('published_key_set', 'published_key_set.project_id', 'project.id')
     .select(['list', 'jwks', 'jwks_full'])
-    // SQLite reads all events of the project for a join.
-    .select(({ selectFrom }) =>
-      selectFrom('event')
-        .select('event.published')
-        .where('event.project_id', '=', projectId)
-        .orderBy('event.revision', 'desc')
-        .limit(1)
-        .as('published'),
-    )
-    .where('project_id', '=', projectId),
+    .where('project.id', '=', projectId),
 )
 
 /** What a project publishes, read under its lock. */
 export async function readStoredTexts(db: Db, projectId: string): Promise<StoredTexts> {
-  const [row] = await selectStored(db, { projectId })
-  return checkTexts(
+  const [[row], digests] = await pipeline(
     db,
-    projectId,
-    row ?? { list: null, jwks: null, jwks_full: null, published: null },
+    () => selectStored(db, { projectId }),
+    () => readPublished(db, projectId),
   )
+  // A deleted project has no row, as its ledger says.
+  return row === undefined ? { hadKeys: () => false } : checkTexts(db, projectId, row, digests)
 }
 
 const upsert = statement((db, row: PublishedRow) =>
@@ -135,12 +129,13 @@ export async function appendPublished(
   )
 }
 
-/** The same for a change after which the project has these keys. */
+/** The same for a change after which the project has these keys. Without an event of a key nothing changes. */
 export async function appendKeyEvents(
   ledger: LockedLedger,
   keys: readonly KeyRecord[],
   events: readonly NewEvent[],
 ): Promise<void> {
+  if (!events.some(({ type }) => type.startsWith('key.'))) return appendEvents(ledger, events)
   const { hadKeys } = await readStoredTexts(ledger.db, ledger.ledgerId)
   await appendPublished(ledger, publish(keys, ledger.origin.time, hadKeys()), events)
 }
@@ -155,22 +150,46 @@ export async function withdraw({ db }: Transaction, projectId: string): Promise<
   await db.deleteFrom('published_key_set').where('project_id', '=', projectId).execute()
 }
 
+/** The digests, and whether `jwks.json` has an entry: once it has had one, it always does. */
+function membersOf(digests: PublishedDigests): Members {
+  return { ...digests, ...(digests.jwks !== nothing.jwks && { hadKeys: true }) }
+}
+
+/**
+ * The row with its digests, which events repeat, and compared with the keys, which the replay compares with
+ * their own events: it has those that were active at the time of the last event of a key.
+ */
+async function accountFor(db: Db, id: string, texts: PublishedTexts): Promise<AccountedRow> {
+  const found = await keys.readUnchecked(db, (all) =>
+    all.where('project_id', '=', id).orderBy('create_time').orderBy('id'),
+  )
+  const last = await db
+    .selectFrom('event')
+    .select('time')
+    .where('project_id', '=', id)
+    .where('type', 'like', 'key.%')
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const members = membersOf(digestsOf(texts))
+  const { list, jwks, jwksFull } = publish(found, last?.time ?? '', members.hadKeys === true)
+  const isSame = list === texts.list && jwks === texts.jwks && jwksFull === texts.jwksFull
+  const damage = { member: 'list', detail: 'it is not that of the active keys' }
+  return { id, members, damage: isSame ? undefined : damage }
+}
+
 export const publishedKeySets: AnySubject = {
   name: 'published_key_set',
   table: publishedKeySetTable,
+  isComparedAtRead: true,
   scope: 'project',
   eventTypes: [],
   effects: ({ ledgerId: id, type, published }) => {
     if (type === 'project.deleted') return [{ id, action: 'delete', changes: {} }]
     if (published === undefined) return []
-    const { list, jwks, jwksFull } = published
-    return [
-      {
-        id,
-        action: 'set',
-        changes: { list: { to: list }, jwks: { to: jwks }, jwksFull: { to: jwksFull } },
-      },
-    ]
+    const changes = Object.entries(membersOf(published)).map(([name, to]) => [name, { to }])
+    // A change keeps `hadKeys` of earlier events.
+    return [{ id, action: 'change', changes: Object.fromEntries(changes) }]
   },
   async rowsOf(db, ledgerId) {
     const rows = await db
@@ -178,10 +197,11 @@ export const publishedKeySets: AnySubject = {
       .select(['list', 'jwks', 'jwks_full'])
       .where('project_id', '=', ledgerId)
       .execute()
-    return rows.map(({ list, jwks, jwks_full }) => ({
-      id: ledgerId,
-      members: { ...digestsOf({ list, jwks, jwksFull: jwks_full ?? jwks }) },
-    }))
+    return Promise.all(
+      rows.map(({ list, jwks, jwks_full }) =>
+        accountFor(db, ledgerId, { list, jwks, jwksFull: jwks_full ?? jwks }),
+      ),
+    )
   },
   // The rows of the project are accepted first; `acceptPublished` writes this one.
   accept: async () => [],
