@@ -158,6 +158,12 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`The Tab key does not lead to ${name}.`)
 }
 
+const newestLink = async () => {
+  const [link] = await console_.client.registrationLinks.list('default')
+  if (link === undefined) throw new Error('The project has no link.')
+  return link
+}
+
 describe('the link', () => {
   test('is not spent by a program that previews it, and its page is framed and cached nowhere', async () => {
     const url = await createLink(console_)
@@ -189,7 +195,8 @@ describe('the link', () => {
     )
     await page.goto(url)
     await keyField(page).waitFor()
-    expect(page.url()).toBe(`${console_.server.url}/register`)
+    const { id } = await newestLink()
+    expect(page.url()).toBe(`${console_.server.url}/register#${id}`)
     const [, secret = ''] = url.split('#')
     expect(await readableTexts(page)).not.toContain(secret)
     expect(requests.join('\n')).not.toContain(secret)
@@ -197,7 +204,24 @@ describe('the link', () => {
     await page.goBack()
     // The cookie goes on with the session.
     await keyField(page).waitFor()
-    expect(page.url()).toBe(`${console_.server.url}/register`)
+    expect(page.url()).toBe(`${console_.server.url}/register#${id}`)
+    await page.context().close()
+  })
+
+  test('works beside another one in the same browser, and in the same tab', async () => {
+    const page = await openStranger(console_)
+    await page.goto(await createLink(console_, { note: 'the first link' }))
+    await page.getByText('the first link').waitFor()
+    const first = page.url()
+    await page.goto(await createLink(console_, { note: 'the second link' }))
+    await page.getByText('the second link').waitFor()
+    const second = await registerKey(page, keyFor('ES256').publicKeyPem)
+    await page.goto(first)
+    await page.getByText('the first link').waitFor()
+    const kid = await registerKey(page, ecKey().publicKeyPem)
+    expect((await newestLink()).keys).toEqual([second])
+    await page.reload()
+    await page.getByText(kid).first().waitFor()
     await page.context().close()
   })
 

@@ -11,8 +11,10 @@ export const isConsoleAt = (address: string): boolean => new URL('..', address).
 const fetchWithCookie: typeof fetch = (input, init) =>
   fetch(input, { ...init, credentials: 'same-origin' })
 
-/** A client that acts with the session of the browser, of a person or of a registration link. */
-export function createSessionClient(apiKey: 'session' | 'registration' = 'session'): Client {
+/** A client that acts with the session of the browser: of a person, or of the registration link with an id. */
+export function createSessionClient(
+  apiKey: 'session' | `registration:${string}` = 'session',
+): Client {
   return createClient({ url, apiKey, retries: 1, fetch: fetchWithCookie })
 }
 

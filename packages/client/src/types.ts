@@ -370,6 +370,8 @@ export type RegistrationLinkCreate = {
 
 /** What the holder of a registration link needs to know. */
 export type RegistrationSession = {
+  /** The id of the link. */
+  id: string
   project: {
     id: string
     /** Name of the project. */

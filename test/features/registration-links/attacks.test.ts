@@ -69,9 +69,11 @@ describe('opening a link', () => {
   })
 
   test('the cookie is for this site alone, and no script reads it', async () => {
-    const { opened } = await openLink(server, (await createLink(server)).secret)
+    const { id, secret } = await createLink(server)
+    const { opened } = await openLink(server, secret)
     const cookie = String(opened.headers['set-cookie'])
-    expect(cookie).toMatch(/^__Secure-pubring_registration=pubring_\w{49}; Max-Age=604800; /)
+    expect(cookie).toMatch(/^[^=]+=pubring_\w{49}; Max-Age=604800; /)
+    expect(cookie.split('=')[0]).toBe(`__Secure-pubring_registration_${id}`)
     expect(cookie).toMatch(/; Path=\/base\/; HttpOnly; SameSite=Strict; Secure$/)
     expect(opened.headers['cache-control']).toBe('no-store')
   })
@@ -93,8 +95,8 @@ describe('opening a link', () => {
     const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
     const answer = await exchange(server, secret, foreign)
     expect(answer.json().code).toBe('cross_site_request')
-    const { cookie } = await openLink(server, secret)
-    const headers = { ...foreign, cookie, 'x-api-key': 'registration' }
+    const browser = await openLink(server, secret)
+    const headers = { ...foreign, ...browser.headers }
     const used = await server.inject({ method: 'GET', url: `${sessionsUrl}/self`, headers })
     expect(used.json().code).toBe('cross_site_request')
   })
@@ -222,17 +224,28 @@ describe('the session of a link', () => {
     expect((await server.send('GET', `${keysUrl}/${kid}`)).json().active).toBe(false)
   })
 
+  test('goes on when the same browser opens another link', async () => {
+    const [one, two] = [await newBrowser(), await newBrowser()]
+    const cookie = `${two.cookie}; ${one.cookie}`
+    for (const { headers, opened } of [one, two]) {
+      const request = { url: `${sessionsUrl}/self`, headers: { ...headers, cookie } }
+      expect((await server.inject(request)).json()).toEqual(opened.json())
+    }
+  })
+
   test('is not the session of a person, and its secrets are no API keys', async () => {
     const { secret } = await createLink(server)
-    const { cookie } = await openLink(server, secret)
-    const inCookie = cookie.split('=')[1] ?? ''
+    const { cookie, headers: own } = await openLink(server, secret)
+    const [name = '', inCookie = ''] = cookie.split('=')
     for (const headers of [
       { 'x-api-key': secret },
       { 'x-api-key': inCookie },
       { 'x-api-key': 'session', cookie },
       { 'x-api-key': 'session', cookie: `__Secure-pubring-session=${inCookie}` },
-      { 'x-api-key': 'registration', cookie: `__Secure-pubring_registration=${secret}` },
-      { 'x-api-key': 'registration' },
+      { ...own, cookie: `${name}=${secret}` },
+      { 'x-api-key': own['x-api-key'] },
+      { 'x-api-key': `registration:${newId()}`, cookie },
+      { 'x-api-key': 'registration', cookie },
     ]) {
       const answer = await server.inject({ method: 'GET', url: `${sessionsUrl}/self`, headers })
       expect(answer.statusCode).toBe(401)

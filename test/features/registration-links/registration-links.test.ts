@@ -25,6 +25,7 @@ test('a stranger registers a key through a link, proves to have it, and it waits
   const browser = await openLink(server, secret)
   const { id: projectId, name } = server.project
   const session = {
+    id: created.id,
     project: { id: projectId, name },
     issuer: `${publicUrl}/v1/projects/${projectId}`,
     ...{ note, newKeys: 'inactive', keys: [], algorithms: expect.arrayContaining(['ES256']) },

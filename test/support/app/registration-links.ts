@@ -72,6 +72,8 @@ type Method = 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface Browser {
   cookie: string
+  /** What the page sends with each request once the link is open. */
+  headers: { 'x-api-key': string; cookie: string }
   opened: Response
   send(method: Method, url: string, body?: object): Promise<Response>
 }
@@ -81,14 +83,16 @@ export async function openLink(server: TestApp, secret: string): Promise<Browser
   const opened = await exchange(server, secret)
   expect(opened.statusCode, opened.body).toBe(201)
   const [cookie = ''] = String(opened.headers['set-cookie']).split(';')
+  const headers = { 'x-api-key': `registration:${opened.json().id}`, cookie }
   return {
     cookie,
+    headers,
     opened,
     send: (method, url, body) =>
       server.inject({
         method,
         url,
-        headers: { ...pageHeaders, 'x-api-key': 'registration', cookie },
+        headers: { ...pageHeaders, ...headers },
         ...(body && { payload: body }),
       }),
   }

@@ -1,6 +1,6 @@
 import { Button, Container, Group, Stack, Text } from '@mantine/core'
 import type { JwtKeyWithDetails, RegistrationSession, TokenCheck } from '@pubring/client'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { CopyBlock, CopyButton, CopyField } from '../../components/copy.tsx'
 import { Countdown } from '../../components/countdown.tsx'
 import { Logo } from '../../components/logo.tsx'
@@ -26,28 +26,29 @@ import { Report } from '../verify/report.tsx'
 import { filledIn, samples } from './samples.ts'
 import { readSession } from './session.ts'
 
-const client = createSessionClient('registration')
-
 /** Once the link has ended, the page says so after a reload. */
 function report(error: unknown): void {
   if (signInReason(error) === 'ended') location.reload()
 }
 
-const connection: Connection = {
-  client,
+const connectionOf = (linkId: string): Connection => ({
+  client: createSessionClient(`registration:${linkId}`),
   report,
   withSignIn: (action) =>
     action().catch((error) => {
       report(error)
       throw error
     }),
-}
+})
+
+/** Reads the session, before the page knows which link it is. */
+const opening = connectionOf('')
 
 /** The page of a registration link, for someone who has no other access. */
 export function RegisterPage() {
   return (
-    <QueryProvider client={client} onError={report}>
-      <ConnectionContext value={connection}>
+    <QueryProvider client={opening.client} onError={report}>
+      <ConnectionContext value={opening}>
         <Container component="main" size={760} py="xl">
           <Logo size={36} />
           <OpenedLink />
@@ -60,6 +61,8 @@ export function RegisterPage() {
 /** What the link is for; or that it does not work. */
 function OpenedLink() {
   const query = useApi(['registration'], (_client, signal) => readSession(signal))
+  const linkId = query.data?.id ?? ''
+  const connection = useMemo(() => connectionOf(linkId), [linkId])
   return (
     <QueryResult query={query}>
       {(session) =>
@@ -69,7 +72,9 @@ function OpenedLink() {
             people who sent you this link for a new one, and open it where you want to go on.
           </MessagePage>
         ) : (
-          <Registration session={session} />
+          <ConnectionContext value={connection}>
+            <Registration session={session} />
+          </ConnectionContext>
         )
       }
     </QueryResult>

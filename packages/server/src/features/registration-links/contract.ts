@@ -103,6 +103,7 @@ export const RegistrationSession = component(
   'RegistrationSession',
   'What the holder of a registration link needs to know.',
   {
+    id: described(Uuid, 'The id of the link.'),
     project: Type.Object({ id: Uuid, name: text('Name of the project.', 'payments') }),
     issuer: text(
       'The `iss` of tokens.',

@@ -112,7 +112,7 @@ function linkRoutes(app: App, kernel: Kernel): void {
 
 function sessionRoutes(app: App, kernel: Kernel): void {
   const { publicUrl } = kernel.config
-  const cookie = registrationCookie(publicUrl)
+  const cookieOf = (linkId: string) => registrationCookie(publicUrl, linkId)
   const spend = app.failureLimit({
     name: 'links',
     reason: 'Many links from your address were refused. A valid one would be accepted.',
@@ -125,13 +125,13 @@ function sessionRoutes(app: App, kernel: Kernel): void {
       operationId: 'createRegistrationSession',
       summary: 'Open a registration link',
       description:
-        'Exchanges the secret of the link for a session of this browser, whose own secret is in a cookie that scripts cannot read. Further requests send `X-Api-Key: registration` beside it. Needs no API key.',
+        'Exchanges the secret of the link for a session of this browser, whose own secret is in a cookie that scripts cannot read. Further requests send `X-Api-Key: registration:` and the `id` beside it. Needs no API key.',
       body: RegistrationSessionCreate,
       response: { 201: RegistrationSession },
     },
     handler: async (request, reply) => {
       requireSameOrigin(request, publicUrl)
-      const inCookie = cookie.read(request)
+      const inCookie = (linkId: string) => cookieOf(linkId).read(request)
       const submitted = { secret: request.body.secret, inCookie, requestId: request.id }
       const { secret, session } = await openLink(kernel, submitted).catch((error) => {
         // Afterwards, so that bad links never keep out a good one from the same address.
@@ -139,7 +139,7 @@ function sessionRoutes(app: App, kernel: Kernel): void {
         throw error
       })
       const seconds = Math.ceil((Date.parse(session.expireTime) - kernel.clock.now()) / 1_000)
-      cookie.set(reply, secret, seconds)
+      cookieOf(session.id).set(reply, secret, seconds)
       return reply.code(201).header('cache-control', 'no-store').send(session)
     },
   })
@@ -150,7 +150,7 @@ function sessionRoutes(app: App, kernel: Kernel): void {
     schema: {
       operationId: 'getRegistrationSession',
       summary: 'Read the session of a registration link',
-      description: 'Only with `X-Api-Key: registration`.',
+      description: 'Only with `X-Api-Key: registration:` and the id of the link.',
       response: { 200: RegistrationSession },
     },
     handler: async (request, reply) =>

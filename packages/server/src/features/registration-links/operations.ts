@@ -162,7 +162,12 @@ interface Opened {
  */
 export async function openLink(
   kernel: Kernel,
-  submitted: { secret: string; inCookie: string | undefined; requestId: string },
+  submitted: {
+    secret: string
+    /** The secret in the cookie of the link. */
+    inCookie(linkId: string): string | undefined
+    requestId: string
+  },
 ): Promise<Opened> {
   const { store, clock } = kernel
   const parsed = parseApiKeySecret(submitted.secret)
@@ -170,7 +175,7 @@ export async function openLink(
   const time = now(clock)
   if (!link || !isLive(link, time)) throw unknownLink()
   const { id, projectId, createdBy } = link
-  const known = parseApiKeySecret(submitted.inCookie ?? '')
+  const known = parseApiKeySecret(submitted.inCookie(id) ?? '')
   if (known !== undefined && apiKeyDigest(known) === link.sessionDigest) {
     return { secret: known, session: await describeSession(kernel, id) }
   }
@@ -216,6 +221,7 @@ async function describeSession(kernel: Kernel, id: string): Promise<Registration
   // The setting may have changed since the link was created.
   const isPermitted = config.returnOrigins.includes(URL.parse(returnUrl ?? '')?.origin ?? '')
   return {
+    id,
     project: { id: project.id, name: project.name },
     issuer: issuerOf(config.publicUrl, projectId),
     note,

@@ -21,13 +21,15 @@ import { apiKeyDigest, parseApiKeySecret } from './secrets.ts'
 /** Cached callers. Unknown secrets are not cached, so that they cannot fill the memory. */
 const maxCallers = 10_000
 
-/** The credentials that are in a cookie: requests with one have its type in `X-Api-Key`. */
-const inCookies = ['session', 'registration'] as const
-export type InCookie = (typeof inCookies)[number]
+/** A credential in a cookie: that of a person or API key, or of one of the registration links of the browser. */
+export type InCookie = { type: 'session' } | { type: 'registration'; linkId: string }
 
 /** The credential that the header says is in its cookie; undefined if it has none. */
 export function namedCookie(header: string | undefined): InCookie | undefined {
-  return inCookies.find((type) => type === header?.trim())
+  const [name, linkId] =
+    /^(?:session|registration:([\da-f-]{36}))$/.exec(header?.trim() ?? '') ?? []
+  if (linkId !== undefined) return { type: 'registration', linkId }
+  return name === undefined ? undefined : { type: 'session' }
 }
 
 interface AuthenticatorContext extends Pick<Context, 'store' | 'clock'> {
@@ -85,7 +87,7 @@ export function createAuthenticator({ store, clock, readCaller }: AuthenticatorC
      */
     async authenticate(header: string | undefined, inCookie?: string): Promise<Principal> {
       if (header === undefined || /^[ \t]*$/.test(header)) throw missingApiKey()
-      const type = namedCookie(header) ?? 'api_key'
+      const { type } = namedCookie(header) ?? { type: 'api_key' as const }
       const secret = parseApiKeySecret(type === 'api_key' ? header : (inCookie ?? ''))
       if (secret === undefined) throw invalidCredential[type]()
       const caller = await find(type, secret)

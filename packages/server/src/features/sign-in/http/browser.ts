@@ -255,7 +255,7 @@ export function commandLineRoutes(app: App, kernel: Kernel): void {
     schema: { hide: true, body: Type.Object({}) },
     handler: async (request, reply) => {
       // An API key of a session must not make another session.
-      if (namedCookie(String(request.headers['x-api-key'])) !== 'session') {
+      if (namedCookie(String(request.headers['x-api-key']))?.type !== 'session') {
         throw new PubringError('cross_site_request', 'Only a browser can approve a login.')
       }
       const login = parseLoginRequest(Object(request.body))

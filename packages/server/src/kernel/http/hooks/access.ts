@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../../errors.ts'
 import { present } from '../../../runtime/present.ts'
-import { createAuthenticator, namedCookie } from '../../access/authentication.ts'
+import { createAuthenticator, type InCookie, namedCookie } from '../../access/authentication.ts'
 import { requireAdmission } from '../../access/authorization.ts'
 import { type Access, soleProject } from '../../access/grants.ts'
 import type { Principal, RequestContext } from '../../access/principal.ts'
@@ -35,15 +35,14 @@ export function addAuthentication(
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)
   const { publicUrl } = kernel.config
-  const cookies = {
-    session: sessionCookie(publicUrl),
-    registration: registrationCookie(publicUrl),
-  }
+  const session = sessionCookie(publicUrl)
+  const cookieOf = (named: InCookie) =>
+    named.type === 'session' ? session : registrationCookie(publicUrl, named.linkId)
   const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
     const header = secretOf(request)
-    const type = namedCookie(header)
-    if (type !== undefined) requireSameOrigin(request, publicUrl)
-    const inCookie = type && cookies[type].read(request)
+    const named = namedCookie(header)
+    if (named !== undefined) requireSameOrigin(request, publicUrl)
+    const inCookie = named && cookieOf(named).read(request)
     try {
       request.principal = await authenticator.authenticate(header, inCookie)
     } catch (error) {

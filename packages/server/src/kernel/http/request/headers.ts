@@ -104,9 +104,12 @@ export function signInCookie(publicUrl: string) {
   return createCookie('pubring-sign-in', publicUrl)
 }
 
-/** The cookie with the secret of the session of a registration link. Only pages of this site send it. */
-export function registrationCookie(publicUrl: string) {
-  return createCookie('pubring_registration', publicUrl, 'Strict')
+/**
+ * The cookie with the secret of the session of a registration link. Each link has its own, so that a
+ * browser may have several open. Only pages of this site send it.
+ */
+export function registrationCookie(publicUrl: string, linkId: string) {
+  return createCookie(`pubring_registration_${linkId}`, publicUrl, 'Strict')
 }
 
 /**
