@@ -1,5 +1,6 @@
 import { createClient } from '@pubring/client'
 import { expect, test, vi } from 'vitest'
+import { createUseReporter } from '../../../packages/client/src/key-set/report.ts'
 import { type KeySetOptions, projectKeySet } from '../../../packages/client/src/verify.ts'
 import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
 import { openKeySet, verifyResult } from '../../support/app/key-set.ts'
@@ -52,6 +53,27 @@ test('a forged token and an expired one do not count', async () => {
   ])
   await waitUntil(async () => (await server.use(used, kid)) !== undefined)
   expect(await server.use(used, kid)).not.toHaveProperty('lastTime')
+})
+
+test('however many forged tokens arrive at once, 16 of a key are checked', async () => {
+  const raw = new Uint8Array(32)
+  const imported = await crypto.subtle.importKey('raw', raw, 'Ed25519', true, ['verify'])
+  let checks = 0
+  const key = async () => {
+    checks += 1
+    return imported
+  }
+  const { see } = createUseReporter(`${url}/v1/projects/p/.well-known/jwks.json`, report)
+  const [header = '', payload = '', signature = ''] = [{}, { exp: seconds(hourMs) }, {}].map(
+    base64url,
+  )
+  const token = { protected: header, payload, signature }
+  const flood = (kid: string) => {
+    for (let count = 0; count < 100; count += 1) see(kid, { alg: 'EdDSA', text: '', key }, token)
+  }
+  flood('one')
+  flood('other')
+  expect(checks).toBe(32)
 })
 
 test('it is reported that there was no token, and nothing without the option', async () => {
