@@ -50,6 +50,23 @@ test.each([
   expect(await use(kid)).toMatchObject({ lastTime, lastReporter: 'edge', lastExp })
 })
 
+test('an end that is no time is left out, and the others are reported', async () => {
+  const { kid, report, use } = await createProject('odd-ends')
+  const exps = ['1767330245000', '99999999999999', '1767330245', '253402300800', '-1', 'never']
+  const log = exps.map((exp) => `2026-01-02T03:04:05Z kid=${kid} exp=${exp}`)
+  const ran = await report(log.join('\n'))
+  expect(ran.code, ran.stderr).toBe(0)
+  expect(await use(kid)).toMatchObject({ lastExp: '2026-01-02T05:04:05.000Z' })
+})
+
+test('a log that cannot be read is an error of the file', async () => {
+  const { pubring } = await createProject('unreadable')
+  const read = (file: string) => pubring(['key-uses', 'report', file, '--as', 'edge'])
+  const folder = { code: 66, stderr: expect.stringContaining(`${shell.folder} is a folder.`) }
+  expect(await read(shell.folder)).toMatchObject(folder)
+  expect((await read('none.log')).stderr).toContain('There is no file none.log.')
+})
+
 test('a log without a kid is reported as no use only if it is empty', async () => {
   const { kid, report, use } = await createProject('no-kid')
   const refused = await report('127.0.0.1 GET /\n')
@@ -110,7 +127,9 @@ test('after a revocation it lists who has fetched the key set since, and what it
   await get('gateway/1')
   const { stdout, stderr } = await pubring(['key-uses', 'verifiers'])
   expect(stdout).toMatch(/^gateway\/1\tcurrent\t2.*\t0\nservice\/2\tolder\t2.*\t0\n$/)
-  expect(stderr).toMatch(/^As seen by this replica since 2.*: not those behind a cache/)
+  expect(stderr).toMatch(
+    /^As seen by this replica since 2.*, by what clients call themselves: not those behind a cache/,
+  )
 })
 
 test('verifiers that report are listed, and one is removed', async () => {

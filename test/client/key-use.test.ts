@@ -2,7 +2,7 @@ import { type KeyUse, summarizeUse } from '@pubring/client'
 import { expect, test } from 'vitest'
 
 const now = Date.parse('2026-05-01T15:00:00Z')
-const all = { since: '2026-04-01T00:00:00.000Z', reporters: 3, silent: 0 }
+const all = { since: '2026-04-01T00:00:00.000Z', interval: 3_600, reporters: 3, silent: 0 }
 const seen = (members: Partial<KeyUse>): KeyUse => ({
   ...all,
   lastTime: '2026-05-01T14:56:00.000Z',
@@ -37,6 +37,26 @@ test.each<[verdict: string, text: string, use: KeyUse | undefined]>([
     'not_reported',
     'no report of it since 2026-04-01 00:00 UTC by the verifier that reports',
     { ...all, reporters: 1 },
+  ],
+  [
+    'unknown',
+    'no report of it since 2026-05-01 14:00 UTC by the 3 verifiers that report, too short a time to tell',
+    { ...all, since: '2026-05-01T14:00:00.000Z' },
+  ],
+  [
+    'unknown',
+    'no report of it since 2026-04-30 15:00 UTC by the 3 verifiers that report, too short a time to tell',
+    { ...all, since: '2026-04-30T15:00:00.000Z', interval: 86_400 },
+  ],
+  [
+    'unknown',
+    'no report of it since 2026-05-01 14:30 UTC by the 3 verifiers that report, too short a time to tell',
+    { ...all, since: '2026-05-01T14:30:00.000Z', interval: 60 },
+  ],
+  [
+    'unknown',
+    'seen 4 minutes ago by orders-api; its last token ended at 2026-05-01 14:58 UTC; no report of it since then by the 3 verifiers that report, too short a time to tell',
+    seen({ lastExp: '2026-05-01T14:58:00.000Z' }),
   ],
   [
     'unknown',

@@ -25,7 +25,7 @@ const seen = page.getByText(/Seen 4 minutes ago by orders-api; its last token en
 test('the list of keys says which are in use, and never that one is unused', async () => {
   const row = (id: string) => page.locator(`tr[data-id="${id}"]`)
   await expect.poll(() => row(kid).textContent()).toContain('in use')
-  await expect.poll(() => row(other).textContent()).toContain('no use reported')
+  await expect.poll(() => row(other).textContent()).toContain('use unknown')
 })
 
 test('the page of a key and the dialog that deactivates it say who has seen it', async () => {

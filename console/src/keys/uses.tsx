@@ -67,9 +67,9 @@ export function Fetches({ projectId }: { projectId: string }) {
               </Table.Tbody>
             </Table>
             <Text size="sm" c="dimmed">
-              As seen by this replica since {exactTime(since)}. It does not know verifiers behind a
-              cache, those that ask other replicas, and all but the last fetch of several with one
-              user agent.
+              As seen by this replica since {exactTime(since)}, by what clients call themselves. It
+              does not know verifiers behind a cache, those that ask other replicas, and all but the
+              last fetch of several with one user agent.
             </Text>
           </>
         )}

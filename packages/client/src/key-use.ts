@@ -4,8 +4,8 @@ import type { KeyUse } from './types.ts'
 export type KeyUseSummary = {
   /**
    * - `in_use`: a token that was seen has not ended yet; without its `exp`, if it was seen within an hour.
-   * - `not_reported`: no verifier has reported a use that still matters, and all report.
-   * - `unknown`: nobody reports, or a verifier is silent. Never take it for unused.
+   * - `not_reported`: all report, and none has seen it for longer than an hour and the longest interval.
+   * - `unknown`: nobody reports, a verifier is silent, or the time is too short. Never take it for unused.
    */
   verdict: 'in_use' | 'not_reported' | 'unknown'
   /** The facts, in a sentence without a capital and a period. */
@@ -16,9 +16,12 @@ const hourMs = 3_600_000
 
 /** The verdict alone; `now` in epoch milliseconds. */
 export function verdictOfUse(use: KeyUse, now: number): KeyUseSummary['verdict'] {
-  const { lastTime = '', lastExp, silent } = use
+  const { since, interval, lastTime = '', lastExp, silent } = use
   const end = lastExp === undefined ? Date.parse(lastTime) + hourMs : Date.parse(lastExp)
-  return end > now ? 'in_use' : silent > 0 ? 'unknown' : 'not_reported'
+  if (end > now) return 'in_use'
+  const unseenMs = now - Math.max(Date.parse(since), Date.parse(lastTime) || 0)
+  const isLong = unseenMs > Math.max(hourMs, interval * 1_000)
+  return silent === 0 && isLong ? 'not_reported' : 'unknown'
 }
 
 /**
@@ -42,7 +45,8 @@ export function summarizeUse(use: KeyUse | undefined, now: number): KeyUseSummar
   const who =
     reporters === 1 ? 'the verifier that reports' : `the ${reporters} verifiers that report`
   const from = lastTime !== undefined && lastTime > since ? 'since then' : `since ${minute(since)}`
-  const unseen = isInUse || reporters === 0 ? undefined : `no report of it ${from} by ${who}`
+  const short = verdict === 'unknown' && silent === 0 ? ', too short a time to tell' : ''
+  const unseen = isInUse || reporters === 0 ? '' : `no report of it ${from} by ${who}${short}`
   const have = silent === 1 ? '1 verifier has' : `${silent} verifiers have`
   const silence =
     silent > 0 &&

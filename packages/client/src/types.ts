@@ -71,6 +71,8 @@ export type Project = {
 export type KeyUse = {
   /** All that are counted in `reporters` have reported without a gap since then, and the key exists. */
   since: string
+  /** The longest time between two reports of one of them, in seconds. */
+  interval: number
   /** The last use that was reported; absent if none was. */
   lastTime?: string
   /** The verifier that reported it. */
@@ -285,7 +287,7 @@ export type KeyUseReport = {
     kid: string
     /** When the last of them was accepted. The future counts as now. */
     lastTime: string
-    /** The latest `exp` among them. */
+    /** The latest `exp` among them. It counts for a year after `lastTime` at most. */
     lastExp?: string
   }[]
 }
@@ -312,11 +314,11 @@ export type KeyReporter = {
 
 /** Who has fetched the key set of a project, as seen by one replica. */
 export type Verifiers = {
-  /** Fetches before are not known: the replica started, or dropped them. */
+  /** Fetches before are not known: the replica started, or had too many. */
   since: string
   /** The last request first. */
   verifiers: {
-    /** Its first 200 characters; empty without one. */
+    /** What the client calls itself, up to 200 characters; empty without it. */
     userAgent: string
     /** Its last request. */
     time: string

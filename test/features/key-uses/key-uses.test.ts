@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { keyUseChanges } from '../../../packages/server/src/features/key-uses/changes.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { hourMs, minuteMs, startKeyUses } from '../../support/app/key-uses.ts'
 import { registerKey } from '../../support/app/keys.ts'
 import { startWorkloadApp } from '../../support/app/workloads.ts'
@@ -13,6 +15,7 @@ describe('a report', () => {
     expect([response.statusCode, response.json()]).toEqual([200, { unknown: [] }])
     const use = {
       since: lastTime,
+      interval: 3_600,
       reporters: 1,
       silent: 0,
       lastTime,
@@ -22,8 +25,9 @@ describe('a report', () => {
     expect(await server.use(used)).toEqual(use)
     const states = await server.send('GET', `/v1/projects/${used.name}/key-states`)
     expect(states.json()).toEqual([expect.objectContaining({ kid: used.kid, use })])
-    const list = await server.send('GET', used.keys)
-    expect(list.body).not.toContain('use')
+    const [listed] = (await server.send('GET', used.keys)).json()
+    expect(listed).toHaveProperty('active', true)
+    for (const member of ['use', 'details']) expect(listed).not.toHaveProperty(member)
   })
 
   test('is no change: no revision, no event, and nothing of the limit of changes', async () => {
@@ -81,6 +85,28 @@ describe('a report', () => {
     expect((await server.report(used)).statusCode).toBe(200)
   })
 
+  test('is accepted again in a repeated attempt, and no other in the same millisecond', async () => {
+    const used = await server.usedKey()
+    const commit = (requestId: string) =>
+      server.context.store.commit(keyUseChanges.reportKeyUses, {
+        origin: { actor: { name: 'verifier' }, requestId, time: server.timeIn(0) },
+        projectId: used.id,
+        ...{ owner: 'verifier', reporter: 'orders-api', interval: 60, uses: [] },
+      })
+    const requestId = newId()
+    await commit(requestId)
+    expect(await commit(requestId)).toEqual({ unknown: [] })
+    await expect(commit(newId())).rejects.toMatchObject({ code: 'rate_limited' })
+  })
+
+  test('of a token with a distant end counts it for a year after its last use', async () => {
+    const used = await server.usedKey()
+    const use = { kid: used.kid, lastTime: server.timeIn(0) }
+    await server.report(used, { uses: [{ ...use, lastExp: '9999-12-31T00:00:00Z' }] })
+    const lastExp = server.timeIn(365 * 24 * hourMs)
+    expect(await server.use(used)).toMatchObject({ lastExp })
+  })
+
   test.each([
     ['a name with a space', { reporter: 'orders api' }, '/reporter'],
     ['an interval below a minute', { interval: 59 }, '/interval'],
@@ -108,7 +134,7 @@ describe('no report of a key', () => {
     server.clock.advance(minuteMs)
     await server.report(used, { reporter: 'billing', uses: [] })
     const since = server.timeIn(0)
-    expect(await server.use(used)).toEqual({ since, reporters: 2, silent: 0 })
+    expect(await server.use(used)).toEqual({ since, interval: 3_600, reporters: 2, silent: 0 })
     server.clock.advance(minuteMs)
     const younger = await registerKey(server, {}, used.keys)
     expect(await server.use(used, younger)).toMatchObject({ since: server.timeIn(0) })
@@ -120,10 +146,11 @@ describe('no report of a key', () => {
     await server.report(used, { interval: 120, uses: [] })
     await server.report(used, { reporter: 'billing', interval: 3_600, uses: [] })
     server.clock.advance(6 * minuteMs - 1)
-    expect(await server.use(used)).toEqual({ since: reportTime, reporters: 2, silent: 0 })
+    const both = { interval: 3_600, reporters: 2, silent: 0 }
+    expect(await server.use(used)).toEqual({ since: reportTime, ...both })
     server.clock.advance(1)
-    const silent = { since: reportTime, reporters: 1, silent: 1, silentSince: reportTime }
-    expect(await server.use(used)).toEqual(silent)
+    const silent = { ...both, reporters: 1, silent: 1, silentSince: reportTime }
+    expect(await server.use(used)).toEqual({ since: reportTime, ...silent })
     const reporters = (await server.send('GET', used.uses)).json()
     expect(reporters).toEqual([
       { reporter: 'billing', interval: 3_600, since: reportTime, reportTime, silent: false },
@@ -131,8 +158,7 @@ describe('no report of a key', () => {
     ])
     // What it saw meanwhile may be lost, so it counts from now on.
     await server.report(used, { interval: 120, uses: [] })
-    const since = server.timeIn(0)
-    expect(await server.use(used)).toEqual({ since, reporters: 2, silent: 0 })
+    expect(await server.use(used)).toEqual({ since: server.timeIn(0), ...both })
   })
 
   test('by any verifier, since all are silent, leaves none that reports', async () => {

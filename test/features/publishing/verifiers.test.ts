@@ -69,16 +69,19 @@ test('it counts the requests that are held, and notes their answers', async () =
   })
 })
 
-test('a flood of user agents drops what is known, and says since when it knows again', async () => {
+test('beyond 1,000 user agents each new one drops the one that asked longest ago', async () => {
   const { get, list } = await startProject('flooded')
-  for (let index = 0; index < 1_000; index += 1) await get(`agent ${index}`)
-  expect((await list()).verifiers).toHaveLength(1_000)
   clock.advance(1_000)
-  await get('x'.repeat(5_000))
-  const userAgent = 'x'.repeat(200)
   const since = new Date(clock.now()).toISOString()
-  expect(await list()).toEqual({
-    since,
-    verifiers: [{ userAgent, time: since, hasCurrentSet: true, held: 0 }],
-  })
+  for (let index = 0; index < 1_000; index += 1) await get(`agent ${index}`)
+  expect(await list()).toMatchObject({ since: start, verifiers: { length: 1_000 } })
+  clock.advance(1_000)
+  await get('agent 0')
+  await get('x'.repeat(5_000))
+  const { verifiers, ...known } = await list()
+  expect(known).toEqual({ since })
+  expect(verifiers).toHaveLength(1_000)
+  const names = verifiers.map(({ userAgent }) => userAgent)
+  expect(names.slice(0, 2).sort()).toEqual(['agent 0', 'x'.repeat(200)])
+  expect(names).not.toContain('agent 1')
 })

@@ -1,4 +1,5 @@
 import { type KeyReporter, type KeyUse, summarizeUse, type Verifiers } from '@pubring/client'
+import { year10000 } from '@pubring/server/kernel/values/times'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -50,7 +51,10 @@ const expField = fieldOf('exp')
 /** RFC 3339; gateways also write the offset without a colon. */
 const timeField = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/
 
-/** What the lines say of each kid; a line without a time counts as now. Undefined if none has a kid. */
+/**
+ * What the lines say of each kid; a line without a time counts as now, and an `exp` that is no time in seconds
+ * is left out. Undefined if none has a kid.
+ */
 async function usesOf(lines: AsyncIterable<string>, now: number): Promise<LoggedUse[] | undefined> {
   const uses = new Map<string, { time: number; exp: number }>()
   let isEmpty = true
@@ -63,7 +67,8 @@ async function usesOf(lines: AsyncIterable<string>, now: number): Promise<Logged
     if (/^(-|null|)$/.test(kid)) continue
     const time =
       Date.parse(timeField.exec(line)?.[0].replace(/(\d\d)(\d\d)$/, '$1:$2') ?? '') || now
-    const exp = Number(expField.exec(line)?.[1]) || 0
+    const logged = Number(expField.exec(line)?.[1])
+    const exp = logged < year10000 / 1_000 ? logged : 0
     const known = uses.get(kid) ?? { time, exp }
     uses.set(kid, { time: Math.max(known.time, time), exp: Math.max(known.exp, exp) })
   }
@@ -102,7 +107,7 @@ export async function listVerifiers(session: Session): Promise<void> {
   const seen = await client.keyUses.verifiers(project)
   print(seen, () => formatTable(terminal, verifierColumns, seen.verifiers))
   notify(
-    `As seen by this replica since ${seen.since}: not those behind a cache or at other replicas, and of several with one user agent only the last fetch.`,
+    `As seen by this replica since ${seen.since}, by what clients call themselves: not those behind a cache or at other replicas, and of several with one user agent only the last fetch.`,
   )
 }
 

@@ -32,10 +32,12 @@ export async function readText(file: string, terminal: Terminal): Promise<string
 /** The lines of the file, or of standard input for `-`, of any size. Throws if it cannot be read. */
 export async function* readLines(file: string, terminal: Terminal): AsyncGenerator<string> {
   if (file === '-') return yield* createInterface({ input: terminal.stdin })
-  const handle = await open(file).catch((error: unknown) => {
+  try {
+    const handle = await open(file)
+    yield* handle.readLines()
+  } catch (error) {
     throw unreadable(file, error)
-  })
-  yield* handle.readLines()
+  }
 }
 
 /** The text of a file that a variable or option names, for example with a secret. */

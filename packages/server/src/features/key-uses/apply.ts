@@ -9,7 +9,7 @@ import {
 } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
-import { earliest, latest } from '../../kernel/values/times.ts'
+import { earliest, isoTime, latest } from '../../kernel/values/times.ts'
 import { findByKid } from '../keys/kids.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { requireProject } from '../projects/apply.ts'
@@ -21,6 +21,9 @@ import { type KeyUseRow, type ReporterRow, silentFrom } from './stored.ts'
 /** Reporters of a project, and those of one owner. */
 const maxReporters = 1_000
 const maxReportersOfOwner = 20
+
+/** How long the `exp` of a token counts after its use: an odd one must not keep a key in use for good. */
+const maxLifetimeMs = 365 * 86_400_000
 
 const minIntervalMs = 60_000
 
@@ -43,7 +46,8 @@ export async function reportKeyUses(
   else requireDue(before, report)
   const isUnbroken = before !== undefined && silentFrom(before) > Date.parse(time)
   const since = isUnbroken ? before.since : time
-  const row = { owner, report_interval: interval, since, report_time: time }
+  const { requestId: request_id } = origin
+  const row = { owner, report_interval: interval, since, report_time: time, request_id }
   await db
     .insertInto('key_reporter')
     .values({ project_id: projectId, name: reporter, ...row })
@@ -51,17 +55,13 @@ export async function reportKeyUses(
     .execute()
   const kids = await readKids(db, projectId)
   const found = uses.map((use) => ({ use, id: findByKid(kids, use.kid)?.id }))
-  const rows = found.flatMap(({ id, use: { lastTime, lastExp = null } }) =>
-    id === undefined
-      ? []
-      : {
-          project_id: projectId,
-          reporter,
-          key_id: id,
-          last_time: earliest(lastTime, time),
-          last_exp: lastExp,
-        },
-  )
+  const rows = found.flatMap(({ id, use: { lastTime, lastExp } }) => {
+    if (id === undefined) return []
+    const last_time = earliest(lastTime, time)
+    const lastEnd = isoTime(Date.parse(last_time) + maxLifetimeMs)
+    const last_exp = lastExp === undefined ? null : earliest(lastExp, lastEnd)
+    return { project_id: projectId, reporter, key_id: id, last_time, last_exp }
+  })
   await storeUses(db, { projectId, reporter, rows })
   await endReport(ledger)
   const unknown = found.flatMap(({ id }, index) => (id === undefined ? [index] : []))
@@ -69,16 +69,15 @@ export async function reportKeyUses(
 }
 
 /** A repeated attempt of the same report is accepted. */
-function requireDue({ owner, report_time }: ReporterRow, { reporter, ...report }: KeyReport): void {
-  if (owner !== report.owner) {
+function requireDue(before: ReporterRow, { reporter, owner, origin }: KeyReport): void {
+  if (before.owner !== owner) {
     throw new PubringError(
       'reporter_taken',
       `Another API key or workload reports as ${reporter}. Choose another name; if the verifier has a new API key, a writer lets it go on with DELETE …/key-uses/${reporter}.`,
     )
   }
-  const { time } = report.origin
-  const waitMs = Date.parse(report_time) + minIntervalMs - Date.parse(time)
-  if (waitMs <= 0 || report_time === time) return
+  const waitMs = Date.parse(before.report_time) + minIntervalMs - Date.parse(origin.time)
+  if (waitMs <= 0 || before.request_id === origin.requestId) return
   const retryAfter = Math.min(Math.ceil(waitMs / 1_000), minIntervalMs / 1_000)
   throw new PubringError(
     'rate_limited',

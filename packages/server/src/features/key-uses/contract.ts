@@ -42,7 +42,12 @@ export const KeyUseReport = requestBody('KeyUseReport', {
         TimeInput,
         'When the last of them was accepted. The future counts as now.',
       ),
-      lastExp: Type.Optional(described(TimeInput, 'The latest `exp` among them.')),
+      lastExp: Type.Optional(
+        described(
+          TimeInput,
+          'The latest `exp` among them. It counts for a year after `lastTime` at most.',
+        ),
+      ),
     }),
     {
       maxItems: 500,

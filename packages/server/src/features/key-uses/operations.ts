@@ -113,13 +113,14 @@ async function readVersion(
   }
 }
 
-type Verifiers = Pick<KeyUse, 'since' | 'reporters' | 'silent' | 'silentSince'>
+type Verifiers = Pick<KeyUse, 'since' | 'interval' | 'reporters' | 'silent' | 'silentSince'>
 
 function verifiersOf(all: readonly ReporterRow[], time: number): Verifiers {
   const silent = all.filter((reporter) => silentFrom(reporter) <= time)
   const counted = silent.length === all.length ? all : all.filter((one) => !silent.includes(one))
   return {
     since: counted.map(({ since }) => since).reduce(latest),
+    interval: Math.max(...counted.map(({ report_interval }) => report_interval)),
     reporters: all.length - silent.length,
     silent: silent.length,
     ...present({ silentSince: earliest(...silent.map(({ report_time }) => report_time)) }),

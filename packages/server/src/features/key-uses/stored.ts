@@ -15,6 +15,8 @@ export const keyReporterTable = table(
     /** It has reported without a gap from this time on. */
     since: 'text',
     report_time: 'text',
+    /** The request of the last report, which tells a repeated attempt. */
+    request_id: 'text',
   },
   [],
   {
@@ -24,6 +26,7 @@ export const keyReporterTable = table(
     report_interval: onlyShown,
     since: onlyShown,
     report_time: onlyShown,
+    request_id: onlyShown,
   },
 )
 

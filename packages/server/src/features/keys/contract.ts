@@ -78,6 +78,10 @@ export const KeyUse = component(
       Time,
       'All that are counted in `reporters` have reported without a gap since then, and the key exists.',
     ),
+    interval: Type.Integer({
+      description: 'The longest time between two reports of one of them, in seconds.',
+      examples: [3_600],
+    }),
     lastTime: optionalTime('The last use that was reported; absent if none was.'),
     lastReporter: optionalText('The verifier that reported it.', 'orders-api'),
     lastExp: optionalTime('The latest `exp` of the tokens that were seen.'),

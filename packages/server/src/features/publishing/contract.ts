@@ -119,10 +119,13 @@ export const Verifiers = component(
   'Verifiers',
   'Who has fetched the key set of a project, as seen by one replica.',
   {
-    since: described(Time, 'Fetches before are not known: the replica started, or dropped them.'),
+    since: described(Time, 'Fetches before are not known: the replica started, or had too many.'),
     verifiers: Type.Array(
       Type.Object({
-        userAgent: text('Its first 200 characters; empty without one.', 'pubring-follow (edge-1)'),
+        userAgent: text(
+          'What the client calls itself, up to 200 characters; empty without it.',
+          'pubring-follow (edge-1)',
+        ),
         time: described(Time, 'Its last request.'),
         hasCurrentSet: Type.Boolean({
           description: 'Whether it then got, or already had, the keys that are published now.',

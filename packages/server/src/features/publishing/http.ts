@@ -40,7 +40,7 @@ function verifiersRoute(app: App, kernel: Kernel): void {
       operationId: 'listVerifiers',
       summary: 'List who has fetched the key set, as seen by this replica',
       description:
-        'The user agents that have fetched the key set of the project from the replica that answers, since it started: at most 1,000, in its memory only. After a revocation `hasCurrentSet` says which have had a key set without the key. Not known are verifiers behind a cache, those that ask other replicas, and all but the last request of several with one user agent.',
+        'The user agents that have fetched the key set of the project from the replica that answers, since it started: the last 1,000, in its memory only. They are what clients call themselves. After a revocation `hasCurrentSet` says which have had a key set without the key. Not known are verifiers behind a cache, those that ask other replicas, and all but the last request of several with one user agent.',
       response: { 200: Verifiers },
     },
     handler: async (request, reply) => {

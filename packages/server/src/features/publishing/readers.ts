@@ -27,39 +27,43 @@ interface Readers {
 }
 
 /**
- * Who has requested the key sets from this process, by user agent. When there are too many, all that is known
- * is dropped: verifiers that still ask are known again within a minute, and `since` says from when on.
+ * Who has requested the key sets from this process, by user agent, the last requests last. When there are too
+ * many, a new one drops the one that asked longest ago, of its project or of the project with the most.
  */
 export const keySetReadersOf = oneFor(({ clock }: Kernel) => {
   const projects = new Map<string, Readers>()
   let count = 0
   const start = clock.now()
+  const sizeOf = ({ byUserAgent }: Readers) => byUserAgent.size
 
-  function drop(projectId: string, { byUserAgent }: Readers): Readers {
-    count -= byUserAgent.size
-    const readers = { since: clock.now(), byUserAgent: new Map<string, Reader>() }
-    projects.set(projectId, readers)
-    return readers
-  }
-  function add({ projectId, fullJwks: { etag } }: PublishedProject, userAgent: string): Reader {
-    if (count >= maxOfAll) for (const [id, readers] of projects) drop(id, readers)
-    const known = projects.get(projectId) ?? { since: start, byUserAgent: new Map() }
-    const isFull = known.byUserAgent.size >= maxOfProject
-    const { byUserAgent } = isFull ? drop(projectId, known) : known
-    if (!isFull) projects.set(projectId, known)
-    const reader = { time: clock.now(), etag, held: 0 }
-    byUserAgent.set(userAgent, reader)
-    count += 1
-    return reader
+  function makeRoom(readers: Readers): void {
+    const isFull = sizeOf(readers) >= maxOfProject
+    if (!isFull && count < maxOfAll) {
+      count += 1
+      return
+    }
+    const largest = () =>
+      [...projects.values()].reduce((one, other) => (sizeOf(other) > sizeOf(one) ? other : one))
+    const full = isFull ? readers : largest()
+    for (const [userAgent, { time }] of full.byUserAgent) {
+      full.since = time
+      full.byUserAgent.delete(userAgent)
+      break
+    }
   }
   /** The user agent has these documents of the project now. */
-  function note(published: PublishedProject, header = ''): Reader {
-    const userAgent = header.length > maxLength ? header.slice(0, maxLength) : header
-    const known = projects.get(published.projectId)?.byUserAgent.get(userAgent)
-    if (known === undefined) return add(published, userAgent)
-    known.time = clock.now()
-    known.etag = published.fullJwks.etag
-    return known
+  function note({ projectId, fullJwks: { etag } }: PublishedProject, header = ''): Reader {
+    const userAgent = header.slice(0, maxLength)
+    const readers = projects.get(projectId) ?? { since: start, byUserAgent: new Map() }
+    const { byUserAgent } = readers
+    const reader = Object.assign(byUserAgent.get(userAgent) ?? { held: 0 }, {
+      time: clock.now(),
+      etag,
+    })
+    if (!byUserAgent.delete(userAgent)) makeRoom(readers)
+    byUserAgent.set(userAgent, reader)
+    projects.set(projectId, readers)
+    return reader
   }
   return {
     note,
