@@ -107,25 +107,26 @@ function Registration({ session }: { session: RegistrationSession }) {
   )
 }
 
-/** What OpenSSL is told to make, for the first of these algorithms that the link accepts. */
+/** How OpenSSL makes a key pair, for the first of these algorithms that the link accepts. */
 const generated = {
-  ES256: 'EC -pkeyopt ec_paramgen_curve:P-256',
-  RS256: 'RSA -pkeyopt rsa_keygen_bits:3072',
-  EdDSA: 'ED25519',
+  ES256: 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out private.pem',
+  RS256: 'openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072 -out private.pem',
+  EdDSA: 'openssl genpkey -algorithm ED25519 -out private.pem',
 }
+
+const printPublicKey = 'openssl pkey -in private.pem -pubout'
 
 /** Shows how to make a key pair. */
 function NoKeyPair({ algorithms }: Pick<RegistrationSession, 'algorithms'>) {
-  const [, pair] =
+  const [, makePair] =
     Object.entries(generated).find(([alg]) => algorithms.some((one) => one === alg)) ?? []
-  if (pair === undefined) return null
-  const command = `openssl genpkey -algorithm ${pair} -out private.pem\nopenssl pkey -in private.pem -pubout`
+  if (makePair === undefined) return null
   return (
     <Section title="No key pair yet?">
       <Text size="sm" mb="xs">
         This makes one with OpenSSL. Keep private.pem secret, and paste what is printed above.
       </Text>
-      <CopyBlock value={command} name="command that makes a key pair" />
+      <CopyBlock value={`${makePair}\n${printPublicKey}`} name="command that makes a key pair" />
     </Section>
   )
 }
