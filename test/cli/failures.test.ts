@@ -45,6 +45,7 @@ describe('a file without end', () => {
     'apply <file>': [['/dev/zero'], tooLarge],
     'key add <file>': [['/dev/zero', '--label', 'x', '--algorithm', 'ES256'], tooLarge],
     'key check <file>': [['/dev/zero'], tooLarge],
+    'key-uses report [file]': [['/dev/zero', '--as', 'edge'], /has a line of more than 1 MiB/],
     'key rotate [file]': [['/dev/zero', '--token-lifetime', '1h'], tooLarge],
     'token sample <file>': [['/dev/zero'], tooLarge],
     'check [file]': [['/dev/zero'], notADatabase],

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import type { Bytes } from '@pubring/client/internal/log/encoding'
 import {
   type ChainPosition,
@@ -18,15 +17,14 @@ import {
   verifyConsistency,
   verifyLedgerProof,
 } from '@pubring/client/log'
-import { unreadableReason } from '@pubring/server/runtime/files'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
 import { readLogFile } from '../connection/remote.ts'
 import { configureProxy } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
-import { fileError, usageError } from '../terminal/failures.ts'
-import { readText } from '../terminal/files.ts'
+import { usageError } from '../terminal/failures.ts'
+import { readLines, readText } from '../terminal/files.ts'
 import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of `ledger verify` for an exported ledger. */
@@ -99,7 +97,7 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
       throw new LogError('disproved', message)
     }
   }
-  const last = await verifyChain(proof.head, readEvents(flags.file), heads)
+  const last = await verifyChain(proof.head, readEvents(flags.file, terminal), heads)
   return { proof, checkpoint, last, ...present({ older, heads }) }
 }
 
@@ -136,39 +134,14 @@ async function scan(
 
 const sha256 = (data: Bytes): Bytes => new Uint8Array(hash('sha256', data, 'buffer'))
 
-async function* readEvents(file: string): AsyncGenerator<ExportedEvent> {
-  for await (const line of readLines(file)) {
+async function* readEvents(file: string, terminal: Terminal): AsyncGenerator<ExportedEvent> {
+  for await (const line of readLines(file, terminal)) {
     const event = parseJson(line)
     if (!isObject(event)) {
       throw new LogError('malformed', `${file} has a line that is not an event.`)
     }
     yield event as ExportedEvent
   }
-}
-
-/** More than any event has: its names and labels are limited. */
-const maxLineLength = 1_048_576
-
-/** Does without node:readline, for which U+2028 ends a line, too, and which reads a line without end. */
-async function* readLines(file: string): AsyncGenerator<string> {
-  let rest = ''
-  try {
-    for await (const part of createReadStream(file, 'utf8')) {
-      const lines = `${rest}${part}`.split('\n')
-      rest = lines.pop() ?? ''
-      yield* lines
-      if (rest.length > maxLineLength) {
-        throw new LogError(
-          'malformed',
-          `${file} has a line of more than 1 MiB: no event is so long.`,
-        )
-      }
-    }
-  } catch (error) {
-    if (error instanceof LogError) throw error
-    throw fileError(`${file} ${unreadableReason(error)}.`)
-  }
-  if (rest !== '') yield rest
 }
 
 function toDocument({ proof, checkpoint, older, last, heads }: Verified): object {

@@ -1,12 +1,11 @@
-import { open } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
+import { createReadStream } from 'node:fs'
 import {
   readBounded,
   readBoundedAsync,
   readOr,
   unreadableReason,
 } from '@pubring/server/runtime/files'
-import { type CommandError, fileError } from './failures.ts'
+import { CommandError, fileError } from './failures.ts'
 import { notify, type Terminal } from './terminal.ts'
 
 const defaultMaxBytes = 8 * 1024 * 1024
@@ -29,15 +28,29 @@ export async function readText(file: string, terminal: Terminal): Promise<string
   return (await readBytes(file, terminal)).toString('utf8').replace(/^\uFEFF/, '')
 }
 
-/** The lines of the file, or of standard input for `-`, of any size. Throws if it cannot be read. */
+/** More than any event or line of a log has. */
+const maxLineLength = 1_048_576
+
+/**
+ * The lines of the file, or of standard input for `-`, of any size. Throws if it cannot be read. Does without
+ * node:readline, for which U+2028 ends a line, too, and which reads a line without end.
+ */
 export async function* readLines(file: string, terminal: Terminal): AsyncGenerator<string> {
-  if (file === '-') return yield* createInterface({ input: terminal.stdin })
+  const decoder = new TextDecoder()
+  let rest = ''
   try {
-    const handle = await open(file)
-    yield* handle.readLines()
+    for await (const part of file === '-' ? terminal.stdin : createReadStream(file)) {
+      const lines = `${rest}${decoder.decode(Buffer.from(part), { stream: true })}`.split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+      if (rest.length > maxLineLength) {
+        throw fileError(`${sourceName(file)} has a line of more than 1 MiB.`)
+      }
+    }
   } catch (error) {
-    throw unreadable(file, error)
+    throw error instanceof CommandError ? error : unreadable(file, error)
   }
+  if (rest !== '') yield rest
 }
 
 /** The text of a file that a variable or option names, for example with a secret. */
