@@ -45,11 +45,11 @@ export const keySetReadersOf = oneFor(({ clock }: Kernel) => {
     const largest = () =>
       [...projects.values()].reduce((one, other) => (sizeOf(other) > sizeOf(one) ? other : one))
     const full = isFull ? readers : largest()
-    for (const [userAgent, { time }] of full.byUserAgent) {
-      full.since = time
-      full.byUserAgent.delete(userAgent)
-      break
-    }
+    const [oldest] = full.byUserAgent
+    if (oldest === undefined) return
+    const [userAgent, { time }] = oldest
+    full.since = time
+    full.byUserAgent.delete(userAgent)
   }
   /** The user agent has these documents of the project now. */
   function note({ projectId, fullJwks: { etag } }: PublishedProject, header = ''): Reader {
