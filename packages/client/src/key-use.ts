@@ -1,6 +1,6 @@
 import type { KeyUse } from './types.ts'
 
-/** What is known of the use of a key. */
+/** The verdict about the use of a key, from what verifiers have reported. */
 export type KeyUseSummary = {
   /**
    * - `in_use`: a token that was seen has not ended yet; without its `exp`, if it was seen within an hour.

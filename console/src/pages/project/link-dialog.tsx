@@ -15,7 +15,7 @@ const emptyInput = { note: '', expiry: '', newKeys: 'inactive' as NewKeys, retur
 
 const meanings: Record<NewKeys, string> = {
   inactive: 'Keys wait until you activate them. Verifiers do not trust them before.',
-  active: 'Verifiers trust the keys at once: whoever opens the link can sign tokens.',
+  active: 'Verifiers trust the keys at once: the person who opens the link can sign tokens.',
 }
 
 /** Creates a link by which someone else registers keys, and shows its address once. */

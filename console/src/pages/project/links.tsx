@@ -16,9 +16,9 @@ import { useChange } from '../../session/api.ts'
 import { useRights } from '../../session/rights.ts'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
-/** The keys that came through a link and wait until somebody activates them. */
+/** The keys that came through a link and wait for approval. */
 export function WaitingKeys({ links, keys }: { links: RegistrationLink[]; keys: JwtKey[] }) {
-  // A key that was changed since has been seen by somebody, who may have switched it off.
+  // A later change shows that a person has decided about the key.
   const untouched = keys.filter(({ active, createTime, updateTime }) => {
     return !active && createTime === updateTime
   })
@@ -127,7 +127,7 @@ function RevokeLink(props: { projectId: string; link: RegistrationLink; onClose(
           Keys: keys.length,
         }}
       />
-      It cannot be opened any more, and whoever has opened it can do nothing with it. Keys that came
+      It cannot be opened any more, and the session of the person who opened it ends. Keys that came
       through it stay.
     </ActionDialog>
   )

@@ -60,7 +60,7 @@ const optionalClaims = ['nbf']
 
 function verdictOf(report: TokenCheck): keyof typeof verdicts {
   if (!report.valid) return 'rejected'
-  // Of an active key, nothing else is warned of in this step.
+  // This step warns of nothing else if the key is active.
   if (report.key?.active && stepsWith(report, 'warned').includes('key_active')) return 'compromised'
   const skipped = stepsWith(report, 'skipped').filter((step) => !optionalClaims.includes(step))
   if (skipped.length > 0) return 'incomplete'

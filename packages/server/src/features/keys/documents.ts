@@ -115,7 +115,7 @@ async function usesOf(
   return (await kernel.hooks.run(keyUses, kernel, projectId, keySet))[0]
 }
 
-/** What is shown of a key, at the time (ISO 8601), beside its record. */
+/** The members that a read of a key shows beside its record, at the time (ISO 8601). */
 interface Shown {
   state: KeyState
   use: KeyUse | undefined

@@ -203,6 +203,6 @@ export const publishedKeySets: AnySubject = {
       ),
     )
   },
-  // The rows of the project are accepted first; `acceptPublished` writes this one.
+  // The rows of the project are accepted first; `acceptKeySet` writes this one.
   accept: async () => [],
 }

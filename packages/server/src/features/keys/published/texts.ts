@@ -49,7 +49,7 @@ export function publish(keys: readonly KeyRecord[], now: string, hadKeys: boolea
   return textsOf(keys.filter((key) => isActive(key, now)).map(toEntry), hadKeys)
 }
 
-/** What is published once these keys join, which stand behind all others in the list. */
+/** The texts after these keys were added, which stand behind all others in the list. */
 export function publishToo(
   before: PublishedTexts,
   keys: readonly KeyRecord[],
@@ -66,7 +66,7 @@ export function publishToo(
   return textsOf([...entriesAt(before, now), ...joining], hadKeysIn(before))
 }
 
-/** What is left of it at a later time. The same object if no key has expired. */
+/** The texts at a later time, without the keys that have expired; the same object if none has. */
 export function publishedAt(texts: PublishedTexts, now: string): PublishedTexts {
   if (!publishedKeys(texts).some((key) => isExpired(key, now))) return texts
   return textsOf(entriesAt(texts, now), hadKeysIn(texts))
