@@ -1,9 +1,9 @@
 /**
  * Measures `pubring jwks follow` beside a verifier, and at its server: memory and CPU time of both
- * while nothing changes, with a follower of 1,000 projects with two keys each, and the time from a
- * change to the written file. Prints lines of Markdown.
+ * while nothing changes, with a follower of 1,000 projects with two keys each, or several processes that
+ * share the projects, and the time from a change to the written file. Prints lines of Markdown.
  *
- *   npm run bench:follow [-- --projects 100] [--seconds 60]
+ *   npm run bench:follow [-- --projects 200] [--processes 200] [--seconds 60]
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,10 +22,12 @@ import { startServer } from './server/start.ts'
 const { values } = parseArgs({
   options: {
     projects: { type: 'string', default: '1000' },
+    processes: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '60' },
   },
 })
 const projectCount = Number(values.projects)
+const processCount = Number(values.processes)
 const idleSeconds = Number(values.seconds)
 const changes = 20
 const command = join(import.meta.dirname, '../bin/pubring.js')
@@ -44,16 +46,21 @@ try {
     projects.push(project)
   }
   const serverAlone = residentMib(server.pids)
-  const options = ['--out', out, '--listen', '127.0.0.1:0']
-  const child = spawn(process.execPath, [command, 'jwks', 'follow', ...names, ...options], {
-    env: { ...process.env, PUBRING_URL: server.replica.url },
-    stdio: ['ignore', 'ignore', 'inherit'],
+  const children = Array.from({ length: processCount }, (_, position) => {
+    const own = names.filter((_, index) => index % processCount === position)
+    const target = own.length === 1 ? join(out, `${own[0]}.json`) : out
+    const args = ['jwks', 'follow', ...own, '--out', target, '--listen', '127.0.0.1:0']
+    return spawn(process.execPath, [command, ...args], {
+      env: { ...process.env, PUBRING_URL: server.replica.url },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
   })
-  while (readdirSync(out).length < projectCount) await delay(100)
+  const written = () => readdirSync(out).filter((name) => /^followed-[0-9]+.json$/.test(name))
+  while (written().length < projectCount) await delay(100)
   // The cost of starting is not counted.
   await delay(5_000)
-  const follower = [child.pid ?? 0]
-  const processes = { follower, server: server.pids }
+  const followers = children.map(({ pid = 0 }) => pid)
+  const processes = { followers, server: server.pids }
   const cpuOf = () => Object.values(processes).map(cpuMicros)
   const before = cpuOf()
   await delay(idleSeconds * 1_000)
@@ -63,7 +70,7 @@ try {
   for (const [index, [name, pids]] of Object.entries(processes).entries()) {
     const [mib, percent = 0] = [residentMib(pids), percents[index]]
     process.stdout.write(
-      `${name}, ${projectCount} projects, idle for ${idleSeconds} s: ${Math.round(mib)} MiB of memory, ${percent.toFixed(2)} % of a core\n`,
+      `${name}, ${processCount} processes, ${projectCount} projects, idle for ${idleSeconds} s: ${Math.round(mib)} MiB of memory, ${percent.toFixed(2)} % of a core\n`,
     )
   }
   process.stdout.write(`server before the follower: ${Math.round(serverAlone)} MiB of memory\n`)
@@ -80,8 +87,12 @@ try {
   process.stdout.write(
     `change to file: median ${Math.round(median)} ms, slowest of ${changes} ${Math.round(Math.max(...times))} ms\n`,
   )
-  child.kill('SIGTERM')
-  await once(child, 'exit')
+  await Promise.all(
+    children.map(async (child) => {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    }),
+  )
 } finally {
   rmSync(out, { recursive: true })
   await server.close()

@@ -1,8 +1,9 @@
 /**
  * Costs of a large registry relative to a small one: lists, key sets and creates in one project and in
- * random projects, pages of projects, memory and start. Fills both databases first, unless `--large`
- * names one that `bench:fill` has filled. Prints a table, and writes the figures to
- * bench/results/scale-ENGINE.json, or with fewer than a million keys to quick-scale-ENGINE.json.
+ * random projects, pages of projects, reads over all projects, memory, start and checks. Fills both
+ * databases first, unless `--large` names one that `bench:fill` has filled. Prints a table, and writes the
+ * figures to bench/results/scale-ENGINE.json, or with fewer than a million keys to
+ * quick-scale-ENGINE.json.
  *
  *   npm run bench:scale -- --engine sqlite [--keys 1000000] [--large sqlite:/tmp/large.db]
  */
@@ -18,6 +19,7 @@ import { saveResults } from './report/results.ts'
 import { shuffled, spreadOf } from './report/spread.ts'
 import { resultsText } from './report/table.ts'
 import { type Benchmark, createBenchmarks, createTools } from './scale/benchmarks.ts'
+import { measureCommands } from './scale/commands.ts'
 import { measureWithHeapLimit, memoryFigure } from './scale/memory.ts'
 import { measurePages } from './scale/pages.ts'
 import { openRegistry, type Registry } from './scale/registry.ts'
@@ -140,7 +142,7 @@ async function measureAll(): Promise<Figure[]> {
       figures.push(...pages, memoryFigure('', b.server.name, memory))
       for (const server of servers) await server.close()
       figures.push(await measureWithHeapLimit(generator, many, config))
-      return [...figures, await measureLargeStart(many)]
+      return [...figures, await measureLargeStart(many), ...(await measureCommands(many))]
     } finally {
       for (const server of servers) await server.close()
     }

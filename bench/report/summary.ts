@@ -27,9 +27,14 @@ function readSummary(reads: readonly ReadFigure[]): string {
   )
 }
 
-/** The figures that have a target, and the rates. */
+/** Units of figures that are shown without a target, too: rates, and costs of commands. */
+const alwaysShown = ['/s', 's', 'MiB']
+
+/** The figures that have a target, and those of these units. */
 function figureSummary(figures: readonly Figure[]): string {
-  const shown = figures.filter(({ target, unit }) => target !== undefined || unit === '/s')
+  const shown = figures.filter(
+    ({ target, unit }) => target !== undefined || alwaysShown.includes(unit),
+  )
   const ofServer = (server: string) =>
     shown.filter((each) => each.server === server || each.server === `${server}, 2 replicas`)
   const columns = servers.map(ofServer)
