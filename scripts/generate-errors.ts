@@ -28,32 +28,29 @@ Every error is a problem details object (RFC 9457) of the type \`application/pro
 
 - **Compare \`code\`.** Each cause has one, and it is stable; titles and details may be reworded.
 - \`detail\` tells a person what is wrong and what to do. It never repeats a key or a secret.
-- \`type\` links to the code on your own server (\`/docs/errors\`).
-- \`errors\` has an entry for each invalid member or parameter: a JSON pointer into the body (RFC 6901) or the
-  name of the query parameter, a specific code, and a sentence. If a key and other fields are invalid, the faults
-  of the key come first and determine \`code\`; a submitted private key comes before everything else.
+- \`errors\` has an entry for each invalid member (\`pointer\`, RFC 6901) or query parameter (\`parameter\`), with a
+  [specific code](#specific-codes). The faults of a key, and before them a private key, determine \`code\`.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the server's log.
 - Retry automatically only after 408, 429 and 503, and honor \`Retry-After\`.
 
 `
 
-const memberCodes: Record<string, string> = {
+/** The codes of members and parameters. */
+export const memberCodes: Record<string, string> = {
   required: 'The member is missing.',
   wrong_type: 'The member has the wrong JSON type, or the parameter is malformed.',
   unknown_value: 'The text is not one of the allowed values.',
-  algorithm_not_allowed:
-    'The server does not accept keys for this algorithm (`PUBRING_ALGORITHMS`).',
-  unknown_field: 'The body has an unknown member; the detail names the most similar one.',
-  unknown_parameter: 'The query has an unknown parameter; the detail names the most similar one.',
+  algorithm_not_allowed: '`PUBRING_ALGORITHMS` of the server does not have this algorithm.',
+  unknown_field: 'The body has an unknown member.',
+  unknown_parameter: 'The query has an unknown parameter.',
   repeated_parameter: 'The query has the parameter more than once.',
   repeated: 'The list has the same entry twice.',
   too_short: 'The text is empty or too short.',
   too_long: 'The text is too long.',
-  too_wide:
-    'The conditions accept more than a rule of this kind may; the detail names what to add.',
+  too_wide: 'The conditions accept more than a rule of this kind may.',
   condition_invalid: 'A condition names no claim, or its value cannot be compared.',
   text_invalid:
-    'The text contains control characters, a secret or no visible character, or is not valid Unicode.',
+    'The text has control characters, a secret or no visible character, or is not valid Unicode.',
   label_conflict: '`name` and `label` differ.',
   id_invalid: 'The id of a project is not a lower-case UUID.',
   name_invalid: 'A project name contains a character that is not allowed.',
@@ -63,17 +60,18 @@ const memberCodes: Record<string, string> = {
   same_key: 'A key cannot replace itself.',
   time_future: 'The time is not in the past.',
   time_order: 'The time lies before another one that it must follow.',
+  too_late: 'The time is later than the caller may set.',
   key_expired: 'Only a new or cleared `expireTime` activates an expired key.',
   too_few: 'The import has no keys.',
   too_many: 'The import has too many keys.',
   kid_invalid:
     'The `kid` is not a lower-case UUID, or the `publishedKid` contains a character that is not allowed.',
-  contradictory: 'Members exclude each other; the detail names them.',
-  address_invalid: 'The text is not an address from which this server may fetch.',
+  contradictory: 'Members exclude each other.',
+  address_invalid: 'This server may not fetch from the address.',
   proof_unexpected: 'The API key needs no `proof`.',
   proof_invalid: 'The `proof` is missing, or no rotation token of the new key.',
   link_forbids: 'The holder of a registration link may not send the member.',
-  kid_taken: 'An import names a `kid` that belongs or once belonged to another key.',
+  kid_taken: 'The `kid` belongs or once belonged to another key.',
 }
 
 /** The page: every code of the error table, then the codes of members. */
@@ -81,8 +79,8 @@ export function errorsPage(): string {
   return [
     opening,
     ...(Object.keys(errorTable) as ErrorCode[]).map(sectionOf),
-    '## Specific codes\n\nThose of keys are explained by the [key policy](key-policy.md#rejected-keys). Those of members and parameters:\n\n| code | meaning |\n|---|---|\n',
-    ...Object.entries(memberCodes).map(([code, meaning]) => `| \`${code}\` | ${meaning} |\n`),
+    '## Specific codes\n\nThe [key policy](key-policy.md#rejected-keys) has those of keys.\n\n',
+    ...Object.entries(memberCodes).map(([code, meaning]) => `- \`${code}\`: ${meaning}\n`),
   ].join('')
 }
 

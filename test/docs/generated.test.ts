@@ -6,7 +6,8 @@ import { errorTable } from '../../packages/server/src/errors.ts'
 import { readVersion } from '../../packages/server/src/runtime/version.ts'
 import { clientTypes } from '../../scripts/generate-client-types.ts'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
-import { errorsPage } from '../../scripts/generate-errors.ts'
+import { errorsPage, memberCodes } from '../../scripts/generate-errors.ts'
+import { keyPolicyPage, rejections } from '../../scripts/generate-key-policy.ts'
 import { ledgerPage } from '../../scripts/generate-ledger-coverage.ts'
 import { operatingPage } from '../../scripts/generate-operating.ts'
 import { versionedFiles, withVersion } from '../../scripts/generate-versions.ts'
@@ -19,6 +20,10 @@ test('docs/errors.md is the generated page: npm run generate', () => {
 
 test('docs/configuration.md is the generated page: npm run generate', () => {
   expect(read('configuration.md')).toBe(configurationPage())
+})
+
+test('docs/key-policy.md has the generated rules: npm run generate', () => {
+  expect(read('key-policy.md')).toBe(keyPolicyPage(read('key-policy.md')))
 })
 
 test('docs/ledger.md has the generated table: npm run generate', () => {
@@ -44,14 +49,18 @@ test.each(Object.keys(errorTable))('docs/errors.md has one entry for %s', (code)
   expect(read('errors.md').split(`\n## ${code}\n\n**`)).toHaveLength(2)
 })
 
-const sources = globSync('packages/server/src/{core,http}/**/*.ts').map((file) =>
-  readFileSync(file, 'utf8'),
-)
-const memberCodes = sources.flatMap((text) =>
+const sources = globSync('packages/server/src/**/*.ts').map((file) => readFileSync(file, 'utf8'))
+const fieldCodes = sources.flatMap((text) =>
   Array.from(text.matchAll(/\binvalidField\(\s*[^,]+,\s*'(\w+)'/g), ([, code = '']) => code),
 )
-test.each([...new Set(memberCodes)])('docs/errors.md explains %s', (code) => {
-  expect(read('errors.md')).toMatch(new RegExp(`\\n(?:\\| .?|## )\`?${code}\\b`))
+test('docs/errors.md or docs/key-policy.md explains every specific code', () => {
+  const explained = { ...memberCodes, ...errorTable, ...rejections }
+  expect(new Set(fieldCodes).size).toBeGreaterThan(20)
+  expect(fieldCodes.filter((code) => !(code in explained))).toEqual([])
+})
+
+test('what to do about an error has no link, which /docs/errors would not show as one', () => {
+  expect(Object.values(errorTable).filter(({ advice }) => advice.includes(']('))).toEqual([])
 })
 
 test.each([...Object.values(settings), ...Object.values(clientSettings)].map(({ env }) => env))(

@@ -9,7 +9,7 @@ type IntakeProblem =
 
 /**
  * Every reason to reject a key, by its stable code (`errors[0].code` of the error response), with the
- * `code` of that response. `docs/key-policy.md` says what exactly each rejects, and why.
+ * `code` of that response. `docs/key-policy.md` says what exactly each rejects.
  */
 export const intakeCodes = {
   // The submitted text and its PEM block (RFC 7468).

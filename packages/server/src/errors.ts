@@ -20,13 +20,13 @@ export const errorTable = {
     status: 400,
     title: 'The public key cannot be parsed',
     advice:
-      'Send one complete, unchanged public key as PEM, such as the output of `openssl pkey -in private.pem -pubout`. `errors[0].code` says what is wrong with the text.',
+      'Send one complete, unchanged public key as PEM, such as the output of `openssl pkey -in private.pem -pubout`.',
   },
   private_key_submitted: {
     status: 400,
     title: 'A private key was submitted',
     advice:
-      'Treat the private key as compromised: generate a new pair and register only its public key. Pubring does not store the private key, and no longer accepts its public key in any project.',
+      'Treat it as compromised: generate a new pair and register only its public key. Pubring does not store the private key, and no longer accepts its public key in any project.',
   },
   unsupported_key: {
     status: 400,
@@ -37,13 +37,13 @@ export const errorTable = {
     status: 400,
     title: 'The key is too weak',
     advice:
-      'Generate a new pair with a current tool, such as `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072`. `errors[0].code` names the weakness.',
+      'Generate a new pair with a current tool, such as `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072`.',
   },
   algorithm_mismatch: {
     status: 400,
     title: 'The algorithm does not match the key',
     advice:
-      'Set `algorithm` to the `alg` of the tokens that the key signs. It must match the key; the detail lists the algorithms that do.',
+      'Set `algorithm` to the `alg` of the tokens that the key signs; the detail lists those that match the key.',
   },
   compromised_key: {
     status: 400,
@@ -54,13 +54,13 @@ export const errorTable = {
     status: 400,
     title: 'The proof is invalid',
     advice:
-      'Sign a new token with the private key of the JWT key. The detail says which part of it is wrong. See [the claims](api.md#keys).',
+      'Sign a new token with the private key of the JWT key. The detail says which part of it is wrong.',
   },
   import_refused: {
     status: 400,
     title: 'The import was rejected',
     advice:
-      'No key was registered. Each entry of `errors` points to a key (`/keys/5/…`) and says what is wrong. Correct or remove these keys and send the import again.',
+      'No key was registered. Each entry of `errors` points to a key (`/keys/5/…`). Correct or remove these keys and send the import again.',
   },
   missing_api_key: {
     status: 401,
@@ -71,13 +71,13 @@ export const errorTable = {
     status: 401,
     title: 'The API key is invalid',
     advice:
-      'The API key is unknown, revoked or expired, or was not copied completely. Ask your administrator for a new one.',
+      'The API key is unknown, revoked, expired or incomplete. Ask your administrator for a new one.',
   },
   invalid_session: {
     status: 401,
     title: 'The session has ended',
     advice:
-      'Sign in again. Sessions end when they are not used for a while, after some hours, when their holder or an administrator ends them, and when no access rule gives the person a role any more.',
+      'Sign in again. Sessions end when they are not used, after some hours, when their holder or an administrator ends them, and when no access rule gives the person a role any more.',
   },
   sign_in_failed: {
     status: 400,
@@ -87,8 +87,7 @@ export const errorTable = {
   sign_in_unavailable: {
     status: 503,
     title: 'The OpenID provider is unavailable',
-    advice:
-      'Try again later. Sessions that exist are not affected, and in an emergency one can sign in with an API key.',
+    advice: 'Try again later. Sessions go on; in an emergency, sign in with an API key.',
   },
   insufficient_role: {
     status: 403,
@@ -100,25 +99,25 @@ export const errorTable = {
     status: 403,
     title: 'A recent sign-in is required',
     advice:
-      'Sign in again and repeat the request. Some operations need a sign-in of the last minutes, so that a session that was left open is not enough for them.',
+      'Sign in again and repeat the request: a session that was left open is not enough for it.',
   },
   cross_site_request: {
     status: 403,
     title: 'The request comes from another site',
     advice:
-      'A session is accepted only from pages of this server at its public address. Open the console at the address that the detail names, or use an API key.',
+      'A session is accepted only from pages of this server. Open the console at the address that the detail names, or use an API key.',
   },
   insufficient_lifetime: {
     status: 403,
     title: 'The API key expires too soon for this operation',
     advice:
-      'An API key that expires cannot change its own `expireTime`, nor give rights to an API key that lives longer. Send an `expireTime` no later than its own, or use an admin API key that does not expire.',
+      'An API key that expires cannot change its own `expireTime`, nor give rights that outlive it. Send an `expireTime` no later than its own, or use an admin API key that does not expire.',
   },
   key_not_vouched: {
     status: 403,
     title: 'The API key does not permit this key',
     advice:
-      'An API key that was exchanged for a rotation token registers the one key that the token names in `cnf.jkt`, once. Sign a token that names this key and exchange it. See [self-rotation](workloads/self-rotation.md).',
+      'An API key that was exchanged for a rotation token registers, once, the key that the token names in `cnf.jkt`. Exchange a token that names this key.',
   },
   project_not_found: {
     status: 404,
@@ -128,7 +127,7 @@ export const errorTable = {
   key_not_found: {
     status: 404,
     title: 'The JWT key does not exist',
-    advice: 'Check the kid. The key may have been deleted.',
+    advice: 'The key may have been deleted.',
   },
   rotation_not_found: {
     status: 404,
@@ -143,34 +142,34 @@ export const errorTable = {
   api_key_not_found: {
     status: 404,
     title: 'The API key does not exist',
-    advice: 'Check the id. The API key may have been deleted.',
+    advice: 'The API key may have been deleted.',
   },
   not_logged: {
     status: 404,
     title: 'The log does not have this',
     advice:
-      'A new event is in the log after its next checkpoint, which takes a minute by default; an admin API key for all projects can request one. Numbers of events that do not exist never appear.',
+      'A new event is in the log after its next checkpoint, within a minute by default; an admin API key for all projects can request one.',
   },
   session_not_found: {
     status: 404,
     title: 'The session does not exist',
-    advice: 'Check the id. The session may have ended.',
+    advice: 'The session may have ended.',
   },
   person_not_found: {
     status: 404,
     title: 'The person does not exist',
-    advice: 'Check the id. The person may have been deleted, or never signed in.',
+    advice: 'The person may have been deleted.',
   },
   link_not_found: {
     status: 404,
     title: 'There is no such registration link',
     advice:
-      'The link is unknown, was opened in another browser, has expired or was revoked. Ask the person who sent it for a new one. With an API key: `GET …/registration-links` lists the links of the project.',
+      'The link is unknown, was opened in another browser, has expired or was revoked. Ask the person who sent it for a new one.',
   },
   access_rule_not_found: {
     status: 404,
     title: 'The access rule does not exist',
-    advice: 'Check the id. The access rule may have been deleted.',
+    advice: 'The access rule may have been deleted.',
   },
   route_not_found: {
     status: 404,
@@ -186,18 +185,18 @@ export const errorTable = {
     status: 409,
     title: 'The ledger has another history',
     advice:
-      'The event that you name by `after` is not in the ledger: the database was restored from a backup, or a fail-over has lost changes. Drop what you have read and start again without `after`.',
+      'The event of `after` is not in the ledger: the database was restored, or a fail-over has lost changes. Start again without `after`.',
   },
   duplicate_key: {
     status: 409,
     title: 'The key is already registered',
-    advice: 'The project already has this key. Use its `kid`, which the error contains.',
+    advice: 'Use its `kid`, which the error contains.',
   },
   key_active: {
     status: 409,
     title: 'The key is active',
     advice:
-      'Deactivate the key (`PATCH` with `{"active": false}`), wait until no verifier needs it, then delete it.',
+      'Deactivate it (`PATCH` with `{"active": false}`), wait until no verifier needs it, then delete it.',
   },
   key_compromised: {
     status: 409,
@@ -209,25 +208,24 @@ export const errorTable = {
     status: 409,
     title: 'The key is inactive',
     advice:
-      'A rotation replaces an active key by another active one. Activate the key (`PATCH` with `{"active": true}`), or name another one.',
+      'A rotation replaces an active key by another active one. Activate it (`PATCH` with `{"active": true}`), or name another one.',
   },
   rotation_exists: {
     status: 409,
     title: 'The key is already being replaced',
-    advice:
-      'Go on with the rotation under way (`GET …/rotations`), or abandon it before you start another one.',
+    advice: 'Go on with the rotation under way (`GET …/rotations`), or abandon it first.',
   },
   rotation_not_ready: {
     status: 409,
     title: 'The new key cannot take over yet',
     advice:
-      'The old key stays active until the new one is active and every verifier knows it: wait until its `convergedTime`, or activate it. In an emergency, deactivate the old key itself.',
+      'Wait until the `convergedTime` of the new key, or activate it. In an emergency, deactivate the old key itself.',
   },
   rotation_ended: {
     status: 409,
     title: 'The rotation has ended',
     advice:
-      'The end of the old key is set, or it is off, or the rotation was abandoned. To change that end, change the `expireTime` of the key. To replace another key, start another rotation.',
+      'To change the end of the old key, change its `expireTime`. To replace another key, start another rotation.',
   },
   key_limit_reached: {
     status: 409,
@@ -239,7 +237,7 @@ export const errorTable = {
     status: 409,
     title: 'The project has too many open registration links',
     advice:
-      'Delete links that are no longer needed, or wait until some are opened or expire. `limit` is the most that may be open at once.',
+      'Delete links, or wait until some are opened or expire. `limit` is the most that may be open at once.',
   },
   jwks_too_large: {
     status: 409,
@@ -250,14 +248,13 @@ export const errorTable = {
   project_id_taken: {
     status: 409,
     title: 'The project id is taken',
-    advice:
-      'A ledger of this id exists, even if its project was deleted. Leave `id` out, and the project gets a new one.',
+    advice: 'A ledger of this id exists, even if its project was deleted. Leave `id` out.',
   },
   project_name_taken: {
     status: 409,
     title: 'The project name is taken',
     advice:
-      'Choose another name. One that another project gave up less than 24 hours ago, by renaming or deletion, is free at `heldUntil`; `release=true` takes it at once.',
+      'Choose another name. One that another project gave up is free at `heldUntil`; `release=true` takes it at once.',
   },
   project_not_empty: {
     status: 409,
@@ -268,31 +265,29 @@ export const errorTable = {
     status: 409,
     title: 'The name of the reporter is taken',
     advice:
-      'It belongs to the API key or workload that used it first. Choose another one, or have a writer remove the reporter with `DELETE …/key-uses/{reporter}`.',
+      'It belongs to the API key or workload that used it first. Choose another one, or have a writer remove the reporter (`DELETE …/key-uses/{reporter}`).',
   },
   reporter_limit_reached: {
     status: 409,
     title: 'The project or its caller has too many reporters',
     advice:
-      'Let several verifiers report under one name, with one API key, or give them API keys of their own. Remove those that are gone with `DELETE …/key-uses/{reporter}`.',
+      'Let several verifiers report under one name, or give them API keys of their own. Remove those that are gone (`DELETE …/key-uses/{reporter}`).',
   },
   last_admin: {
     status: 409,
     title: 'This is the last permanent admin',
     advice:
-      'Without one, the registry cannot be administered. First create an admin API key without project and `expireTime`; or an access rule that gives people the role `admin` for all projects, and sign in by it.',
+      'First create an admin API key without project and `expireTime`; or an access rule that gives people the role `admin` for all projects, and sign in by it: it counts for 30 days.',
   },
   own_access: {
     status: 409,
     title: 'The change takes your own access',
-    advice:
-      'You use the API key, or have a role by the access rule. To change it all the same, repeat the request with `?confirm=self`.',
+    advice: 'To change it all the same, repeat the request with `?confirm=self`.',
   },
   precondition_failed: {
     status: 412,
     title: 'The resource has changed',
-    advice:
-      'Read it again, check what has changed, and repeat the change with the new `ETag` in `If-Match`.',
+    advice: 'Read it again, and repeat the change with the new `ETag` in `If-Match`.',
   },
   request_timeout: {
     status: 408,
@@ -313,19 +308,18 @@ export const errorTable = {
     status: 429,
     title: 'Too many requests',
     advice:
-      'Wait the number of seconds in `Retry-After`. If there is a `RateLimit` header, it says how many requests remain; without one, too many keys of your API key are being examined at once, so send fewer at a time.',
+      'Wait the number of seconds in `Retry-After`. A `RateLimit` header says how many requests remain; without one, send fewer keys at a time.',
   },
   log_ended: {
     status: 410,
     title: 'This log was restarted with another key',
     advice:
-      'The log goes on at `next`, with another verifier key; `ended` says since when. Ask the operator why: proofs from before stay valid, and the last checkpoint shows what the log had.',
+      'It goes on at `next`, with another verifier key, since `ended`. Ask the operator why: proofs from before stay valid, and the last checkpoint shows what the log had.',
   },
   log_stopped: {
     status: 409,
     title: 'This server cannot extend the log',
-    advice:
-      'Only the operator can help: the detail says why, and what to do. [What each reason means](operating.md#what-to-do-when).',
+    advice: 'Only the operator can help: the detail says why, and what to do.',
   },
   headers_too_large: {
     status: 431,
@@ -336,7 +330,7 @@ export const errorTable = {
     status: 500,
     title: 'Internal error',
     advice:
-      'Repeat the request. If it fails again, report the `requestId` to the operator: the log records the cause under it.',
+      'Repeat the request. If it fails again, report the `requestId` to the operator: the log has the cause under it.',
   },
   unsupported_transfer_encoding: {
     status: 501,
