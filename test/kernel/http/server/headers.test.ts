@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { PubringError } from '../../../../packages/server/src/errors.ts'
 import { startApp } from '../../../support/app/app.ts'
@@ -120,16 +119,6 @@ test.each(kinds)('%s has these headers only', async (_kind, status, names, send)
   const { statusCode, headers } = await send()
   const own = Object.keys(headers).filter((name) => !['date', 'connection'].includes(name))
   expect([statusCode, own.sort()]).toEqual([status, names.split(' ').sort()])
-})
-
-test('every header is in the table of the docs', () => {
-  const page = readFileSync(new URL('../../../../docs/api.md', import.meta.url), 'utf8')
-  const [, section = ''] = page.split(/^## (?=Response headers$)/m)
-  const [, ...rows] = (section.split(/^## /m)[0] ?? '').split(/^\| (?=`)/m)
-  const named = rows.map((row) => row.slice(0, row.indexOf(' | ')).toLowerCase()).join()
-  for (const name of new Set(kinds.flatMap(([, , names]) => names.split(' ')))) {
-    expect(named).toContain(`\`${name}\``)
-  }
 })
 
 test.each(['/console/', '/console', '/docs/', '/docs/errors', '/console/absent.js'])(
