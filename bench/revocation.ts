@@ -2,7 +2,7 @@
  * How long a verifier trusts a deactivated key, counted from the response to the PATCH: the client's
  * live key set compared with jose's `createRemoteJWKSet`, both with default options and in real time.
  * Takes about 12 minutes, since jose caches a key set for 10. Writes bench/results/revocation.json and
- * the table of docs/verifying.md.
+ * the table of bench/results/README.md.
  *
  *   npm run bench:revocation [live]
  *
@@ -30,7 +30,7 @@ interface Row {
 }
 
 const results = new URL('results/revocation.json', import.meta.url)
-const page = new URL('../docs/verifying.md', import.meta.url)
+const page = new URL('results/README.md', import.meta.url)
 
 type ProjectFactory = () => Promise<BenchProject>
 const cache = 'a cache that drops `Prefer`, `max-age=60`'

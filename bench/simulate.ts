@@ -1,6 +1,6 @@
 /**
  * Simulates how long verifiers of each kind accept a deactivated key, in one region and in five, with
- * and without a CDN, and writes the table to docs/scaling.md. The same seed gives the same table.
+ * and without a CDN, and writes the table to bench/results/README.md. The same seed gives the same table.
  *
  *   npm run bench:simulate [-- --seed 1] [--verifiers 100000]
  */
@@ -59,7 +59,7 @@ export function renderSimulation(page: string, seed: number, count: number): str
 }
 
 if (import.meta.main) {
-  const file = new URL('../docs/scaling.md', import.meta.url)
+  const file = new URL('../bench/results/README.md', import.meta.url)
   const page = readFileSync(file, 'utf8')
   const rendered = renderSimulation(page, Number(values.seed), Number(values.verifiers))
   writeFileSync(file, rendered)

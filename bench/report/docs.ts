@@ -1,12 +1,12 @@
 /**
  * Writes the chart and the tables of docs/performance.md and bench/results/README.md from the
- * results in bench/results, and the model of docs/scaling.md.
+ * results in bench/results, and the model in docs/scaling.md and bench/results/README.md.
  *
  *   npm run bench:docs
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { renderChart } from './chart.ts'
-import { measuredText, sizesText } from './model.ts'
+import { eachText, sizesText } from './model.ts'
 import { loadResults } from './results.ts'
 import { summaryText } from './summary.ts'
 import { resultsText } from './table.ts'
@@ -40,7 +40,7 @@ function tablesText(kind: string, names: string[]): string {
 function modelText(name: string): string {
   const [model, reads] = [loadResults('model'), loadResults('reads')]
   if (model === undefined || reads === undefined) return ''
-  return name === 'sizes' ? sizesText(model, reads) : measuredText(model, reads)
+  return name === 'sizes' ? sizesText(model, reads) : eachText(model, reads)
 }
 
 if (import.meta.main) writeDocs()

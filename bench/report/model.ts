@@ -1,7 +1,6 @@
 /** Works out what a number of verifiers needs, for docs/scaling.md, from measured costs. */
-import type { Figure } from './figures.ts'
 import type { Results } from './results.ts'
-import { numberText, tableText } from './table.ts'
+import { tableText } from './table.ts'
 
 /** Assumptions, which are not measured. Rows of the model name them. */
 const assumed = {
@@ -72,20 +71,13 @@ function costsOf(model: Results, reads: Results): Costs {
   }
 }
 
-/** The measured costs, and what follows from them for one verifier and one key. */
-export function measuredText(model: Results, reads: Results): string {
-  const servers = ['SQLite', 'PostgreSQL', 'PostgreSQL itself']
-  const byName = Map.groupBy(model.figures, ({ name, unit, note }) => `${name}: ${note}, ${unit}`)
-  const rows = [...byName].map(([name, figures]) => [
-    name,
-    ...servers.map((server) => valueText(figures.find((each) => each.server === server))),
-  ])
+/** What one verifier and one key cost, from the measured costs. */
+export function eachText(model: Results, reads: Results): string {
   const costs = costsOf(model, reads)
   const perDay = (micros: number, interval: number) =>
     `${rounded((micros * day) / interval / 1e3)} ms`
   const daily = [60, 300, 600].map((interval) => [
     `a verifier that fetches every ${interval} s: CPU a day if the copy is fresh (${rounded(costs.popular)} µs a request); if each request is compared with the database`,
-    '',
     `${perDay(costs.popular, interval)}; ${perDay(costs.compared.server, interval)}`,
     `0; ${perDay(costs.compared.database, interval)}`,
   ])
@@ -93,28 +85,21 @@ export function measuredText(model: Results, reads: Results): string {
   const { wait } = product
   const year = (costs.replacedBytes * assumed.replacementsPerYear) / 1024
   return tableText(
-    ['measured, or computed from it', ...servers],
+    ['', 'server', 'PostgreSQL itself'],
     [
-      ...rows,
       ...daily,
       [
         `a held request for its own project, sent again every ${wait} s: CPU a day`,
-        '',
         perDay(held.server, wait),
         perDay(held.database, wait),
       ],
       [
         `a key that is replaced ${assumed.replacementsPerYear} times a year: 12 events, KiB a year`,
         '',
-        '',
         rounded(year),
       ],
     ],
   )
-}
-
-function valueText(figure: Figure | undefined): string {
-  return figure === undefined ? '' : numberText(figure.value.median)
 }
 
 function heldMicros({ held, heldSecond }: Costs): Cost {

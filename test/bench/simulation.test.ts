@@ -5,8 +5,8 @@ import { renderSimulation } from '../../bench/simulate.ts'
 
 const near = { name: 'near', maxAge: 0, toPrimary: 0 }
 
-test('the same seed gives the table of docs/scaling.md', () => {
-  const page = readFileSync(new URL('../../docs/scaling.md', import.meta.url), 'utf8')
+test('the same seed gives the table of bench/results/README.md', () => {
+  const page = readFileSync(new URL('../../bench/results/README.md', import.meta.url), 'utf8')
   expect(renderSimulation(page, 1, 100_000)).toBe(page)
 })
 
