@@ -4,12 +4,12 @@ import { clientSettings } from '../../packages/server/src/config/client-settings
 import { settings } from '../../packages/server/src/config/server-settings.ts'
 import { errorTable } from '../../packages/server/src/errors.ts'
 import { readVersion } from '../../packages/server/src/runtime/version.ts'
+import { alertsPage } from '../../scripts/generate-alerts.ts'
 import { clientTypes } from '../../scripts/generate-client-types.ts'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
 import { errorsPage, memberCodes } from '../../scripts/generate-errors.ts'
 import { keyPolicyPage, rejections } from '../../scripts/generate-key-policy.ts'
 import { ledgerPage } from '../../scripts/generate-ledger-coverage.ts'
-import { operatingPage } from '../../scripts/generate-operating.ts'
 import { versionedFiles, withVersion } from '../../scripts/generate-versions.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
@@ -30,8 +30,8 @@ test('docs/ledger.md has the generated table: npm run generate', () => {
   expect(read('ledger.md')).toBe(ledgerPage(read('ledger.md')))
 })
 
-test('docs/operating.md has the generated tables: npm run generate', () => {
-  expect(read('operating.md')).toBe(operatingPage(read('operating.md')))
+test('docs/alerts.md is the generated page: npm run generate', () => {
+  expect(read('alerts.md')).toBe(alertsPage())
 })
 
 test('packages/client/src/types.ts is the generated file: npm run generate', () => {

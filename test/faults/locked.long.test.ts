@@ -68,7 +68,8 @@ test('locked by another process for 20 s: writes are 503 with Retry-After and ch
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'SQLite locked by another process, 20 s',
-    action: 'the same for longer than a change waits, with creates and updates five times a second',
+    action:
+      'BEGIN EXCLUSIVE for longer than a change waits, with creates and updates five times a second',
     observed: `changes 503 with Retry-After after 5 s, none half-written; key sets and lists 200; health in ${Math.round(Math.max(...health))} ms at most; changes 201 again once free`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),

@@ -152,7 +152,7 @@ test.each(faults)(
     recordFault({
       fault,
       action,
-      observed: 'as above while it cannot be read; all 200 again without a restart',
+      observed: 'key sets from memory, all else 503 meanwhile; all 200 again without a restart',
       acknowledged: acknowledged.length,
       lost: countLost(acknowledged, await client.kids()),
     })

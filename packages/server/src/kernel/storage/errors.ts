@@ -4,7 +4,7 @@ import { isStorageUnavailable, storageUnavailable } from '../faults.ts'
 interface Meaning {
   /** The detail of the response; absent for a fault that is not one of the database. */
   detail?: string
-  /** The remedy, in words for an operator; docs/operating.md lists it. */
+  /** The remedy, in words for an operator; docs/alerts.md lists it. */
   advice?: string
   /** SQLSTATEs, and their classes of two characters, of appendix A of the PostgreSQL manual. */
   states: string
@@ -87,7 +87,7 @@ const meanings = {
 
 export type StorageFault = keyof typeof meanings
 
-/** The faults of a database with their remedies, for docs/operating.md. */
+/** The faults of a database with their remedies, for docs/alerts.md. */
 export const storageFaults = Object.entries<Meaning>(meanings).flatMap(
   ([fault, { detail, advice }]) =>
     detail === undefined || advice === undefined ? [] : [{ fault, detail, advice }],
