@@ -57,7 +57,6 @@ export function readRows(): Row[] {
 
 const head = [
   'verifier',
-  'versions',
   'algorithms',
   'one of two keys off',
   'last key off',
@@ -73,31 +72,31 @@ export function tableOf(rows: readonly Row[]): string {
     .join('')
 }
 
+/** The table of the page: a verifier with the follower only where it does not run without. */
+export function pageTable(rows: readonly Row[]): string {
+  const isAlone = ({ folder }: Row) => rows.filter((row) => row.folder === folder).length === 1
+  return tableOf(rows.filter((row) => !row.isFollowed || isAlone(row)))
+}
+
 function cellsOf(row: Row): string[] {
+  const empty = head.slice(2).map(() => '')
   const { name } = examples.find(({ folder }) => folder === row.folder) ?? { name: row.folder }
   const link = `[${name}](../examples/verifiers/${row.folder})`
   const first = row.isFollowed ? `${link}, **with the follower**` : link
   if ('missing' in row) {
     const reason = `not run: this machine has no ${row.missing.join(', ')}`
-    return [first, reason, ...head.slice(2).map(() => '')]
+    return [first, reason, ...empty]
   }
-  const { versions, result, watched } = row
-  if ('failure' in result) {
-    return [
-      first,
-      versions.join(', '),
-      `**failed**: ${result.failure}`,
-      ...head.slice(3).map(() => ''),
-    ]
-  }
-  return [first, versions.join(', '), ...measuredCells(result.measured, watched)]
+  const { result, watched } = row
+  if ('failure' in result) return [first, `**failed**: ${result.failure}`, ...empty]
+  return [first, ...measuredCells(result.measured, watched)]
 }
 
 function measuredCells(measured: Measurements, watched: number): string[] {
   const { bad, broken, outage } = measured
   const seconds = (value: Seconds) => (value === null ? `> ${watched} s` : `${rounded(value)} s`)
   return [
-    measured.algorithms.length === algorithms.length ? 'all' : measured.algorithms.join(' '),
+    algorithmsText(measured.algorithms),
     seconds(measured.oneOff),
     seconds(measured.lastOff),
     seconds(measured.newKey),
@@ -106,6 +105,13 @@ function measuredCells(measured: Measurements, watched: number): string[] {
     ...bad.taken.map((what) => `**took ${what}**`),
     ...broken.map((what) => `**refused ${what}**`),
   ]
+}
+
+/** The algorithms, or what is missing if that is only one. */
+function algorithmsText(supported: readonly string[]): string {
+  const missing = algorithms.filter((each) => !supported.includes(each))
+  if (missing.length === 0) return 'all'
+  return missing.length === 1 ? `not ${missing[0]}` : supported.join(' ')
 }
 
 function rounded(seconds: number): string {
@@ -119,6 +125,6 @@ export function writePage(rows: readonly Row[]): void {
   if (!marks.test(text)) throw new Error('docs/verifiers.md has lost the marks of its table.')
   writeFileSync(
     page,
-    text.replace(marks, (_, begin, end) => `${begin}\n${tableOf(rows)}\n${end}`),
+    text.replace(marks, (_, begin, end) => `${begin}\n${pageTable(rows)}\n${end}`),
   )
 }

@@ -2,7 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { examples } from '../../scripts/examples/catalog.ts'
-import { isSame, readRows, tableOf } from '../../scripts/examples/report.ts'
+import { isSame, pageTable, readRows } from '../../scripts/examples/report.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -47,7 +47,7 @@ test('with the follower, verifiers refuse a deactivated key within two seconds, 
 })
 
 test('the table is that of the last run', () => {
-  expect(read('docs/verifiers.md')).toContain(tableOf(rows))
+  expect(read('docs/verifiers.md')).toContain(pageTable(rows))
 })
 
 test.each(examples)('the README of the examples shows how to build $folder', (example) => {
