@@ -19,8 +19,6 @@ test('every block with commands is run by a test, except these', () => {
       "docs/access-rules.md: PUBRING_API_KEY=$(curl -sS --fail-with-body "$PUBRING_URL/v1/token" \\: needs the token of a platform; test/http exchanges one",
       "docs/following.md: export PUBRING_URL=https://keys.example.com: follows until it is stopped; test/agents/follow runs it",
       "docs/following.md: pubring jwks follow ID --out keys.json --accept-history 12.3f5a07c1: the server must have lost events; test/agents/follow/history.test.ts does it",
-      "docs/following.md: pubring jwks follow ID --out keys.json --exec ': needs a cluster",
-      "docs/following.md: pubring jwks follow ID --out keys.json --exec ': needs a cluster",
       "docs/installing.md: npm install --global ./pubring-*.tgz: installs on the whole machine; test/package/package.long.test.ts installs it in a folder",
       "docs/installing.md: git clone https://github.com/YOUR/pubring /opt/pubring: clones a repository; test/package/checkout.long.test.ts installs a copy of one",
       "docs/installing.md: cp "$(npm root --global)/pubring/deploy/pubring.service" /etc/systemd/system/: changes the system; systemd-analyze checks the unit in test/package/deploy.test.ts",
