@@ -6,12 +6,11 @@ import { waitLimitMs } from './test/support/waiting.ts'
 /** Files that run on PostgreSQL too; all run on SQLite. */
 const onBothEngines = [
   'test/kernel/storage/**/*.test.ts',
-  'test/faults/publishing.test.ts',
   // Locks decide between concurrent changes, and what a change is admitted on.
   'test/features/keys/key-races.test.ts',
   'test/kernel/access/{access-until-commit,remaining}.test.ts',
   // Each engine tells in its own way that another process has changed something.
-  'test/features/publishing/{freshness,held-requests}.test.ts',
+  'test/features/publishing/{faults,freshness,held-requests}.test.ts',
   'test/kernel/ledger/{contradictions,revision-watch}.test.ts',
   // Their figures and log lines are about the engine.
   'test/kernel/http/server/metrics.test.ts',
@@ -22,8 +21,11 @@ const onBothEngines = [
   'test/features/registration-links/races.test.ts',
 ]
 
-/** The tests of packages, and those that take minutes. */
-const notRun = ['test/node_modules/**', 'test/**/*.long.test.ts']
+/** Tests that take minutes, or in which processes and database servers fail: `test:long` runs them. */
+export const longTests = ['test/**/*.long.test.ts', 'test/{engines,faults}/**/*.test.ts']
+
+/** The tests of packages, and long ones. */
+const notRun = ['test/node_modules/**', ...longTests]
 
 /** What a worker needs with its servers or browser, in bytes. */
 const workerMemory = 1024 ** 3
@@ -80,7 +82,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'console',
-          include: ['test/console/**/!(*.long).test.ts'],
+          include: ['test/console/**/*.test.ts'],
+          exclude: notRun,
           globalSetup: 'test/support/setup/console.ts',
           provide: { engine: 'sqlite' },
         },

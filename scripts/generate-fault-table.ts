@@ -2,7 +2,7 @@
  * Writes the table of docs/faults.md from the results of the tests in test/faults. Rows of
  * tests that have not run stay as they are.
  *
- *   npm test -- test/faults && npm run test:long -- test/faults && npm run generate:faults
+ *   npm run test:long -- test/faults && npm run generate:faults
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import type { FaultResult } from '../test/support/faults/results.ts'

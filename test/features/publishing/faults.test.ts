@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { startApp } from '../support/app/app.ts'
-import { testClock } from '../support/app/clock.ts'
+import { startApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
 import {
   fetchJwks,
   heldRequests,
@@ -11,10 +11,10 @@ import {
   maxAgeOf,
   patchKey,
   registerKey,
-} from '../support/app/keys.ts'
-import { openEventStream } from '../support/network/event-stream.ts'
-import { expectWithin } from '../support/timing.ts'
-import { waitUntil } from '../support/waiting.ts'
+} from '../../support/app/keys.ts'
+import { openEventStream } from '../../support/network/event-stream.ts'
+import { expectWithin } from '../../support/timing.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 const clock = testClock()
 let kid: string
