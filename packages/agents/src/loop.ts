@@ -17,18 +17,18 @@ interface LoopOptions {
 }
 
 /**
- * Repeats the action until the signal is aborted. It returns after how many milliseconds it is due again;
- * `wake` ends that pause.
+ * Repeats the action until the signal is aborted. It returns after how many milliseconds it is due again,
+ * or undefined to end the loop; `wake` ends that pause.
  */
 export function startLoop(
-  action: () => Promise<number>,
+  action: () => Promise<number | undefined>,
   { signal, onFailure }: LoopOptions,
 ): { wake(): void; ended: Promise<void> } {
   let wake = new AbortController()
   const run = async () => {
     let failurePauseMs = 1_000
     while (!signal.aborted) {
-      let pauseMs: number
+      let pauseMs: number | undefined
       try {
         pauseMs = await action()
         failurePauseMs = 1_000
@@ -38,6 +38,7 @@ export function startLoop(
         failurePauseMs = Math.min(2 * failurePauseMs, maxPauseMs)
         onFailure(error, pauseMs)
       }
+      if (pauseMs === undefined) return
       const ends = AbortSignal.any([signal, wake.signal])
       await delay(Math.min(pauseMs, maxPauseMs), undefined, { signal: ends }).catch(() => {})
       if (wake.signal.aborted) wake = new AbortController()

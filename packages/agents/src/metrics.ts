@@ -1,15 +1,15 @@
-interface Metric {
-  name: string
-  help: string
-  type: 'gauge' | 'counter'
-  values: readonly (readonly [labels: Record<string, string>, value: number])[]
-}
+/** Metrics by their names. */
+type Metrics = Record<
+  string,
+  [help: string, values: readonly (readonly [labels: Record<string, string>, value: number])[]]
+>
 
-/** Metrics in the text format of Prometheus. */
-export function metricsText(metrics: readonly Metric[]): string {
-  return metrics
-    .map(({ name, help, type, values }) => {
+/** Metrics in the text format of Prometheus. Those whose names end in `_total` are counters. */
+export function metricsText(metrics: Metrics): string {
+  return Object.entries(metrics)
+    .map(([name, [help, values]]) => {
       const lines = values.map(([labels, value]) => `${name}${labelText(labels)} ${value}\n`)
+      const type = name.endsWith('_total') ? 'counter' : 'gauge'
       return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
     })
     .join('')

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { lockFolder } from '../../../packages/agents/src/lock.ts'
 import { listen } from '../../cli/support.ts'
+import { startApp } from '../../support/app/app.ts'
 import { waitUntil } from '../../support/waiting.ts'
 import { age, currentJwk, expectDone, expectWhole, startKeepers } from './support.ts'
 
@@ -118,7 +119,7 @@ test('a clock that was set shortens no overlap, and --once does what is due afte
 test('a keeper that waits for another is ready once there is a key', async () => {
   const { dir, keep } = await keeper()
   const { signal } = new AbortController()
-  const unlock = await lockFolder(dir, { signal, onWait() {} })
+  const unlock = await lockFolder(dir, { signal, report() {} })
   onTestFinished(unlock)
   const waiting = start((call) => keep(listening, {}, call))
   await waitUntil(() => waiting.said.includes('Another process keeps'))
@@ -179,6 +180,21 @@ test('a key of others that is not active is an error, tried less and less often'
   expectDone(await keep(['--from', file, '--once'], first))
   expect(createPublicKey(createPrivateKey(readFileSync(file))).equals(pair.publicKey)).toBe(true)
   expectWhole(dir)
+})
+
+test('a key of others that signs no tokens is an error', async () => {
+  const { keep, first } = await keeper()
+  const { privateKey } = generateKeyPairSync('x25519')
+  const file = shell.file('x.key', String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  const ran = await keep(['--from', file, '--once'], first)
+  expect([ran.code, ran.stderr]).toEqual([70, expect.stringContaining('cannot sign tokens')])
+})
+
+test('an API key that is refused is named, and not the key that signs', async () => {
+  const { keep } = await keeper()
+  const other = await startApp()
+  const { code, stderr } = await keep(undefined, { PUBRING_API_KEY: other.admin })
+  expect([code, stderr]).toEqual([4, expect.stringContaining('It came from PUBRING_API_KEY.')])
 })
 
 test('a key of others cannot come from standard input, which ends', async () => {

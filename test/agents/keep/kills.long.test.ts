@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type KeepContext, keepUntilAborted } from '../../../packages/agents/src/keep/keep.ts'
+import { type KeepContext, keep } from '../../../packages/agents/src/keep/keep.ts'
 import { readKept } from '../../../packages/agents/src/keep/kept.ts'
 import { createClient } from '../../../packages/client/src/client.ts'
 import { startApp } from '../../support/app/app.ts'
@@ -34,7 +34,7 @@ test('a day without the server: the key goes on, and what that endangers is said
     allowSelfRotation: async () => {},
     explain: String,
   }
-  const running = keepUntilAborted(
+  const running = keep(
     {
       dir,
       url,
@@ -44,8 +44,8 @@ test('a day without the server: the key goes on, and what that endangers is said
       alg: undefined,
       readFrom: undefined,
       exec: undefined,
-      timeoutMs: 60_000,
       listenAt: undefined,
+      once: false,
     },
     context,
   )

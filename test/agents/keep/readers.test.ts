@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/server/process.ts'
 
 const { folder: dir } = temporaryFolder()
 const pairs = await Promise.all(
-  ['one', 'two', 'three'].map(async (kid) => ({ ...(await newPair('ES256')), kid })),
+  ['one', 'two', 'three'].map(async (kid) => ({ kid, jwk: { ...(await newPair('ES256')), kid } })),
 )
 const xs = new Map(pairs.map(({ kid, jwk }) => [kid, jwk.x]))
 const xOf = (pem: string) => createPrivateKey(pem).export({ format: 'jwk' }).x

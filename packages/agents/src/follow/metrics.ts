@@ -9,30 +9,22 @@ export function followerMetrics(followed: readonly Followed[], clock: Clock): st
       const value = read(one)
       return value === undefined ? [] : [[{ project: one.project }, value] as const]
     })
-  return metricsText([
-    {
-      name: 'pubring_follow_ready',
-      help: 'Whether all key sets can be relied on: 0 or 1.',
-      type: 'gauge',
-      values: [[{}, Number(problemOf(followed) === undefined)]],
-    },
-    {
-      name: 'pubring_follow_age_seconds',
-      help: 'Time since the server last confirmed the key set.',
-      type: 'gauge',
-      values: ofEach((one) => one.keys && Math.max(0, ageMsOf(one, clock)) / 1_000),
-    },
-    {
-      name: 'pubring_follow_name_lost',
-      help: 'Whether the name of the project does not lead to it: 0 or 1.',
-      type: 'gauge',
-      values: ofEach(({ nameProblem }) => Number(nameProblem !== undefined)),
-    },
-    {
-      name: 'pubring_follow_refused_total',
-      help: 'Responses that were refused because the server was set back.',
-      type: 'counter',
-      values: ofEach(({ refusals }) => refusals),
-    },
-  ])
+  return metricsText({
+    pubring_follow_ready: [
+      'Whether all key sets can be relied on: 0 or 1.',
+      [[{}, Number(problemOf(followed) === undefined)]],
+    ],
+    pubring_follow_age_seconds: [
+      'Time since the server last confirmed the key set.',
+      ofEach((one) => one.keys && Math.max(0, ageMsOf(one, clock)) / 1_000),
+    ],
+    pubring_follow_name_lost: [
+      'Whether the name of the project does not lead to it: 0 or 1.',
+      ofEach(({ nameProblem }) => Number(nameProblem !== undefined)),
+    ],
+    pubring_follow_refused_total: [
+      'Responses that were refused because the server was set back.',
+      ofEach(({ refusals }) => refusals),
+    ],
+  })
 }

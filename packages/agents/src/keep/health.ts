@@ -31,33 +31,23 @@ export function problemOf(
 }
 
 export function keeperMetrics(health: Health, clock: Clock): string {
-  const { current, next, errorAt } = health
-  return metricsText([
-    {
-      name: 'pubring_keep_ready',
-      help: 'Whether the current key is active, and will be for a day: 0 or 1.',
-      type: 'gauge',
-      values: [[{}, Number(problemOf(health, clock) === undefined)]],
-    },
-    {
-      name: 'pubring_keep_key_age_seconds',
-      help: 'Time since the signer got the current key.',
-      type: 'gauge',
-      values: current?.since
-        ? [[{ kid: current.kid }, (clock.now() - Date.parse(current.since)) / 1_000]]
-        : [],
-    },
-    {
-      name: 'pubring_keep_next_step_timestamp_seconds',
-      help: 'When the next step is due.',
-      type: 'gauge',
-      values: next && Number.isFinite(next.at) ? [[{ step: next.step }, next.at / 1_000]] : [],
-    },
-    {
-      name: 'pubring_keep_last_error_timestamp_seconds',
-      help: 'When a step failed last.',
-      type: 'gauge',
-      values: errorAt === undefined ? [] : [[{}, errorAt / 1_000]],
-    },
-  ])
+  const { current: { kid = '', since } = {}, next, errorAt } = health
+  return metricsText({
+    pubring_keep_ready: [
+      'Whether the current key is active, and will be for a day: 0 or 1.',
+      [[{}, Number(problemOf(health, clock) === undefined)]],
+    ],
+    pubring_keep_key_age_seconds: [
+      'Time since the signer got the current key.',
+      since === undefined ? [] : [[{ kid }, (clock.now() - Date.parse(since)) / 1_000]],
+    ],
+    pubring_keep_next_step_timestamp_seconds: [
+      'When the next step is due.',
+      next && Number.isFinite(next.at) ? [[{ step: next.step }, next.at / 1_000]] : [],
+    ],
+    pubring_keep_last_error_timestamp_seconds: [
+      'When a step failed last.',
+      errorAt === undefined ? [] : [[{}, errorAt / 1_000]],
+    ],
+  })
 }

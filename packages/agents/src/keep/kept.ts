@@ -3,11 +3,12 @@ import { present } from '@pubring/server/runtime/present'
 import { AgentError } from '../error.ts'
 import { inFolder } from '../folder.ts'
 import { fileNameOf } from '../follow/published-keys.ts'
-import { formatPair, type Pair, parsePair, privatePem } from './pair.ts'
+import { formatPair, type Pair, parsePair, privateKeyOf } from './pair.ts'
 
 /** A registered pair, in a folder of its own. */
-export interface KeptPair extends Pair {
+export interface KeptPair {
   kid: string
+  jwk: Pair
   /** ISO 8601: from when on the signer used it. Undefined until `--exec` has succeeded. */
   since?: string
   /** ISO 8601: the end that it has in the registry. */
@@ -33,26 +34,23 @@ export async function readKept(dir: string): Promise<Kept> {
     text: await folder.read('current.jwk'),
     next: parsePair(await folder.read('next.jwk')),
   }))
-  const { kid, ...pair } = parsePair(text) ?? {}
-  if (text !== undefined && (kid === undefined || !('jwk' in pair))) {
+  const pairs = (await Promise.all(names.map((name) => readPair(dir, name)))).flat()
+  const current = pairs.find(({ kid }) => kid === parsePair(text)?.kid)
+  if (text !== undefined && current === undefined) {
     throw new AgentError('error', `${join(dir, 'current.jwk')} is not a key that was kept here.`)
   }
-  const pairs = (await Promise.all(names.map((name) => readPair(dir, name)))).flat()
-  const found = pairs.find((one) => one.kid === kid)
-  const current = found ?? (kid !== undefined && 'jwk' in pair ? { ...pair, kid } : undefined)
-  const old = pairs.filter((one) => one.kid !== kid && one.kid !== next?.kid)
+  const old = pairs.filter(({ kid }) => kid !== current?.kid && kid !== next?.kid)
   return { ...present({ current, next }), old }
 }
 
 async function readPair(dir: string, name: string): Promise<KeptPair[]> {
   // The folder of a whole volume has one that only root can read.
-  const isOther = ['current', 'lost+found'].includes(name) || name.endsWith('.jwk')
-  if (name.startsWith('.') || isOther) return []
+  if (name.startsWith('.') || name === 'lost+found') return []
   return inFolder(dir, join(dir, name), async (folder) => {
-    const pair = parsePair(await folder.read('key.jwk'))
-    if (pair?.kid === undefined) return []
+    const jwk = parsePair(await folder.read('key.jwk'))
+    if (jwk?.kid === undefined) return []
     const [since, ended] = [await folder.read('since'), await folder.read('ended')]
-    return [{ ...pair, kid: pair.kid, ...present({ since, ended }) }]
+    return [{ kid: jwk.kid, jwk, ...present({ since, ended }) }]
   }).catch((error) => {
     // Links and files of others; a pair that cannot be read must not be taken for one that has ended.
     if (['ELOOP', 'ENOENT', 'ENOTDIR'].includes(error.code)) return []
@@ -60,29 +58,29 @@ async function readPair(dir: string, name: string): Promise<KeptPair[]> {
   })
 }
 
-export async function writeNext(dir: string, pair: Pair): Promise<void> {
-  await inFolder(dir, dir, (folder) => folder.replace('next.jwk', formatPair(pair), mode))
-}
-
-/** Forgets the pair that was prepared: it is the current one, or of no use. */
-export async function dropNext(dir: string): Promise<void> {
-  await inFolder(dir, dir, (folder) => folder.remove('next.jwk'))
+/** Keeps the pair that is being prepared, or forgets it: it is the current one, or of no use. */
+export async function putNext(dir: string, pair: Pair | undefined): Promise<void> {
+  await inFolder(dir, dir, async (folder) => {
+    if (pair === undefined) await folder.remove('next.jwk')
+    else await folder.replace('next.jwk', formatPair(pair), mode)
+  })
 }
 
 /** Makes it the current pair: `current.jwk` decides. Pairs that ended in an earlier turn are removed. */
 export async function switchTo(
   dir: string,
-  pair: Pair & { kid: string },
+  { kid, jwk }: KeptPair,
   old: readonly KeptPair[],
 ): Promise<void> {
-  await inFolder(dir, pairFolder(dir, pair.kid), async (folder) => {
-    await folder.replace('private.pem', privatePem(pair), mode)
-    await folder.replace('kid', pair.kid, mode)
-    await folder.replace('key.jwk', formatPair(pair), mode)
+  const pem = privateKeyOf(jwk).export({ type: 'pkcs8', format: 'pem' })
+  await inFolder(dir, pairFolder(dir, kid), async (folder) => {
+    await folder.replace('private.pem', String(pem), mode)
+    await folder.replace('kid', kid, mode)
+    await folder.replace('key.jwk', formatPair(jwk), mode)
   })
   await inFolder(dir, dir, async (folder) => {
-    for (const { kid } of old) await folder.remove(fileNameOf(kid))
-    await folder.replace('current.jwk', formatPair(pair), mode)
+    for (const each of old) await folder.remove(fileNameOf(each.kid))
+    await folder.replace('current.jwk', formatPair(jwk), mode)
   })
 }
 

@@ -1,68 +1,48 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomUUID } from 'node:crypto'
-import {
-  isAlgorithm,
-  type JwsAlgorithm,
-  jwsAlgorithmOf,
-  matchingAlgorithms,
-} from '@pubring/intake/algorithms'
+import { identifyKey } from '@pubring/intake'
+import { isAlgorithm, type JwsAlgorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
-import {
-  calculateJwkThumbprint,
-  exportJWK,
-  generateKeyPair,
-  type JWK,
-  type JWTHeaderParameters,
-  SignJWT,
-} from 'jose'
+import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
+import { AgentError } from '../error.ts'
 
-/** A key pair, by its private JWK (RFC 7517). */
-export interface Pair {
-  jwk: JWK
-  alg: JwsAlgorithm
-  /** Undefined until it is registered. */
-  kid?: string
-}
+/** A private JWK (RFC 7517) of a signing key. It has a `kid` once it is registered. */
+export type Pair = JWK & { alg: JwsAlgorithm }
 
 export async function newPair(alg: JwsAlgorithm): Promise<Pair> {
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: 3_072 })
-  return { jwk: await exportJWK(privateKey), alg }
+  return { ...(await exportJWK(privateKey)), use: 'sig', alg }
 }
 
-/** The pair of a private key, for the usual algorithm of such keys unless another is named. */
-export function pairOf(key: KeyObject, alg?: JwsAlgorithm): Pair {
-  const jwk = key.export({ format: 'jwk' })
-  const [usual] = Object.entries(matchingAlgorithms).find(([kind]) => kind === jwk.crv)?.[1] ?? []
-  return { jwk, alg: alg ?? jwsAlgorithmOf(isAlgorithm(jwk.alg) ? jwk.alg : (usual ?? 'RSA')) }
+/** The pair of a private key, for its usual algorithm unless another is named. */
+export function pairOf(key: KeyObject, alg = usualAlgorithm(key)): Pair {
+  if (alg === undefined) throw new AgentError('error', 'The key of --from cannot sign tokens.')
+  return { ...key.export({ format: 'jwk' }), use: 'sig', alg }
 }
 
-export function formatPair({ jwk, alg, kid }: Pair): string {
-  return `${JSON.stringify({ ...jwk, use: 'sig', alg, kid }, null, 2)}\n`
+/**
+ * The first algorithm of the key, but EdDSA rather than Ed25519 (RFC 9864), which fewer verifiers know;
+ * undefined if it cannot sign tokens.
+ */
+export function usualAlgorithm(key: KeyObject): JwsAlgorithm | undefined {
+  const usual = identifyKey(publicPem(key))?.algorithms.find((name) => name !== 'Ed25519')
+  return usual && jwsAlgorithmOf(usual)
 }
+
+export const formatPair = (pair: Pair) => `${JSON.stringify(pair, null, 2)}\n`
 
 /** The pair that `formatPair` wrote; undefined for any other text. */
 export function parsePair(text = ''): Pair | undefined {
   const value = parseJson(text)
-  if (!isObject(value)) return undefined
-  const { use: _use, alg, kid, ...jwk } = value
-  if (!isAlgorithm(alg)) return undefined
-  // An AKP key has `alg` among its own members.
-  const own: JWK = jwk.kty === 'AKP' ? { ...jwk, alg } : jwk
-  return { jwk: own, alg: jwsAlgorithmOf(alg), ...(typeof kid === 'string' && { kid }) }
+  if (!isObject(value) || !isAlgorithm(value.alg)) return undefined
+  return { ...value, alg: jwsAlgorithmOf(value.alg) }
 }
 
-export const thumbprintOf = ({ jwk }: Pick<Pair, 'jwk'>) => calculateJwkThumbprint(jwk)
-
-export function publicPem(pair: Pair): string {
-  const publicKey = createPublicKey(privateKeyOf(pair))
-  return publicKey.export({ type: 'spki', format: 'pem' }).toString()
+export function privateKeyOf(pair: Pair): KeyObject {
+  return createPrivateKey({ key: { ...pair }, format: 'jwk' })
 }
 
-export function privatePem(pair: Pair): string {
-  return privateKeyOf(pair).export({ type: 'pkcs8', format: 'pem' }).toString()
-}
-
-function privateKeyOf({ jwk }: Pair): KeyObject {
-  return createPrivateKey({ key: { ...jwk }, format: 'jwk' })
+export function publicPem(key: KeyObject): string {
+  return createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString()
 }
 
 /** A JWT. Leaves out claims that are undefined. */

@@ -1,6 +1,4 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
-import { sign } from '@pubring/agents/keep/pair'
-import { identifyKey } from '@pubring/intake'
+import { sign, usualAlgorithm } from '@pubring/agents/keep/pair'
 import { type Algorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
 import { parseId } from '@pubring/server/kernel/values/ids'
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
@@ -41,7 +39,11 @@ export async function sampleToken(
     printResult(terminal, { token }, () => `${token}\n`)
   }
   if (flags.kid !== undefined) {
-    await printToken(flags.kid, chosen ?? usualAlgorithm(key))
+    const alg = chosen ?? usualAlgorithm(key)
+    if (alg === undefined) {
+      throw usageError(`Keys of type ${key.asymmetricKeyType} cannot sign tokens.`)
+    }
+    await printToken(flags.kid, alg)
     return
   }
   const connection = resolveConnection(terminal.env, flags)
@@ -60,14 +62,4 @@ async function findIssuer({ client, project, apiKeySource, notify }: Session) {
   }
   const id = known ?? (await client.projects.get(project)).id
   return (await client.jwks.discovery(id)).issuer
-}
-
-/** EdDSA rather than Ed25519 (RFC 9864), which fewer verifiers know. */
-function usualAlgorithm(key: KeyObject): string {
-  const pem = createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString()
-  const usual = identifyKey(pem)?.algorithms.find((name) => name !== 'Ed25519')
-  if (usual === undefined) {
-    throw usageError(`Keys of type ${key.asymmetricKeyType} cannot sign tokens.`)
-  }
-  return jwsAlgorithmOf(usual)
 }
