@@ -1,5 +1,4 @@
 import { parseProjectRef } from '../../kernel/access/projects.ts'
-import { projectNamePattern } from '../../kernel/contract.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { tokenDigest } from '../../kernel/ledger/token-uses.ts'
@@ -37,11 +36,9 @@ export async function endKey(
   { project, kid, token: text, requestId }: EndRequest,
 ): Promise<JwtKeyEnded> {
   const { store, clock, config } = kernel
-  const ref = parseProjectRef(project)
-  const canExist = 'id' in ref || projectNamePattern.test(ref.name)
-  const projectId = canExist ? (await store.identifyProject(ref))?.id : undefined
-  const keySet = projectId && (await keySetOf(store, projectId))
-  const key = keySet ? findByKid(keySet.keys, kid) : undefined
+  const found = await store.identifyProject(parseProjectRef(project))
+  const keySet = found && (await keySetOf(store, found.id))
+  const key = keySet && findByKid(keySet.keys, kid)
   if (key === undefined) throw notFound('key_not_found')
   const token = decodeToken(text)
   if ('fault' in token) throw invalidProof(token.fault)

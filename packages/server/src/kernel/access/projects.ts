@@ -1,6 +1,5 @@
 import { PubringError } from '../../errors.ts'
 import type { Context, ProjectRef } from '../context.ts'
-import { projectNamePattern } from '../contract.ts'
 import { notFound } from '../faults.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'
@@ -29,13 +28,11 @@ export async function findProject(
   idOrName: string,
 ): Promise<ProjectIdentity> {
   const ref = parseProjectRef(idOrName)
-  // PostgreSQL rejects some texts, such as NUL, and no project has such a name.
-  const canExist = 'id' in ref || projectNamePattern.test(ref.name)
   const visible = projectsWith(grants, projectAccess)
   const read = visible === 'all' ? [ref] : visible.map((id) => ({ id }))
   const systemHead = validity.heads.find(({ ledgerId }) => ledgerId === systemLedgerId)?.hash
   const find = (each: ProjectRef) => store.identifyProject(each, systemHead)
-  const found = canExist ? await Promise.all(read.map(find)) : []
+  const found = await Promise.all(read.map(find))
   const project = found.find((each) => each !== undefined && matchesRef(ref, each))
   if (project === undefined) throw notFound('project_not_found')
   return project

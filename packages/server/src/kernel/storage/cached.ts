@@ -3,6 +3,7 @@ import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { findProjectRecord } from '../access/stored-projects.ts'
 import type { Store } from '../context.ts'
+import { projectNamePattern } from '../contract.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'
 import { oneFor } from '../shared.ts'
@@ -50,6 +51,8 @@ function createIdentityCache(store: HeadReader): Store['identifyProject'] {
     max: maxProjects,
   })
   return async (ref, systemHead) => {
+    // PostgreSQL rejects some texts, such as NUL, and no project has such a name.
+    if ('name' in ref && !projectNamePattern.test(ref.name)) return undefined
     const head = systemHead ?? (await readHead(store, systemLedgerId))
     // No project has a name in the form of an id.
     const key = 'id' in ref ? ref.id : ref.name
