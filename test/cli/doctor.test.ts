@@ -106,6 +106,16 @@ ok       keys         0 active, 0 inactive or expired
     expect(ran).not.toHaveProperty('port')
   })
 
+  test('says nothing of a database that the server here has elsewhere', async () => {
+    const main = join(import.meta.dirname, '../../bin/pubring.js')
+    const { stdout } = await promisify(execFile)(process.execPath, [main, 'doctor'], {
+      cwd: shell.folder,
+      env: { PATH: process.env.PATH, PUBRING_PORT: new URL(shell.url).port },
+    })
+    expect(stdout).toMatch(/^ok +server .* serves fresh key sets/m)
+    expect(stdout).not.toMatch(/database|yet: pubring serve/)
+  })
+
   test('finds nothing where the server can run', async () => {
     const { code, stderr, stdout } = await doctor({
       PUBRING_PUBLIC_URL: 'https://keys.example.com',

@@ -41,15 +41,18 @@ export async function diagnose(terminal: Terminal, { url, ...flags }: DoctorFlag
     const address = url ?? localAddress(config)
     const server = await serverStep(address).catch(() => undefined)
     steps.push(server ?? missingServer(address, url !== undefined))
+    // A server that answers may have its database, and the key of its log, in another folder.
+    const isElsewhere =
+      server !== undefined && named('databaseUrl') === undefined && isMissing(config)
     if (url === undefined) {
-      const { port, ...others } = machineChecks
-      const applicable = server === undefined ? machineChecks : others
+      const { port, folder, 'log key': logKey, ...others } = machineChecks
+      const ofDatabase = isElsewhere ? {} : { folder, 'log key': logKey }
+      const applicable = { ...others, ...ofDatabase, ...(server === undefined && { port }) }
       for (const [step, check] of Object.entries(applicable)) {
         steps.push(await runCheck(step, check, config, named))
       }
     }
-    const isConfigured = flags.databaseUrl !== undefined || env[settings.databaseUrl.env]
-    if (url === undefined || isConfigured) {
+    if (named('databaseUrl') !== undefined || (url === undefined && !isElsewhere)) {
       const found = await examineDatabase(config)
       if ('step' in found) steps.push(found)
       else database = found
@@ -66,13 +69,16 @@ export async function diagnose(terminal: Terminal, { url, ...flags }: DoctorFlag
 
 /** The report of the database, or the step that says why there is none. */
 async function examineDatabase(config: Config): Promise<DatabaseReport | Step> {
-  const { databaseUrl } = config
-  const file = isPostgres(databaseUrl) ? undefined : resolve(sqliteFileOf(databaseUrl))
-  if (file !== undefined && !existsSync(file)) {
-    const detail = `there is no ${file} yet: pubring serve creates it`
+  if (isMissing(config)) {
+    const detail = `there is no ${resolve(sqliteFileOf(config.databaseUrl))} yet: pubring serve creates it`
     return { step: 'database', outcome: 'skipped', detail }
   }
   return inspectDatabase(config, countKeys).catch((error) => failedStep('database', error))
+}
+
+/** Whether it is a file that does not exist. */
+function isMissing({ databaseUrl }: Config): boolean {
+  return !isPostgres(databaseUrl) && !existsSync(sqliteFileOf(databaseUrl))
 }
 
 function localAddress({ host, port }: Config): string {
