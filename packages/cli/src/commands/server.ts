@@ -5,7 +5,6 @@ import type { Terminal } from '../terminal/terminal.ts'
 import {
   addCommand,
   addGroup,
-  addHelpNotes,
   addProjectCommand,
   databaseOption,
   describeCommand,
@@ -15,9 +14,13 @@ import {
   yesOption,
 } from './options.ts'
 
+const serverSettings: readonly Setting<unknown>[] = Object.values(settings)
+
 export function registerServe(program: Command, terminal: Terminal): void {
+  const rare = serverSettings.filter((setting) => groupOf(setting) === undefined)
+  const names = rare.map(({ flag, env }) => flag ?? env).join(', ')
   const serve = describeCommand(program, 'serve', 'Run the server', {
-    notes: 'Every option can be set by its environment variable instead.',
+    notes: `Every option can be set by its environment variable instead. docs/configuration.md explains all settings. Further ones are ${names}.`,
     examples: ['PUBRING_PUBLIC_URL=https://keys.example.com pubring serve --port 8080'],
   })
   addSettings(serve)
@@ -37,30 +40,25 @@ export function registerServe(program: Command, terminal: Terminal): void {
   doctor.action(lazyAction(terminal, async () => (await import('../server/doctor.ts')).diagnose))
 }
 
-/** The headings of the settings, by their options. */
+/** The headings of the settings that help explains, by their options. */
 const settingGroups: readonly [heading: string, flags: RegExp][] = [
-  ['Address and database:', /^--(?:host|port|public-url|database|admin)/],
-  ['Keys and key sets:', /^--(?:algorithms|jwks|max|blocklist)/],
-  ['Clients and their limits:', /^--(?:trust-proxy|.*limit$)/],
-  ['Sign-in of people:', /^--(?:oidc|session)/],
-  ['The log of all ledgers:', /^--log-(?!level)/],
-  ['Operation:', /^--/],
+  ['Address and database:', /^--(?:host|port|public-url|trust-proxy|database-(?:url|pass)|admin)/],
+  ['Sign-in of people:', /^--oidc-(?:issuer|client)/],
 ]
 
+function groupOf({ flag }: Setting<unknown>): string | undefined {
+  return settingGroups.find(([, flags]) => flags.test(flag ?? ''))?.[0]
+}
+
 function addSettings(command: Command, { isHidden = false } = {}): void {
-  const all: readonly Setting<unknown>[] = Object.values(settings)
-  for (const setting of all) {
-    const heading = settingGroups.find(([, flags]) => flags.test(setting.flag ?? ''))?.[0]
-    if (heading === undefined) continue
-    command.addOption(optionOf(setting).helpGroup(heading).hideHelp(isHidden))
+  for (const setting of serverSettings.filter(({ flag }) => flag !== undefined)) {
+    const heading = groupOf(setting) ?? ''
+    command.addOption(
+      optionOf(setting)
+        .helpGroup(heading)
+        .hideHelp(isHidden || heading === ''),
+    )
   }
-  if (isHidden) return
-  const secrets = all.filter(({ flag }) => flag === undefined)
-  const width = Math.max(...secrets.map(({ env }) => env.length))
-  addHelpNotes(command, (wrapped) => {
-    const items = secrets.map(({ env, help }) => wrapped.formatItem(env, width, help, wrapped))
-    return ['Environment only:', ...items].join('\n')
-  })
 }
 
 /** Long because it is a list. */
