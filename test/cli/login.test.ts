@@ -55,10 +55,14 @@ const login = (...flags: string[]) => signIn('--url', shell.url, ...flags)
 
 async function signIn(...flags: string[]) {
   let approved: Promise<void> | undefined
+  const controller = new AbortController()
   const ran = await bare(['login', '--no-browser', ...flags], {
+    // The command would wait for a browser that failed.
+    signal: controller.signal,
     onStderr(text) {
       const [address] = /https:\S+\n/.exec(text) ?? []
       if (address !== undefined) approved ??= approve(address.trim())
+      void approved?.catch(() => controller.abort())
     },
   })
   await approved
@@ -120,6 +124,23 @@ describe('login through the browser', () => {
     const ran = await login('--recent')
     expect(ran.stderr).toMatch(/\/sign-in\?recent=true&return=/)
     expect(documentOf(await whoami())).toHaveProperty('recentSignInUntil')
+  })
+
+  test('what needs a recent sign-in names the command, after which it succeeds', async () => {
+    await login()
+    const due = { ...profile(), renewTime: new Date(Date.now() - 1).toISOString() }
+    writeFileSync(config(), JSON.stringify({ profiles: { default: due } }))
+    offset = 16 * 60_000
+    provider.person.sinceMs = Date.now() + offset
+    const remove = () => bare(['project', 'delete', 'by-ada', '--yes'])
+    const refused = await remove()
+    const hint = 'hint: To sign in again: pubring login --recent\n'
+    expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining(hint)])
+    const again = await signIn('--recent')
+    expect(again.code, again.stderr).toBe(0)
+    expect(await remove()).toMatchObject({ code: 0, stderr: expect.stringContaining('by-ada') })
+    delete provider.person.sinceMs
+    offset = 0
   })
 
   test('an ended session says what to do', async () => {
