@@ -49,7 +49,7 @@ describe('pubring ledger verify', () => {
     expect(stderr).toMatch(message)
   })
 
-  test('finds a row edited under the running server, and exits with 1', async () => {
+  test('reports an event edited under the running server as one break, and exits with 1', async () => {
     await database.execute(
       "update event set actor_name = 'nobody' where type = 'key.created' and revision = 2",
     )
@@ -60,7 +60,10 @@ describe('pubring ledger verify', () => {
     expect(others).toEqual([])
     expect(system).toMatch(/^whole {3}system/)
     expect(project).toMatch(
-      /^BROKEN {2}[0-9a-f-]{36} {2}revision 2: event 2 \(key\.created, .*\) was altered or moved/,
+      /^BROKEN {2}[0-9a-f-]{36} {2}revision 2: event 2 \(key\.created, .*\) was altered or moved.*; \d+ rows? of the tables differ/,
     )
+    const checked = await shell.pubring(['check', '--database-url', database.url])
+    expect(checked.code).toBe(1)
+    expect(checked.stdout.match(/was altered or moved|of the tables differ/g)).toHaveLength(2)
   })
 })
