@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openLogSigner } from '../../packages/cli/src/server/log-key.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
+import { testClock } from '../support/app/clock.ts'
 import { importItems, sendImport } from '../support/app/imports.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
+import { createLiar, foreignKey } from '../support/log/liar.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 /*
@@ -44,9 +46,12 @@ async function exportLedger(from: TestApp, id: string, name: string) {
 }
 
 async function verify(export_: { events: string; proof: string }, log?: TestApp): Promise<string> {
+  return verifyAt(export_, ...(log === undefined ? [] : [`${await addressOf(log)}/log`]))
+}
+
+function verifyAt(export_: { events: string; proof: string }, ...log: string[]): Promise<string> {
   const script = join(root, 'examples/ledger/verify.py')
-  const address = log === undefined ? [] : [`${await addressOf(log)}/log`]
-  const args = [script, export_.events, export_.proof, verifierKey, ...address]
+  const args = [script, export_.events, export_.proof, verifierKey, ...log]
   const { promise, resolve } = Promise.withResolvers<string>()
   execFile('python3', args, (_error, stdout, stderr) => resolve(stdout + stderr))
   return promise
@@ -70,9 +75,34 @@ const exported = await exportLedger(server, id, 'exported')
 test('a ledger and a log that nobody has changed are whole', async () => {
   expect(await sign(server)).toBeGreaterThan(200)
   const { hash } = JSON.parse(readFileSync(exported.events, 'utf8').trim().split('\n').at(-1) ?? '')
-  for (const log of [undefined, server]) {
-    expect(await verify(exported, log)).toBe(`whole   ${id}  revision 51  ${hash}\n`)
+  const whole = `whole   ${id}  revision 51  ${hash}\n`
+  expect(await verify(exported)).toBe(whole)
+  const proven = 'proven  50 of 50 keys, by the log at revision 51\n'
+  expect(await verify(exported, server)).toBe(`${proven}${whole}`)
+})
+
+test('a key set that a server lies about is found', async () => {
+  const keySet = `/v1/projects/${id}/.well-known/jwks-full.json`
+  async function lied(lie: (liar: Awaited<ReturnType<typeof createLiar>>) => unknown) {
+    const liar = await createLiar(await addressOf(server))
+    await lie(liar)
+    return verifyAt(exported, `${liar.url}/log`)
   }
+  expect(await lied((liar) => liar.add(foreignKey.jwk))).toBe(
+    'BROKEN  the key set has the key foreign, which the log does not have\n',
+  )
+  expect(await lied((liar) => liar.add(foreignKey.jwk, 7))).toContain('proven  50 of 51 keys')
+  expect(await lied((liar) => liar.dropHeader('pubring-revision'))).toBe(
+    'BROKEN  the key set has no revision\n',
+  )
+  const liar = await createLiar(await addressOf(server))
+  await liar.freeze(keySet)
+  const [key] = (await server.send('GET', `/v1/projects/${id}/jwt-keys`)).json()
+  await server.send('PATCH', `/v1/projects/${id}/jwt-keys/${key.id}`, { body: { active: false } })
+  await sign(server)
+  expect(await verifyAt(exported, `${liar.url}/log`)).toBe(
+    'BROKEN  the key set is older than the log\n',
+  )
 })
 
 test.each([
@@ -104,19 +134,30 @@ test('an entry of the log that was changed is found', async () => {
     'BROKEN  the entries of the log are not those of its checkpoint\n',
   )
   await database.query(`update log_entry set content = ? ${at}`, content)
-  expect(await verify(exported, server)).toMatch(/^whole /)
+  expect(await verify(exported, server)).toMatch(/^whole /m)
 })
 
 /** A registry of an operator who has the key of the log, and forgets what it has signed. */
-async function startForgetful(name: string): Promise<TestApp> {
+async function startForgetful(name: string, clock = testClock()): Promise<TestApp> {
   const place = join(folder, name)
   mkdirSync(place)
   const logKeyFile = join(place, 'log.key')
   copyFileSync(key.file, logKeyFile)
   const settings = { databaseUrl: 'postgres://unused', logKeyFile }
   const logSigner = openLogSigner(settings, { create: false })
-  return startApp({ ...(logSigner && { logSigner }) })
+  return startApp({ clock, ...(logSigner && { logSigner }) })
 }
+
+test('a proof that was dated too long ago, as one that is sent again, is found', async () => {
+  const clock = testClock()
+  clock.advance(-125_000)
+  const late = await startForgetful('late', clock)
+  const own = await createProject(late, 'late')
+  await sign(late)
+  expect(await verify(await exportLedger(late, own, 'late'), late)).toBe(
+    'BROKEN  the proof of the key set is older than two minutes\n',
+  )
+})
 
 test('a history that was rewritten and signed with the real key is found', async () => {
   const rewritten = await startForgetful('rewriter')
@@ -126,7 +167,7 @@ test('a history that was rewritten and signed with the real key is found', async
   }
   expect((await rewritten.inject('/log/vkey')).body.trim()).toBe(verifierKey)
   const fresh = await exportLedger(rewritten, id, 'rewritten')
-  expect(await verify(fresh, rewritten)).toMatch(/^whole /)
+  expect(await verify(fresh, rewritten)).toMatch(/^whole /m)
   expect(await verify(exported, rewritten)).toBe(
     'BROKEN  the log has another event 51 of this ledger\n',
   )

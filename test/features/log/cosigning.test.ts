@@ -65,6 +65,31 @@ test('the published checkpoint has the cosignatures, and is not cosigned again u
   expect(witness.state.bodies).toHaveLength(requests)
 })
 
+test('an unchanged tree is dated and cosigned again after a minute, by the witnesses that are there', async () => {
+  const { context, sign } = startProcess()
+  const keys = { log: await ownKey(), witnesses: [witness.witness.key] }
+  const published = async () => (await readTree(stored.store.reader))?.checkpoint ?? ''
+  await createProject(stored.store, 'a')
+  await sign()
+  const first = await verifyCheckpoint(await published(), keys)
+  expect(first.date).toBeTypeOf('number')
+  context.clock.advance(30_000)
+  await sign()
+  expect(await verifyCheckpoint(await published(), keys)).toEqual(first)
+  context.clock.advance(30_000)
+  const requests = witness.state.bodies.length
+  await sign()
+  expect(witness.state.bodies).toHaveLength(requests + 1)
+  const { date: dated = 0 } = await verifyCheckpoint(await published(), { ...keys, quorum: 0 })
+  expect(dated).toBeGreaterThan((first.date ?? 0) + 50)
+  // What a witness has said stays valid, and becomes the date of the whole.
+  context.clock.advance(60_000)
+  witness.state.respond = () => ({ status: 500, body: '' })
+  await sign()
+  const { cosignatures, date } = await verifyCheckpoint(await published(), keys)
+  expect([cosignatures[0]?.time]).toEqual([date])
+})
+
 test('a witness that is away never stops the log, and cosigns when it is back', async () => {
   const { sign, results } = startProcess()
   await createProject(stored.store, 'a')

@@ -9,11 +9,13 @@ import {
 } from '../../../packages/client/src/log/ledger-proof.ts'
 import { parseVerifierKey } from '../../../packages/client/src/log/note.ts'
 import { treeRoot } from '../../../packages/client/src/log/proofs.ts'
+import { verifyPublication } from '../../../packages/client/src/log/publication.ts'
 import { scanLog } from '../../../packages/client/src/log/scan.ts'
 import { createTileReader, formatTilePath } from '../../../packages/client/src/log/tiles.ts'
 import { logId } from '../../../packages/server/src/features/log/signing.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { startApp } from '../../support/app/app.ts'
+import { registerKey } from '../../support/app/keys.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 
 const key = createKeyFile()
@@ -134,9 +136,10 @@ describe('proofs', () => {
   })
 })
 
-test('anyone gets a proof of the latest revision of a project, without the secret of its ledger', async () => {
+test('anyone gets a proof of the latest key set of a project, without the secret of its ledger', async () => {
   const { id } = server.project
   const path = `/v1/projects/${id}/.well-known/ledger-proof`
+  const first = await registerKey(server)
   await signNow()
   const response = await get(path)
   expect(response.statusCode).toBe(200)
@@ -146,11 +149,23 @@ test('anyone gets a proof of the latest revision of a project, without the secre
   expect(head.ledgerId).toBe(id)
   expect(Object.keys(opening)).toEqual(['key'])
   await verifyLedgerProof({ head, opening, ...proof }, await trusted())
+  const listed = await verifyPublication(head, proof.publication)
+  expect(listed.map(({ kid }) => kid)).toEqual([first])
+  const { actor, requestId } = (await server.send('GET', `/v1/projects/${id}/events`)).json().at(-1)
+  for (const text of [actor.apiKeyId, actor.name, requestId]) {
+    expect(JSON.stringify({ head, proof })).not.toContain(text)
+  }
   const own = (await server.send('GET', `/v1/projects/${id}/ledger-proof`)).json()
   expect(own).toMatchObject({ revision: head.revision, head: head.head, index: proof.index })
   expect(response.body).not.toContain(own.blinding)
 
   expect((await get(path.replace(id, server.project.name))).body).toBe(response.body)
+  // Of a later change nothing is known before it is logged, and the list stays.
+  await registerKey(server)
+  expect((await get(path)).body).toBe(response.body)
+  await signNow()
+  const next = parseLedgerProof((await get(path)).body)
+  expect(await verifyPublication(next.head, next.publication)).toMatchObject([{ kid: first }, {}])
   const unknown = await get(path.replace(id, '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'))
   expect(unknown.json()).toMatchObject({ code: 'project_not_found' })
   await server.send('POST', '/v1/projects', { body: { name: 'not-logged' } })

@@ -29,7 +29,7 @@ async function start(entries = 3, timeoutMs = 10_000) {
   })
   /** Submits the current checkpoint to the witness, and returns the result. */
   const submit = async (target = witnesses) => {
-    const note = await target.cosign(submissionOf(await log.checkpoint())).catch((error) => {
+    const note = await target.cosign(submissionOf(await log.checkpoint()), 0).catch((error) => {
       expect(error).toMatchObject({ code: 'log_stopped' })
     })
     const [result] = target.results()
@@ -151,12 +151,12 @@ test('a witness that is away keeps no other from cosigning, and is asked again',
   const both = createWitnesses(urls, (url, init) =>
     String(url).includes('away') ? away.fetchWith()(url, init) : fetch(url, init),
   )
-  const note = await both.cosign(submissionOf(await log.checkpoint()))
+  const note = await both.cosign(submissionOf(await log.checkpoint()), 0)
   expect(both.results().map(({ outcome }) => outcome)).toEqual(['cosigned', 'failed'])
   delete away.state.respond
-  const complete = await both.cosign(submissionOf(note))
+  const complete = await both.cosign(submissionOf(note), 0)
   expect(parseNote(complete).signatures).toHaveLength(3)
-  expect(await both.cosign(submissionOf(complete))).toBe(complete)
+  expect(await both.cosign(submissionOf(complete), 0)).toBe(complete)
   expect(witness.state.bodies).toHaveLength(1)
   const keys = [log.key, witness.witness.key, away.witness.key]
   expect(await verifyNote(parseNote(complete), keys)).toHaveLength(3)
@@ -186,9 +186,9 @@ test('a checkpoint that another process with the key has overtaken is no contrad
   await submit()
   const another = createWitnesses([witness.witness], fetch)
   const overtaken = await log.checkpoint(4)
-  expect(await another.cosign(submissionOf(overtaken, 5))).toBe(overtaken)
+  expect(await another.cosign(submissionOf(overtaken, 5), 0)).toBe(overtaken)
   expect(another.results()).toMatchObject([{ outcome: 'failed' }])
-  await expect(another.cosign(submissionOf(overtaken, 4))).rejects.toMatchObject({
+  await expect(another.cosign(submissionOf(overtaken, 4), 0)).rejects.toMatchObject({
     code: 'log_stopped',
   })
 })
@@ -199,11 +199,8 @@ test('a witness of one tree is not asked about it for another', async () => {
   const next = await createMemoryLog('log.example/log/2')
   await next.append({ ...head, revision: 1 })
   const note = await next.checkpoint()
-  await witnesses.cosign({
-    note,
-    proofFrom: (older) => next.consistency(older),
-    signedSize: () => 1,
-  })
+  const proofFrom = (older: number) => next.consistency(older)
+  await witnesses.cosign({ note, proofFrom, signedSize: () => 1 }, 0)
   expect(witness.state.bodies.at(-1)).toMatch(/^old 0\n/)
   expect(witnesses.results()).toMatchObject([{ outcome: 'failed' }])
   expect(log.entries).toHaveLength(5)

@@ -16,8 +16,9 @@ const genesis = '0'.repeat(64)
 /** The hashes by docs/ledger.md and an independent implementation of RFC 8785. */
 function recomputed(ledgerId: string, events: readonly Omit<LedgerEvent, 'ledgerId'>[]): string[] {
   let previous = genesis
-  return events.map(({ hash: _hash, label: _label, ...content }) => {
-    previous = hash('sha256', `${previous}\n${canonicalize({ ...content, ledgerId })}`)
+  return events.map(({ hash: _hash, label: _label, published, ...content }) => {
+    const digest = hash('sha256', `${canonicalize({ ...content, ledgerId })}`)
+    previous = hash('sha256', `${previous}\n${digest}\n${canonicalize(published) ?? ''}`)
     return previous
   })
 }

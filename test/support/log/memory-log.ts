@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
+import canonicalize from 'canonicalize'
 import { formatCheckpoint } from '../../../packages/client/src/log/checkpoint.ts'
 import type { Bytes } from '../../../packages/client/src/log/encoding.ts'
 import { blindedLedgerId, entryKey, formatEntry } from '../../../packages/client/src/log/leaf.ts'
@@ -12,9 +13,10 @@ import {
   type ReadNode,
   treeRoot,
 } from '../../../packages/client/src/log/proofs.ts'
+import type { ListedKey, Publication } from '../../../packages/client/src/log/publication.ts'
 import { parseTilePath, tileWidth } from '../../../packages/client/src/log/tiles.ts'
 import { leafHash, nodeHash } from '../../../packages/client/src/log/tree.ts'
-import { createSigner, signedNote, type TestSigner } from './signers.ts'
+import { createSigner, datedNote, signedNote, type TestSigner } from './signers.ts'
 
 /** A log in memory, without any check: it can be made to contradict itself. */
 export async function createMemoryLog(origin = 'log.example/log', stolen?: TestSigner) {
@@ -31,16 +33,36 @@ export async function createMemoryLog(origin = 'log.example/log', stolen?: TestS
     const text = formatCheckpoint({ origin, size, root: await treeRoot(size, node) })
     return signedNote(text, signer, ...witnesses)
   }
+  async function append(head: LoggedHead): Promise<number> {
+    const { ledgerId, ...rest } = head
+    const ledger = await blindedLedgerId(await entryKey(blinding, head.revision), ledgerId)
+    return entries.push(formatEntry({ ...rest, ledger })) - 1
+  }
   return {
     key: signer.key,
     signer,
     blinding,
     entries,
     /** The index of the new entry. */
-    async append(head: LoggedHead): Promise<number> {
-      const { ledgerId, ...rest } = head
-      const ledger = await blindedLedgerId(await entryKey(blinding, head.revision), ledgerId)
-      return entries.push(formatEntry({ ...rest, ledger })) - 1
+    append,
+    /** Logs that the project publishes these keys from an event on; returns the public proof of it. */
+    async publish(
+      event: Pick<LoggedHead, 'ledgerId' | 'revision'>,
+      keys: readonly ListedKey[],
+      {
+        date = Math.floor(Date.now() / 1_000),
+        witnesses = [],
+      }: { date?: number; witnesses?: readonly TestSigner[] } = {},
+    ): Promise<string> {
+      const publication = publicationOf(keys)
+      const head = { ...event, head: headOf(publication), time: '2026-01-31T12:00:00.000Z' }
+      const index = await append(head)
+      const size = entries.length
+      const text = formatCheckpoint({ origin, size, root: await treeRoot(size, node) })
+      const note = await datedNote(text, signer, { date, witnesses })
+      const hashes = await inclusionProof(index, size, node)
+      const opening = { key: await entryKey(blinding, head.revision) }
+      return formatLedgerProof({ head, opening, publication, index, hashes, checkpoint: note })
     },
     checkpoint,
     async proof(index: number, head: LoggedHead, note?: string): Promise<string> {
@@ -62,4 +84,17 @@ export async function createMemoryLog(origin = 'log.example/log', stolen?: TestS
       return new Uint8Array(Buffer.concat(bundle))
     },
   }
+}
+
+/** What an event with random content publishes. */
+function publicationOf(keys: readonly ListedKey[]): Publication & { published: object } {
+  const [previous, contentDigest] = [0, 1].map(() => randomBytes(32).toString('hex'))
+  const list = canonicalize(keys) ?? ''
+  const published = { list: hash('sha256', list, 'base64url'), jwks: 'a', jwksFull: 'b' }
+  return { previous: `${previous}`, contentDigest: `${contentDigest}`, published, list }
+}
+
+/** The hash of the event, by docs/ledger.md. */
+export function headOf({ previous, contentDigest, published }: Publication): string {
+  return hash('sha256', `${previous}\n${contentDigest}\n${canonicalize(published)}`)
 }

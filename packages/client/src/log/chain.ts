@@ -21,18 +21,32 @@ export type ChainedEvent = {
 /** An event whose content has been compared with its hash; `revision` 0 stands before the first. */
 export type ChainPosition = { revision: number; hash: string }
 
-/**
- * The text whose SHA-256, in lower-case hex, is the hash of the event: the hash of the previous event,
- * a line feed and the canonical JSON of the content. Editing, dropping or reordering an event breaks
- * every later hash.
- */
-export function chainText(previousHash: string, event: ChainedEvent): string {
-  const { ledgerId, revision, type, time, subject, changes, published, requestId } = event
+/** The text whose SHA-256, in lower-case hex, is the content digest of the event: all but `published`. */
+export function contentText(event: ChainedEvent): string {
+  const { ledgerId, revision, type, time, subject, changes, requestId } = event
   const { user, link } = event.actor
   const named = user === undefined && link === undefined
   const actor = named ? event.actor : { user, link }
-  const content = { ledgerId, revision, type, time, actor, subject, changes, published, requestId }
-  return `${previousHash}\n${canonicalJson(content)}`
+  return canonicalJson({ ledgerId, revision, type, time, actor, subject, changes, requestId })
+}
+
+/** What the hash of an event is computed from. It tells what a project publishes, and not what happened. */
+export type ChainLink = {
+  /** The hash of the previous event. */
+  previous: string
+  /** The SHA-256 of `contentText`, in lower-case hex. */
+  contentDigest: string
+  /** The `published` of the event. */
+  published?: object | undefined
+}
+
+/**
+ * The text whose SHA-256, in lower-case hex, is the hash of the event. Editing, dropping or reordering an
+ * event breaks every later hash.
+ */
+export function chainText({ previous, contentDigest, published }: ChainLink): string {
+  const digests = published === undefined ? '' : canonicalJson(published)
+  return `${previous}\n${contentDigest}\n${digests}`
 }
 
 /** Why an event with this revision cannot follow; undefined if it can. */
@@ -42,7 +56,7 @@ export function gapBefore(revision: unknown, previous: ChainPosition): string | 
   return `event ${next} is missing: the one that follows has the revision ${revision}`
 }
 
-/** Why the event was not recorded like this: `computed` is the SHA-256 of its `chainText`. */
+/** Why the event was not recorded like this: `computed` is the hash that its content gives. */
 export function alteration(
   { revision, type, time }: ChainedEvent,
   recorded: string,

@@ -35,3 +35,14 @@ export function fromBase64(text: string): Bytes | undefined {
 export async function sha256(bytes: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 }
+
+/** SHA-256 of the text in UTF-8, in lower-case hex. */
+export async function hexDigest(text: string): Promise<string> {
+  return toHex(await sha256(utf8(text)))
+}
+
+/** SHA-256 of the text in UTF-8, in base64url without padding. */
+export async function base64urlDigest(text: string): Promise<string> {
+  const base64 = toBase64(await sha256(utf8(text)))
+  return base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')
+}

@@ -18,6 +18,7 @@ export {
 } from './ledger-proof.ts'
 export { formatVerifierKey, parseVerifierKey, type VerifierKey } from './note.ts'
 export { consistencyProof, inclusionProof, type ReadNode, treeRoot } from './proofs.ts'
+export { type ListedKey, type Publication, verifyPublication } from './publication.ts'
 export { scanLog } from './scan.ts'
 export {
   createTileReader,

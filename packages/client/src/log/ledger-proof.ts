@@ -8,7 +8,8 @@ import {
 import { type Bytes, fromBase64, toBase64, utf8 } from './encoding.ts'
 import { LogError } from './errors.ts'
 import { blindedLedgerId, entryKey, formatEntry } from './leaf.ts'
-import { parseNote, type VerifierKey, verifyNote } from './note.ts'
+import { datingKey, parseNote, type VerifierKey, verifyNote } from './note.ts'
+import { type Publication, parsePublication } from './publication.ts'
 import { leafHash, verifyInclusion } from './tree.ts'
 
 /** Shows that an entry is of the ledger: by its blinding value, or by the key of this entry alone. */
@@ -18,7 +19,10 @@ type Opening = { blinding: Bytes } | { key: Bytes }
 export type LoggedHead = { ledgerId: string; revision: number; head: string; time: string }
 
 /** A proof that a head of a ledger is in the log. As text it is a C2SP tlog-proof. */
-export type LedgerProof = { head: LoggedHead; opening: Opening } & Omit<InclusionProof, 'extra'>
+export type LedgerProof = { head: LoggedHead; opening: Opening } & Omit<InclusionProof, 'extra'> & {
+    /** What the project publishes from this event on; in public proofs. */
+    publication?: Publication
+  }
 
 /** Whose signatures a checkpoint must have. */
 export type TrustedKeys = {
@@ -30,11 +34,18 @@ export type TrustedKeys = {
 }
 
 /** A checkpoint with valid signatures; times are in seconds since 1970. */
-export type VerifiedCheckpoint = Checkpoint & { cosignatures: { name: string; time: number }[] }
+export type VerifiedCheckpoint = Checkpoint & {
+  cosignatures: { name: string; time: number }[]
+  /**
+   * The last time at which the log, and as many witnesses as are required, had no newer one; absent if
+   * the log has not dated it.
+   */
+  date?: number
+}
 
-export function formatLedgerProof({ head, opening, ...proof }: LedgerProof): string {
+export function formatLedgerProof({ head, opening, publication, ...proof }: LedgerProof): string {
   const [[name, secret] = ['', new Uint8Array()]] = Object.entries(opening)
-  const extra = utf8(JSON.stringify({ ...head, [name]: toBase64(secret) }))
+  const extra = utf8(JSON.stringify({ ...head, [name]: toBase64(secret), ...publication }))
   return formatProof({ ...proof, extra })
 }
 
@@ -44,12 +55,14 @@ export function parseLedgerProof(text: string): LedgerProof {
   const { ledgerId, revision, head, time, ...secrets } = parseExtra(extra)
   const [key, blinding] = [secrets.key, secrets.blinding].map((one) => fromBase64(String(one)))
   const opening = blinding === undefined ? key && { key } : { blinding }
+  const publication = parsePublication(secrets)
   const isHead = [ledgerId, head, time].every((member) => typeof member === 'string')
   if (!isHead || typeof revision !== 'number' || opening === undefined) throw notALedgerProof()
   return {
     ...proof,
     head: { ledgerId: `${ledgerId}`, revision, head: `${head}`, time: `${time}` },
     opening,
+    ...(publication && { publication }),
   }
 }
 
@@ -71,11 +84,12 @@ export async function verifyCheckpoint(
   { log, witnesses = [], quorum = witnesses.length }: TrustedKeys,
 ): Promise<VerifiedCheckpoint> {
   const parsed = parseNote(note)
-  const verified = await verifyNote(parsed, [log, ...witnesses])
+  const dating = await datingKey(log)
+  const verified = await verifyNote(parsed, [log, dating, ...witnesses])
   if (!verified.some(({ key }) => key === log)) {
     throw new LogError('untrusted', `The checkpoint is not signed by ${log.name}.`)
   }
-  const cosigned = verified.filter(({ key }) => key !== log)
+  const cosigned = verified.filter(({ key }) => witnesses.includes(key))
   if (cosigned.length < quorum) {
     const message = `${cosigned.length} of the trusted witnesses have cosigned the checkpoint, and ${quorum} must.`
     throw new LogError('untrusted', message)
@@ -85,7 +99,10 @@ export async function verifyCheckpoint(
     throw new LogError('untrusted', `The checkpoint is of ${checkpoint.origin}, not ${log.name}.`)
   }
   const cosignatures = cosigned.map(({ key, time = 0 }) => ({ name: key.name, time }))
-  return { ...checkpoint, cosignatures }
+  const dated = verified.find(({ key }) => key === dating)?.time
+  if (dated === undefined) return { ...checkpoint, cosignatures }
+  const newest = cosignatures.map(({ time }) => time).sort((one, other) => other - one)
+  return { ...checkpoint, cosignatures, date: Math.min(dated, ...newest.slice(0, quorum)) }
 }
 
 /**
@@ -93,7 +110,7 @@ export async function verifyCheckpoint(
  * a signature is missing or invalid; `disproved` if the tree does not have the head.
  */
 export async function verifyLedgerProof(
-  { head, opening, ...proof }: LedgerProof,
+  { head, opening, publication: _, ...proof }: LedgerProof,
   keys: TrustedKeys,
 ): Promise<VerifiedCheckpoint> {
   const checkpoint = await verifyCheckpoint(proof.checkpoint, keys)

@@ -3,10 +3,11 @@ import {
   type ChainedEvent,
   type ChainPosition,
   chainText,
+  contentText,
   gapBefore,
   genesisHash,
 } from './chain.ts'
-import { sha256, toHex, utf8 } from './encoding.ts'
+import { hexDigest } from './encoding.ts'
 import { LogError } from './errors.ts'
 import type { LoggedHead } from './ledger-proof.ts'
 
@@ -30,7 +31,9 @@ export async function verifyChain(
     if (event.ledgerId !== ledgerId) {
       throw disproved(`an event is of the ledger ${event.ledgerId}, not of ${ledgerId}`)
     }
-    const computed = toHex(await sha256(utf8(chainText(last.hash, event))))
+    const contentDigest = await hexDigest(contentText(event))
+    const link = { previous: last.hash, contentDigest, published: event.published }
+    const computed = await hexDigest(chainText(link))
     const reason = gapBefore(event.revision, last) ?? alteration(event, event.hash, computed)
     if (reason !== undefined) throw disproved(reason)
     last = { revision: event.revision, hash: computed }

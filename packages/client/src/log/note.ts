@@ -48,6 +48,14 @@ export async function createVerifierKey(key: Omit<VerifierKey, 'id'>): Promise<V
   return { ...key, id: toHex((await sha256(keyIdInput(key))).slice(0, 4)) }
 }
 
+/**
+ * The key of the lines by which a log says when a checkpoint was its current one: cosignatures of the log
+ * itself (C2SP tlog-cosignature).
+ */
+export function datingKey({ name, publicKey }: VerifierKey): Promise<VerifierKey> {
+  return createVerifierKey({ name, type: signatureTypes.cosignature, publicKey })
+}
+
 export function formatVerifierKey({ name, id, type, publicKey }: VerifierKey): string {
   return `${name}+${id}+${toBase64(concatBytes(Uint8Array.of(type), publicKey))}`
 }
@@ -158,8 +166,11 @@ export async function verifyNote(
   throw new LogError('untrusted', `The note is not signed by ${names}.`)
 }
 
-/** A time that is no safe integer is no valid one either: the signature will not match. */
-function readTime({ buffer, byteOffset, length }: Bytes): number {
+/**
+ * The time of a cosignature, in seconds since 1970. One that is no safe integer is no valid one either: the
+ * signature will not match.
+ */
+export function readTime({ buffer, byteOffset, length }: Bytes): number {
   return length < 8 ? 0 : Number(new DataView(buffer, byteOffset).getBigUint64(0))
 }
 

@@ -70,8 +70,8 @@ export async function appendToLog(
     return { position: size + index, ledger_id: ledgerId, revision, content }
   })
   for (const chunk of chunked(rows)) await db.insertInto('log_entry').values(chunk).execute()
-  const heads = entries.map(({ ledgerId, blinding, revision, hash }) => {
-    return { ledger_id: ledgerId, blinding, revision, hash }
+  const heads = entries.map(({ ledgerId, blinding, revision, hash, list }) => {
+    return { ledger_id: ledgerId, blinding, revision, hash, list }
   })
   for (const chunk of chunked(heads)) {
     await db
@@ -82,6 +82,7 @@ export async function appendToLog(
           blinding: ref('excluded.blinding'),
           revision: ref('excluded.revision'),
           hash: ref('excluded.hash'),
+          list: ref('excluded.list'),
         })),
       )
       .execute()

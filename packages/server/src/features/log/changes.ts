@@ -59,6 +59,8 @@ export interface MovedHead {
   loggedRevision?: number | null
   /** 1 if the ledger still has the logged event. */
   continues?: number
+  /** The keys that the project publishes; null for other ledgers. */
+  list: string | null
 }
 
 /** An entry, and what is known of its ledger. */

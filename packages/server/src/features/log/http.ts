@@ -67,9 +67,9 @@ export function routes(app: App, kernel: Kernel): void {
   fileRoute(app, `${publishedFolder}/ledger-proof`, {
     schema: {
       operationId: 'getPublishedLedgerProof',
-      summary: 'Prove the latest revision of a project that the log has',
+      summary: 'Prove the latest key set of a project that the log has',
       description:
-        'A C2SP tlog-proof of the last logged head of the ledger: its revision, hash and time. It shows that this entry of the log is of the project, and nothing about others.',
+        'A C2SP tlog-proof of the last logged head of the ledger, with the list of the keys that the project publishes from then on. It shows that this entry of the log is of the project, and nothing about others or about what happened.',
     },
     errors: ['project_not_found'],
     async read({ projectIdOrName = '' }) {

@@ -70,18 +70,21 @@ export async function readEntries(
 }
 
 /**
- * The first entry of the ledger with at least this revision, or its last one, before a position, and
- * the blinding of its ledger: 32 bytes, in base64.
+ * The first entry of the ledger with at least this revision, or its last one, before a position; the
+ * blinding of its ledger, 32 bytes in base64; and what the last logged head of all published.
  */
 export async function findEntry(
   db: Db,
   ledgerId: string,
   { revision, before }: { revision?: number; before: number },
-): Promise<{ position: number; content: string; blinding: string } | undefined> {
+): Promise<
+  { position: number; content: string; blinding: string; list: string | null } | undefined
+> {
   const entries = db
     .selectFrom('log_entry')
     .innerJoin('log_ledger', 'log_ledger.ledger_id', 'log_entry.ledger_id')
-    .select(['log_entry.position', 'log_entry.content', 'log_ledger.blinding'])
+    .select(['log_entry.position', 'log_entry.content'])
+    .select(['log_ledger.blinding', 'log_ledger.list'])
     .where('log_entry.ledger_id', '=', ledgerId)
     .where('log_entry.position', '<', before)
     .limit(1)
@@ -116,11 +119,12 @@ export async function readMovedHeads(
     ${last === undefined ? sql`` : sql`and ${sql.ref(column)} <= ${last}`}`
   const { rows: heads } = await sql<MovedHead>`
     select ledger.project_id as "ledgerId", ledger.revision, ledger.hash,
-      log_ledger.revision as "loggedRevision",
+      log_ledger.revision as "loggedRevision", published_key_set.list,
       case when exists (select 1 from event where event.project_id = ledger.project_id
         and event.revision = log_ledger.revision and event.hash = log_ledger.hash)
         and ledger.revision > log_ledger.revision then 1 else 0 end as continues
     from ledger left join log_ledger on log_ledger.ledger_id = ledger.project_id
+      left join published_key_set on published_key_set.project_id = ledger.project_id
     where ${within('ledger.project_id')}
       and ledger.revision > 0 and (log_ledger.hash is null or log_ledger.hash <> ledger.hash)
     order by ledger.project_id`.execute(db)
@@ -139,6 +143,8 @@ export interface EntryRow {
   blinding: string | null
   /** The hash of the event that the entry names. */
   hash: string | null
+  /** The digests in this event. */
+  published: string | null
 }
 
 /** The numbers of entries and tiles. */
@@ -158,7 +164,7 @@ export async function readEntryRows(
 ): Promise<Map<number, EntryRow>> {
   const { rows } = await sql<EntryRow>`
     select log_entry.position, log_entry.ledger_id as "ledgerId", log_entry.revision,
-      log_entry.content, log_ledger.blinding, event.hash
+      log_entry.content, log_ledger.blinding, event.hash, event.published
     from log_entry
       left join log_ledger on log_ledger.ledger_id = log_entry.ledger_id
       left join event on event.project_id = log_entry.ledger_id

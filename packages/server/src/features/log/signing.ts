@@ -28,6 +28,7 @@ import {
   type MovedHead,
   type NewLogEntry,
 } from './changes.ts'
+import { dateNote, lateBefore } from './dating.ts'
 import { logError } from './faults.ts'
 import { readMovedHeads, readStarts, readTree } from './reads.ts'
 import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
@@ -231,10 +232,12 @@ async function publish(context: LogContext, signer: LogSigner, id: string): Prom
   const { size } = tree
   const published = checkpointSize === size ? checkpoint : undefined
   const isSigned = signed?.size === size
-  const note = published ?? (isSigned ? signed.note : await signTree(signer, origin, tree))
+  const last = published ?? (isSigned ? signed.note : await signTree(signer, origin, tree))
+  const now = context.clock.now()
+  const note = await dateNote(last, await logVerifierKey(origin, signer), signer, now)
   if (!isSigned && !record(signer, origin, note)) return log
   const submission = submissionOf(context, signer, log, { note, size })
-  const cosigned = (await context.witnesses?.cosign(submission)) ?? note
+  const cosigned = (await context.witnesses?.cosign(submission, lateBefore(now))) ?? note
   if (cosigned === published) return log
   await context.store.commit(logChanges.publishCheckpoint, { id, size, checkpoint: cosigned })
   return { ...log, checkpoint: cosigned, checkpointSize: size }
@@ -318,7 +321,7 @@ async function requireContinued(db: Db, heads: readonly MovedHead[]): Promise<vo
 }
 
 async function newEntry(head: MovedHead, time: string, blinding: Bytes): Promise<NewLogEntry> {
-  const { ledgerId, revision, hash } = head
+  const { ledgerId, revision, hash, list } = head
   const key = await entryKey(blinding, revision, sha256)
   const ledger = await blindedLedgerId(key, ledgerId, sha256)
   const content = formatEntry({ ledger, revision, head: hash, time })
@@ -326,6 +329,7 @@ async function newEntry(head: MovedHead, time: string, blinding: Bytes): Promise
     ledgerId,
     revision,
     hash,
+    list,
     blinding: toBase64(blinding),
     content: new TextDecoder().decode(content),
   }

@@ -47,6 +47,8 @@ export const logLedgerTable = table('log_ledger', {
   blinding: 'text',
   revision: 'bigint',
   hash: 'text',
+  /** The keys that the project published then, for its public proof; null for other ledgers. */
+  list: 'nullable text',
 })
 
 declare module '../../kernel/storage/schema.ts' {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { genesisHash } from '@pubring/client/internal/log/chain'
 import {
   type Bytes,
   concatBytes,
@@ -19,6 +20,9 @@ import {
 } from '@pubring/client/internal/log/tiles'
 import { equalBytes, leafHash } from '@pubring/client/internal/log/tree'
 import { PubringError } from '../../errors.ts'
+import { contentDigest } from '../../kernel/ledger/chain.ts'
+import { readEventRows } from '../../kernel/ledger/event-reads.ts'
+import { eventFromRow } from '../../kernel/ledger/stored.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { present } from '../../runtime/present.ts'
 import type { LogTile, LogTree } from './changes.ts'
@@ -130,7 +134,7 @@ export async function proveLedger(
   ledgerId: string,
   revision: number | undefined,
 ): Promise<LedgerProof> {
-  const { head, blinding, ...proof } = await findProof(db, ledgerId, revision)
+  const { head, blinding, list: _, ...proof } = await findProof(db, ledgerId, revision)
   return {
     ...head,
     ...proof,
@@ -141,13 +145,31 @@ export async function proveLedger(
 }
 
 /**
- * Proves the last logged head of the ledger, as text for everyone: it holds the key of this entry and
- * not the secret of the ledger. Throws `not_logged` if there is none.
+ * Proves the last logged head of a project, and which keys it published, as text for everyone: it holds
+ * the key of this entry and not the secret of the ledger. Throws `not_logged` if there is none. Without the
+ * list if a later head was logged, whose checkpoint is not published yet.
  */
 export async function proveHead(db: Db, ledgerId: string): Promise<string> {
-  const { head, blinding, ...proof } = await findProof(db, ledgerId)
+  const { head, blinding, list, ...proof } = await findProof(db, ledgerId)
   const opening = { key: await entryKey(blinding, head.revision, sha256) }
-  return formatLedgerProof({ head, opening, ...proof })
+  const page = { after: head.revision - 2, limit: 2 }
+  const events = (await readEventRows(db, ledgerId, page)).map(eventFromRow)
+  const event = events.find(({ revision }) => revision === head.revision)
+  if (event === undefined) throw logError('rewritten')
+  const previous = events.find(({ revision }) => revision < head.revision)?.hash ?? genesisHash
+  const { published } = event
+  const isListed = list !== null && listDigest(list) === published?.list
+  const publication = {
+    previous,
+    contentDigest: contentDigest(event),
+    ...present({ published: published && { ...published }, list: isListed ? list : undefined }),
+  }
+  return formatLedgerProof({ head, opening, publication, ...proof })
+}
+
+/** Digest of a list of published keys, as events have it. */
+export function listDigest(list: string): string {
+  return hash('sha256', list, 'base64url')
 }
 
 async function findProof(db: Db, ledgerId: string, revision?: number) {
@@ -157,12 +179,12 @@ async function findProof(db: Db, ledgerId: string, revision?: number) {
   const search = { before: size, ...present({ revision }) }
   const found = await findEntry(db, ledgerId, search)
   if (found === undefined) throw notLogged()
-  const { position: index, content } = found
+  const { position: index, content, list } = found
   const blinding = fromBase64(found.blinding)
   if (blinding === undefined) throw logError('damaged')
   const { ledger: _ledger, ...entry } = parseEntry(utf8(content))
   const hashes = await inclusionProof(index, size, createNodeReader(db, size), sha256)
-  return { head: { ledgerId, ...entry }, blinding, index, hashes, checkpoint }
+  return { head: { ledgerId, ...entry }, blinding, list, index, hashes, checkpoint }
 }
 
 function notLogged(): PubringError {

@@ -6,9 +6,10 @@ import { parseVerifierKey } from '@pubring/client/internal/log/note'
 import { treeRoot } from '@pubring/client/internal/log/proofs'
 import { tileWidth } from '@pubring/client/internal/log/tiles'
 import { leafHash } from '@pubring/client/internal/log/tree'
+import { parsePublished } from '../../kernel/ledger/chain.ts'
 import { readAccepted } from '../../kernel/ledger/reads.ts'
 import { type Difference, type LedgerVerdict, logId } from '../../kernel/ledger/verification.ts'
-import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
+import { columnsOf, type Db, type RowOf } from '../../kernel/storage/schema.ts'
 import type { LogTile, LogTree } from './changes.ts'
 import {
   type EntryRow,
@@ -20,7 +21,7 @@ import {
   readTree,
 } from './reads.ts'
 import { logLedgerTable, logTreeTable } from './stored.ts'
-import { createNodeReader, extendTiles, hashLength, sha256 } from './tiles.ts'
+import { createNodeReader, extendTiles, hashLength, listDigest, sha256 } from './tiles.ts'
 
 const pageSize = 1_024
 
@@ -29,8 +30,8 @@ const maxDifferences = 100
 
 type Note = (type: string, id: string, detail: string) => void
 
-/** The last logged head of a ledger. */
-type Heads = Map<string, { revision: number; hash: string }>
+/** The last logged head of a ledger, and the digests of its event. */
+type Heads = Map<string, { revision: number; hash: string; published: string | null }>
 
 /**
  * Compares the tables of the log with each other, with the ledgers, and with the events that started its
@@ -121,7 +122,7 @@ async function compareEntry(row: EntryRow, accepted: number, heads: Heads, note:
   } catch {
     return different('it is not the head of a ledger')
   }
-  heads.set(ledgerId, { revision, hash: entry.head })
+  heads.set(ledgerId, { revision, hash: entry.head, published: row.published })
   const key = await entryKey(fromBase64(blinding ?? '') ?? new Uint8Array(), revision, sha256)
   if (
     entry.revision !== revision ||
@@ -168,15 +169,18 @@ function createTileComparison(db: Db, note: Note) {
 /** Compares what the log has of each ledger with the entries. */
 function compareHeads(
   heads: Heads,
-  logged: readonly { ledger_id: string; revision: number; hash: string }[],
+  logged: readonly RowOf<typeof logLedgerTable>[],
   note: Note,
 ): void {
   const unseen = new Map(heads)
-  for (const { ledger_id: id, revision, hash } of logged) {
+  for (const { ledger_id: id, revision, hash, list } of logged) {
     const head = unseen.get(id)
     unseen.delete(id)
-    if (head?.revision === revision && head.hash === hash) continue
-    note('log_ledger', id, 'it is not the last head of the ledger among the entries')
+    if (head?.revision !== revision || head.hash !== hash) {
+      note('log_ledger', id, 'it is not the last head of the ledger among the entries')
+    } else if (list !== null && parsePublished(head.published)?.list !== listDigest(list)) {
+      note('log_ledger', id, 'its list is not the one that the event names')
+    }
   }
   for (const id of unseen.keys()) note('log_ledger', id, 'its row is missing; entries are of it')
 }

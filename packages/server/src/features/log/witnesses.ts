@@ -4,9 +4,10 @@ import {
   parseWholeNumber,
 } from '@pubring/client/internal/log/checkpoint'
 import type { Bytes } from '@pubring/client/internal/log/encoding'
-import { formatNote, parseNote, verifyNote } from '@pubring/client/internal/log/note'
+import { parseNote, verifyNote } from '@pubring/client/internal/log/note'
 import type { Witness } from '../../kernel/context.ts'
 import type { OutboundFetch } from '../../outbound/outbound.ts'
+import { isSignedSince, replaceLines } from './dating.ts'
 import { logError } from './faults.ts'
 
 /** The outcome of a checkpoint at one witness; a reason continues a sentence about the witness. */
@@ -94,14 +95,14 @@ export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFe
       const some = witnesses.filter((witness) => !hasConfirmed(witness, origin))
       await ask(some, submission)
     },
-    /** Returns the note with the cosignatures of the witnesses that were there. */
-    async cosign(submission: Submission): Promise<string> {
+    /**
+     * Returns the note with the cosignatures of the witnesses that were there; those whose last one is older
+     * than `since`, in seconds, are asked.
+     */
+    async cosign(submission: Submission, since: number): Promise<string> {
       const { text, signatures } = parseNote(submission.note)
-      const missing = witnesses.filter(
-        ({ key }) => !signatures.some(({ name, id }) => name === key.name && id === key.id),
-      )
-      const lines = signatures.map(({ line }) => line)
-      return formatNote(text, [...lines, ...(await ask(missing, submission))])
+      const late = witnesses.filter(({ key }) => !isSignedSince(signatures, key, since))
+      return replaceLines(text, signatures, await ask(late, submission))
     },
     /** The last result of each witness that was asked. */
     results: (): readonly WitnessResult[] =>

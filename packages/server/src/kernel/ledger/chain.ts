@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { canonicalJson, chainText } from '@pubring/client/internal/log/chain'
+import { canonicalJson, chainText, contentText } from '@pubring/client/internal/log/chain'
 import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
 
@@ -72,9 +72,19 @@ export function eventAbout(type: string, id: string, changes: EventChanges): New
   return { type, subject: { type: type.split('.')[0] ?? '', id }, changes }
 }
 
-/** The hash of an event that follows the one with the previous hash (`chainText`). */
-export function eventHash(previousHash: string, event: EventContent): string {
-  return hash('sha256', chainText(previousHash, event), 'hex')
+/** The hash of an event that follows the one with the previous hash. */
+export function eventHash(previous: string, event: EventContent): string {
+  const { published } = event
+  return hash(
+    'sha256',
+    chainText({ previous, contentDigest: contentDigest(event), published }),
+    'hex',
+  )
+}
+
+/** Digest of the event without what it publishes, in lower-case hex. */
+export function contentDigest(event: EventContent): string {
+  return hash('sha256', contentText(event), 'hex')
 }
 
 /**
