@@ -45,6 +45,7 @@ const server: HttpServer = await startHttpServer(({ url = '' }, response) => {
   }
   if (url.includes('/restored/')) response.setHeader('pubring-revision', `${revision--}.0123abcd`)
   if (url.includes('/old/')) response.setHeader('age', '100')
+  if (url.includes('/logged/')) response.setHeader('pubring-revision', '1.0123abcd')
   return response.writeHead(url.includes('/gone/') ? 404 : 200).end(JSON.stringify({ keys }))
 })
 
@@ -81,6 +82,7 @@ const keySetErrors: Record<KeySetErrorCode, () => unknown> = {
   algorithm_unsupported: () => find('projects/a', { kid: 'future', alg: 'ES9000' }),
   key_set_stale: () => find('old/projects/a', { kid: 'known' }),
   key_set_disproved: () => find(`projects/${id}`, { kid: 'known' }, { log: { key: logKey } }),
+  key_set_unproven: () => find(`logged/projects/${id}`, { kid: 'known' }, { log: { key: logKey } }),
   key_set_history_changed: async () => {
     const keys = projectKeySet(`${server.url}/restored/projects/a`, {
       background: false,

@@ -1,32 +1,29 @@
-import { randomUUID } from 'node:crypto'
-import { beforeEach, expect, test } from 'vitest'
-import type { LoggedHead } from '../../../packages/client/src/log/index.ts'
-import { entryKey } from '../../../packages/client/src/log/leaf.ts'
-import {
-  formatLedgerProof,
-  parseLedgerProof,
-} from '../../../packages/client/src/log/ledger-proof.ts'
+import { hash, randomUUID } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { formatVerifierKey } from '../../../packages/client/src/log/note.ts'
+import type { ListedKey } from '../../../packages/client/src/log/publication.ts'
 import { startApp } from '../../support/app/app.ts'
-import { openKeySet, registerAndSign } from '../../support/app/key-set.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
+import { createLiar, foreignKey } from '../../support/log/liar.ts'
 import { createMemoryLog } from '../../support/log/memory-log.ts'
 import { createSigner } from '../../support/log/signers.ts'
 import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
 
 const project: string = randomUUID()
-const headAt = (revision: number, digit = 'a'): LoggedHead => ({
-  ledgerId: project,
-  revision,
-  head: digit.repeat(64),
-  time: '2026-01-31T12:00:00.000Z',
-})
 
 /** The key set that the server publishes, with its proof. */
-let published: { kids: string[]; revision: number | undefined; proof: string | undefined }
+let published: { kids: string[]; revision: number | string | undefined; proof: string | undefined }
 let requests: string[]
 let server: HttpServer
 let log: Awaited<ReturnType<typeof createMemoryLog>>
+
+const jwkOf = (kid: string) => ({ kid, kty: 'EC', crv: 'P-256', x: kid, y: kid, alg: 'ES256' })
+function listed(kid: string): ListedKey {
+  const { kid: _kid, alg, ...material } = jwkOf(kid)
+  return { kid, alg, thumbprint: hash('sha256', canonicalize(material) ?? '', 'base64url') }
+}
 
 beforeEach(async () => {
   published = { kids: ['first'], revision: 1, proof: undefined }
@@ -42,20 +39,23 @@ beforeEach(async () => {
     if (revision !== undefined) response.setHeader('pubring-revision', revision)
     response.setHeader('etag', etag)
     if (request.headers['if-none-match'] === etag) return response.writeHead(304).end()
-    const keys = kids.map((kid) => ({ kid, kty: 'EC', alg: 'ES256' }))
-    return response.end(JSON.stringify({ keys }))
+    return response.end(JSON.stringify({ keys: kids.map(jwkOf) }))
   })
 })
 
-/** Logs the head and publishes its proof, with the key of this entry alone. */
-async function prove(head: LoggedHead): Promise<void> {
-  const { opening: _, ...proof } = parseLedgerProof(await log.proof(await log.append(head), head))
-  const opening = { key: await entryKey(log.blinding, head.revision) }
-  published.proof = formatLedgerProof({ ...proof, opening })
+/** Logs that the project has these keys from a revision on, and publishes the proof. */
+async function prove(
+  revision: number,
+  keys: readonly (string | ListedKey)[] = published.kids,
+  options: Parameters<typeof log.publish>[2] & { ledgerId?: string } = {},
+): Promise<void> {
+  const { ledgerId = project, ...more } = options
+  const list = keys.map((key) => (typeof key === 'string' ? listed(key) : key))
+  published.proof = await log.publish({ ledgerId, revision }, list, more)
 }
 
-function publish(proof: string): void {
-  published.proof = proof
+function publish(kids: string[], revision: number | string): void {
+  Object.assign(published, { kids, revision })
 }
 
 function open(options: Parameters<typeof openKeySet>[1] = {}, id = project) {
@@ -68,138 +68,282 @@ function open(options: Parameters<typeof openKeySet>[1] = {}, id = project) {
   })
 }
 
-test('a key set of a proven revision is used', async () => {
-  await prove(headAt(1))
+const refused = (code: string, message: RegExp) =>
+  expect.objectContaining({ code, message: expect.stringMatching(message) })
+
+test('a key set that the log has proven is used', async () => {
+  await prove(1)
   const { keys } = open()
   await keys.ready()
-  expect(keys.state()).toMatchObject({ kids: ['first'], provenRevision: 1 })
+  expect(keys.state()).toMatchObject({ kids: ['first'], unprovenKids: [], provenRevision: 1 })
 })
 
 test('a key set that is older than what was proven is rejected, and the last one kept', async () => {
-  await prove(headAt(1))
+  await prove(1)
   const { keys, waitForState } = open()
   await keys.ready()
-  Object.assign(published, { kids: ['second'], revision: 3 })
-  await prove(headAt(3))
+  publish(['second'], 3)
+  await prove(3)
   await waitForState(({ kids, provenRevision }) => kids[0] === 'second' && provenRevision === 3)
-  Object.assign(published, { kids: ['first'], revision: 2 })
+  publish(['first'], 2)
   await waitForState(({ status }) => status === 'interrupted')
   expect(keys.state()).toMatchObject({
     kids: ['second'],
-    error: {
-      code: 'key_set_disproved',
-      message: expect.stringMatching(/is of revision 2, and the log has revision 3/),
-    },
+    error: refused('key_set_disproved', /is of revision 2, and the log has revision 3/),
   })
 })
 
-test('a key set that is new is used at once, and its proof is fetched until there is one', async () => {
-  await prove(headAt(1))
+test('a key that a new key set adds waits for the proof, and one that it takes away is gone', async () => {
+  publish(['first', 'second'], 1)
+  await prove(1)
   const { keys, waitForState } = open()
   await keys.ready()
-  Object.assign(published, { kids: ['second'], revision: 2 })
-  await waitForState(({ kids }) => kids[0] === 'second')
-  expect(keys.state().provenRevision).toBe(1)
-  await prove(headAt(2))
-  await expect.poll(() => keys.state().provenRevision).toBe(2)
+  publish(['second', 'third'], 2)
+  await waitForState(({ unprovenKids }) => unprovenKids?.[0] === 'third')
+  expect(keys.state()).toMatchObject({ kids: ['second'], provenRevision: 1 })
+  await expect(keys({ kid: 'third', alg: 'ES256' })).rejects.toEqual(
+    refused('key_set_unproven', /has not proven the key that the token names/),
+  )
+  await prove(2)
+  await waitForState(({ kids }) => kids.join() === 'second,third')
   const fetched = requests.filter((path) => path.endsWith('/ledger-proof')).length
   await expect.poll(() => requests.length).toBeGreaterThan(fetched + 6)
   expect(requests.filter((path) => path.endsWith('/ledger-proof'))).toHaveLength(fetched)
 })
 
+test('a process that starts before a change is logged uses the keys that were proven before', async () => {
+  await prove(1)
+  publish(['first', 'second'], 2)
+  const { keys } = open()
+  await keys.ready()
+  expect(keys.state()).toMatchObject({ kids: ['first'], unprovenKids: ['second'] })
+})
+
 test('a change that leaves the key set as it was is not taken for an older one', async () => {
+  await prove(1)
   const { keys, waitForState } = open()
   await keys.ready()
   published.revision = 2
-  await prove(headAt(2))
+  await prove(2)
   await waitForState(({ provenRevision }) => provenRevision === 2)
   expect(keys.state().error).toBeUndefined()
 })
 
+describe('a key set of a proven revision is rejected if', () => {
+  test.each<[string, string[], readonly (string | ListedKey)[], RegExp]>([
+    [
+      'it has a foreign key',
+      ['first', 'foreign'],
+      ['first'],
+      /revision 1: it has the key "foreign"/,
+    ],
+    ['it lacks a key', ['first'], ['first', 'second'], /revision 1: it lacks the key "second"/],
+    [
+      'a kid has another key',
+      ['first'],
+      [{ ...listed('second'), kid: 'first' }],
+      /has the key "first"/,
+    ],
+    ['a key has another algorithm', ['first'], [{ ...listed('first'), alg: 'ES384' }], /"first"/],
+  ])('%s', async (_name, kids, list, message) => {
+    publish(kids, 1)
+    await prove(1, list)
+    await expect(open().keys.ready()).rejects.toEqual(refused('key_set_disproved', message))
+  })
+
+  test('it is of another event', async () => {
+    publish(['first'], '1.00000000')
+    await prove(1)
+    await expect(open().keys.ready()).rejects.toEqual(
+      refused('key_set_disproved', /is of 1\.00000000, and the log has event 1 with the hash/),
+    )
+  })
+})
+
+test('an expired key may be missing, and does not count', async () => {
+  const expired = { ...listed('second'), expireTime: '2026-01-01T00:00:00.000Z' }
+  await prove(1, ['first', expired])
+  const { keys } = open()
+  await keys.ready()
+  expect(keys.state().kids).toEqual(['first'])
+  publish(['first', 'second'], 1)
+  const other = open().keys
+  await other.ready()
+  expect(other.state()).toMatchObject({ kids: ['first'], unprovenKids: ['second'] })
+})
+
+test('jwks.json has no ML-DSA keys, and the placeholder stands in no key set', async () => {
+  const placeholder = { ...listed('x'), kid: 'no-active-key' }
+  await prove(1, ['first', { ...listed('second'), alg: 'ML-DSA-44' }, placeholder])
+  const address = `${server.url}/v1/projects/${project}/.well-known`
+  const options = { log: { key: formatVerifierKey(log.key) } }
+  const { keys } = openKeySet(`${address}/jwks.json`, options)
+  await keys.ready()
+  expect(keys.state().kids).toEqual(['first'])
+  const full = openKeySet(`${address}/jwks-full.json`, options)
+  await expect(full.keys.ready()).rejects.toEqual(refused('key_set_disproved', /"second"/))
+})
+
 test('two heads of one revision are found', async () => {
-  Object.assign(published, { revision: 2 })
-  await prove(headAt(1))
+  published.revision = 2
+  await prove(1)
   const { keys, waitForState } = open()
   await keys.ready()
   expect(keys.state().provenRevision).toBe(1)
-  await prove(headAt(1, 'b'))
+  await prove(1)
   await waitForState(({ error }) => error?.code === 'key_set_disproved')
   expect(keys.state().error?.message).toMatch(/two hashes for event 1/)
 })
 
 test('two trees of one size are found', async () => {
-  Object.assign(published, { revision: 3 })
-  await log.append(headAt(9))
-  await prove(headAt(1))
+  published.revision = 3
+  await prove(9)
+  await prove(1)
   const { keys, waitForState } = open()
   await keys.ready()
   log.entries.length = 0
-  await log.append(headAt(8))
-  await prove(headAt(2))
+  await prove(8)
+  await prove(2)
   await waitForState(({ error }) => error?.code === 'key_set_disproved')
   expect(keys.state().error?.message).toMatch(/two checkpoints with 2 entries/)
 })
 
-test.each<[string, () => Promise<void>]>([
-  ['of another project', () => prove({ ...headAt(5), ledgerId: randomUUID() })],
+function sendProof(proof: string): void {
+  published.proof = proof
+}
+
+const minutesAgo = (minutes: number) => Math.floor(Date.now() / 1_000) - minutes * 60
+
+test.each<[string, () => Promise<void>, RegExp]>([
+  ['of another project', () => prove(1, ['first'], { ledgerId: randomUUID() }), /does not show/],
   [
     'of another log',
     async () => {
       const other = await createMemoryLog()
-      published.proof = await other.proof(await other.append(headAt(5)), headAt(5))
+      published.proof = await other.publish({ ledgerId: project, revision: 1 }, [listed('first')])
     },
+    /invalid|not signed/,
   ],
-  ['that is none', async () => publish('proof')],
-  ['of enormous size', async () => publish('a'.repeat(10_000_000))],
-])('a proof %s raises nothing', async (_name, prepare) => {
+  ['that is none', async () => sendProof('proof'), /not a proof/],
+  ['that is missing', async () => {}, /responds with status 404/],
+  ['of enormous size', async () => sendProof('a'.repeat(10_000_000)), /not a proof/],
+  ['that is old', () => prove(1, ['first'], { date: minutesAgo(3) }), /not proven .* since 20/],
+])('with a proof %s no key counts', async (_name, prepare, message) => {
   await prepare()
   const { keys } = open()
-  await keys.ready()
-  expect(keys.state()).toMatchObject({ status: 'polling', kids: ['first'] })
-  expect(keys.state().provenRevision).toBeUndefined()
+  await expect(keys.ready()).rejects.toEqual(refused('key_set_unproven', message))
+  expect(keys.state().kids).toEqual([])
 })
 
-test('a proof needs the cosignatures of the witnesses that are named', async () => {
-  await prove(headAt(1))
+test('a proof needs the cosignatures of the witnesses that are named, and their dates', async () => {
   const witness = await createSigner('witness.example/w', 'cosignature')
   const options = { key: formatVerifierKey(log.key), witnesses: [formatVerifierKey(witness.key)] }
-  const { keys } = open({ log: options })
-  await keys.ready()
-  expect(keys.state().provenRevision).toBeUndefined()
-  const any = open({ log: { ...options, quorum: 0 } })
-  await any.keys.ready()
-  expect(any.keys.state().provenRevision).toBe(1)
-})
-
-test('a registry proves the revisions of its key sets', async () => {
-  const key = createKeyFile()
-  const registry = await startApp({ logSigner: key.open() })
-  const address = `${await registry.listen()}/v1/projects/${registry.project.id}`
-  await registry.send('POST', '/v1/log/checkpoints')
-  const vkey = (await registry.inject({ method: 'GET', url: '/log/vkey' })).body.trim()
-  const { keys, waitForState } = openKeySet(address, { log: { key: vkey } })
-  await keys.ready()
-  const first = keys.state().provenRevision ?? 0
-  expect(first).toBeGreaterThan(0)
-  const { kid } = await registerAndSign(registry)
-  await waitForState(({ kids }) => kids.includes(kid))
-  expect(keys.state().provenRevision).toBe(first)
-  await registry.send('POST', '/v1/log/checkpoints')
-  await registerAndSign(registry)
-  await waitForState(({ provenRevision }) => provenRevision === first + 1)
-  keys.close()
+  await prove(1)
+  await expect(open({ log: options }).keys.ready()).rejects.toEqual(
+    refused('key_set_unproven', /0 of the trusted witnesses/),
+  )
+  await open({ log: { ...options, quorum: 0 } }).keys.ready()
+  await prove(1, ['first'], { witnesses: [witness] })
+  await open({ log: options }).keys.ready()
 })
 
 test('a response without a revision is rejected', async () => {
   published.revision = undefined
-  await expect(open().keys.ready()).rejects.toMatchObject({
-    code: 'key_set_disproved',
-    message: expect.stringMatching(/Pubring-Revision/),
-  })
+  await expect(open().keys.ready()).rejects.toEqual(
+    refused('key_set_disproved', /Pubring-Revision/),
+  )
 })
 
 test('an address without an id, and a key that is none, are rejected', async () => {
   expect(() => open({}, 'default')).toThrow(expect.objectContaining({ code: 'invalid_option' }))
   const { keys } = open({ log: { key: 'key' } })
   await expect(keys.ready()).rejects.toMatchObject({ code: 'invalid_option' })
+})
+
+describe('of a registry', () => {
+  async function startRegistry() {
+    const key = createKeyFile()
+    const registry = await startApp({ logSigner: key.open() })
+    const sign = async () => {
+      expect((await registry.send('POST', '/v1/log/checkpoints')).statusCode).toBe(201)
+    }
+    const liar = await createLiar(await registry.listen())
+    const first = await registerAndSign(registry, 'RS256')
+    await sign()
+    const vkey = (await registry.inject({ method: 'GET', url: '/log/vkey' })).body.trim()
+    const watched = (options: Parameters<typeof openKeySet>[1] = {}) =>
+      openKeySet(`${liar.url}/v1/projects/${registry.project.id}`, {
+        log: { key: vkey },
+        maxStale: 3_000,
+        coolDown: 0,
+        ...options,
+      })
+    const folder = `/v1/projects/${registry.project.id}/.well-known`
+    const documents = { keySet: `${folder}/jwks-full.json`, proof: `${folder}/ledger-proof` }
+    return { registry, sign, liar, first, watched, documents }
+  }
+
+  test('all keys are proven, those of each algorithm and until they expire', async () => {
+    const { registry, sign, watched, first } = await startRegistry()
+    const { keys, waitForState } = watched()
+    await keys.ready()
+    const signed = [
+      await registerAndSign(registry, 'ES512'),
+      await registerAndSign(registry, 'Ed25519', { expireTime: '2999-01-01T00:00:00.000Z' }),
+      await registerAndSign(registry, 'ML-DSA-44'),
+    ]
+    await waitForState(({ unprovenKids }) => unprovenKids?.length === 3)
+    expect(await verifyResult(keys, signed[0]?.token ?? '')).toBe('key_set_unproven')
+    await sign()
+    // An unknown key has the proof asked for at once.
+    expect(await verifyResult(keys, signed[0]?.token ?? '')).toMatchObject({ sub: 'alice' })
+    expect(keys.state()).toMatchObject({
+      kids: [first, ...signed].map(({ kid }) => kid),
+      unprovenKids: [],
+    })
+  })
+
+  test.each([
+    ['with the real revision', 0, 'key_set_disproved', /it has the key "foreign"/],
+    ['with a raised revision', 9, 'key_set_unproven', /has not proven the key/],
+  ])('a foreign key %s never counts', async (_name, raisedBy, code, message) => {
+    const { liar, watched, first } = await startRegistry()
+    liar.add(foreignKey.jwk, raisedBy)
+    const { keys } = watched({ background: false })
+    const error = await keys({ kid: 'foreign', alg: 'ES256' }).catch((cause: unknown) => cause)
+    expect(error).toEqual(refused(code, message))
+    expect(keys.state().kids).toEqual(raisedBy === 0 ? [] : [first.kid])
+  })
+
+  test('a revocation that is kept back with an old proof is noticed within two minutes', async () => {
+    const { registry, liar, watched, first, sign, documents } = await startRegistry()
+    await liar.freeze(documents.keySet, documents.proof)
+    await setActive(registry, first.kid, false)
+    await sign()
+    const { keys } = watched({ background: false })
+    expect(await verifyResult(keys, first.token)).toMatchObject({ sub: 'alice' })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 121_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    await expect(keys({ kid: first.kid, alg: 'RS256' })).rejects.toEqual(
+      refused('key_set_unproven', /since 20\d\d-/),
+    )
+  })
+
+  test('a revocation that is kept back is refused as soon as the real proof arrives', async () => {
+    const { registry, liar, watched, first, sign, documents } = await startRegistry()
+    await liar.freeze(documents.keySet)
+    await setActive(registry, first.kid, false)
+    await sign()
+    await expect(watched().keys.ready()).rejects.toEqual(
+      refused('key_set_disproved', /is of revision 2, and the log has revision 3/),
+    )
+  })
+
+  test('a response without the revision is refused', async () => {
+    const { liar, watched } = await startRegistry()
+    liar.dropHeader('pubring-revision')
+    await expect(watched().keys.ready()).rejects.toEqual(
+      refused('key_set_disproved', /Pubring-Revision/),
+    )
+  })
 })

@@ -1,4 +1,4 @@
-import { isSameKeySet, type KeySetContents, parseKeySet } from './contents.ts'
+import { isSameKeySet, type KeyEntry, type KeySetContents, parseKeySet } from './contents.ts'
 import { type KeySetResponse, notAKeySet } from './fetch.ts'
 import { goesBack, type Head, historyChanged, mayBeEarlier } from './head.ts'
 import { addMs, elapsedMs, now, type Timestamp } from './timestamp.ts'
@@ -17,6 +17,8 @@ export type KeySetCache = {
   isFresh(): boolean
   /** The head that a response is of, or confirms; undefined if neither is known. */
   headOf(response: KeySetResponse): Head | undefined
+  /** The keys of a response, or those that it confirms. */
+  keysOf(response: KeySetResponse): KeyEntry[]
   /**
    * Stores a response. Delayed on its way, it can be older than the cached contents: a plain request's
    * response is dropped if the contents have changed since it was sent, and so is a cached copy of an
@@ -45,6 +47,10 @@ export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache 
     version: () => version,
     confirmedAt: () => confirmedAt,
     headOf: ({ body, head }) => head ?? (body === undefined ? contents?.head : undefined),
+    keysOf({ body, etag, head }) {
+      const found = body === undefined ? contents : parseKeySet(body, { etag, head }, contents)
+      return [...(found?.entries.values() ?? [])]
+    },
     isFresh: () => confirmedAt !== undefined && elapsedMs(confirmedAt) <= maxStaleMs,
     store(response, sentWith) {
       const asOf = asOfTime(response, sentWith.waitSeconds)

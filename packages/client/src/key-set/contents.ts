@@ -3,7 +3,13 @@ import type { Head } from './head.ts'
 import { importKey, type VerifyKey } from './import.ts'
 
 /** A published key; `key()` imports it on first use. */
-export type KeyEntry = { alg: string; text: string; key(): Promise<VerifyKey> }
+export type KeyEntry = {
+  kid: string
+  alg: string
+  jwk: Jwk
+  text: string
+  key(): Promise<VerifyKey>
+}
 
 /** The keys of a key set by `kid`. */
 export type KeySetContents = KeySetVersion & { entries: ReadonlyMap<string, KeyEntry> }
@@ -11,7 +17,7 @@ export type KeySetContents = KeySetVersion & { entries: ReadonlyMap<string, KeyE
 type KeySetVersion = { etag: string | undefined; head: Head | undefined }
 
 /** Pubring's stand-in for an empty set: no one has its private key. */
-const placeholderKid = 'no-active-key'
+export const placeholderKid = 'no-active-key'
 
 /**
  * Parses a JWKS; undefined if it is not one. Skips keys without `kid` or `alg`, encryption keys and
@@ -50,7 +56,9 @@ function isVerificationKey(jwk: unknown): jwk is Jwk {
 function createEntry(jwk: Jwk, text: string): KeyEntry {
   let imported: VerifyKey | undefined
   return {
+    kid: jwk.kid,
     alg: jwk.alg,
+    jwk,
     text,
     async key() {
       imported ??= await importKey(jwk)

@@ -6,7 +6,8 @@
  * - `algorithm_mismatch`: the token's `alg` is not the one that the key verifies.
  * - `algorithm_unsupported`: this runtime's WebCrypto does not support the key's algorithm.
  * - `key_set_stale`: no contact for longer than `maxStale`, so no key is trusted.
- * - `key_set_disproved`: the key set is older than what the log has proven (option `log`).
+ * - `key_set_disproved`: the key set is not the one that the log has proven, or older (option `log`).
+ * - `key_set_unproven`: the log has not proven the key yet, or nothing recently (option `log`).
  * - `key_set_history_changed`: the server has lost events that this process knows of, as by the restore of
  *   a backup.
  * - `key_set_unavailable`: the key set could not be loaded, or is closed.
@@ -22,6 +23,7 @@ export type KeySetErrorCode =
   | 'algorithm_unsupported'
   | 'key_set_stale'
   | 'key_set_disproved'
+  | 'key_set_unproven'
   | 'key_set_history_changed'
   | 'key_set_unavailable'
   | 'invalid_address'

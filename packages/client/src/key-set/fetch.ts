@@ -92,7 +92,7 @@ async function readResponse(
 }
 
 /** A longer response, in characters, is rejected. Key sets have up to 51,200 bytes by default. */
-const maxResponseLength = 4 * 1024 * 1024
+export const maxResponseLength = 4 * 1024 * 1024
 
 function matchNumber(text: string | null, pattern: RegExp): number | undefined {
   const digits = pattern.exec(text ?? '')?.[1]

@@ -1,3 +1,5 @@
+import { canonicalJson } from '../log/chain.ts'
+import { base64urlDigest } from '../log/encoding.ts'
 import type { Jwk } from '../types.ts'
 import { KeySetError } from './errors.ts'
 
@@ -5,15 +7,27 @@ import { KeySetError } from './errors.ts'
 export type VerifyKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
 /** The members that make up the key. Others, such as `use`, are treated differently by runtimes. */
-const members: Record<Jwk['kty'], readonly (keyof Jwk)[]> = {
+const members: Record<string, readonly string[]> = {
   RSA: ['kty', 'n', 'e'],
   EC: ['kty', 'crv', 'x', 'y'],
   OKP: ['kty', 'crv', 'x'],
   AKP: ['kty', 'alg', 'pub'],
 }
 
-function keyMaterial(jwk: Jwk): Record<string, string> {
-  const names = members[jwk.kty] ?? []
+type KeyMembers = Record<string, string | undefined>
+
+/** The key alone, as the text whose digest is its thumbprint (RFC 7638). */
+export function canonicalKey(jwk: KeyMembers): string {
+  return canonicalJson(keyMaterial(jwk))
+}
+
+/** RFC 7638, SHA-256, base64url. */
+export function thumbprintOf(jwk: KeyMembers): Promise<string> {
+  return base64urlDigest(canonicalKey(jwk))
+}
+
+function keyMaterial(jwk: KeyMembers): Record<string, string> {
+  const names = members[jwk.kty ?? ''] ?? []
   return Object.fromEntries(names.map((name) => [name, jwk[name] ?? '']))
 }
 

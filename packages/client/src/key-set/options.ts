@@ -28,8 +28,9 @@ export type KeySetOptions = {
    */
   background?: boolean
   /**
-   * The log that the project's ledger is in. A key set is rejected if its revision is older than the
-   * latest one that the log has proven to this process. The address must have the project's id.
+   * The log that the project's ledger is in. Only keys that the log has proven count: a new one does so up to
+   * a minute later than without. A key set that differs from the log, or is older, is rejected. The address
+   * must have the project's id.
    */
   log?: LogOptions
   /**
@@ -92,8 +93,10 @@ export type KeySetState = {
    * - `closed`: closed permanently.
    */
   status: 'empty' | 'live' | 'polling' | 'interrupted' | 'stale' | 'idle' | 'closed'
-  /** The active keys as last received. */
+  /** The active keys as last received; with the option `log`, those that it has proven. */
   kids: string[]
+  /** With the option `log`: the other keys that were received, which do not count yet. */
+  unprovenKids?: string[]
   /** The latest time at which the keys are known to have been current. */
   contactTime?: Date
   /** The latest revision that the log has proven; with the option `log`. */

@@ -6,7 +6,7 @@ import { KeySetError } from './errors.ts'
 import type { VerifyKey } from './import.ts'
 import { createLoader, type Loader } from './loader.ts'
 import type { KeySetOptions, ProjectKeySet, TokenHeader } from './options.ts'
-import { createProvenRevisions } from './proven.ts'
+import { createProvenKeySet, type ProvenKeySet } from './proven.ts'
 import { createUseReporter } from './report.ts'
 import { elapsedMs, now, type Timestamp } from './timestamp.ts'
 import { closedError, createUpdater, type Updater } from './updater.ts'
@@ -33,7 +33,7 @@ export function projectKeySet(address: string | URL, options: KeySetOptions = {}
   if (!(maxStale >= minMaxStaleMs)) throw invalidMaxStale()
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const cache = createKeySetCache(url, maxStale)
-  const proven = log && createProvenRevisions({ url, fetch, timeout, log })
+  const proven = log && createProvenKeySet({ url, fetch, timeout, log })
   const updater = createUpdater(
     { url, maxStale, timeout, fetch, background, proven, ...(onChange && { onChange }) },
     cache,
@@ -55,7 +55,7 @@ export function projectKeySet(address: string | URL, options: KeySetOptions = {}
   async function getKey({ kid, alg }: TokenHeader, token?: unknown): Promise<VerifyKey> {
     if (typeof kid !== 'string' || kid === '') throw kidMissing()
     await ready()
-    const entry = cache.contents()?.entries.get(kid) ?? (await reloadForKid(kid, cache, loader))
+    const entry = findEntry(kid, cache, proven) ?? (await reloadForKid(kid, cache, proven, loader))
     if (entry.alg !== alg) throw algorithmMismatch(entry)
     reporter?.see(kid, entry, token)
     return entry.key()
@@ -73,25 +73,55 @@ async function loadFresh(updater: Updater, cache: KeySetCache, loader: Loader): 
     await loader.load()
   } catch (cause) {
     if (cache.contents() === undefined || updater.isClosed()) throw cause
-    if (!cache.isFresh()) throw stale(cache, cause)
+    if (!cache.isFresh()) throw isRefusal(cause) ? cause : stale(cache, cause)
   }
   // The response itself may be too old: a cache can serve a copy long after it has expired.
   if (!cache.isFresh()) throw stale(cache)
 }
 
-/** Loads again, unless that was just done: the key may be new. */
-async function reloadForKid(kid: string, cache: KeySetCache, loader: Loader): Promise<KeyEntry> {
+/** Whether the key set was received, and the log speaks against it. */
+function isRefusal(cause: unknown): boolean {
+  const codes: readonly unknown[] = ['key_set_disproved', 'key_set_unproven']
+  return cause instanceof KeySetError && codes.includes(cause.code)
+}
+
+/** The key, if it counts. */
+function findEntry(
+  kid: string,
+  cache: KeySetCache,
+  proven: ProvenKeySet | undefined,
+): KeyEntry | undefined {
+  const entry = cache.contents()?.entries.get(kid)
+  return entry === undefined || proven?.counts(entry) === false ? undefined : entry
+}
+
+/** Loads again, unless that was just done: the key may be new, or newly proven. */
+async function reloadForKid(
+  kid: string,
+  cache: KeySetCache,
+  proven: ProvenKeySet | undefined,
+  loader: Loader,
+): Promise<KeyEntry> {
   let cause: unknown
   if (!loader.isCoolingDown()) {
     await loader.load().catch((error) => {
       cause = error
     })
   }
-  const entry = cache.contents()?.entries.get(kid)
+  const entry = findEntry(kid, cache, proven)
   if (entry !== undefined) return entry
+  if (cache.contents()?.entries.has(kid)) throw unprovenKey(cause)
   throw new KeySetError(
     'kid_unknown',
     'The key set does not have the key that the token names: it was never registered in this project, or it is not active.',
+    { cause },
+  )
+}
+
+function unprovenKey(cause: unknown): KeySetError {
+  return new KeySetError(
+    'key_set_unproven',
+    'The log has not proven the key that the token names, so it does not count. A new key counts about a minute after its registration: sign with it a minute after its convergedTime.',
     { cause },
   )
 }

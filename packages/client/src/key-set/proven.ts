@@ -1,79 +1,156 @@
 import {
+  type ListedKey,
   parseLedgerProof,
   parseVerifierKey,
   type TrustedKeys,
   type VerifiedCheckpoint,
   verifyLedgerProof,
+  verifyPublication,
 } from '../log/index.ts'
 import { equalBytes } from '../log/tree.ts'
 import { createDeadline } from '../transport/deadline.ts'
 import { readText } from '../transport/text-chunks.ts'
+import { placeholderKid } from './contents.ts'
 import { KeySetError } from './errors.ts'
+import { maxResponseLength } from './fetch.ts'
+import { formatHead, type Head } from './head.ts'
+import { canonicalKey, thumbprintOf } from './import.ts'
 import type { KeySetOptions } from './options.ts'
 
-/** The head of the project that the log has shown last. */
-type Proven = { revision: number; head: string; checkpoint: VerifiedCheckpoint }
+/** The last proof of the project. */
+type Proven = {
+  revision: number
+  head: string
+  /** The keys that the project publishes from this revision on. */
+  list: readonly ListedKey[]
+  checkpoint: VerifiedCheckpoint & { date: number }
+}
+
+/** A key of a key set, which may be foreign. */
+export type ReceivedKey = { kid: string; alg: string; jwk: Record<string, string | undefined> }
+
+type ReceivedKeySet = {
+  head: Head | undefined
+  /** Without the placeholder. */
+  keys: readonly ReceivedKey[]
+  /** Whether it is `jwks.json`, which has no ML-DSA keys. */
+  isCommon?: boolean
+}
 
 /** Compares key sets with what the log has of their project. */
-export type ProvenRevisions = {
-  /** The latest one; undefined before the first proof. */
+export type ProvenKeySet = {
+  /** The revision of the last proof; undefined before the first one. */
   latest(): number | undefined
+  /** Whether the log has proven the key of a checked key set, and it has not expired. */
+  counts(key: ReceivedKey): boolean
   /**
-   * Throws `key_set_disproved` if the revision of a key set is older than what the log has, or
-   * missing, or if the log contradicts itself. Fetches a proof while the log has not shown the
-   * revision; without a valid one, nothing more is known than before.
+   * Throws `key_set_disproved` if the key set is older than the last proof, has no revision, or is not the
+   * one that the log has of its revision, or if the log contradicts itself; and `key_set_unproven` without
+   * a recent proof. The keys that a newer key set adds do not count yet.
    */
-  check(revision: number | undefined, signal: AbortSignal | undefined): Promise<void>
+  check(received: ReceivedKeySet, signal: AbortSignal | undefined): Promise<void>
 }
 
 type Options = Required<Pick<KeySetOptions, 'fetch' | 'timeout' | 'log'>> & { url: string }
 
-/** A longer response, in characters, is ignored. Proofs have 64 hashes and some signatures at most. */
-const maxProofLength = 64 * 1024
+/** The log dates its checkpoint every minute; from this age on, a proof with a newer date is asked for. */
+const renewAfterMs = 60_000
 
-/** Throws `invalid_option` if the address has no project id: proofs are of ids, not of names. */
-export function createProvenRevisions({ url, fetch, timeout, log }: Options): ProvenRevisions {
+/** The age of a date after which a later checkpoint may have been kept back: two intervals of the log. */
+const maxProofAgeMs = 120_000
+
+/** How far the clock of the server may be ahead. */
+const maxSkewMs = 300_000
+
+/** Digests of keys that are kept, so that they are computed once. */
+const maxThumbprints = 10_000
+
+/**
+ * Throws `invalid_option` if the address has no project id: proofs are of ids, not of names. Long because
+ * its functions share the last proof.
+ */
+export function createProvenKeySet({ url, fetch, timeout, log }: Options): ProvenKeySet {
   const [, project, id = ''] = /^(.*\/projects\/([0-9a-f-]{36}))\/\.well-known\//.exec(url) ?? []
   if (project === undefined) throw invalidLog('The address must have the id of the project.')
+  const address = `${project}/.well-known/ledger-proof`
   const trusted = readKeys(log)
   // Each use awaits it.
   trusted.catch(() => {})
+  const thumbprints = new Map<string, string>()
   let proven: Proven | undefined
 
   async function fetchProof(signal: AbortSignal | undefined): Promise<Proven> {
     const deadline = createDeadline(timeout, signal)
     try {
-      const response = await fetch(`${project}/.well-known/ledger-proof`, {
-        signal: deadline.signal,
-        redirect: 'manual',
-        credentials: 'omit',
-      })
-      const { head, ...proof } = parseLedgerProof((await readText(response, maxProofLength)) ?? '')
+      const init = { redirect: 'manual', credentials: 'omit' } as const
+      const response = await fetch(address, { ...init, signal: deadline.signal })
+      if (!response.ok) throw new Error(`${address} responds with status ${response.status}.`)
+      const text = (await readText(response, maxResponseLength)) ?? ''
+      const { publication, ...proof } = parseLedgerProof(text)
       // With the id from the address, a proof of another project is not valid.
-      const checkpoint = await verifyLedgerProof(
-        { ...proof, head: { ...head, ledgerId: id } },
-        await trusted,
-      )
-      return { revision: head.revision, head: head.head, checkpoint }
+      const head = { ...proof.head, ledgerId: id }
+      const { date, ...checkpoint } = await verifyLedgerProof({ ...proof, head }, await trusted)
+      if (date === undefined) throw new Error('The log does not date its checkpoints.')
+      const list = await verifyPublication(head, publication)
+      return { ...head, list, checkpoint: { ...checkpoint, date } }
     } finally {
       deadline.clear()
     }
   }
-  function requireCurrent(revision: number): void {
-    if (revision < (proven?.revision ?? 0)) throw outdated(revision, proven?.revision)
+  /** Resolves with why there is no proof. */
+  async function renew(signal: AbortSignal | undefined): Promise<unknown> {
+    let next: Proven
+    try {
+      next = await fetchProof(signal)
+    } catch (error) {
+      return error
+    }
+    if (proven !== undefined) requireSameHistory(proven, next)
+    const isOlder =
+      proven !== undefined &&
+      (next.revision < proven.revision || next.checkpoint.size < proven.checkpoint.size)
+    if (!isOlder) proven = next
+    return undefined
+  }
+  async function digest(keys: readonly ReceivedKey[]): Promise<void> {
+    if (thumbprints.size > maxThumbprints) thumbprints.clear()
+    for (const { jwk } of keys) {
+      const material = canonicalKey(jwk)
+      if (!thumbprints.has(material)) thumbprints.set(material, await thumbprintOf(jwk))
+    }
+  }
+  /** The key in the list of the last proof. */
+  function find({ kid, alg, jwk }: ReceivedKey): ListedKey | undefined {
+    const thumbprint = thumbprints.get(canonicalKey(jwk))
+    return proven?.list.find(
+      (listed) => listed.kid === kid && listed.alg === alg && listed.thumbprint === thumbprint,
+    )
   }
   return {
     latest: () => proven?.revision,
-    async check(revision, signal) {
+    counts(key) {
+      const listed = find(key)
+      return listed !== undefined && !isExpired(listed, Date.now())
+    },
+    async check({ head, keys, isCommon = false }, signal) {
       await trusted
-      if (revision === undefined) throw withoutRevision()
-      requireCurrent(revision)
-      if (revision === proven?.revision) return
-      const next = await fetchProof(signal).catch(() => undefined)
-      if (next === undefined) return
-      if (proven !== undefined) requireSameHistory(proven, next)
-      if (next.revision >= (proven?.revision ?? 0)) proven = next
-      requireCurrent(revision)
+      if (head === undefined) throw withoutRevision()
+      await digest(keys)
+      requireCurrent(head, proven)
+      let problem: unknown
+      if (head.revision !== proven?.revision || ageMs(proven) > renewAfterMs) {
+        problem = await renew(signal)
+        requireCurrent(head, proven)
+      }
+      if (proven === undefined || ageMs(proven) > maxProofAgeMs) throw unproven(proven, problem)
+      if (head.revision !== proven.revision) return
+      requireSameHead(head, proven)
+      const foreign = keys.find((key) => find(key) === undefined)
+      if (foreign !== undefined) throw differs(proven, 'has', foreign.kid)
+      const missing = proven.list.find(
+        (listed) => !keys.some(({ kid }) => kid === listed.kid) && !mayBeMissing(listed, isCommon),
+      )
+      if (missing !== undefined) throw differs(proven, 'lacks', missing.kid)
     },
   }
 }
@@ -90,13 +167,39 @@ async function readKeys({ key, witnesses = [], quorum }: Options['log']): Promis
   }
 }
 
+function ageMs({ checkpoint }: Proven): number {
+  return Date.now() - checkpoint.date * 1_000
+}
+
+function isExpired({ expireTime }: ListedKey, atMs: number): boolean {
+  return expireTime !== undefined && Date.parse(expireTime) <= atMs
+}
+
+function mayBeMissing(listed: ListedKey, isCommon: boolean): boolean {
+  if (listed.kid === placeholderKid || (isCommon && listed.alg.startsWith('ML-DSA'))) return true
+  return isExpired(listed, Date.now() + maxSkewMs)
+}
+
+function requireCurrent({ revision }: Head, proven: Proven | undefined): void {
+  if (proven !== undefined && revision < proven.revision) throw outdated(revision, proven.revision)
+}
+
+function requireSameHead(head: Head, { revision, head: hash }: Proven): void {
+  if (hash.startsWith(head.hashStart ?? '')) return
+  throw disproved(
+    `The key set is of ${formatHead(head)}, and the log has event ${revision} with the hash ${hash}. It is not used.`,
+  )
+}
+
 function requireSameHistory(before: Proven, next: Proven): void {
   const [one, other] = [before.checkpoint, next.checkpoint]
   if (before.revision === next.revision && before.head !== next.head) {
-    throw disproved(`it has two hashes for event ${next.revision}: ${before.head} and ${next.head}`)
+    throw contradicts(
+      `it has two hashes for event ${next.revision}: ${before.head} and ${next.head}`,
+    )
   }
   if (one.size === other.size && !equalBytes(one.root, other.root)) {
-    throw disproved(`it has two checkpoints with ${one.size} entries`)
+    throw contradicts(`it has two checkpoints with ${one.size} entries`)
   }
 }
 
@@ -104,20 +207,39 @@ function invalidLog(reason: string, cause?: unknown): KeySetError {
   return new KeySetError('invalid_option', `log cannot be used. ${reason}`, { cause })
 }
 
-function disproved(reason: string): KeySetError {
-  return new KeySetError('key_set_disproved', `The log contradicts itself: ${reason}.`)
+function disproved(message: string): KeySetError {
+  return new KeySetError('key_set_disproved', message)
 }
 
-function outdated(revision: number, proven = 0): KeySetError {
-  return new KeySetError(
-    'key_set_disproved',
+function contradicts(reason: string): KeySetError {
+  return disproved(`The log contradicts itself: ${reason}.`)
+}
+
+function outdated(revision: number, proven: number): KeySetError {
+  return disproved(
     `The key set is of revision ${revision}, and the log has revision ${proven} of the project. It is not used: keys may have been deactivated since.`,
   )
 }
 
+function differs({ revision }: Proven, verb: 'has' | 'lacks', kid: string): KeySetError {
+  return disproved(
+    `The key set is not the one that the log has of revision ${revision}: it ${verb} the key ${JSON.stringify(kid).slice(0, 300)}. It is not used. Ask the operator who has changed what the server responds.`,
+  )
+}
+
 function withoutRevision(): KeySetError {
-  return new KeySetError(
-    'key_set_disproved',
+  return disproved(
     'The response does not tell the revision of the key set (Pubring-Revision), so that it cannot be compared with the log. Does a proxy remove the header?',
+  )
+}
+
+function unproven(proven: Proven | undefined, cause: unknown): KeySetError {
+  const since =
+    proven === undefined ? '' : ` since ${new Date(proven.checkpoint.date * 1_000).toISOString()}`
+  const reason = cause instanceof Error ? ` ${cause.message}` : ''
+  return new KeySetError(
+    'key_set_unproven',
+    `The log has not proven the key set${since}, so it is not used.${reason} Does the server sign checkpoints of its log, and is the clock of this machine right?`,
+    { cause },
   )
 }

@@ -4,7 +4,7 @@ import { KeySetError } from './errors.ts'
 import { fetchKeySet, type KeySetResponse } from './fetch.ts'
 import { follow, type UpdateMode } from './follow.ts'
 import type { KeySetOptions, KeySetState } from './options.ts'
-import type { ProvenRevisions } from './proven.ts'
+import type { ProvenKeySet } from './proven.ts'
 import { unrefLongPolls } from './unref-sockets.ts'
 
 /** A long poll that is later than this beyond its wait has lost its connection. */
@@ -25,7 +25,7 @@ export type Updater = {
 type UpdaterOptions = Required<
   Pick<KeySetOptions, 'maxStale' | 'timeout' | 'fetch' | 'background'>
 > &
-  Pick<KeySetOptions, 'onChange'> & { url: string; proven: ProvenRevisions | undefined }
+  Pick<KeySetOptions, 'onChange'> & { url: string; proven: ProvenKeySet | undefined }
 
 type Status = { mode: UpdateMode; following: boolean; closed: boolean; error?: KeySetError }
 
@@ -37,7 +37,8 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
   // Without background, requests belong to the calls that send them.
   const lifetime = background ? new AbortController() : undefined
   let pendingPoll: AbortController | undefined
-  const state = () => currentState(status, background, cache, proven?.latest())
+  const isCommon = /\/jwks\.json$/.test(new URL(url).pathname)
+  const state = () => currentState(status, background, cache, proven)
   const notify = createNotifier(state, cache, options.onChange)
 
   async function request(waitSeconds: number, signal: AbortSignal | undefined) {
@@ -45,7 +46,8 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
     const sentWith = { etag, version: cache.version(), waitSeconds }
     const timeoutMs = waitSeconds === 0 ? options.timeout : waitSeconds * 1_000 + longPollSlackMs
     const response = await fetchKeySet({ url, fetch, etag, waitSeconds, timeoutMs, signal })
-    await proven?.check(cache.headOf(response)?.revision, signal)
+    const received = { head: cache.headOf(response), keys: cache.keysOf(response), isCommon }
+    await proven?.check(received, signal)
     if (status.closed) throw closedError()
     url = urlById(url, response.contentLocation)
     cache.store(response, sentWith)
@@ -123,13 +125,18 @@ function currentState(
   status: Status,
   background: boolean,
   cache: KeySetCache,
-  provenRevision: number | undefined,
+  proven: ProvenKeySet | undefined,
 ): KeySetState {
   const { error } = status
   const confirmedAt = cache.confirmedAt()
+  const provenRevision = proven?.latest()
+  const all = [...(cache.contents()?.entries.values() ?? [])]
+  const kids = all.filter((entry) => proven?.counts(entry) !== false).map(({ kid }) => kid)
+  const unprovenKids = all.map(({ kid }) => kid).filter((kid) => !kids.includes(kid))
   return {
     status: statusName(status, background, cache),
-    kids: [...(cache.contents()?.entries.keys() ?? [])],
+    kids,
+    ...(proven && { unprovenKids }),
     ...(confirmedAt === undefined ? {} : { contactTime: new Date(confirmedAt.epochMs) }),
     ...(provenRevision === undefined ? {} : { provenRevision }),
     ...(error === undefined ? {} : { error }),
@@ -159,7 +166,8 @@ function createNotifier(
   return () => {
     if (onChange === undefined) return
     const current = state()
-    const key = `${current.status} ${cache.version()}`
+    const { provenRevision = '' } = current
+    const key = `${current.status} ${cache.version()} ${provenRevision}`.trimEnd()
     if (key === lastNotified) return
     lastNotified = key
     queueMicrotask(() => onChange(current))
