@@ -1,6 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { registerAndSign } from '../support/app/key-set.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
+import { createLiar, foreignKey } from '../support/log/liar.ts'
 import { documentOf, startShell } from './support.ts'
 
 let vkey: string
@@ -51,6 +53,24 @@ test('an export can be verified without the server, also against the log', async
       stdout: expect.stringMatching(/^whole {3}[0-9a-f-]{36} {2}revision 4 {2}[0-9a-f]{64}\n$/),
     })
   }
+})
+
+test('with --log the key set at the public address must be the one that the log has', async () => {
+  const liar = await createLiar(shell.url)
+  const { kid } = await registerAndSign(shell.test)
+  await sign()
+  const through = (...flags: string[]) => verify('payments', '--log', `${liar.url}/log`, ...flags)
+  expect(documentOf(await through('--json'))).toMatchObject({ served: { kids: [kid] } })
+  liar.add(foreignKey.jwk, 1)
+  const later = await through()
+  expect(later.code).toBe(0)
+  expect(later.stderr).toContain('is that of event 5: 1 key.')
+  expect(later.stderr).toContain('It also has keys that are not in the log yet: foreign.')
+  liar.add(foreignKey.jwk)
+  expect(await through()).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^BROKEN {2}The key set is not .* it has the key "foreign"/),
+  })
 })
 
 test('the ledger of the system is exported as well, and no file is replaced', async () => {

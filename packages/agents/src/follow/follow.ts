@@ -38,7 +38,7 @@ export interface FollowOptions {
   heartbeatFile: SideFile | undefined
   /** Histories that the server may be set back to, as `REVISION.HASH8`. */
   acceptedHistory: readonly string[]
-  /** The log by which key sets that are older than it are refused. */
+  /** The log without whose proof no key is taken over. */
   log: LogOptions | undefined
 }
 

@@ -59,10 +59,26 @@ export function verifyingKeys(keys: readonly PublishedKey[]): PublishedKey[] {
   return keys.filter(({ kid }) => kid !== placeholderKid)
 }
 
+const placeholders = parseKeys(JSON.parse(placeholderJwks)) ?? []
+
 /** The documents of a project without an active key. */
 export function emptied(keys: PublishedKeys): PublishedKeys {
-  const jwks = parseKeys(JSON.parse(placeholderJwks)) ?? []
-  return { ...keys, jwks, fullJwks: [] }
+  return { ...keys, jwks: placeholders, fullJwks: [] }
+}
+
+/**
+ * The documents with those of the keys that count. If one does not yet, they have no entity tag, so that the
+ * next response has all keys again.
+ */
+export function keepKeys(
+  keys: PublishedKeys,
+  counts: (key: PublishedKey) => boolean,
+): PublishedKeys {
+  const fullJwks = keys.fullJwks.filter(counts)
+  const common = verifyingKeys(keys.jwks).filter(counts)
+  const jwks = common.length === 0 && keys.jwks.length > 0 ? placeholders : common
+  const isSame = fullJwks.length === keys.fullJwks.length && jwks.length === keys.jwks.length
+  return { ...keys, fullJwks, jwks, etag: isSame ? keys.etag : undefined }
 }
 
 /** SPKI in DER; undefined if the key is malformed or this Node does not know its type. */

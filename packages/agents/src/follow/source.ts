@@ -10,7 +10,7 @@ import {
   mayBeEarlier,
 } from '@pubring/client/internal/key-set/head'
 import type { LogOptions } from '@pubring/client/internal/key-set/options'
-import { createProvenRevisions } from '@pubring/client/internal/key-set/proven'
+import { createProvenKeySet } from '@pubring/client/internal/key-set/proven'
 import { createSemaphore } from '@pubring/server/async/semaphore'
 import type { Clock } from '@pubring/server/runtime/clock'
 import { AgentError } from '../error.ts'
@@ -23,6 +23,7 @@ import {
   readDocuments,
 } from './documents.ts'
 import { ageMsOf, type Followed, instantBefore } from './followed.ts'
+import { keepKeys, type PublishedKeys, verifyingKeys } from './published-keys.ts'
 
 /**
  * Projects that are loaded at once: at the start, and when the server is back. The others wait, so
@@ -39,7 +40,7 @@ interface ReaderOptions {
   clock: Clock
   /** The state to which the server may be set back, as `REVISION.HASH8`. */
   acceptedHistory: readonly string[]
-  /** The log by which older key sets are refused. */
+  /** The log without whose proof no key is taken over. */
   log: LogOptions | undefined
   /** Receives the reason why a project cannot be read at the moment. */
   report(message: string): void
@@ -124,7 +125,7 @@ function problemOf(project: string, { status, message }: KeySetError): string {
 /** A function that asks for the documents of the project once, and stores them in it. */
 function createReader(one: Followed, options: ReaderOptions) {
   const { url, clock, acceptedHistory, log, report } = options
-  let proven: ReturnType<typeof createProvenRevisions> | undefined
+  let proven: ReturnType<typeof createProvenKeySet> | undefined
 
   /**
    * Once the id is known, the project is asked for by its name only while that leads to the same id: a
@@ -144,8 +145,8 @@ function createReader(one: Followed, options: ReaderOptions) {
     report(`Project ${project}: ${one.nameProblem}`)
     return findKeySet(known.projectId, query)
   }
-  /** Whether it is news of the same history. Throws if it is of another one, or older than the log. */
-  async function isNews({ response, projectId }: FoundKeySet, signal: AbortSignal) {
+  /** Whether it is news of the same history. Throws if it is of another one, or contradicts the log. */
+  async function isNews({ response, projectId, keys }: FoundKeySet, signal: AbortSignal) {
     const { head, age } = response
     const known = one.keys?.head
     if (head !== undefined && known !== undefined && goesBack(known, head)) {
@@ -155,9 +156,17 @@ function createReader(one: Followed, options: ReaderOptions) {
       if (!isAccepted) throw historyChanged(known, head, adviceFor(position))
     }
     const address = documentUrl(url, projectId, 'jwks-full.json')
-    proven ??= log && createProvenRevisions({ url: address, fetch, timeout: graceMs, log })
-    await proven?.check((head ?? known)?.revision, signal)
+    proven ??= log && createProvenKeySet({ url: address, fetch, timeout: graceMs, log })
+    const received = keys ?? one.keys?.fullJwks ?? []
+    await proven?.check({ head: head ?? known, keys: verifyingKeys(received) }, signal)
     return true
+  }
+  /** The documents with the keys that the log has proven. Throws if jwks.json contradicts the log. */
+  async function onlyProven(keys: PublishedKeys, signal: AbortSignal): Promise<PublishedKeys> {
+    if (proven === undefined) return keys
+    const { head, jwks } = keys
+    await proven.check({ head, keys: verifyingKeys(jwks), isCommon: true }, signal)
+    return keepKeys(keys, proven.counts)
   }
   return async (waitSeconds: number, signal: AbortSignal) => {
     const found = await find(waitSeconds, signal)
@@ -168,7 +177,7 @@ function createReader(one: Followed, options: ReaderOptions) {
       return { response, changed: false }
     }
     const query = { url, signal, waitSeconds, known: one.keys }
-    const keys = await readDocuments(one.project, found, query)
+    const keys = await onlyProven(await readDocuments(one.project, found, query), signal)
     const ageMs = (response.age ?? 0) * 1_000
     const changed = !isDeepStrictEqual(keys, one.keys)
     if (changed) one.keys = keys

@@ -30,7 +30,7 @@ export function registerJwks(program: Command, terminal: Terminal): void {
     .option('--accept-history <head...>', 'Let the server go back to this REVISION.HASH8')
     .option(
       '--log-key <vkey>',
-      'Refuse key sets that are older than the log with this verifier key',
+      'Take over no key that the log with this verifier key has not proven',
     )
     .option('--witness-key <vkey...>', 'Verifier keys of witnesses that must have cosigned the log')
     .option('--once', 'Write once, and exit with 0 if that succeeded')

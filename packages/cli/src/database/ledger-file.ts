@@ -26,6 +26,7 @@ import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
 import { readLines, readText } from '../terminal/files.ts'
 import { colorsFor, notify, printResult, type Terminal } from '../terminal/terminal.ts'
+import { describeServed, type ServedKeys, verifyServedKeys } from './served-keys.ts'
 
 /** Flags of `ledger verify` for an exported ledger. */
 export interface LedgerFileFlags {
@@ -46,11 +47,12 @@ interface Verified {
   older?: VerifiedCheckpoint
   last: ChainPosition
   heads?: LoggedHeads
+  served?: ServedKeys
 }
 
 /**
- * Verifies an exported ledger with its proof, and the log's entries and an earlier checkpoint if they
- * are named; exit code 1 if something contradicts. Needs no contact to the registry.
+ * Verifies an exported ledger with its proof, and the log's entries, the key set that is served beside them
+ * and an earlier checkpoint if they are named; exit code 1 if something contradicts. Needs no contact to the registry.
  */
 export async function verifyFile(terminal: Terminal, flags: LedgerFileFlags): Promise<void> {
   const { green, red } = colorsFor(terminal)
@@ -84,9 +86,17 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
       ? undefined
       : await verifyCheckpoint(await readText(since, terminal), { log: keys.log })
   let heads: LoggedHeads | undefined
+  let served: ServedKeys | undefined
   if (flags.log !== undefined) {
     const earlier = [checkpoint, ...(older === undefined ? [] : [older])]
-    heads = await scan(terminal, flags.log, { proof, keys, since: earlier })
+    const restoreProxy = configureProxy(terminal.env)
+    try {
+      heads = await scan(flags.log, { proof, keys, since: earlier })
+      const log = { key: flags.logKey.trim(), witnesses: flags.witnessKey ?? [] }
+      served = await verifyServedKeys(flags.log, proof.head.ledgerId, log)
+    } finally {
+      restoreProxy()
+    }
   } else if (older !== undefined) {
     if (consistency === undefined) {
       throw usageError('--since needs --log, or the file of a proof: --consistency.')
@@ -98,7 +108,7 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
     }
   }
   const last = await verifyChain(proof.head, readEvents(flags.file, terminal), heads)
-  return { proof, checkpoint, last, ...present({ older, heads }) }
+  return { proof, checkpoint, last, ...present({ older, heads, served }) }
 }
 
 async function readKeys(log: string, witnesses: readonly string[] = []): Promise<TrustedKeys> {
@@ -114,22 +124,16 @@ async function readKeys(log: string, witnesses: readonly string[] = []): Promise
 
 /** The heads of the ledger in the log as it is now. */
 async function scan(
-  terminal: Terminal,
   url: string,
   { proof, keys, since }: { proof: LedgerProof; keys: TrustedKeys; since: VerifiedCheckpoint[] },
 ): Promise<LoggedHeads> {
-  const restoreProxy = configureProxy(terminal.env)
   // The files of a tree are below its origin, whose last part is in the name of its key.
   const id = keys.log.name.split('/').at(-1) ?? ''
   const tree = url.replace(/\/+$/, '')
   const read = (path: string) => readLogFile(tree.endsWith(`/${id}`) ? tree : `${tree}/${id}`, path)
-  try {
-    const note = new TextDecoder().decode(await read('checkpoint'))
-    const checkpoint = await verifyCheckpoint(note, keys)
-    return await scanLog(proof, { checkpoint, since, read, hash: sha256 })
-  } finally {
-    restoreProxy()
-  }
+  const note = new TextDecoder().decode(await read('checkpoint'))
+  const checkpoint = await verifyCheckpoint(note, keys)
+  return scanLog(proof, { checkpoint, since, read, hash: sha256 })
 }
 
 const sha256 = (data: Bytes): Bytes => new Uint8Array(hash('sha256', data, 'buffer'))
@@ -144,7 +148,7 @@ async function* readEvents(file: string, terminal: Terminal): AsyncGenerator<Exp
   }
 }
 
-function toDocument({ proof, checkpoint, older, last, heads }: Verified): object {
+function toDocument({ proof, checkpoint, older, last, heads, served }: Verified): object {
   const { ledgerId: ledger, revision, time } = proof.head
   const { origin, size, cosignatures } = checkpoint
   return {
@@ -154,11 +158,11 @@ function toDocument({ proof, checkpoint, older, last, heads }: Verified): object
     hash: last.hash,
     logged: { revision, time, index: proof.index },
     checkpoint: { origin, size, cosignatures },
-    ...present({ since: older?.size, heads: heads?.size }),
+    ...present({ since: older?.size, heads: heads?.size, served }),
   }
 }
 
-function describe({ proof, checkpoint, older, last, heads }: Verified): string[] {
+function describe({ proof, checkpoint, older, last, heads, served }: Verified): string[] {
   const { revision, time } = proof.head
   const { origin, size, cosignatures } = checkpoint
   const cosigned = cosignatures.map(
@@ -179,5 +183,5 @@ function describe({ proof, checkpoint, older, last, heads }: Verified): string[]
   if (newest > last.revision) {
     lines.push(`Its newest is event ${newest}: export the ledger again to verify the events since.`)
   }
-  return lines
+  return served === undefined ? lines : [...lines, ...describeServed(served)]
 }

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { followOnce } from '../../../packages/agents/src/follow/follow.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { followOptions, kidsIn, startFollower } from '../../support/app/followers.ts'
+import { registerAndSign, setActive } from '../../support/app/key-set.ts'
+import { createKeyFile } from '../../support/log/key-file.ts'
+import { createLiar, foreignKey } from '../../support/log/liar.ts'
+import { temporaryFolder } from '../../support/server/process.ts'
+
+const { folder } = temporaryFolder()
+const context = {
+  clock: testClock(),
+  signal: new AbortController().signal,
+  onReload: () => {},
+  report: () => {},
+}
+
+let registry: TestApp
+let liar: Awaited<ReturnType<typeof createLiar>>
+let first: string
+let logKey: string
+let out: string
+beforeEach(async () => {
+  registry = await startApp({ logSigner: createKeyFile().open() })
+  liar = await createLiar(await registry.listen())
+  first = (await registerAndSign(registry)).kid
+  await sign()
+  logKey = (await registry.inject('/log/vkey')).body.trim()
+  out = join(folder, randomUUID(), 'keys.json')
+})
+
+async function sign(): Promise<void> {
+  expect((await registry.send('POST', '/v1/log/checkpoints')).statusCode).toBe(201)
+}
+
+const options = () => followOptions(`${liar.url}/v1`, [registry.project.id], { out, logKey })
+const documents = () => {
+  const path = `/v1/projects/${registry.project.id}/.well-known`
+  return { keySet: `${path}/jwks-full.json`, proof: `${path}/ledger-proof` }
+}
+
+test('the keys that the log has proven are written, and a new one once it is logged', async () => {
+  const { reports } = startFollower(await options())
+  await expect.poll(() => kidsIn(out)).toEqual([first])
+  const { kid } = await registerAndSign(registry)
+  await setActive(registry, first, false)
+  // What is taken away is gone at once; an empty set would leave verifiers with the old keys.
+  await expect.poll(() => kidsIn(out)).toEqual([])
+  await sign()
+  await expect.poll(() => kidsIn(out)).toEqual([kid])
+  expect(reports.join('\n')).not.toContain('Project')
+})
+
+test.each([
+  ['a foreign key', () => liar.add(foreignKey.jwk), /it has the key "foreign"/],
+  ['no revision', () => liar.dropHeader('pubring-revision'), /Pubring-Revision/],
+])('a key set with %s is refused, and nothing is written', async (_name, lie, message) => {
+  lie()
+  await expect(followOnce(await options(), context)).rejects.toThrow(message)
+  expect(kidsIn(out)).toBeUndefined()
+})
+
+test('a foreign key at a later revision is left out', async () => {
+  liar.add(foreignKey.jwk, 5)
+  await followOnce(await options(), context)
+  expect(kidsIn(out)).toEqual([first])
+})
+
+test('a revocation that is kept back is refused', async () => {
+  await liar.freeze(documents().keySet)
+  await setActive(registry, first, false)
+  await sign()
+  await expect(followOnce(await options(), context)).rejects.toThrow(/older|log has revision 3/)
+  expect(kidsIn(out)).toBeUndefined()
+})
