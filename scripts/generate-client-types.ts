@@ -20,6 +20,7 @@ import {
 import { Event, HistoryEvent } from '../packages/server/src/features/events/contract.ts'
 import { Status } from '../packages/server/src/features/health/contract.ts'
 import { KeyImport, KeyImportReport } from '../packages/server/src/features/imports/contract.ts'
+import { KeyHistory } from '../packages/server/src/features/key-history/contract.ts'
 import {
   KeyReporter,
   KeyUseReport,
@@ -39,12 +40,7 @@ import {
 } from '../packages/server/src/features/keys/contract.ts'
 import { LedgerProof, LogTree } from '../packages/server/src/features/log/contract.ts'
 import { Project } from '../packages/server/src/features/projects/contract.ts'
-import {
-  Discovery,
-  Jwks,
-  KeyHistory,
-  Verifiers,
-} from '../packages/server/src/features/publishing/contract.ts'
+import { Discovery, Jwks } from '../packages/server/src/features/publishing/contract.ts'
 import {
   RegistrationLink,
   RegistrationLinkCreate,
@@ -71,6 +67,7 @@ import {
   tokenCheckSteps,
 } from '../packages/server/src/features/token-checks/contract.ts'
 import { TokenExchangeResponse } from '../packages/server/src/features/token-exchange/contract.ts'
+import { Verifiers } from '../packages/server/src/features/verifiers/contract.ts'
 import { ProjectHealth, Warning } from '../packages/server/src/features/warnings/contract.ts'
 import { Problem, roles } from '../packages/server/src/kernel/contract.ts'
 import { tokenCheckOutcomes } from '../packages/server/src/tokens/findings.ts'

@@ -48,6 +48,7 @@ const neighbors: Record<string, string[]> = {
   events: [],
   health: ['log', 'publishing'],
   imports: [],
+  'key-history': ['publishing'],
   'key-uses': [],
   keys: [],
   log: ['publishing'],
@@ -57,8 +58,9 @@ const neighbors: Record<string, string[]> = {
   rotations: [],
   search: [],
   'sign-in': ['access-rules', 'api-keys'],
-  'token-checks': [],
+  'token-checks': ['key-history'],
   'token-exchange': ['access-rules', 'api-keys'],
+  verifiers: ['publishing'],
   warnings: ['api-keys', 'rotations'],
 }
 

@@ -5,13 +5,10 @@ import type * as rules from '../../packages/server/src/features/access-rules/con
 import type * as apiKeys from '../../packages/server/src/features/api-keys/contract.ts'
 import type { Event } from '../../packages/server/src/features/events/contract.ts'
 import type { KeyImportReport } from '../../packages/server/src/features/imports/contract.ts'
+import type { KeyHistory } from '../../packages/server/src/features/key-history/contract.ts'
 import type * as keys from '../../packages/server/src/features/keys/contract.ts'
 import type { Project } from '../../packages/server/src/features/projects/contract.ts'
-import type {
-  Discovery,
-  Jwks,
-  KeyHistory,
-} from '../../packages/server/src/features/publishing/contract.ts'
+import type { Discovery, Jwks } from '../../packages/server/src/features/publishing/contract.ts'
 import type { Search } from '../../packages/server/src/features/search/contract.ts'
 import type * as sessions from '../../packages/server/src/features/sign-in/contract.ts'
 import type {

@@ -4,6 +4,7 @@ import { audit } from './features/audit/feature.ts'
 import { events } from './features/events/feature.ts'
 import { health } from './features/health/feature.ts'
 import { imports } from './features/imports/feature.ts'
+import { keyHistory } from './features/key-history/feature.ts'
 import { keyUses } from './features/key-uses/feature.ts'
 import { keys } from './features/keys/feature.ts'
 import { log } from './features/log/feature.ts'
@@ -15,6 +16,7 @@ import { search } from './features/search/feature.ts'
 import { signIn } from './features/sign-in/feature.ts'
 import { tokenChecks } from './features/token-checks/feature.ts'
 import { tokenExchange } from './features/token-exchange/feature.ts'
+import { verifiers } from './features/verifiers/feature.ts'
 import { warnings } from './features/warnings/feature.ts'
 import type { Feature } from './kernel/feature.ts'
 import { kernel } from './kernel/kernel-feature.ts'
@@ -34,6 +36,8 @@ export const features: readonly Feature[] = [
   accessRules,
   tokenExchange,
   publishing,
+  keyHistory,
+  verifiers,
   events,
   search,
   warnings,

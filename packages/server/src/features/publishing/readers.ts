@@ -1,8 +1,6 @@
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { isoTime } from '../../kernel/values/times.ts'
-import type { Verifiers } from './contract.ts'
-import { type PublishedProject, publisherOf } from './publisher.ts'
+import type { PublishedProject } from './publisher.ts'
 
 /** User agents that are remembered of a project, and of all projects: 20 MB at most. */
 const maxOfProject = 1_000
@@ -35,6 +33,8 @@ export const keySetReadersOf = oneFor(({ clock }: Kernel) => {
   let count = 0
   const start = clock.now()
   const sizeOf = ({ byUserAgent }: Readers) => byUserAgent.size
+  const readersOf = (projectId: string): Readers =>
+    projects.get(projectId) ?? { since: start, byUserAgent: new Map() }
 
   function makeRoom(readers: Readers): void {
     const isFull = sizeOf(readers) >= maxOfProject
@@ -54,7 +54,7 @@ export const keySetReadersOf = oneFor(({ clock }: Kernel) => {
   /** The user agent has these documents of the project now. */
   function note({ projectId, fullJwks: { etag } }: PublishedProject, header = ''): Reader {
     const userAgent = header.slice(0, maxLength)
-    const readers = projects.get(projectId) ?? { since: start, byUserAgent: new Map() }
+    const readers = readersOf(projectId)
     const { byUserAgent } = readers
     const reader = Object.assign(byUserAgent.get(userAgent) ?? { held: 0 }, {
       time: clock.now(),
@@ -75,24 +75,6 @@ export const keySetReadersOf = oneFor(({ clock }: Kernel) => {
         reader.held -= 1
       }
     },
-    of(projectId: string): Readers {
-      return projects.get(projectId) ?? { since: start, byUserAgent: new Map() }
-    },
+    of: readersOf,
   }
 })
-
-/** The user agents, the last requests first. */
-export async function listVerifiers(kernel: Kernel, projectId: string): Promise<Verifiers> {
-  const { fullJwks } = await publisherOf(kernel).published(projectId)
-  const { since, byUserAgent } = keySetReadersOf(kernel).of(projectId)
-  const verifiers = [...byUserAgent].map(([userAgent, { time, etag, held }]) => ({
-    userAgent,
-    time: isoTime(time),
-    hasCurrentSet: etag === fullJwks.etag,
-    held,
-  }))
-  return {
-    since: isoTime(since),
-    verifiers: verifiers.sort((one, other) => (one.time < other.time ? 1 : -1)),
-  }
-}

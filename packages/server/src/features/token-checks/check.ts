@@ -22,10 +22,10 @@ import {
   warned,
 } from '../../tokens/findings.ts'
 import { checkSignature, verifies } from '../../tokens/signatures.ts'
+import { keyHistoryOf } from '../key-history/history.ts'
+import type { KeyLife } from '../key-history/lives.ts'
 import { findBlockedOf } from '../keys/exposure/fingerprints.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
-import { keyHistoryOf } from '../keys/history/history.ts'
-import type { KeyLife } from '../keys/history/lives.ts'
 import { awaitsApproval, visibleKeys } from '../keys/introduction.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { kidOf } from '../keys/kids.ts'

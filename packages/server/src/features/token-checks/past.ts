@@ -2,7 +2,7 @@ import { invalidField } from '../../errors.ts'
 import { isoTime, parseTime } from '../../kernel/values/times.ts'
 import type { decodeToken } from '../../tokens/decode.ts'
 import { type Finding, failed, passed, warned } from '../../tokens/findings.ts'
-import { type KeyLife, wasActiveAt } from '../keys/history/lives.ts'
+import { type KeyLife, wasActiveAt } from '../key-history/lives.ts'
 
 /** The time of a check in the past. */
 export interface PastTime {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Verifiers } from '../../../packages/server/src/features/publishing/contract.ts'
+import type { Verifiers } from '../../../packages/server/src/features/verifiers/contract.ts'
 import { startApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
 import { fetchJwks, newProject, patchKey, registerKey } from '../../support/app/keys.ts'

@@ -1,8 +1,8 @@
-import type { EventContent, Members } from '../../../kernel/ledger/chain.ts'
-import { applyEffect } from '../../../kernel/ledger/subject.ts'
-import { isActive, isExpired } from '../../../kernel/values/times.ts'
-import { present } from '../../../runtime/present.ts'
-import { keys } from '../stored.ts'
+import type { EventContent, Members } from '../../kernel/ledger/chain.ts'
+import { applyEffect } from '../../kernel/ledger/subject.ts'
+import { isActive, isExpired } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
+import { keys } from '../keys/stored.ts'
 
 /** Times (ISO 8601) between which a key is active; `until` is excluded, and may lie ahead. */
 export interface ActiveSpan {

@@ -1,0 +1,6 @@
+import { feature } from '../../kernel/feature.ts'
+
+export const verifiers = feature({
+  name: 'verifiers',
+  http: () => import('./http.ts'),
+})
