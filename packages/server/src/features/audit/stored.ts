@@ -1,13 +1,11 @@
 import { type RowOf, table } from '../../kernel/storage/schema.ts'
 
-const repeated = 'it only saves work: `pubring audit --again` examines all keys'
-
 /** The rules that each key has passed in the last audit that examined it. */
 export const passedKeyTable = table(
   'passed_key',
   { project_id: 'key text', key_id: 'key text', rules: 'text', time: 'text' },
   [],
-  { project_id: repeated, key_id: repeated, rules: repeated, time: repeated },
+  'it only saves work: `pubring audit --again` examines all keys',
 )
 
 declare module '../../kernel/storage/schema.ts' {

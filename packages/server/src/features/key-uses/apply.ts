@@ -41,17 +41,16 @@ export async function reportKeyUses(
   const { time } = origin
   const ledger = await lockProjectLedger(tx, projectId, origin)
   await requireProject(db, projectId)
-  const [before] = await readReporters(db, { projectId, name: reporter })
+  const [before] = await readReporters(db, { projectId, reporter })
   if (before === undefined) await requireRoom(db, report)
   else requireDue(before, report)
-  const isUnbroken = before !== undefined && silentFrom(before) > Date.parse(time)
-  const since = isUnbroken ? before.since : time
-  const { requestId: request_id } = origin
-  const row = { owner, report_interval: interval, since, report_time: time, request_id }
+  const since = before && silentFrom(before) > Date.parse(time) ? before.since : time
+  const times = { report_interval: interval, since, report_time: time }
+  const row = { owner, ...times, request_id: origin.requestId }
   await db
     .insertInto('key_reporter')
-    .values({ project_id: projectId, name: reporter, ...row })
-    .onConflict((conflict) => conflict.columns(['project_id', 'name']).doUpdateSet(row))
+    .values({ project_id: projectId, reporter, ...row })
+    .onConflict((conflict) => conflict.columns(['project_id', 'reporter']).doUpdateSet(row))
     .execute()
   const kids = await readKids(db, projectId)
   const found = uses.map((use) => ({ use, id: findByKid(kids, use.kid)?.id }))
@@ -62,7 +61,7 @@ export async function reportKeyUses(
     const last_exp = lastExp === undefined ? null : earliest(lastExp, lastEnd)
     return { project_id: projectId, reporter, key_id: id, last_time, last_exp }
   })
-  await storeUses(db, { projectId, reporter, rows })
+  await storeUses(db, rows)
   await endReport(ledger)
   const unknown = found.flatMap(({ id }, index) => (id === undefined ? [index] : []))
   return { result: { unknown }, changed: true }
@@ -87,19 +86,19 @@ function requireDue(before: ReporterRow, { reporter, owner, origin }: KeyReport)
 }
 
 async function requireRoom(db: Db, { projectId, owner }: KeyReport): Promise<void> {
-  const reporters = await readReporters(db, { projectId })
-  if (reporters.filter((each) => each.owner === owner).length >= maxReportersOfOwner) {
-    throw new PubringError(
-      'reporter_limit_reached',
+  const all = await readReporters(db, { projectId })
+  const refuse = (limit: number, detail: string) =>
+    new PubringError('reporter_limit_reached', detail, { limit })
+  if (all.filter((each) => each.owner === owner).length >= maxReportersOfOwner) {
+    throw refuse(
+      maxReportersOfOwner,
       `You report as ${maxReportersOfOwner} reporters of the project already. Let several verifiers report as one, or give them API keys of their own.`,
-      { limit: maxReportersOfOwner },
     )
   }
-  if (reporters.length < maxReporters) return
-  throw new PubringError(
-    'reporter_limit_reached',
+  if (all.length < maxReporters) return
+  throw refuse(
+    maxReporters,
     `The project has ${maxReporters} reporters. Remove those that are gone with DELETE …/key-uses/{reporter}, or let several verifiers report as one.`,
-    { limit: maxReporters },
   )
 }
 
@@ -112,32 +111,25 @@ async function readKids(db: Db, projectId: string) {
   return rows.map(({ id, published_kid }) => ({ id, publishedKid: published_kid ?? id }))
 }
 
-/** Writes the rows that tell more than those before; of several about one key, what each tells. */
-async function storeUses(
-  db: Db,
-  { projectId, reporter, rows }: { projectId: string; reporter: string; rows: KeyUseRow[] },
-): Promise<void> {
-  if (rows.length === 0) return
+/** Writes the rows of a reporter that tell more than those before; of several about one key, what each tells. */
+async function storeUses(db: Db, rows: readonly KeyUseRow[]): Promise<void> {
+  const [first] = rows
+  if (first === undefined) return
   const known = await db
     .selectFrom('key_use')
     .selectAll()
-    .where('project_id', '=', projectId)
-    .where('reporter', '=', reporter)
+    .where('project_id', '=', first.project_id)
+    .where('reporter', '=', first.reporter)
     .execute()
-  const before = new Map(known.map((row) => [row.key_id, row]))
-  const after = new Map(before)
+  const all = new Map(known.map((row) => [row.key_id, row]))
   for (const row of rows) {
-    const { last_time, last_exp } = after.get(row.key_id) ?? row
-    after.set(row.key_id, {
-      ...row,
-      last_time: latest(row.last_time, last_time),
-      last_exp: latest(row.last_exp ?? '', last_exp ?? '') || null,
-    })
+    const before = all.get(row.key_id) ?? row
+    const last_time = latest(row.last_time, before.last_time)
+    const last_exp = latest(row.last_exp ?? '', before.last_exp ?? '') || null
+    const isNews = last_time !== before.last_time || last_exp !== before.last_exp
+    if (isNews || before === row) all.set(row.key_id, { ...row, last_time, last_exp })
   }
-  const changed = [...after.values()].filter((row) => {
-    const { last_time, last_exp } = before.get(row.key_id) ?? {}
-    return row.last_time !== last_time || row.last_exp !== last_exp
-  })
+  const changed = [...all.values()].filter((row) => !known.includes(row))
   for (const chunk of chunked(changed)) {
     await db
       .insertInto('key_use')
@@ -171,18 +163,12 @@ export async function removeReporter(
 ): Promise<Outcome<undefined>> {
   const { db } = tx
   const ledger = await lockProjectLedger(tx, projectId, origin)
-  const [found] = await readReporters(db, { projectId, name: reporter })
-  if (found === undefined) throw notFound('reporter_not_found')
-  await db
-    .deleteFrom('key_reporter')
-    .where('project_id', '=', projectId)
-    .where('name', '=', reporter)
-    .execute()
-  await db
-    .deleteFrom('key_use')
-    .where('project_id', '=', projectId)
-    .where('reporter', '=', reporter)
-    .execute()
+  const found = await readReporters(db, { projectId, reporter })
+  if (found.length === 0) throw notFound('reporter_not_found')
+  for (const table of ['key_use', 'key_reporter'] as const) {
+    const rows = db.deleteFrom(table).where('project_id', '=', projectId)
+    await rows.where('reporter', '=', reporter).execute()
+  }
   await endReport(ledger)
   return { result: undefined, changed: true }
 }

@@ -1,13 +1,15 @@
+import { createSingleFlight } from '../../async/single-flight.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
+import { oneFor } from '../../kernel/shared.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { earliest, isoTime, latest, parseTime } from '../../kernel/values/times.ts'
-import { always, includes, spanUntilExpiry, type TimeSpan } from '../../kernel/values/validity.ts'
+import { always, spanUntilExpiry } from '../../kernel/values/validity.ts'
 import { present } from '../../runtime/present.ts'
 import type { KeyUses } from '../keys/changes.ts'
 import type { KeyUse } from '../keys/contract.ts'
-import type { KeyRecord, KeySet } from '../keys/stored.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 import { keyUseChanges } from './changes.ts'
 import {
   defaultInterval,
@@ -51,66 +53,38 @@ export async function listReporters(
   projectId: string,
 ): Promise<KeyReporter[]> {
   const time = clock.now()
-  return (await readReporters(store.reader, { projectId })).map((reporter) => ({
-    reporter: reporter.name,
-    interval: reporter.report_interval,
-    since: reporter.since,
-    reportTime: reporter.report_time,
-    silent: silentFrom(reporter) <= time,
+  return (await readReporters(store.reader, { projectId })).map((row) => ({
+    reporter: row.reporter,
+    interval: row.report_interval,
+    since: row.since,
+    reportTime: row.report_time,
+    silent: silentFrom(row) <= time,
   }))
 }
 
-interface Read extends KeyUses {
-  version: string | undefined
-  span: TimeSpan
-}
+const readsOf = oneFor((_db: Db) => createSingleFlight<KeyUses>())
 
-/** A key set is in memory until the project changes, and what was read of its uses is evicted with it. */
-const readOfKeySet = new WeakMap<KeySet, Promise<Read>>()
-
-/**
- * The uses of the keys, from memory until the next report or the next silence. The version is read
- * first, so the uses are at least as new.
- */
+/** The uses of the keys. The version is read first, so they are at least as new. */
 export async function readKeyUses(
-  { store, clock }: Kernel,
+  { store: { reader }, clock }: Kernel,
   projectId: string,
-  keySet: KeySet,
 ): Promise<KeyUses> {
-  const versionOf = async () => (await versionsOf(store.reader)([projectId])).get(projectId)
-  const version = await versionOf()
-  const pending = readOfKeySet.get(keySet)
-  const known = await pending
-  const time = clock.now()
-  if (known?.version === version && known && includes(known.span, time)) return known
-  // Another caller has begun meanwhile, with the same version or a newer one.
-  const other = readOfKeySet.get(keySet)
-  if (other !== undefined && other !== pending) return other
-  const read = readVersion(store.reader, projectId, version, time).then((uses) => ({
-    ...uses,
-    isCurrent: async () => (await versionOf()) === version,
-  }))
-  readOfKeySet.set(keySet, read)
-  read.catch(() => readOfKeySet.delete(keySet))
-  return read
-}
-
-async function readVersion(
-  db: Db,
-  projectId: string,
-  version: string | undefined,
-  time: number,
-): Promise<Omit<Read, 'isCurrent'>> {
-  const reporters = version === undefined ? [] : await readReporters(db, { projectId })
-  if (reporters.length === 0) return { version, span: always, of: () => undefined }
-  const uses = await readLastUses(db, projectId)
-  const ends = reporters.map((reporter) => ({ expireTime: isoTime(silentFrom(reporter)) }))
-  const verifiers = verifiersOf(reporters, time)
-  return {
-    version,
-    span: spanUntilExpiry(ends, time),
-    of: (key) => toKeyUse(key, verifiers, uses.get(key.id)),
-  }
+  const readVersion = async () => (await versionsOf(reader)([projectId])).get(projectId)
+  const version = await readVersion()
+  const isCurrent = async () => (await readVersion()) === version
+  return readsOf(reader).run(`${projectId} ${version}`, async () => {
+    const reporters = version === undefined ? [] : await readReporters(reader, { projectId })
+    if (reporters.length === 0) return { of: () => undefined, span: always, isCurrent }
+    const uses = await readLastUses(reader, projectId)
+    const time = clock.now()
+    const verifiers = verifiersOf(reporters, time)
+    const ends = reporters.map((reporter) => ({ expireTime: isoTime(silentFrom(reporter)) }))
+    return {
+      of: (key) => toKeyUse(key, verifiers, uses.get(key.id)),
+      span: spanUntilExpiry(ends, time),
+      isCurrent,
+    }
+  })
 }
 
 type Verifiers = Pick<KeyUse, 'since' | 'interval' | 'reporters' | 'silent' | 'silentSince'>

@@ -4,24 +4,14 @@ import type { Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
 import type { ReporterRow } from './stored.ts'
 
-const reportersOf = statement((db, { projectId }: { projectId: string }) =>
-  db.selectFrom('key_reporter').selectAll().where('project_id', '=', projectId).orderBy('name'),
-)
-
-const reporterOf = statement((db, { projectId, name }: { projectId: string; name: string }) =>
-  db
-    .selectFrom('key_reporter')
-    .selectAll()
-    .where('project_id', '=', projectId)
-    .where('name', '=', name),
-)
-
 /** The reporters of a project by name, or the one with this name. */
 export function readReporters(
   db: Db,
-  { projectId, name }: { projectId: string; name?: string },
+  { projectId, reporter }: { projectId: string; reporter?: string },
 ): Promise<ReporterRow[]> {
-  return name === undefined ? reportersOf(db, { projectId }) : reporterOf(db, { projectId, name })
+  const all = db.selectFrom('key_reporter').selectAll().where('project_id', '=', projectId)
+  const found = reporter === undefined ? all : all.where('reporter', '=', reporter)
+  return found.orderBy('reporter').execute()
 }
 
 /** The last use of a key by any reporter. */

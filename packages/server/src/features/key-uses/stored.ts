@@ -7,7 +7,7 @@ export const keyReporterTable = table(
   'key_reporter',
   {
     project_id: 'key text',
-    name: 'key text',
+    reporter: 'key text',
     /** The id of the API key or person, or the rule and the workload, that used the name first. */
     owner: 'text',
     /** Seconds between its reports, as it says itself. */
@@ -19,15 +19,7 @@ export const keyReporterTable = table(
     request_id: 'text',
   },
   [],
-  {
-    project_id: onlyShown,
-    name: onlyShown,
-    owner: onlyShown,
-    report_interval: onlyShown,
-    since: onlyShown,
-    report_time: onlyShown,
-    request_id: onlyShown,
-  },
+  onlyShown,
 )
 
 /** The last use of each key by each reporter. */
@@ -46,13 +38,7 @@ export const keyUseTable = table(
     'index key_use_time on key_use (project_id, key_id, last_time)',
     'index key_use_exp on key_use (project_id, key_id, last_exp)',
   ],
-  {
-    project_id: onlyShown,
-    reporter: onlyShown,
-    key_id: onlyShown,
-    last_time: onlyShown,
-    last_exp: onlyShown,
-  },
+  onlyShown,
 )
 
 /** Changes with each report of a project, and validates what was read before. */
@@ -60,7 +46,7 @@ export const keyUseVersionTable = table(
   'key_use_version',
   { project_id: 'key text', version: 'text' },
   [],
-  { project_id: onlyShown, version: onlyShown },
+  onlyShown,
 )
 
 declare module '../../kernel/storage/schema.ts' {

@@ -10,7 +10,7 @@ import type { Db } from '../../kernel/storage/schema.ts'
 import type { TimeSpan } from '../../kernel/values/validity.ts'
 import type { JwtKeyUpdate, KeyUse, KeyWarning } from './contract.ts'
 import type { Replacement } from './states.ts'
-import type { KeyRecord, KeySet } from './stored.ts'
+import type { KeyRecord } from './stored.ts'
 
 /** Limits that the transaction of a change enforces. */
 export interface KeyLimits {
@@ -166,10 +166,8 @@ export interface KeyUses {
   isCurrent(): Promise<boolean>
 }
 
-/** Reads the uses of the keys; the same object until they change. */
-export const keyUses = hook<[kernel: Kernel, projectId: string, keySet: KeySet], Promise<KeyUses>>(
-  'key uses',
-)
+/** Reads the uses of the keys. */
+export const keyUses = hook<[kernel: Kernel, projectId: string], Promise<KeyUses>>('key uses')
 
 /** A request submits a key that was accepted, with a proof that it belongs to the caller. */
 export const keySubmitted = hook<

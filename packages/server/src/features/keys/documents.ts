@@ -106,13 +106,15 @@ export async function renderUpdate(
   return renderKey(key, shown, warnings.length > 0 ? { warnings } : {})
 }
 
-/** Undefined if no feature knows them. */
+/** Those that documents show already, until they change. Undefined if no feature knows them. */
 async function usesOf(
   kernel: Kernel,
   projectId: string,
   keySet: KeySet,
 ): Promise<KeyUses | undefined> {
-  return (await kernel.hooks.run(keyUses, kernel, projectId, keySet))[0]
+  const known = withUsesByKeySet.get(keySet)?.uses
+  const isCurrent = known && includes(known.span, kernel.clock.now()) && (await known.isCurrent())
+  return isCurrent ? known : (await kernel.hooks.run(keyUses, kernel, projectId))[0]
 }
 
 /** The members that a read of a key shows beside its record, at the time (ISO 8601). */

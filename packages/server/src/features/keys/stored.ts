@@ -119,14 +119,12 @@ export const publishedKidTable = table('published_kid', {
   thumbprint: 'text',
 })
 
-const reportedOnce = 'it only keeps an event from being repeated'
-
 /** The weaknesses of registered keys that their ledgers have, as intake codes. */
 export const keyWeaknessTable = table(
   'key_weakness',
   { project_id: 'key text', key_id: 'key text', code: 'key text' },
   [],
-  { project_id: reportedOnce, key_id: reportedOnce, code: reportedOnce },
+  'it only keeps an event from being repeated',
 )
 
 declare module '../../kernel/storage/schema.ts' {

@@ -24,15 +24,17 @@ type Uncovered<All extends Columns> = { readonly [Column in keyof All & string]?
 
 /**
  * Declares a table. Its file also adds it to `Tables`, and its feature lists it. Verification finds every
- * alteration of a column that is not among the `uncovered` ones.
+ * alteration of a column that is not among the `uncovered` ones; a text is the reason for all columns.
  */
 export function table<const Name extends string, const All extends Columns>(
   name: Name,
   columns: All,
   indexes: readonly string[] = [],
-  uncovered: Uncovered<All> = {},
+  uncovered: Uncovered<All> | string = {},
 ): Table<Name, All> {
-  return { name, columns, indexes, uncovered }
+  if (typeof uncovered !== 'string') return { name, columns, indexes, uncovered }
+  const reasons = Object.keys(columns).map((column) => [column, uncovered])
+  return { name, columns, indexes, uncovered: Object.fromEntries(reasons) }
 }
 
 /** Values in rows; booleans are 0 or 1. */
