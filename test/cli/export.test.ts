@@ -19,6 +19,8 @@ const keys = labels.map((name, index) => ({
   ...(index < 4 ? times : {}),
   ...(index === 3 ? { expireTime: '2025-01-01T00:00:00.000Z' } : {}),
   ...(index === 4 ? { expireTime: '2099-01-01T00:00:00.000Z' } : {}),
+  ...(index === 1 ? { reason: 'superseded' } : {}),
+  ...(index === 3 ? { reason: 'compromised' } : {}),
   ...(index === 5 ? { publishedKid: 'inactive-one' } : {}),
   ...(index === 6 ? { publishedKid: 'arn:aws:kms/+1' } : {}),
 }))
@@ -31,27 +33,34 @@ const listed = async ({ test: server }: typeof from, project: string) => {
   return keys.map((key) => ({ ...key, projectId: 'any' }))
 }
 
-/** The published kid of each key of the project, or else its id. */
-const kidsOf = async ({ test: server }: typeof from, project: string) => {
+/** What single reads show of each key of the project: its kid, and why it ended. */
+const readsOf = async ({ test: server }: typeof from, project: string) => {
   const url = `/v1/projects/${project}/jwt-keys`
-  const kids: string[] = []
+  const reads: { kid: string; reason?: string }[] = []
   for (const { id } of (await server.send('GET', url)).json()) {
-    kids.push((await server.send('GET', `${url}/${id}`)).json().details.publishedKid ?? id)
+    const { publishedKid: kid = id, ended } = (await server.send('GET', `${url}/${id}`)).json()
+      .details
+    reads.push({ kid, ...(ended && { reason: ended.reason }) })
   }
-  return kids
+  return reads
 }
+
+const kidsOf = async (shell: typeof from, project: string) =>
+  (await readsOf(shell, project)).map(({ kid }) => kid)
 
 const exportOf = (...projects: object[]) =>
   JSON.stringify({ format: 'pubring-export', version: 1, projects })
 
-test('an export is imported with ids, states, times and labels', async () => {
+test('an export is imported with ids, states, times, labels and reasons of ends', async () => {
   await to.test.send('POST', '/v1/projects', { body: { name: 'back' } })
   const file = to.file('export.json', (await from.pubring(['export'])).stdout)
   const ran = await to.pubring(['import', file, '--project', 'back', '--json'])
   expect(ran.code, ran.stderr).toBe(0)
   expect(documentOf(ran)).toMatchObject({ created: labels.length, refused: 0 })
   expect(await listed(to, 'back')).toEqual(await listed(from, 'payments'))
-  expect(await kidsOf(to, 'back')).toEqual(await kidsOf(from, 'payments'))
+  const reads = await readsOf(from, 'payments')
+  expect(await readsOf(to, 'back')).toEqual(reads)
+  expect([reads[1]?.reason, reads[3]?.reason]).toEqual(['superseded', 'compromised'])
   expect((await kidsOf(to, 'back')).slice(5)).toEqual(['inactive-one', 'arn:aws:kms/+1'])
   const again = await to.pubring(['import', file, '--project', 'back', '--json'])
   expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length })
@@ -80,6 +89,7 @@ test('a writer imports an export with new ids, and tokens with the old ones veri
 test.each([
   [{ active: 'false' }, /active of a.json, key 1 must be true or false/],
   [{ expireTime: 1 }, /expireTime of a.json, key 1 must be text/],
+  [{ active: false, reason: 'lost' }, /reason of a.json, key 1 must be one of unspecified/],
   [{ expiretime: '2020-01-01T00:00:00Z' }, /unknown member: expiretime/],
 ])('an exported key with %j is rejected', (members, message) => {
   const key = { label: 'a', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem, ...members }

@@ -40,7 +40,12 @@ test('turn after turn, without an API key from the second on', async () => {
   const actors = (
     await server.send('GET', `/v1/projects/${project.id}/events?type=key.updated`)
   ).json()
-  expect(actors).toMatchObject([{ actor: { jwtKeyId: one } }, { actor: { jwtKeyId: two } }])
+  expect(actors).toMatchObject(
+    [one, two].map((jwtKeyId) => ({
+      actor: { jwtKeyId },
+      changes: { reason: { to: 'superseded' } },
+    })),
+  )
   expect((await keysOf(project)).map(({ id }: { id: string }) => id)).toEqual([one, two, three])
 })
 

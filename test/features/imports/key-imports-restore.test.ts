@@ -47,6 +47,16 @@ test('keep kid, times and state, and their place in the list', async () => {
   expect(second).toMatchObject({ label: 'newer' })
 })
 
+test('keep why a key ended, and a compromised one stays off', async () => {
+  const back = importItem({ ...home, kid: kid(), reason: 'compromised' })
+  expect((await into([back])).statusCode).toBe(200)
+  const url = `/v1/projects/${project}/jwt-keys/${back.kid}`
+  const { details } = (await server.send('GET', url)).json()
+  expect(details.ended.reason).toBe('compromised')
+  const body = { active: true, expireTime: null }
+  expect((await server.send('PATCH', url, { body })).json().code).toBe('key_compromised')
+})
+
 test.each([
   ['kid', 'writer', 'all projects'],
   ['createTime', 'writer', 'all projects'],
@@ -85,6 +95,7 @@ test.each([
     { createTime: home.createTime, expireTime: '2024-04-01T00:00:00Z' },
     '/expireTime time_order',
   ],
+  ['a reason of no end', { reason: 'superseded' }, '/reason reason_without_end'],
 ])('%s is refused', async (_name, members, fault) => {
   expect(codes(await into([importItem(members)]))).toEqual([`/keys/0${fault}`])
 })

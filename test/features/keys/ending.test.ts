@@ -98,6 +98,25 @@ test('a token that changed nothing is not accepted after a person put the end of
   expect(await read(key.kid)).toMatchObject({ expireTime })
 })
 
+test('a reason in the token counts as that of a change by hand, and is never lowered', async () => {
+  const key = await server.registered()
+  const endAs = (reason: string | undefined) =>
+    end(key.kid, proof(key, { sub: key.kid, expireTime: at(0), reason }))
+  const ended = async () => (await read(key.kid)).details.ended.reason
+  for (const [reason, expected] of [
+    [undefined, 'unspecified'],
+    ['superseded', 'superseded'],
+    ['compromised', 'compromised'],
+    ['superseded', 'compromised'],
+  ] as const) {
+    expect((await endAs(reason)).statusCode).toBe(200)
+    expect(await ended()).toBe(expected)
+  }
+  const activation = { active: true, expireTime: null }
+  const again = await server.send('PATCH', `${keysUrl}/${key.kid}`, { body: activation })
+  expect(again.json().code).toBe('key_compromised')
+})
+
 const cases: [string, claims: object, header: object][] = [
   ['another typ', {}, { typ: 'JWT' }],
   ['the typ of a rotation token', {}, { typ: 'pubring-rotation+jwt' }],
@@ -115,6 +134,7 @@ const cases: [string, claims: object, header: object][] = [
   ['an expireTime in seconds', { expireTime: 1_900_000_000 }, {}],
   ['an expireTime without a zone', { expireTime: '2027-05-01T12:00:00' }, {}],
   ['an expireTime of no year', { expireTime: '9999-12-31T23:59:59-23:59' }, {}],
+  ['a reason that is none', { reason: 'lost' }, {}],
   ['another alg', {}, { alg: 'ES384' }],
   ['no alg', {}, { alg: 'none' }],
   ['a critical extension', {}, { crit: ['b64'], b64: false }],

@@ -203,7 +203,8 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
   async function end({ projectId, issuer }: Found, old: KeptPair): Promise<Upcoming> {
     const nowMs = open.now()
     const expireTime = new Date(nowMs + lifetimeMs + marginMs).toISOString()
-    const token = await signProof(old.jwk, endType, { issuer, nowMs, sub: old.kid, expireTime })
+    const claims = { sub: old.kid, expireTime, reason: 'superseded' }
+    const token = await signProof(old.jwk, endType, { issuer, nowMs, ...claims })
     const ended = await open.client.keys.end(projectId, old.kid, token).catch((error) => {
       if (error instanceof PubringError && error.code === 'key_not_found') return { expireTime }
       throw error

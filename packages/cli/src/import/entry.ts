@@ -1,11 +1,12 @@
 import type { KeyImportItem } from '@pubring/client'
 import { maxTextLength } from '@pubring/intake/encoding'
 import { containsSecret } from '@pubring/intake/secrets'
+import { endReasons } from '@pubring/server/features/keys/contract'
 import { isPublishableKid } from '@pubring/server/features/keys/kids'
 import { isObject } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
 import { convertToPem } from '../keys/files.ts'
-import { CommandError, fileError, requireKnown } from '../terminal/failures.ts'
+import { CommandError, fileError, parseChoice, requireKnown } from '../terminal/failures.ts'
 
 export interface Rejection {
   code: string
@@ -16,7 +17,8 @@ export interface Rejection {
 export interface SourceKey
   extends Pick<
     KeyImportItem,
-    'publicKeyPem' | 'active' | 'expireTime' | 'createTime' | 'updateTime' | 'publishedKid'
+    | ('publicKeyPem' | 'active' | 'expireTime' | 'createTime' | 'updateTime')
+    | ('publishedKid' | 'reason')
   > {
   /** The id that the key has in the registry that exported it. */
   id?: string
@@ -107,7 +109,7 @@ export function publishedKidOf(kid: unknown): { fields: { publishedKid?: string 
 
 type TextMember =
   | ('id' | 'label' | 'algorithm' | 'publicKeyPem' | 'publishedKid')
-  | ('createTime' | 'updateTime')
+  | ('createTime' | 'updateTime' | 'reason')
   /** The name of a file with the key. */
   | 'file'
 
@@ -146,12 +148,15 @@ export function readKeyRecord(
 
 /** The entry of a record that has a label and a key. */
 export function recordEntry(
-  { label, ...record }: KeyRecord & { label: string; publicKeyPem: string },
+  { label, reason: end, ...record }: KeyRecord & { label: string; publicKeyPem: string },
   place: string,
 ): SourceEntry {
   const { id, publishedKid, algorithm, publicKeyPem, active, createTime, updateTime } = record
+  const reason =
+    end === undefined ? end : parseChoice(end, endReasons, `reason of ${place}`, fileError)
   const expireTime = record.expireTime ?? undefined
-  const others = { id, publishedKid, algorithm, active, createTime, updateTime, expireTime }
+  const times = { createTime, updateTime, expireTime }
+  const others = { id, publishedKid, algorithm, active, reason, ...times }
   return readEntry({ place, label, text: `${label}\n${publicKeyPem}` }, () => {
     return { key: { publicKeyPem, ...present(others) } }
   })

@@ -1,4 +1,5 @@
-import type { Client, JwtKey } from '@pubring/client'
+import type { Client, JwtKey, KeyImportItem } from '@pubring/client'
+import { present } from '@pubring/server/runtime/present'
 import type { Session } from '../connection/session.ts'
 import { fileError } from '../terminal/failures.ts'
 import { writeAll } from '../terminal/terminal.ts'
@@ -35,19 +36,18 @@ export async function exportKeys(session: Session, { all }: { all?: true }): Pro
 /** Requests that are sent at once. */
 const batchSize = 10
 
-/** Reads each key by itself, because lists do not show the published kid. */
-async function keysOf(
-  client: Client,
-  project: string,
-): Promise<(JwtKey & { publishedKid?: string })[]> {
+type ExportedKey = JwtKey & Pick<KeyImportItem, 'publishedKid' | 'reason'>
+
+/** Reads each key by itself, because lists show neither the published kid nor the reason of an end. */
+async function keysOf(client: Client, project: string): Promise<ExportedKey[]> {
   const listed = await client.keys.list(project)
-  const keys: (JwtKey & { publishedKid?: string })[] = []
+  const keys: ExportedKey[] = []
   for (let start = 0; start < listed.length; start += batchSize) {
     const batch = listed.slice(start, start + batchSize)
     const read = await Promise.all(batch.map(({ id }) => client.keys.get(project, id)))
     for (const { details, ...key } of read) {
-      const { publishedKid } = details
-      keys.push(publishedKid === undefined ? key : { ...key, publishedKid })
+      const { publishedKid, ended } = details
+      keys.push({ ...key, ...present({ publishedKid, reason: ended?.reason }) })
     }
   }
   return keys
@@ -78,7 +78,7 @@ export function readExport(document: object, name: string): Source {
 
 const members = [
   ...['id', 'kid', 'projectId', 'name', 'label', 'algorithm', 'publicKeyPem', 'active'],
-  ...['createTime', 'updateTime', 'expireTime', 'publishedKid', 'details'],
+  ...['createTime', 'updateTime', 'expireTime', 'publishedKid', 'reason', 'details'],
 ]
 
 /** Keys as the API lists them. */

@@ -15,6 +15,7 @@ import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
 import { earliest, isActive, latest, requireValidExpiry } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
 import {
   invalidProof,
   type KeyDeletion,
@@ -115,14 +116,14 @@ async function withReason(
  */
 export async function endKey(
   tx: Transaction,
-  { projectId, kid, expireTime, once, origin }: KeyEnding,
+  { projectId, kid, expireTime, reason, once, origin }: KeyEnding,
 ): Promise<Outcome<string>> {
   const locked = await lockKeySet(tx, projectId, origin)
   const key = findKey(locked.keySet, kid)
   requireUncontradicted('key', key)
   const end = earliest(latest(expireTime, origin.time), key.expireTime)
-  const patch = await withReason(tx, key, { expireTime: end }, origin.time)
-  const patched = patchKey(key, patch, origin.time)
+  const patch = { expireTime: end, ...present({ reason }) }
+  const patched = patchKey(key, await withReason(tx, key, patch, origin.time), origin.time)
   const use = await firstUse(locked.ledger, once)
   if (use === undefined) {
     if (patched === key) return { result: end, changed: false }

@@ -8,7 +8,7 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import type { TimeSpan } from '../../kernel/values/validity.ts'
-import type { JwtKeyUpdate, KeyUse, KeyWarning } from './contract.ts'
+import type { EndReason, JwtKeyUpdate, KeyUse, KeyWarning } from './contract.ts'
 import type { Replacement } from './states.ts'
 import type { KeyRecord } from './stored.ts'
 
@@ -82,6 +82,7 @@ export interface KeyPatch extends KeyDeletion {
 export interface KeyEnding extends KeyDeletion {
   /** ISO 8601. */
   expireTime: string
+  reason?: EndReason
   /** `tokenDigest` of the proof. */
   once: string
 }

@@ -230,7 +230,7 @@ export type JwtKeyUpdate = Static<typeof JwtKeyUpdate>
 
 export const JwtKeyEnd = requestBody('JwtKeyEnd', {
   token: text(
-    'A JWT that the key itself signed. Its header has the `typ` `pubring-end+jwt`. Claims: `iss`, the issuer of the project; `aud`, the public URL of this service; `sub`, the kid; `jti`, an id that is used once; `exp`, at most 5 minutes ahead; `expireTime`, when the key ends (RFC 3339), at once if that is past.',
+    'A JWT that the key itself signed. Its header has the `typ` `pubring-end+jwt`. Claims: `iss`, the issuer of the project; `aud`, the public URL of this service; `sub`, the kid; `jti`, an id that is used once; `exp`, at most 5 minutes ahead; `expireTime`, when the key ends (RFC 3339), at once if that is past; optionally `reason`, why it ends, which is never lowered.',
     exampleToken,
   ),
 })
@@ -252,6 +252,9 @@ export const KeyImportItem = requestBody(
         TimeInput,
         'Must be in the future. With `createTime`, it must only be after `createTime`, because a restored key may have expired.',
       ),
+    ),
+    reason: Type.Optional(
+      endReasonName('Why it ended, or will: with `active: false` or an `expireTime`.'),
     ),
     kid: optionalText(
       'Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key.',

@@ -3,12 +3,13 @@ import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { tokenDigest } from '../../kernel/ledger/token-uses.ts'
 import { isoTime, parseTimeMs, year10000 } from '../../kernel/values/times.ts'
+import { present } from '../../runtime/present.ts'
 import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from '../../tokens/claims.ts'
 import { checkForm, type DecodedToken, decodeToken } from '../../tokens/decode.ts'
 import { failed, passed } from '../../tokens/findings.ts'
 import { verifies } from '../../tokens/signatures.ts'
 import { invalidProof, keyChanges } from './changes.ts'
-import type { JwtKeyEnded } from './contract.ts'
+import { endReasons, type JwtKeyEnded } from './contract.ts'
 import { issuerOf } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
 import { endType, findByKid } from './kids.ts'
@@ -45,16 +46,19 @@ export async function endKey(
   const nowMs = clock.now()
   const issuer = issuerOf(config.publicUrl, key.projectId)
   await requireProof(token, key, { issuer, audience: config.publicUrl, nowMs })
-  const { jti, expireTime } = token.claims
+  const { jti, expireTime, reason } = token.claims
   const end = await store.commit(keyChanges.endKey, {
     origin: { actor: { name: key.label, jwtKeyId: key.id }, requestId, time: isoTime(nowMs) },
     projectId: key.projectId,
     kid: key.id,
     expireTime: isoTime(endMs(expireTime) ?? nowMs),
+    ...present({ reason: knownReason(reason) }),
     once: tokenDigest(issuer, String(jti)),
   })
   return { kid: key.id, expireTime: end }
 }
+
+const knownReason = (reason: unknown) => endReasons.find((each) => each === reason)
 
 function endMs(expireTime: unknown): number | undefined {
   const ms = typeof expireTime === 'string' ? parseTimeMs(expireTime) : undefined
@@ -69,7 +73,7 @@ async function requireProof(
 ): Promise<void> {
   const { header, claims } = token
   const check = (holds: boolean, fault: string) => (holds ? passed('') : failed(fault))
-  const { jti, sub, exp } = claims
+  const { jti, sub, exp, reason } = claims
   const findings = [
     checkForm(token),
     check(header.typ === endType, `The typ in the header is not ${endType}.`),
@@ -84,6 +88,10 @@ async function requireProof(
     check(
       endMs(claims.expireTime) !== undefined,
       'expireTime must be an RFC 3339 time with a time zone, such as 2027-05-01T12:00:00Z.',
+    ),
+    check(
+      reason === undefined || knownReason(reason) !== undefined,
+      `reason must be one of ${endReasons.join(', ')}.`,
     ),
   ]
   const fault = findings.find(({ outcome }) => outcome === 'failed')

@@ -24,7 +24,10 @@ export function requirePatchCapacity(
 const rankOf = (reason: EndReason = 'unspecified') => endReasons.indexOf(reason)
 
 /** Throws `invalid_request` if the patched key has no end, or a stronger reason for it. */
-export function requireValidReason(patched: KeyRecord, { reason }: JwtKeyUpdate): void {
+export function requireValidReason(
+  patched: Pick<KeyRecord, 'enabled' | 'expireTime' | 'endReason'>,
+  { reason }: { reason?: EndReason | undefined },
+): void {
   if (reason === undefined) return
   const invalid = (code: string, detail: string) => invalidField('/reason', code, detail)
   if (!hasEnd(patched)) {

@@ -7,10 +7,12 @@ import { collectFaults, type Submitted } from '../../../kernel/faults.ts'
 import { isKid, newId } from '../../../kernel/values/ids.ts'
 import { parseLabel } from '../../../kernel/values/labels.ts'
 import { parseExpireTime, parseTime } from '../../../kernel/values/times.ts'
+import { present } from '../../../runtime/present.ts'
 import type { KeyImportItem } from '../contract.ts'
 import { rejectPrivateKeys, requireAccepted } from '../exposure/incidents.ts'
 import { linkFaults } from '../introduction.ts'
 import { parsePublishedKid } from '../kids.ts'
+import { requireValidReason } from '../patches.ts'
 import type { KeyRecord } from '../stored.ts'
 
 /** One submitted key; only imports carry `kid`, `createTime`, `updateTime`. */
@@ -65,7 +67,7 @@ function parseFields(
   now: string,
   attempt: ReturnType<typeof collectFaults>['attempt'],
 ) {
-  const { kid, publishedKid, algorithm, active = true } = fields
+  const { kid, publishedKid, algorithm, active: enabled = true, reason } = fields
   const id = attempt(() => parseKid(kid))
   const published = attempt(() =>
     publishedKid === undefined ? {} : { publishedKid: parsePublishedKid(publishedKid) },
@@ -73,8 +75,19 @@ function parseFields(
   const times = attempt(() => parseTimes(fields, now))
   const label = attempt(() => parseKeyLabel(fields))
   const expiry = attempt(() => parseExpiry(fields, now, times?.createTime ?? now))
+  attempt(() => expiry && requireValidReason({ enabled, ...expiry }, fields))
   if (!id || !published || !times || !label || !expiry || !algorithm) return undefined
-  return { id, ...published, label, algorithm, enabled: active, ...expiry, ...times }
+  const endReason = reason === 'unspecified' ? undefined : reason
+  return {
+    id,
+    ...published,
+    label,
+    algorithm,
+    enabled,
+    ...expiry,
+    ...times,
+    ...present({ endReason }),
+  }
 }
 
 /** Throws `invalid_request` for an algorithm that the configuration excludes. */
