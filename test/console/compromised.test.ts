@@ -146,6 +146,22 @@ test('a revocation that fails is reported, and its new key is not signed with un
   expect([first?.active, second?.active]).toEqual([false, true])
 })
 
+test('a key that has ended can be called compromised later', async () => {
+  const ended = await register('found out')
+  await client.keys.update(project.id, ended, { active: false, reason: 'superseded' })
+  await go(`/projects/${project.id}/keys/${ended}`)
+  const button = page.getByRole('button', { name: 'It was compromised' })
+  await button.click()
+  const dialog = page.getByRole('dialog', { name: 'Was “found out” compromised?' })
+  await dialog.getByText('counts as valid at no time').waitFor()
+  expect(await accessibilityViolations(page, '[role=dialog]')).toEqual([])
+  await dialog.getByRole('button', { name: 'It was compromised' }).click()
+  await page.getByText('It is compromised: it stays off').waitFor()
+  expect(await button.count()).toBe(0)
+  const { details } = await client.keys.get(project.id, ended)
+  expect(details.ended).toMatchObject({ reason: 'compromised' })
+})
+
 test('what is refused to a compromised key is not offered', async () => {
   const { id } = await client.projects.create({ name: 'bakery' })
   const stolen = ecKey()

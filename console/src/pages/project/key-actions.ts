@@ -1,5 +1,6 @@
 import {
   IconAlarm,
+  IconAlertTriangle,
   IconPencil,
   IconPlayerPause,
   IconPlayerPlay,
@@ -15,6 +16,7 @@ export const keyActions = [
   'expire',
   'activate',
   'deactivate',
+  'compromise',
   'delete',
 ] as const
 export type KeyAction = (typeof keyActions)[number]
@@ -34,6 +36,12 @@ export function actionsOf(row: KeyRow) {
     [mayBeActivated(row), 'activate', 'Activate', IconPlayerPlay],
     [true, 'rename', 'Rename', IconPencil],
     [mayExpire, 'expire', expire, IconAlarm],
+    [
+      !active && endsBecause !== 'compromised',
+      'compromise',
+      'It was compromised',
+      IconAlertTriangle,
+    ],
     [!active, 'delete', 'Delete', IconTrash],
   ] as const
   return all.flatMap(([isOffered, action, label, Icon]) =>

@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
 import { quoted } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
@@ -9,7 +10,7 @@ import { useKeyChanges } from '../../keys/queries.ts'
 import { useKeyRow } from '../../keys/states.ts'
 import type { KeyAction } from './key-actions.ts'
 import type { BulkAction } from './keys/bulk-actions.tsx'
-import { BulkDialog } from './keys/bulk-dialog.tsx'
+import { BulkDialog, reasonMeanings } from './keys/bulk-dialog.tsx'
 import { emptiedBy, LastExpiryWarning } from './last-active.tsx'
 import { ReplaceKey } from './replace-key.tsx'
 
@@ -20,7 +21,22 @@ export function KeyDialog({ action, ...props }: DialogProps & { action: KeyActio
   if (action === 'replace') return <ReplaceKey {...props} />
   if (action === 'rename') return <RenameKey {...props} />
   if (action === 'expire') return <ExpireKey {...props} />
+  if (action === 'compromise') return <CompromisedKey {...props} />
   return <ChangeKey action={action} {...props} />
+}
+
+function CompromisedKey({ jwtKey, onClose }: DialogProps) {
+  return (
+    <ActionDialog
+      title={`Was ${quoted(jwtKey.label)} compromised?`}
+      action="It was compromised"
+      danger
+      onClose={onClose}
+      {...useKeyChanges(jwtKey).update({ reason: 'compromised' })}
+    >
+      <Text>{reasonMeanings.compromised} This cannot be undone.</Text>
+    </ActionDialog>
+  )
 }
 
 function ChangeKey({ jwtKey, ...props }: DialogProps & { action: BulkAction }) {

@@ -48,7 +48,7 @@ const texts = {
 
 const endReasons: EndReason[] = ['unspecified', 'superseded', 'compromised']
 
-const reasonMeanings: Record<EndReason, string> = {
+export const reasonMeanings: Record<EndReason, string> = {
   unspecified: 'It stands in the history of the keys, which is public.',
   superseded: 'Another key takes over. Its earlier tokens remain what they were.',
   compromised:

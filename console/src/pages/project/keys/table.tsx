@@ -126,7 +126,8 @@ function Material({ row }: { row: KeyRow }) {
   )
 }
 
-const isInMenu = (action: KeyAction | 'rotate') => ['rename', 'expire', 'delete'].includes(action)
+const isInMenu = (action: KeyAction | 'rotate') =>
+  ['rename', 'expire', 'compromise', 'delete'].includes(action)
 
 /** The frequent actions, and a menu with the others. */
 function KeyActions({ row, name, onAction }: { row: KeyRow; name: string; onAction: OnAction }) {
