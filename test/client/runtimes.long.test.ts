@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { formatVerifierKey } from '../../packages/client/src/log/note.ts'
 import { registerAndSign, type SignedToken, setActive } from '../support/app/key-set.ts'
 import { startWorkloadApp, type WorkloadApp } from '../support/app/workloads.ts'
 import { launchBrowser } from '../support/console/console.ts'
-import { createMemoryLog } from '../support/log/memory-log.ts'
+import { createKeyFile } from '../support/log/key-file.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 import { bundle, installed, startWorker } from '../support/runtimes/workerd.ts'
@@ -18,7 +17,7 @@ let url: string
 let issuer: string
 let proxy: TcpProxy
 beforeAll(async () => {
-  server = await startWorkloadApp()
+  server = await startWorkloadApp({ logSigner: createKeyFile().open() })
   url = await server.listen()
   issuer = `${url}/v1/projects/${server.project.id}`
   proxy = await startTcpProxy(Number(new URL(url).port))
@@ -29,7 +28,8 @@ describe('in Cloudflare Workers', () => {
   let worker: Awaited<ReturnType<typeof startWorker>>
   beforeAll(async () => {
     const proxiedIssuer = issuer.replace(/:\d+/, `:${proxy.port}`)
-    const logKey = formatVerifierKey((await createMemoryLog()).key)
+    await sign()
+    const logKey = (await server.inject('/log/vkey')).body.trim()
     worker = await startWorker(await bundle('worker.ts', { url, issuer, proxiedIssuer, logKey }))
   })
   afterAll(() => worker.close())
@@ -38,6 +38,7 @@ describe('in Cloudflare Workers', () => {
     const address = `${worker.url}/${path}?token=${token}`
     return (await fetch(address, signal ? { signal } : {})).json()
   }
+  const sign = () => server.send('POST', '/v1/log/checkpoints')
   const alice = { result: { sub: 'alice', status: 'polling' } }
 
   test('a key set at module level verifies the tokens of all requests', async () => {
@@ -48,6 +49,9 @@ describe('in Cloudflare Workers', () => {
     // Longer than the key set is trusted without contact.
     await delay(3_200)
     expect(await ask('verify/direct', token)).toEqual(alice)
+    expect(await ask('verify/proven', token)).toMatchObject({ code: 'key_set_unproven' })
+    await sign()
+    await delay(600)
     expect(await ask('verify/proven', token)).toEqual(alice)
     await setActive(server, kid, false)
     await delay(600)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { followOnce } from '../../../packages/agents/src/follow/follow.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
-import { testClock } from '../../support/app/clock.ts'
+import { type TestClock, testClock } from '../../support/app/clock.ts'
 import { followOptions, kidsIn, startFollower } from '../../support/app/followers.ts'
 import { registerAndSign, setActive } from '../../support/app/key-set.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
@@ -18,13 +18,16 @@ const context = {
   report: () => {},
 }
 
+/** That of the registry. */
+let clock: TestClock
 let registry: TestApp
 let liar: Awaited<ReturnType<typeof createLiar>>
 let first: string
 let logKey: string
 let out: string
 beforeEach(async () => {
-  registry = await startApp({ logSigner: createKeyFile().open() })
+  clock = testClock()
+  registry = await startApp({ logSigner: createKeyFile().open(), clock })
   liar = await createLiar(await registry.listen())
   first = (await registerAndSign(registry)).kid
   await sign()
@@ -67,6 +70,14 @@ test('a foreign key at a later revision is left out', async () => {
   liar.add(foreignKey.jwk, 5)
   await followOnce(await options(), context)
   expect(kidsIn(out)).toEqual([first])
+})
+
+test('a proof that was dated more than two minutes ago, as one that is sent again, is refused', async () => {
+  clock.advance(-130_000)
+  await registerAndSign(registry)
+  await sign()
+  await expect(followOnce(await options(), context)).rejects.toThrow(/not proven .* since 20/)
+  expect(kidsIn(out)).toBeUndefined()
 })
 
 test('a revocation that is kept back is refused', async () => {
