@@ -92,7 +92,9 @@ test.each([
   await further(2)
   follower.clock.advance(2_001)
   await expect.poll(follower.log, soon).toContain(`--accept-history ${head}`)
-  expect(await follower.readiness()).toBe(`the server has been set back: ${project}\n`)
+  expect(await follower.readiness()).toBe(
+    `the server has been set back or contradicts the log: ${project}\n`,
+  )
   const metrics = await (await follower.get('/metrics')).text()
   expect(metrics).toMatch(/^pubring_follow_refused_total\{.*\} [1-9]/m)
   expect(metrics).toMatch(/^pubring_follow_ready 0$/m)
@@ -219,7 +221,9 @@ test.each([0, 5])(
     await further(2)
     follower.clock.advance(2_001)
     await expect.poll(follower.log, soon).toContain('--accept-history 3.33333333')
-    expect(await follower.readiness()).toBe(`the server has been set back: ${project}\n`)
+    expect(await follower.readiness()).toBe(
+      `the server has been set back or contradicts the log: ${project}\n`,
+    )
     expect(kidsIn(out)).toEqual(['first'])
   },
 )

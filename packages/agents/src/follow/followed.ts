@@ -68,7 +68,7 @@ export function problemOf(followed: readonly Followed[]): string | undefined {
     ['not received yet', ({ keys }) => keys === undefined],
     ['no contact for too long', ({ isStale }) => isStale],
     ['the name has been lost', ({ nameProblem }) => nameProblem !== undefined],
-    ['the server has been set back', ({ isRefused }) => isRefused],
+    ['the server has been set back or contradicts the log', ({ isRefused }) => isRefused],
   ]
   const found = problems.flatMap(([problem, has]) => {
     const projects = followed.filter(has).map(({ project }) => project)

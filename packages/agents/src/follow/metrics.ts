@@ -23,7 +23,7 @@ export function followerMetrics(followed: readonly Followed[], clock: Clock): st
       ofEach(({ nameProblem }) => Number(nameProblem !== undefined)),
     ],
     pubring_follow_refused_total: [
-      'Responses that were refused because the server was set back.',
+      'Responses that were refused because the server was set back or contradicts the log.',
       ofEach(({ refusals }) => refusals),
     ],
   })
