@@ -336,16 +336,16 @@ export type RegistrationLink = {
   note: string
   /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. */
   newKeys: 'inactive' | 'active'
-  algorithms?: JwsAlgorithm[]
   /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
   returnUrl?: string
+  /** Ids of the keys that came through it, oldest first. */
+  keys: string[]
+  /** When it ends, with the session of the browser that opened it. */
+  expireTime: string
+  algorithms?: JwsAlgorithm[]
   /** `open`: nobody has opened it. `used`: one browser has, and may come back until `expireTime`. `expired`: nobody opened it in time. `revoked`: it was deleted before it ended. */
   state: 'open' | 'used' | 'expired' | 'revoked'
-  /** Ids of the keys that were registered through the link, oldest first. */
-  keys: string[]
   createTime: string
-  /** When it ends, and with it the session of the browser that opened it. */
-  expireTime: string
   /** When a browser opened it. */
   openTime?: string
 }
@@ -360,20 +360,29 @@ export interface RegistrationLinkCreated extends RegistrationLink {
 export type RegistrationLinkCreate = {
   /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
   note: string
-  /** At most 30 days ahead; 7 days if absent. */
-  expireTime?: string
   /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. Default: `inactive`. */
   newKeys?: 'inactive' | 'active'
   /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
   returnUrl?: string
+  /** At most 30 days ahead; 7 days if absent. */
+  expireTime?: string
   /** The algorithms of keys that it accepts; all those of the server if absent. */
   algorithms?: JwsAlgorithm[]
 }
 
 /** What the holder of a registration link needs to know. */
 export type RegistrationSession = {
-  /** The id of the link. */
   id: string
+  /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
+  note: string
+  /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. */
+  newKeys: 'inactive' | 'active'
+  /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
+  returnUrl?: string
+  /** Ids of the keys that came through it, oldest first. */
+  keys: string[]
+  /** When it ends, with the session of the browser that opened it. */
+  expireTime: string
   project: {
     id: string
     /** Name of the project. */
@@ -381,18 +390,8 @@ export type RegistrationSession = {
   }
   /** The `iss` of tokens. */
   issuer: string
-  /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
-  note: string
-  /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. */
-  newKeys: 'inactive' | 'active'
   /** The algorithms of keys that the link accepts. */
   algorithms: JwsAlgorithm[]
-  /** When the session ends. */
-  expireTime: string
-  /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
-  returnUrl?: string
-  /** Ids of the keys that were registered through the link, oldest first. */
-  keys: string[]
 }
 
 /** An API key. */

@@ -7,9 +7,11 @@ import {
   type Browser,
   bringKey,
   createLink,
+  dayMs,
   exchange,
   keyBody,
   linksUrl,
+  newBrowser,
   openLink,
   returnOrigin,
   sessionsUrl,
@@ -20,10 +22,7 @@ import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { signToken } from '../../support/keys/tokens.ts'
 
 const server = await startLinks()
-const dayMs = 86_400_000
 
-const newBrowser = async (members?: object) =>
-  openLink(server, (await createLink(server, members)).secret)
 const payments = async () => (await server.send('GET', '/v1/projects/payments')).json()
 
 const ended = async ({ send }: Browser) => {
@@ -64,7 +63,7 @@ describe('opening a link', () => {
     const again = await exchange(server, secret, { cookie: browser.cookie })
     expect([again.statusCode, again.json()]).toEqual([201, browser.opened.json()])
     expect(again.headers['set-cookie']).toContain(browser.cookie)
-    const other = await openLink(server, (await createLink(server)).secret)
+    const other = await newBrowser(server)
     await expectNotFound(secret, { cookie: other.cookie })
   })
 
@@ -133,7 +132,7 @@ describe('the session of a link', () => {
   )
 
   test('opens these operations and no other one', async () => {
-    const browser = await openLink(server, (await createLink(server)).secret)
+    const browser = await newBrowser(server)
     const url = (path: string, project: string) =>
       path.replace('{projectIdOrName}', project).replace(/\{\w+\}/g, newId())
     for (const { operation, isPublic } of operations) {
@@ -157,8 +156,7 @@ describe('the session of a link', () => {
 
   test('is bound to its project: others do not exist, by id or name', async () => {
     const other = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
-    const { secret } = await createLink(server)
-    const browser = await openLink(server, secret)
+    const browser = await newBrowser(server)
     for (const project of ['other', other.json().id]) {
       const url = `/v1/projects/${project}/jwt-keys`
       const answer = await browser.send('POST', url, keyBody())
@@ -208,7 +206,7 @@ describe('the session of a link', () => {
   })
 
   test('makes no key active, and takes no kid from others, if the link does not permit it', async () => {
-    const browser = await openLink(server, (await createLink(server)).secret)
+    const browser = await newBrowser(server)
     const body = { ...keyBody(), active: true, publishedKid: 'orders-1', expireTime: '2020-01-01' }
     const answer = await browser.send('POST', keysUrl, body)
     expect(answer.statusCode).toBe(400)
@@ -225,7 +223,7 @@ describe('the session of a link', () => {
   })
 
   test('goes on when the same browser opens another link', async () => {
-    const [one, two] = [await newBrowser(), await newBrowser()]
+    const [one, two] = [await newBrowser(server), await newBrowser(server)]
     const cookie = `${two.cookie}; ${one.cookie}`
     for (const { headers, opened } of [one, two]) {
       const request = { url: `${sessionsUrl}/self`, headers: { ...headers, cookie } }
@@ -267,7 +265,7 @@ describe('the session of a link', () => {
   })
 
   test('records ten private keys a minute, and blocks all that it sends', async () => {
-    const [one, other] = [await newBrowser(), await newBrowser()]
+    const [one, other] = [await newBrowser(server), await newBrowser(server)]
     const { revision } = await payments()
     const sent = Array.from({ length: 12 }, () => ecKey())
     for (const key of sent) await one.send('POST', keysUrl, keyBody(privatePem(key)))
@@ -281,7 +279,7 @@ describe('the session of a link', () => {
   })
 
   test('brings five keys that nobody has activated, and leaves room for those of others', async () => {
-    const browser = await newBrowser()
+    const browser = await newBrowser(server)
     const kids = []
     for (let count = 0; count < 5; count += 1) kids.push((await bringKey(browser)).kid)
     const full = await browser.send('POST', keysUrl, keyBody())
@@ -291,18 +289,18 @@ describe('the session of a link', () => {
     await bringKey(browser)
     expect((await browser.send('POST', keysUrl, keyBody())).statusCode).toBe(409)
     await registerKey(server)
-    await bringKey(await newBrowser())
+    await bringKey(await newBrowser(server))
   })
 
   test('brings five keys in all if they are active at once', async () => {
-    const browser = await newBrowser({ newKeys: 'active' })
+    const browser = await newBrowser(server, { newKeys: 'active' })
     for (let count = 0; count < 5; count += 1) await bringKey(browser)
     const full = await browser.send('POST', keysUrl, keyBody())
     expect(full.json()).toMatchObject({ code: 'key_limit_reached', limit: 5 })
   })
 
   test('learns neither who uses its key, nor which key a private key belongs to', async () => {
-    const browser = await newBrowser()
+    const browser = await newBrowser(server)
     const own = await bringKey(browser)
     const { kid } = own
     const report = {
@@ -333,7 +331,7 @@ describe('the session of a link', () => {
 
 describe('the end of a link', () => {
   test('ends its session with the next request: by expiry', async () => {
-    const browser = await openLink(server, (await createLink(server)).secret)
+    const browser = await newBrowser(server)
     const { kid } = await bringKey(browser)
     server.clock.advance(7 * dayMs)
     expect(await ended(browser)).toEqual(invalid)
@@ -352,8 +350,7 @@ describe('the end of a link', () => {
 
   test('ends its session with the next request: by the deletion of its project', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'doomed' } })
-    const { secret } = await createLink(server, {}, '/v1/projects/doomed/registration-links')
-    const browser = await openLink(server, secret)
+    const browser = await newBrowser(server, {}, '/v1/projects/doomed/registration-links')
     await server.send('DELETE', '/v1/projects/doomed')
     expect(await ended(browser)).toEqual(invalid)
   })

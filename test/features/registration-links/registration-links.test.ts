@@ -4,9 +4,11 @@ import { keysUrl, patchKey } from '../../support/app/keys.ts'
 import {
   bringKey,
   createLink,
+  dayMs,
   exchange,
   keyBody,
   linksUrl,
+  newBrowser,
   openLink,
   returnOrigin,
   sessionsUrl,
@@ -16,7 +18,6 @@ import {
 import { ecKey } from '../../support/keys/pem.ts'
 
 const server = await startLinks()
-const dayMs = 86_400_000
 
 test('a stranger registers a key through a link, proves to have it, and it waits for approval', async () => {
   const note = 'ACME Corp, orders API'
@@ -61,7 +62,7 @@ test('a stranger registers a key through a link, proves to have it, and it waits
 })
 
 test('a key that waits for approval is in warnings until somebody activates it', async () => {
-  const browser = await openLink(server, (await createLink(server)).secret)
+  const browser = await newBrowser(server)
   const { kid } = await bringKey(browser)
   const waiting = async () => {
     const warnings: { code: string; kid?: string }[] = (
@@ -123,7 +124,7 @@ test.each([
 
 test('a return address of a known origin is shown, and leads nowhere else', async () => {
   const returnUrl = `${returnOrigin}/done?customer=7`
-  const browser = await openLink(server, (await createLink(server, { returnUrl })).secret)
+  const browser = await newBrowser(server, { returnUrl })
   expect(browser.opened.json().returnUrl).toBe(returnUrl)
 })
 

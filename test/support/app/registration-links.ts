@@ -11,6 +11,7 @@ import { keysUrl } from './keys.ts'
 export const linksUrl = '/v1/projects/payments/registration-links'
 export const sessionsUrl = '/v1/registration-sessions'
 export const tokenChecksUrl = '/v1/projects/payments/token-checks'
+export const dayMs = 86_400_000
 export const returnOrigin = 'https://platform.example.com'
 
 export interface LinksApp extends TestApp {
@@ -96,6 +97,15 @@ export async function openLink(server: TestApp, secret: string): Promise<Browser
         ...(body && { payload: body }),
       }),
   }
+}
+
+/** Opens a new link in a browser of its own. */
+export async function newBrowser(
+  server: TestApp,
+  members?: object,
+  url?: string,
+): Promise<Browser> {
+  return openLink(server, (await createLink(server, members, url)).secret)
 }
 
 export const keyBody = (publicKeyPem = ecKey().publicKeyPem) => ({

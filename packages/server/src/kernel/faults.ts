@@ -22,7 +22,7 @@ const notFoundDetails = {
   reporter_not_found: 'No verifier reports under this name. GET …/key-uses lists those that do.',
   access_rule_not_found: 'There is no access rule with this id. GET /v1/access-rules lists them.',
   link_not_found:
-    'The project has no registration link with this id. GET …/registration-links lists its links.',
+    'There is no such registration link, or it has ended, or another browser opened it. If it was sent to you, ask for a new one. GET …/registration-links lists those of a project.',
   key_not_found: 'The project has no key with this kid. GET …/jwt-keys lists its keys.',
 } satisfies Partial<Record<ErrorCode, string>>
 

@@ -22,6 +22,7 @@ import {
   lockSystemLedger,
   restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
+import { recordWriter } from '../../kernel/ledger/record-writer.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { latest } from '../../kernel/values/times.ts'
 import { requireProject } from '../projects/apply.ts'
@@ -30,7 +31,9 @@ import type { AccessRuleUpdate } from './contract.ts'
 import { patchAccessRule, toAccessRule } from './operations.ts'
 import { grantsOf } from './people.ts'
 import { isForPeople, isForWorkloads, readPeopleRules } from './reads.ts'
-import { type AccessRuleRecord, accessRules, accessRuleToRow } from './stored.ts'
+import { type AccessRuleRecord, accessRules, accessRuleTable, accessRuleToRow } from './stored.ts'
+
+const write = recordWriter(accessRuleTable, accessRules, accessRuleToRow)
 
 /** As for API keys, no rule outlives its project. */
 export async function createAccessRule(
@@ -41,8 +44,7 @@ export async function createAccessRule(
   const ledger = await lockSystemLedger(tx, origin)
   requirePermanent(ledger.caller)
   if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
-  await db.insertInto('access_rule').values(accessRuleToRow(rule)).execute()
-  await appendEvents(ledger, [accessRules.eventOf('created', rule)])
+  await appendEvents(ledger, [await write(db, { verb: 'created', before: undefined, after: rule })])
   return { result: rule, changed: true }
 }
 
@@ -67,13 +69,12 @@ export async function updateAccessRule(
     requirePermanent(ledger.caller)
   }
   if (!changed.every((name) => narrows(name, before, after))) requireRecentSignIn(ledger)
-  const { last_exchange_time: _lastExchangeTime, ...row } = accessRuleToRow(after)
-  await db.updateTable('access_rule').set(row).where('id', '=', id).execute()
+  const updated = await write(db, { verb: 'updated', before, after })
   if (exchanges !== undefined) {
     if (changesRights) await endExchangedKeys(exchanges, before)
     else await restoreRevision(exchanges)
   }
-  await appendEvents(ledger, [accessRules.event('updated', id, changes)])
+  await appendEvents(ledger, [updated])
   await requireAccessLeft(tx, ledger, await makesAdmin(tx, [before], change), change)
   return { result: after, changed: true }
 }

@@ -20,7 +20,7 @@ export function isThroughLink({ introducedBy }: Pick<KeyRecord, 'introducedBy'>)
 /** The keys that the caller may see: with a registration link those that came through it, otherwise all. */
 export function visibleKeys<Key extends Pick<KeyRecord, 'introducedBy'>>(
   keys: readonly Key[],
-  link: CallerLink | undefined,
+  link: Pick<CallerLink, 'id'> | undefined,
 ): readonly Key[] {
   if (link === undefined) return keys
   return keys.filter(({ introducedBy }) => introducedBy === introducedByLink(link.id))

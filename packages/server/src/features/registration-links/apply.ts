@@ -2,81 +2,73 @@ import { PubringError } from '../../errors.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import { appendEvents, lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
+import {
+  appendEvents,
+  type LockedLedger,
+  lockProjectLedger,
+} from '../../kernel/ledger/locked-ledger.ts'
+import { recordWriter } from '../../kernel/ledger/record-writer.ts'
 import { requireProject } from '../projects/apply.ts'
-import type { KeyProof, LinkCreation, LinkOpening, LinkRevocation } from './changes.ts'
+import type { KeyProof, LinkChange, LinkCreation, LinkOpening } from './changes.ts'
 import { maxOpenLinks } from './contract.ts'
 import { findLink, isProven, readOpenLinks } from './reads.ts'
-import { isLive, type LinkRecord, links, linkToRow } from './stored.ts'
+import { isLive, links, linkTable, linkToRow } from './stored.ts'
 
-export async function createLink(
-  tx: Transaction,
-  { projectId, link, origin }: LinkCreation,
-): Promise<Outcome<undefined>> {
-  const { db } = tx
+type Applied = Promise<Outcome<undefined>>
+
+const unchanged = { result: undefined, changed: false }
+
+export async function createLink(tx: Transaction, change: LinkCreation): Applied {
+  const { projectId, link, origin } = change
   const ledger = await lockProjectLedger(tx, projectId, origin)
-  await requireProject(db, projectId)
-  if ((await readOpenLinks(db, projectId, origin.time)).length >= maxOpenLinks) {
+  await requireProject(tx.db, projectId)
+  if ((await readOpenLinks(tx.db, projectId, origin.time)).length >= maxOpenLinks) {
     throw new PubringError(
       'link_limit_reached',
       `${maxOpenLinks} registration links of the project are open. Delete those that are no longer needed, or wait until some are opened or expire.`,
       { limit: maxOpenLinks },
     )
   }
-  await db.insertInto('registration_link').values(linkToRow(link)).execute()
-  await appendEvents(ledger, [links.eventOf('created', link)])
-  return { result: undefined, changed: true }
+  return append(ledger, { verb: 'created', before: undefined, after: link })
 }
 
 /** Opens the link for one browser. Throws `link_not_found` if it has ended or is open in another one. */
-export async function openLink(
-  tx: Transaction,
-  { projectId, id, sessionDigest, origin }: LinkOpening,
-): Promise<Outcome<LinkRecord>> {
-  const { db } = tx
-  const ledger = await lockProjectLedger(tx, projectId, origin)
-  await requireProject(db, projectId)
-  const link = await findLink(db, projectId, id)
-  if (link === undefined || link.openTime !== undefined || !isLive(link, origin.time)) {
+export async function openLink(tx: Transaction, change: LinkOpening): Applied {
+  const { sessionDigest, origin } = change
+  const { ledger, link: before } = await lockLink(tx, change)
+  if (before.openTime !== undefined || !isLive(before, origin.time))
     throw notFound('link_not_found')
-  }
-  const opened = { ...link, openTime: origin.time, sessionDigest }
-  const row = { open_time: origin.time, session_digest: sessionDigest }
-  await db.updateTable('registration_link').set(row).where('id', '=', id).execute()
-  await appendEvents(ledger, [links.event('opened', id, links.state(opened))])
-  return { result: opened, changed: true }
+  const after = { ...before, openTime: origin.time, sessionDigest }
+  return append(ledger, { verb: 'opened', before, after })
+}
+
+/** Revokes the link, and with it its session. One that has ended stays as it is. */
+export async function revokeLink(tx: Transaction, change: LinkChange): Applied {
+  const { ledger, link: before } = await lockLink(tx, change)
+  const { time } = change.origin
+  if (!isLive(before, time)) return unchanged
+  return append(ledger, { verb: 'revoked', before, after: { ...before, revokeTime: time } })
 }
 
 /** The first valid token of each key is an event of its link, and later ones are not. */
-export async function recordProof(
-  tx: Transaction,
-  { projectId, id, kid, origin }: KeyProof,
-): Promise<Outcome<undefined>> {
-  const { db } = tx
-  const ledger = await lockProjectLedger(tx, projectId, origin)
-  const link = await findLink(db, projectId, id)
-  if (link === undefined || (await isProven(db, id, kid))) {
-    return { result: undefined, changed: false }
-  }
+export async function recordProof(tx: Transaction, change: KeyProof): Applied {
+  const { id, kid } = change
+  const { ledger, link } = await lockLink(tx, change)
+  if (await isProven(tx.db, id, kid)) return unchanged
   const changes = { kid: { to: kid }, ...links.state(link) }
   await appendEvents(ledger, [links.event('token_checked', id, changes)])
   return { result: undefined, changed: true }
 }
 
-/** Revokes the link, and with it its session. One that has ended stays as it is. */
-export async function revokeLink(
-  tx: Transaction,
-  { projectId, id, origin }: LinkRevocation,
-): Promise<Outcome<undefined>> {
-  const { db } = tx
+async function lockLink(tx: Transaction, { projectId, id, origin }: LinkChange) {
   const ledger = await lockProjectLedger(tx, projectId, origin)
-  const link = await findLink(db, projectId, id)
-  if (link === undefined) throw notFound('link_not_found')
-  if (!isLive(link, origin.time)) return { result: undefined, changed: false }
-  const revoked = { ...link, revokeTime: origin.time }
-  const row = { revoke_time: origin.time }
-  await db.updateTable('registration_link').set(row).where('id', '=', id).execute()
-  await appendEvents(ledger, [links.event('revoked', id, links.state(revoked))])
+  return { ledger, link: await findLink(tx.db, projectId, id) }
+}
+
+const write = recordWriter(linkTable, links, linkToRow)
+
+async function append(ledger: LockedLedger, change: Parameters<typeof write>[1]): Applied {
+  await appendEvents(ledger, [await write(ledger.db, change)])
   return { result: undefined, changed: true }
 }
 

@@ -3,7 +3,8 @@ import {
   findCredential,
   invalidRegistration,
 } from '../../kernel/access/callers.ts'
-import { findBySession, openedLinks } from './reads.ts'
+import { present } from '../../runtime/present.ts'
+import { findBySession, opened } from './reads.ts'
 import { isLive } from './stored.ts'
 
 /**
@@ -13,14 +14,13 @@ import { isLive } from './stored.ts'
 export const registrationCredential: CredentialKind = {
   type: 'registration',
   async caller(look, by) {
-    const opened = await findCredential(look, by, openedLinks, findBySession)
-    if (opened === undefined || !isLive(opened.link, look.time)) throw invalidRegistration()
-    const { link, head } = opened
+    const link = await findCredential(look, by, opened, findBySession)
+    if (link === undefined || !isLive(link, look.time)) throw invalidRegistration()
     const { id, projectId, newKeys, algorithms, createdBy, expireTime } = link
     return {
       grants: [{ role: 'registrar', projectId, link: true }],
       expireTime,
-      link: { id, newKeys, createdBy, head, ...(algorithms && { algorithms }) },
+      link: { id, newKeys, createdBy, ...present({ algorithms }) },
     }
   },
 }

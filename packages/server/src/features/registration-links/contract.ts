@@ -20,41 +20,42 @@ export const maxOpenLinks = 100
 export const defaultDays = 7
 export const maxDays = 30
 
-const note = text(
-  'For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted.',
-  'ACME Corp, orders API',
-)
+const algorithms = Type.Array(Type.Enum(jwsAlgorithmNames, { examples: ['ES256'] }))
 const newKeys = Type.Enum(['inactive', 'active'], {
   description:
     'Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them.',
   examples: ['inactive'],
 })
-const returnUrl = optionalText(
-  'Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`.',
-  'https://platform.example.com/integrations',
-)
-const algorithms = Type.Array(Type.Enum(jwsAlgorithmNames, { examples: ['ES256'] }))
-const keys = Type.Array(Uuid, {
-  description: 'Ids of the keys that were registered through the link, oldest first.',
-})
+
+/** What the person who creates the link sets, and the person who opens it reads. */
+const terms = {
+  note: text(
+    'For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted.',
+    'ACME Corp, orders API',
+  ),
+  newKeys,
+  returnUrl: optionalText(
+    'Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`.',
+    'https://platform.example.com/integrations',
+  ),
+}
+
+const shared = {
+  id: Uuid,
+  ...terms,
+  keys: Type.Array(Uuid, { description: 'Ids of the keys that came through it, oldest first.' }),
+  expireTime: described(Time, 'When it ends, with the session of the browser that opened it.'),
+}
 
 const members = {
-  id: Uuid,
-  note,
-  newKeys,
+  ...shared,
   algorithms: Type.Optional(algorithms),
-  returnUrl,
   state: Type.Enum(['open', 'used', 'expired', 'revoked'], {
     description:
       '`open`: nobody has opened it. `used`: one browser has, and may come back until `expireTime`. `expired`: nobody opened it in time. `revoked`: it was deleted before it ended.',
     examples: ['open'],
   }),
-  keys,
   createTime: Time,
-  expireTime: described(
-    Time,
-    'When it ends, and with it the session of the browser that opened it.',
-  ),
   openTime: optionalTime('When a browser opened it.'),
 }
 
@@ -81,13 +82,12 @@ export type RegistrationLinkCreated = Static<typeof RegistrationLinkCreated>
 export const RegistrationLinkCreate = requestBody(
   'RegistrationLinkCreate',
   {
-    note,
+    ...terms,
     expireTime: Type.Optional({
       ...TimeInput,
       description: `At most ${maxDays} days ahead; ${defaultDays} days if absent.`,
     }),
     newKeys: Type.Optional({ ...newKeys, default: 'inactive' }),
-    returnUrl,
     algorithms: Type.Optional({
       ...algorithms,
       minItems: 1,
@@ -103,18 +103,13 @@ export const RegistrationSession = component(
   'RegistrationSession',
   'What the holder of a registration link needs to know.',
   {
-    id: described(Uuid, 'The id of the link.'),
+    ...shared,
     project: Type.Object({ id: Uuid, name: text('Name of the project.', 'payments') }),
     issuer: text(
       'The `iss` of tokens.',
       'https://keys.example.com/v1/projects/019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
     ),
-    note,
-    newKeys,
     algorithms: { ...algorithms, description: 'The algorithms of keys that the link accepts.' },
-    expireTime: described(Time, 'When the session ends.'),
-    returnUrl,
-    keys,
   },
 )
 export type RegistrationSession = Static<typeof RegistrationSession>
@@ -122,4 +117,3 @@ export type RegistrationSession = Static<typeof RegistrationSession>
 export const RegistrationSessionCreate = requestBody('RegistrationSessionCreate', {
   secret: text('The part of the address of the link after `#`.', 'pubring_…'),
 })
-export type RegistrationSessionCreate = Static<typeof RegistrationSessionCreate>

@@ -1,11 +1,9 @@
 import { readerAccess } from '../../kernel/access/grants.ts'
-import { Type } from '../../kernel/contract.ts'
 import { on } from '../../kernel/hooks.ts'
-import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.ts'
-import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
+import { principalOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { registrationCookie, requireSameOrigin } from '../../kernel/http/request/headers.ts'
-import { recordPath } from '../../kernel/http/request/parameters.ts'
+import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { tokenValid } from '../token-checks/changes.ts'
 import {
@@ -27,90 +25,36 @@ import {
 
 export const hooks = [on(tokenValid, recordProof)]
 
-const collection = '/v1/projects/:projectIdOrName/registration-links'
 const sessions = '/v1/registration-sessions'
 
+const links = managedRecords({
+  collection: '/v1/projects/:projectIdOrName/registration-links',
+  type: { one: 'RegistrationLink', many: 'RegistrationLinks' },
+  noun: { bare: 'link', one: 'a registration link', many: 'the registration links of a project' },
+  deletion: { verb: 'Revoke', done: 'revoked' },
+  access: { role: 'writer', auditor: false },
+  recentSignIn: { create: 'always', delete: 'always' },
+  readAccess: readerAccess,
+  schemas: {
+    shown: RegistrationLink,
+    created: RegistrationLinkCreated,
+    create: RegistrationLinkCreate,
+  },
+  createsSecret: true,
+  notFound: 'link_not_found',
+  createErrors: ['link_limit_reached'],
+  descriptions: {
+    create:
+      'A link for someone outside, who registers keys of this project by it and can do nothing else. The first browser that opens it may come back until it ends; no other one can open it. It outlives the API key that creates it.',
+    list: 'The newest first: all open ones, and the newest 200 of the others.',
+    delete:
+      'Ends the link and the session of the browser that opened it, from the next request on. The keys that came through it stay.',
+  },
+  operations: { create: createLink, list: listLinks, read: getLink, delete: revokeLink },
+})
+
 export function routes(app: App, kernel: Kernel): void {
-  linkRoutes(app, kernel)
-  sessionRoutes(app, kernel)
-}
-
-const readLink = bodyReader(RegistrationLinkCreate)
-const change = { role: 'writer', auditor: false, recentSignIn: 'always' } as const
-
-/** Long because it lists the routes. */
-function linkRoutes(app: App, kernel: Kernel): void {
-  const params = recordPath('link')
-  app.route({
-    method: 'POST',
-    url: collection,
-    config: { access: change, errors: ['link_limit_reached'], headers: ['Location'] },
-    validatorCompiler: anyObjectAsBody,
-    schema: {
-      operationId: 'createRegistrationLink',
-      summary: 'Create a registration link',
-      description:
-        'A link for someone outside, who registers keys of this project by it and can do nothing else. The first browser that opens it may come back until it ends; no other one can open it. It outlives the API key that creates it.',
-      body: RegistrationLinkCreate,
-      response: { 201: RegistrationLinkCreated },
-    },
-    handler: async (request, reply) => {
-      const { id: projectId } = projectOf(request)
-      const own = contextOf(request, kernel)
-      const link = await createLink(own, readLink(request.body), projectId)
-      const path = collection.replace(':projectIdOrName', projectId)
-      return reply
-        .code(201)
-        .header('location', `${kernel.config.publicUrl}${path}/${link.id}`)
-        .header('cache-control', 'no-store')
-        .send(link)
-    },
-  })
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: collection,
-    config: { access: readerAccess },
-    schema: {
-      operationId: 'listRegistrationLinks',
-      summary: 'List the registration links of a project',
-      description: 'The newest first: all open ones, and the newest 200 of the others.',
-      response: { 200: Type.Array(RegistrationLink) },
-    },
-    handler: async (request, reply) => reply.send(await listLinks(kernel, projectOf(request).id)),
-  })
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: `${collection}/:id`,
-    config: { access: readerAccess, errors: ['link_not_found'] },
-    schema: {
-      operationId: 'getRegistrationLink',
-      summary: 'Read a registration link',
-      params,
-      response: { 200: RegistrationLink },
-    },
-    handler: async (request, reply) =>
-      reply.send(await getLink(kernel, projectOf(request).id, request.params.id)),
-  })
-  app.route({
-    method: 'DELETE',
-    url: `${collection}/:id`,
-    config: { access: change, errors: ['link_not_found'] },
-    schema: {
-      operationId: 'deleteRegistrationLink',
-      summary: 'Revoke a registration link',
-      description:
-        'Ends the link and the session of the browser that opened it, from the next request on. The keys that came through it stay.',
-      params,
-      response: { 204: Type.Null({ description: 'The link has ended.' }) },
-    },
-    handler: async (request, reply) => {
-      await revokeLink(contextOf(request, kernel), projectOf(request).id, request.params.id)
-      return reply.code(204).send(null)
-    },
-  })
-}
-
-function sessionRoutes(app: App, kernel: Kernel): void {
+  recordRoutes(app, kernel, links)
   const { publicUrl } = kernel.config
   const cookieOf = (linkId: string) => registrationCookie(publicUrl, linkId)
   const spend = app.failureLimit({
@@ -153,9 +97,9 @@ function sessionRoutes(app: App, kernel: Kernel): void {
       description: 'Only with `X-Api-Key: registration:` and the id of the link.',
       response: { 200: RegistrationSession },
     },
-    handler: async (request, reply) =>
-      reply
-        .header('cache-control', 'no-store')
-        .send(await readSession(kernel, principalOf(request))),
+    handler: async (request, reply) => {
+      const session = await readSession(kernel, principalOf(request))
+      return reply.header('cache-control', 'no-store').send(session)
+    },
   })
 }

@@ -1,18 +1,20 @@
-import { invalidField, PubringError } from '../../errors.ts'
+import { invalidField } from '../../errors.ts'
 import { invalidRegistration } from '../../kernel/access/callers.ts'
 import type { Principal, RequestContext } from '../../kernel/access/principal.ts'
 import { apiKeyDigest, newApiKeySecret, parseApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
-import type { Kernel } from '../../kernel/kernel.ts'
-import type { Actor, LinkCreator } from '../../kernel/ledger/chain.ts'
-import { requireId } from '../../kernel/managed-records.ts'
+import { changeOf, requireId } from '../../kernel/managed-records.ts'
+import type { RecordReference } from '../../kernel/records.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import { isoTime, now, parseExpireTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
+import { visibleKeys } from '../keys/introduction.ts'
 import { issuerOf } from '../keys/jwks.ts'
+import { requireKeySet } from '../keys/operations.ts'
+import { requireAllowed } from '../keys/registration/submission.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { linkChanges } from './changes.ts'
 import {
@@ -23,17 +25,8 @@ import {
   type RegistrationLinkCreated,
   type RegistrationSession,
 } from './contract.ts'
-import {
-  findLink,
-  findLinkBySecret,
-  isProven,
-  openedLinks,
-  readKeysOfLinks,
-  readLinks,
-} from './reads.ts'
-import { isLive, type LinkRecord } from './stored.ts'
-
-const dayMs = 86_400_000
+import { findBySecret, findLink, isProven, readLinks } from './reads.ts'
+import { isLive, type LinkRecord, links } from './stored.ts'
 
 /** Creates a link. Throws every fault of its members, or `link_limit_reached`. */
 export async function createLink(
@@ -42,18 +35,20 @@ export async function createLink(
   projectId: string,
 ): Promise<RegistrationLinkCreated> {
   const { config, origin, store } = context
-  const { note: text = '', returnUrl: url, algorithms: names, newKeys = 'inactive' } = fields
+  const { note: text, returnUrl: url, algorithms: names, newKeys = 'inactive' } = fields
   await rejectPrivateKeys(context, { '/note': text, '': malformed?.text }, projectId)
-  const { attempt, throwAny, faults } = collectFaults(malformed?.faults)
-  const { time } = origin
-  const isNoteSent = fields.note !== undefined
-  const note = attempt(() => (isNoteSent ? parseLabel(text, '/note') : ''))
+  const { attempt, throwAny } = collectFaults(malformed?.faults)
+  const { time, actor } = origin
+  const note = attempt(() => (text === undefined ? undefined : parseLabel(text, '/note')))
   const expireTime = attempt(() => parseEnd(fields.expireTime, time))
   const returnUrl = attempt(() => url && parseReturnUrl(url, config.returnOrigins))
-  const algorithms = attempt(() => names && requireAccepted(names, config.algorithms))
+  for (const name of names ?? []) attempt(() => requireAllowed(name, config, '/algorithms'))
   throwAny()
-  if (note === undefined || expireTime === undefined) throw new Error(`${faults.length} faults`)
+  // Each once, in the order of the server.
+  const algorithms = names && config.algorithms.filter((name) => names.includes(name))
+  if (note === undefined || expireTime === undefined) throw new Error('a fault was not reported')
   const secret = newApiKeySecret()
+  const { apiKeyId, user, workload } = actor
   const link: LinkRecord = {
     projectId,
     id: newId(),
@@ -61,7 +56,7 @@ export async function createLink(
     digest: apiKeyDigest(secret),
     newKeys,
     ...present({ algorithms, returnUrl }),
-    createdBy: creatorOf(origin.actor),
+    createdBy: present({ apiKeyId, user, workload }),
     createTime: time,
     expireTime,
   }
@@ -69,12 +64,8 @@ export async function createLink(
   return { ...toLink(link, [], time), url: `${config.publicUrl}/register#${secret}` }
 }
 
-function creatorOf({ apiKeyId, user, workload }: Actor): LinkCreator {
-  return present({ apiKeyId, user, workload })
-}
-
 function parseEnd(text: string | undefined, time: string): string {
-  const end = (days: number) => isoTime(Date.parse(time) + days * dayMs)
+  const end = (days: number) => isoTime(Date.parse(time) + days * 86_400_000)
   if (text === undefined) return end(defaultDays)
   const expireTime = parseExpireTime(text, time)
   if (expireTime <= end(maxDays)) return expireTime
@@ -82,67 +73,63 @@ function parseEnd(text: string | undefined, time: string): string {
   throw invalidField('/expireTime', 'too_late', detail)
 }
 
+const maxUrlLength = 2_000
+
 function parseReturnUrl(text: string, origins: readonly string[]): string {
   const url = URL.parse(text)
   const isPlain = url !== null && url.username === '' && url.password === ''
   if (isPlain && text.length <= maxUrlLength && origins.includes(url.origin)) return url.href
   const allowed = origins.length === 0 ? 'none is set' : `these are ${origins.join(', ')}`
-  throw invalidField(
-    '/returnUrl',
-    'address_invalid',
-    `returnUrl must be an address of at most ${maxUrlLength} characters whose origin is in PUBRING_RETURN_ORIGINS; ${allowed}.`,
-  )
-}
-
-const maxUrlLength = 2_000
-
-/** Names each algorithm once, in the order of the server. */
-function requireAccepted<Name extends string>(names: readonly Name[], all: readonly Name[]) {
-  const excluded = names.find((name) => !all.includes(name))
-  if (excluded === undefined) return all.filter((name) => names.includes(name))
-  const detail = `This server takes keys for ${all.join(', ')} only (PUBRING_ALGORITHMS).`
-  throw invalidField('/algorithms', 'algorithm_not_allowed', detail)
+  const detail = `returnUrl must be an address of at most ${maxUrlLength} characters whose origin is in PUBRING_RETURN_ORIGINS; ${allowed}.`
+  throw invalidField('/returnUrl', 'address_invalid', detail)
 }
 
 /** The open links, and the newest of the others; the newest first. */
 export async function listLinks(
-  { store, clock }: Context,
+  context: Context,
+  _principal: unknown,
   projectId: string,
 ): Promise<RegistrationLink[]> {
-  const time = now(clock)
-  const found = await readLinks(store.reader, projectId, time)
-  const keysOf = await readKeysOfLinks(store.reader, projectId, found)
-  return found.map((link) => toLink(link, keysOf(link), time))
+  const time = now(context.clock)
+  const { keys } = await requireKeySet(context, projectId)
+  const found = await readLinks(context.store.reader, projectId, time)
+  return found.map((link) => toLink(link, keys, time))
 }
 
 /** Throws `link_not_found`. */
 export async function getLink(
-  { store, clock }: Context,
-  projectId: string,
+  context: Context,
+  _principal: unknown,
   id: string,
+  projectId: string,
 ): Promise<RegistrationLink> {
-  const link = await findLink(store.reader, projectId, requireId(id, 'link_not_found'))
-  if (link === undefined) throw notFound('link_not_found')
-  const keysOf = await readKeysOfLinks(store.reader, projectId, [link])
-  return toLink(link, keysOf(link), now(clock))
+  const known = requireId(id, 'link_not_found')
+  const { keys } = await requireKeySet(context, projectId)
+  const link = await findLink(context.store.reader, projectId, known)
+  return toLink(link, keys, now(context.clock))
 }
 
 /** Revokes the link. Throws `link_not_found`. */
 export async function revokeLink(
-  { store, origin }: RequestContext,
+  context: RequestContext,
+  link: RecordReference,
   projectId: string,
-  id: string,
 ): Promise<void> {
-  const parsed = requireId(id, 'link_not_found')
-  await store.commit(linkChanges.revokeLink, { origin, projectId, id: parsed })
+  const change = { ...changeOf(context, link, 'link_not_found'), projectId }
+  await context.store.commit(linkChanges.revokeLink, change)
 }
 
-function toLink(link: LinkRecord, keys: string[], time: string): RegistrationLink {
+/** `keys`: all those of the project. */
+function toLink(link: LinkRecord, keys: readonly KeyRecord[], time: string): RegistrationLink {
   const { id, note, newKeys, algorithms, returnUrl, createTime, expireTime, openTime } = link
+  const members = { id, note, newKeys, keys: idsOf(keys, link), createTime, expireTime }
   const state = stateOf(link, time)
-  const members = { id, note, newKeys, state, keys, createTime, expireTime }
-  return { ...members, ...present({ algorithms, returnUrl, openTime }) }
+  return { ...members, state, ...present({ algorithms, returnUrl, openTime }) }
 }
+
+/** The ids of the keys that came through the link. */
+const idsOf = (keys: readonly KeyRecord[], link: LinkRecord) =>
+  visibleKeys(keys, link).map(({ id }) => id)
 
 function stateOf(link: LinkRecord, time: string): RegistrationLink['state'] {
   if (link.contradicted || link.revokeTime !== undefined) return 'revoked'
@@ -150,44 +137,29 @@ function stateOf(link: LinkRecord, time: string): RegistrationLink['state'] {
   return isLive(link, time) ? 'open' : 'expired'
 }
 
-/** What the browser that opens a link gets: the secret for its cookie, and what the page shows. */
-interface Opened {
-  secret: string
-  session: RegistrationSession
-}
-
 /**
  * Opens the link with the secret for one browser, which may open it again with the secret in its cookie.
- * Throws `link_not_found`, which does not say why.
+ * Returns that secret, and what the page shows. Throws `link_not_found`, which does not say why.
  */
 export async function openLink(
-  kernel: Kernel,
-  submitted: {
-    secret: string
-    /** The secret in the cookie of the link. */
-    inCookie(linkId: string): string | undefined
-    requestId: string
-  },
-): Promise<Opened> {
-  const { store, clock } = kernel
-  const parsed = parseApiKeySecret(submitted.secret)
-  const link = parsed && (await findLinkBySecret(store.reader, apiKeyDigest(parsed)))
+  context: Context,
+  sent: { secret: string; inCookie(linkId: string): string | undefined; requestId: string },
+): Promise<{ secret: string; session: RegistrationSession }> {
+  const { store, clock } = context
+  const parsed = parseApiKeySecret(sent.secret)
+  const link = parsed && (await findBySecret(store.reader, apiKeyDigest(parsed)))
   const time = now(clock)
-  if (!link || !isLive(link, time)) throw unknownLink()
+  if (!link || !isLive(link, time)) throw notFound('link_not_found')
   const { id, projectId, createdBy } = link
-  const known = parseApiKeySecret(submitted.inCookie(id) ?? '')
+  const known = parseApiKeySecret(sent.inCookie(id) ?? '')
   if (known !== undefined && apiKeyDigest(known) === link.sessionDigest) {
-    return { secret: known, session: await describeSession(kernel, id) }
+    return { secret: known, session: await describeSession(context, link) }
   }
-  const secret = newApiKeySecret()
-  const change = { projectId, id, sessionDigest: apiKeyDigest(secret) }
-  const actor = { name: '', link: { id, createdBy } }
-  const origin = { actor, requestId: submitted.requestId, time }
-  await store.commit(linkChanges.openLink, { ...change, origin }).catch((error) => {
-    const isGone = error instanceof PubringError && /_not_found$/.test(error.code)
-    throw isGone ? unknownLink() : error
-  })
-  return { secret, session: await describeSession(kernel, id) }
+  const own = newApiKeySecret()
+  const origin = { actor: { name: '', link: { id, createdBy } }, requestId: sent.requestId, time }
+  const change = { origin, projectId, id, sessionDigest: apiKeyDigest(own) }
+  await store.commit(linkChanges.openLink, change)
+  return { secret: own, session: await describeSession(context, link) }
 }
 
 /** Records that the holder of the link proved to have the private key of one of its keys. */
@@ -198,37 +170,28 @@ export async function recordProof({ store, origin, principal }: RequestContext, 
   await store.commit(linkChanges.recordProof, change)
 }
 
-export function unknownLink(): PubringError {
-  return new PubringError(
-    'link_not_found',
-    'The link is not complete, was opened in another browser, has expired or was revoked. Ask the person who sent it for a new one.',
-  )
-}
-
 /** The session of the caller. Throws `invalid_session` without one. */
-export async function readSession(kernel: Kernel, { link }: Principal) {
+export async function readSession(context: Context, principal: Principal) {
+  const link = principal.link && (await links.find(context.store.reader, principal.link.id))
   if (link === undefined) throw invalidRegistration()
-  return describeSession(kernel, link.id)
+  return describeSession(context, link)
 }
 
-async function describeSession(kernel: Kernel, id: string): Promise<RegistrationSession> {
-  const { store, config } = kernel
-  const { link } = (await openedLinks.find(store.reader, id)) ?? {}
-  const project = link && (await store.identifyProject({ id: link.projectId }))
-  if (link === undefined || project === undefined) throw invalidRegistration()
-  const { projectId, note, newKeys, expireTime, returnUrl } = link
-  const keysOf = await readKeysOfLinks(store.reader, projectId, [link])
+async function describeSession(context: Context, link: LinkRecord): Promise<RegistrationSession> {
+  const { config } = context
+  const { id, projectId, note, newKeys, expireTime, returnUrl } = link
+  const { name, keys } = await requireKeySet(context, projectId)
   // The setting may have changed since the link was created.
   const isPermitted = config.returnOrigins.includes(URL.parse(returnUrl ?? '')?.origin ?? '')
   return {
     id,
-    project: { id: project.id, name: project.name },
+    project: { id: projectId, name },
     issuer: issuerOf(config.publicUrl, projectId),
     note,
     newKeys,
-    algorithms: config.algorithms.filter((name) => link.algorithms?.includes(name) ?? true),
+    algorithms: config.algorithms.filter((each) => link.algorithms?.includes(each) ?? true),
     expireTime,
     ...present({ returnUrl: isPermitted ? returnUrl : undefined }),
-    keys: keysOf(link),
+    keys: idsOf(keys, link),
   }
 }

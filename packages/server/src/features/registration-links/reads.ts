@@ -1,21 +1,21 @@
 import { findByDigest } from '../../kernel/access/callers.ts'
-import type { ObservedHead } from '../../kernel/records.ts'
+import { notFound } from '../../kernel/faults.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks, locked } from '../../kernel/storage/statements.ts'
-import { introducedByLink } from '../keys/introduction.ts'
 import { type LinkRecord, links } from './stored.ts'
 
-/** Ended and used links that are listed beside the open ones. */
+/** The most links that are listed, besides open ones. */
 const maxListed = 200
 
-/** The links of a project that nobody has opened yet, at the time (ISO 8601), in no order. */
+/** The links of a project that nobody has opened yet, at the time (ISO 8601); the newest first. */
 export function readOpenLinks(db: Db, projectId: string, time: string): Promise<LinkRecord[]> {
   return links.read(db, (all) =>
     all
       .where('project_id', '=', projectId)
       .where('open_time', 'is', null)
       .where('revoke_time', 'is', null)
-      .where('expire_time', '>', time),
+      .where('expire_time', '>', time)
+      .orderBy('id', 'desc'),
   )
 }
 
@@ -24,63 +24,44 @@ export async function readLinks(db: Db, projectId: string, time: string): Promis
   const newest = await links.read(db, (all) =>
     all.where('project_id', '=', projectId).orderBy('id', 'desc').limit(maxListed),
   )
-  const older = (await readOpenLinks(db, projectId, time)).filter(
-    ({ id }) => !newest.some((link) => link.id === id),
-  )
-  return [...newest, ...older.sort((one, other) => (one.id > other.id ? -1 : 1))]
+  const oldest = newest.at(-1)?.id ?? ''
+  return [...newest, ...(await readOpenLinks(db, projectId, time)).filter(({ id }) => id < oldest)]
 }
 
-export async function findLink(
+/** The links of existing projects that have one of these values. */
+function readBy(
   db: Db,
-  projectId: string,
-  id: string,
-): Promise<LinkRecord | undefined> {
-  const found = await links.find(db, id)
-  return found?.projectId === projectId ? found : undefined
+  column: 'id' | 'digest' | 'session_digest',
+  values: readonly string[],
+  isLocked = false,
+): Promise<LinkRecord[]> {
+  return links.read(db, (all) => {
+    const found = all
+      .where(column, 'in', values)
+      .where('project_id', 'in', ({ selectFrom }) => selectFrom('project').select('id'))
+    return isLocked ? locked(db, found) : found
+  })
+}
+
+/** Throws `link_not_found`. */
+export async function findLink(db: Db, projectId: string, id: string): Promise<LinkRecord> {
+  const [found] = await readBy(db, 'id', [id])
+  if (found?.projectId !== projectId) throw notFound('link_not_found')
+  return found
 }
 
 /** The link with the secret of this digest. */
-export const findLinkBySecret = findByDigest((db, digests) =>
-  links.read(db, (all) => all.where('digest', 'in', digests)),
-)
-
-/** A link that a browser has opened, with the head of its project from the same snapshot. */
-interface OpenedLink {
-  /** SHA-256 over the secret in the cookie. */
-  digest: string
-  link: LinkRecord
-  head: ObservedHead
-}
-
-/** The opened links of existing projects in the rows. */
-async function toOpened(db: Db, query: ReturnType<typeof withHeads>): Promise<OpenedLink[]> {
-  return (await query.execute()).flatMap((row) =>
-    links.check(db, [row]).flatMap((link) => {
-      const { sessionDigest: digest, projectId: ledgerId } = link
-      return digest === undefined ? [] : [{ digest, link, head: { ledgerId, hash: row.hash } }]
-    }),
-  )
-}
-
-function withHeads(db: Db) {
-  return links
-    .rows(db)
-    .innerJoin('project', 'project.id', 'registration_link.project_id')
-    .innerJoin('ledger', 'ledger.project_id', 'registration_link.project_id')
-    .select('ledger.hash')
-}
+export const findBySecret = findByDigest((db, digests) => readBy(db, 'digest', digests))
 
 /** The link that the browser with the secret of this digest opened. */
-export const findBySession = findByDigest((db, digests) =>
-  toOpened(db, withHeads(db).where('session_digest', 'in', digests)),
-)
+export const findBySession = findByDigest(async (db, digests) => {
+  const found = await readBy(db, 'session_digest', digests)
+  return found.map((link) => ({ ...link, digest: link.sessionDigest ?? '' }))
+})
 
-const byId = (db: Db, id: string) => withHeads(db).where('registration_link.id', '=', id)
-
-/** The opened link with this id. */
-export const openedLinks = {
-  find: async (db: Db, id: string) => (await toOpened(db, byId(db, id)))[0],
-  lock: async (db: Db, id: string) => (await toOpened(db, locked(db, byId(db, id))))[0],
+export const opened = {
+  find: async (db: Db, id: string) => (await readBy(db, 'id', [id]))[0],
+  lock: async (db: Db, id: string) => (await readBy(db, 'id', [id], true))[0],
 }
 
 /** Whether the link has the event of a valid token of the key. */
@@ -97,28 +78,4 @@ export async function isProven(db: Db, id: string, kid: string): Promise<boolean
 /** The notes of the links with these ids, which are names in events. */
 export async function readNotes(db: Db, ids: readonly string[]) {
   return inChunks(ids, (some) => links.readUnchecked(db, (all) => all.where('id', 'in', some)))
-}
-
-/** The ids of the keys of the project that were registered through each link, oldest first. */
-export async function readKeysOfLinks(
-  db: Db,
-  projectId: string,
-  found: readonly LinkRecord[],
-): Promise<(link: LinkRecord) => string[]> {
-  const rows = await inChunks(found, (some) =>
-    db
-      .selectFrom('jwt_key')
-      .select(['id', 'introduced_by'])
-      .where('project_id', '=', projectId)
-      .where(
-        'introduced_by',
-        'in',
-        some.map(({ id }) => introducedByLink(id)),
-      )
-      .orderBy('create_time')
-      .orderBy('id')
-      .execute(),
-  )
-  const byLink = Map.groupBy(rows, (row) => row.introduced_by)
-  return ({ id }) => byLink.get(introducedByLink(id))?.map((key) => key.id) ?? []
 }

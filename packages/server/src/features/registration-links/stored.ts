@@ -1,24 +1,17 @@
-import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import type { LinkCreator } from '../../kernel/ledger/chain.ts'
 import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
 import type { Contradictable } from '../../kernel/records.ts'
 import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
+import { isExpired } from '../../kernel/values/times.ts'
+import type { RegistrationLink } from './contract.ts'
 
 /** A stored link: the digests of its secret and of that of its session, never a secret. */
-export interface LinkRecord extends Contradictable {
+export interface LinkRecord extends Omit<RegistrationLink, 'state' | 'keys'>, Contradictable {
   projectId: string
-  id: string
-  note: string
   /** SHA-256 over the secret in the address, lower-case hex. */
   digest: string
-  newKeys: 'active' | 'inactive'
-  algorithms?: JwsAlgorithm[]
-  returnUrl?: string
   createdBy: LinkCreator
-  createTime: string
-  expireTime: string
-  /** When a browser opened it; the digest of the secret in its cookie belongs to it. */
-  openTime?: string
+  /** SHA-256 over the secret in the cookie of the browser that opened it. */
   sessionDigest?: string
   revokeTime?: string
 }
@@ -30,7 +23,6 @@ export const linkTable = table(
     id: 'key text',
     note: 'text',
     digest: 'unique text',
-    /** `active` or `inactive`. */
     new_keys: 'text',
     algorithms: 'nullable json',
     return_url: 'nullable text',
@@ -57,17 +49,18 @@ declare module '../../kernel/storage/schema.ts' {
   }
 }
 
-export const { fromRow: linkFromRow, toRow: linkToRow } = rowMapping<typeof linkTable, LinkRecord>(
-  linkTable,
-  { algorithms: [], createdBy: {} },
-)
+const mapping = rowMapping<typeof linkTable, LinkRecord>(linkTable, {
+  algorithms: [],
+  createdBy: {},
+})
+export const linkToRow = mapping.toRow
 
 export const links = subject({
   name: 'registration_link',
   table: linkTable,
   ledger: projectLedger('registration_link.project_id', ({ projectId }: LinkRecord) => projectId),
   events: ['created', 'opened', 'token_checked', 'revoked'],
-  fromRow: linkFromRow,
+  fromRow: mapping.fromRow,
   members: ({ newKeys, algorithms, expireTime }) => ({
     newKeys,
     algorithms: algorithms?.join(' '),
@@ -76,9 +69,6 @@ export const links = subject({
 })
 
 /** Whether the link, or the session of the browser that opened it, can still be used. */
-export function isLive(
-  { contradicted, revokeTime, expireTime }: LinkRecord,
-  time: string,
-): boolean {
-  return !contradicted && revokeTime === undefined && expireTime > time
+export function isLive(link: LinkRecord, time: string): boolean {
+  return !link.contradicted && link.revokeTime === undefined && !isExpired(link, time)
 }

@@ -2,12 +2,12 @@ import { PubringError } from '../../errors.ts'
 import type { Transaction } from '../../kernel/changes.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
+import { recordWriter } from '../../kernel/ledger/record-writer.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { insertion } from '../../kernel/storage/statements.ts'
 import { earliest, isoTime, latest } from '../../kernel/values/times.ts'
 import { hasEnded, type KeySituation, takeoverTime } from '../keys/states.ts'
 import type { KeyRecord } from '../keys/stored.ts'
-import { type RotationRecord, rotations, rotationToRow } from './stored.ts'
+import { type RotationRecord, rotations, rotationTable, rotationToRow } from './stored.ts'
 
 /** Throws `rotation_ended`. */
 export function requireUnderWay(rotation: RotationRecord, situation: KeySituation): void {
@@ -52,8 +52,6 @@ export function rotationEntityTag({
 }: Pick<RotationRecord, 'id' | 'updateTime' | 'tokenLifetime'>): string {
   return entityTag(JSON.stringify([id, updateTime, tokenLifetime]))
 }
-
-const insertRotations = insertion('rotation')
 
 /**
  * Ends the rotations of a key that is deactivated or deleted, in the transaction of that change: those
@@ -100,20 +98,4 @@ export interface RotationChange {
 }
 
 /** Stores the rotation and returns its event. */
-export async function writeRotation(
-  db: Db,
-  { verb, before, after }: RotationChange,
-): Promise<NewEvent> {
-  const row = rotationToRow(after)
-  if (before === undefined) await insertRotations(db, [row])
-  else {
-    const { project_id, id, ...columns } = row
-    await db
-      .updateTable('rotation')
-      .set(columns)
-      .where('project_id', '=', project_id)
-      .where('id', '=', id)
-      .execute()
-  }
-  return rotations.event(verb, after.id, rotations.changes(before, after))
-}
+export const writeRotation = recordWriter(rotationTable, rotations, rotationToRow)

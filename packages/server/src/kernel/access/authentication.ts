@@ -41,8 +41,8 @@ export type Authenticator = ReturnType<typeof createAuthenticator>
 /**
  * Every change to an API key or a session is an event of the system ledger. So is a change to an
  * access rule, which deletes the API keys exchanged under it. A cached caller is therefore valid while
- * that ledger's head is the same, and that of the project whose key vouched for the caller, or which the
- * registration link of the caller belongs to.
+ * that ledger's head is the same, and that of the project whose key vouched for the caller. The holder of a
+ * registration link is read with each request: its end is an event of its project alone.
  * Revocation, demotion and expiry take effect with the next request, on every replica. The head is
  * read before the record, so the record is at least as new.
  */
@@ -65,7 +65,7 @@ export function createAuthenticator({ store, clock, readCaller }: AuthenticatorC
     const hash = current.get(systemLedgerId)?.hash
     if (hash === undefined) throw new Error('the system ledger is missing')
     const principal = toPrincipal(caller, hash, clock.now())
-    callers.set(key, principal)
+    if (caller.link === undefined) callers.set(key, principal)
     return principal
   }
 
@@ -106,7 +106,7 @@ export function createAuthenticator({ store, clock, readCaller }: AuthenticatorC
 function toPrincipal(caller: Caller, head: string, time: number): Principal {
   const { grants, voucher, link, session } = caller
   const system = { ledgerId: systemLedgerId, hash: head }
-  const heads = [system, voucher?.head ?? [], link?.head ?? []].flat()
+  const heads = [system, voucher?.head ?? []].flat()
   const validity = { heads, ...spanUntilExpiry([caller], time) }
   const { signInTime } = session ?? {}
   return {

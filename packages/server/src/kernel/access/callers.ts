@@ -31,8 +31,6 @@ export interface CallerLink {
   /** The algorithms of keys that it accepts; those of the server if absent. */
   algorithms?: readonly JwsAlgorithm[]
   createdBy: LinkCreator
-  /** The head of its project when the link was read. */
-  head: ObservedHead
 }
 
 /** The API key of a caller. */

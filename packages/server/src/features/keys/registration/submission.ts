@@ -91,13 +91,14 @@ function parseFields(
 }
 
 /** Throws `invalid_request` for an algorithm that the configuration excludes. */
-function requireAllowed(algorithm: Algorithm | undefined, { algorithms }: CoreConfig): void {
+export function requireAllowed(
+  algorithm: Algorithm | undefined,
+  { algorithms }: CoreConfig,
+  pointer = '/algorithm',
+): void {
   if (algorithm === undefined || algorithms.includes(jwsAlgorithmOf(algorithm))) return
-  throw invalidField(
-    '/algorithm',
-    'algorithm_not_allowed',
-    `This server takes keys for ${algorithms.join(', ')} only (PUBRING_ALGORITHMS).`,
-  )
+  const detail = `This server takes keys for ${algorithms.join(', ')} only (PUBRING_ALGORITHMS).`
+  throw invalidField(pointer, 'algorithm_not_allowed', detail)
 }
 
 function parseKid(kid: string | undefined): string {

@@ -22,7 +22,10 @@ import { contextOf, principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
 import { Precondition, preconditionOf, Query, recordPath } from '../request/parameters.ts'
 
-/** A kind of record that callers manage, with its operations. */
+/**
+ * A kind of record that callers manage, with its operations. Records that they cannot update have no entity
+ * tag, and no precondition for a deletion.
+ */
 interface ManagedRecords<
   Shown extends TObject,
   Created extends TObject,
@@ -31,10 +34,10 @@ interface ManagedRecords<
 > extends Pick<Resource, 'collection' | 'type' | 'noun' | 'deletion' | 'queries' | 'descriptions'> {
   access: Access
   /** Whether changes of a session need a recent sign-in. */
-  recentSignIn: Record<'create' | 'update' | 'delete', RecentSignIn>
+  recentSignIn: Record<'create' | 'delete', RecentSignIn> & { update?: RecentSignIn }
   /** The access that reads require; the same if absent. They are open to auditors. */
   readAccess?: Access
-  schemas: { shown: Shown; created: Created; create: Create; update: Update }
+  schemas: { shown: Shown; created: Created; create: Create; update?: Update }
   /** The response of a creation holds a secret, which no cache may store. */
   createsSecret?: true
   notFound: ErrorCode
@@ -65,7 +68,7 @@ interface ManagedRecords<
       id: string,
       projectId: string,
     ): Promise<Static<Shown>>
-    update(
+    update?(
       context: RequestContext,
       record: RecordReference,
       patch: Submitted<Static<Update>>,
@@ -99,7 +102,7 @@ export function recordRoutes(app: App, kernel: Kernel, kind: AnyRecords): void {
   const reads = { access: { ...(kind.readAccess ?? access), auditor: true } }
   const changing = (operation: keyof typeof recentSignIn) => ({
     ...access,
-    recentSignIn: recentSignIn[operation],
+    ...present({ recentSignIn: recentSignIn[operation] }),
   })
   const resource = {
     ...kind,
@@ -130,7 +133,9 @@ export function recordRoutes(app: App, kernel: Kernel, kind: AnyRecords): void {
 function handlersOf(kernel: Kernel, kind: AnyRecords): Handlers {
   const { collection, schemas, operations, entityTag = recordEntityTag } = kind
   const readNew = bodyReader(schemas.create)
-  const readPatch = bodyReader(schemas.update)
+  const readPatch = schemas.update && bodyReader(schemas.update)
+  const tagged = (reply: FastifyReply, record: Static<typeof schemas.shown>) =>
+    (readPatch === undefined ? reply : reply.header('etag', entityTag(record))).send(record)
   return {
     async create(request, reply) {
       const projectId = projectIdOf(request)
@@ -138,10 +143,8 @@ function handlersOf(kernel: Kernel, kind: AnyRecords): Handlers {
       const record = await operations.create(own, readNew(request.body), projectId)
       const path = collection.replace(':projectIdOrName', projectId)
       if (kind.createsSecret) reply.header('cache-control', 'no-store')
-      return reply
-        .header('location', `${kernel.config.publicUrl}${path}/${record.id}`)
-        .header('etag', entityTag(record))
-        .send(record)
+      reply.header('location', `${kernel.config.publicUrl}${path}/${record.id}`)
+      return tagged(reply, record)
     },
     async list(request, reply) {
       const { query } = request
@@ -150,15 +153,15 @@ function handlersOf(kernel: Kernel, kind: AnyRecords): Handlers {
     },
     async read(request: MemberRequest, reply) {
       const { id } = request.params
-      const record = await operations.read(kernel, principalOf(request), id, projectIdOf(request))
-      return reply.header('etag', entityTag(record)).send(record)
+      const caller = principalOf(request)
+      return tagged(reply, await operations.read(kernel, caller, id, projectIdOf(request)))
     },
     async update(request: MemberRequest, reply) {
+      if (!readPatch || !operations.update) throw new Error('The route has no update.')
       const patch = readPatch(request.body)
       const own = contextOf(request, kernel)
       const projectId = projectIdOf(request)
-      const record = await operations.update(own, referenceOf(request), patch, projectId)
-      return reply.header('etag', entityTag(record)).send(record)
+      return tagged(reply, await operations.update(own, referenceOf(request), patch, projectId))
     },
     async delete(request: MemberRequest) {
       const own = contextOf(request, kernel)
@@ -215,7 +218,10 @@ export interface Resource {
   deletion: { verb: string; done: string }
   /** `ETag`, `Location` and the faults of preconditions are added. */
   config: Record<Operation, FastifyContextConfig>
-  /** Bodies and responses; `listed` and `updated` are `shown` if absent. */
+  /**
+   * Bodies and responses; `listed` and `updated` are `shown` if absent. Without `update`, there is no PATCH,
+   * no `ETag` and no precondition.
+   */
   schemas: {
     create: TObject
     created: TObject
@@ -223,13 +229,13 @@ export interface Resource {
     tried?: TObject
     listed?: TObject
     shown: TObject
-    update: TObject
+    update?: TObject
     updated?: TObject
   }
   /** `anyObjectAsBody` if the handlers read the bodies with `bodyReader`. */
   validatorCompiler?: FastifySchemaCompiler<FastifySchema>
   queries?: { list?: TObject; create?: TObject; update?: TObject; delete?: TObject }
-  descriptions: Record<Exclude<Operation, 'read'>, string> & { read?: string }
+  descriptions: Record<'create' | 'list' | 'delete', string> & { read?: string; update?: string }
 }
 
 /** Methods, so that each may name the parameters and the query that its schemas have. */
@@ -251,14 +257,15 @@ export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): vo
   const routes = app.withTypeProvider<FastifyTypeProviderDefault>()
   const bodies = present({ validatorCompiler: kind.validatorCompiler })
   const params = present({ params: kind.params })
-  const change = { ...params, headers: Precondition }
+  const tag = update === undefined ? [] : (['ETag'] as const)
+  const change = { ...params, ...(update && { headers: Precondition }) }
   const changeErrors = (errors: FastifyContextConfig['errors'] = []) => ({
-    errors: [...errors, 'precondition_failed'] as const,
+    errors: update === undefined ? errors : ([...errors, 'precondition_failed'] as const),
   })
   routes.route({
     method: 'POST',
     url: collection,
-    config: { ...config.create, headers: ['Location', 'ETag'] },
+    config: { ...config.create, headers: ['Location', ...tag] },
     ...bodies,
     schema: {
       operationId: `create${type.one}`,
@@ -286,7 +293,7 @@ export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): vo
   routes.route({
     method: ['GET', 'HEAD'],
     url: member,
-    config: { ...config.read, headers: ['ETag'] },
+    config: { ...config.read, headers: tag },
     schema: {
       operationId: `get${type.one}`,
       summary: `Read ${noun.one}`,
@@ -296,22 +303,24 @@ export function resourceRoutes(app: App, kind: Resource, handlers: Handlers): vo
     },
     handler: handlers.read,
   })
-  routes.route({
-    method: 'PATCH',
-    url: member,
-    config: { ...config.update, ...changeErrors(config.update.errors), headers: ['ETag'] },
-    ...bodies,
-    schema: {
-      operationId: `update${type.one}`,
-      summary: `Change ${noun.one}`,
-      description: descriptions.update,
-      ...change,
-      ...present({ querystring: queries.update }),
-      body: update,
-      response: { 200: updated },
-    },
-    handler: handlers.update,
-  })
+  if (update !== undefined) {
+    routes.route({
+      method: 'PATCH',
+      url: member,
+      config: { ...config.update, ...changeErrors(config.update.errors), headers: ['ETag'] },
+      ...bodies,
+      schema: {
+        operationId: `update${type.one}`,
+        summary: `Change ${noun.one}`,
+        ...present({ description: descriptions.update }),
+        ...change,
+        ...present({ querystring: queries.update }),
+        body: update,
+        response: { 200: updated },
+      },
+      handler: handlers.update,
+    })
+  }
   routes.route({
     method: 'DELETE',
     url: member,
