@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { testClock } from '../support/app/clock.ts'
 import {
   accessibilityViolations,
   loadedScripts,
@@ -16,6 +17,7 @@ import {
   createLink,
   keyField,
   openStranger,
+  programOf,
   registerKey,
 } from '../support/console/registration-links.ts'
 import { run, snippetFolder } from '../support/console/snippets.ts'
@@ -24,7 +26,9 @@ import { keyFor, signToken } from '../support/keys/tokens.ts'
 import { rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
 
 const returnUrl = 'https://platform.example.com/integrations'
-const console_ = await openConsole({ PUBRING_RETURN_ORIGINS: 'https://platform.example.com' })
+const clock = testClock()
+const settings = { PUBRING_RETURN_ORIGINS: 'https://platform.example.com' }
+const console_ = await openConsole(settings, clock)
 const { id: projectId } = await console_.client.projects.get('default')
 
 /** What tools make: the text to paste, and a program of the page that signs with the private key. */
@@ -86,11 +90,7 @@ describe('a stranger gets from the link to a valid token', () => {
     const folder = snippetFolder()
     const kid = await registerKey(page, make(folder))
     rememberPrivateKey(readFileSync(join(folder, 'private.pem'), 'utf8'))
-    await page.getByRole('tab', { name: program.language }).click()
-    const text = await page
-      .getByLabel(`program for ${program.language}`, { exact: true })
-      .textContent()
-    writeFileSync(join(folder, program.file), text ?? '')
+    writeFileSync(join(folder, program.file), await programOf(page, program.language))
     const token = rememberSecret('a token', (await run(program.command, folder)).trim())
     expect(await checkToken(page, token)).toMatch(/^This token is valid/)
     expect(await page.locator('[data-step=failed], [data-step=warning]').count()).toBe(0)
@@ -236,9 +236,69 @@ describe('the link', () => {
     const links = await console_.client.registrationLinks.list('default')
     const { id = '' } = links.find(({ note }) => note === 'to be revoked') ?? {}
     await console_.client.registrationLinks.delete('default', id)
-    await keyField(page).fill(ecKey().publicKeyPem)
+    await page.reload()
     await page.getByRole('heading', { name: 'This link does not work' }).waitFor()
     await Promise.all([page, other].map((each) => each.context().close()))
+  })
+})
+
+const hourMs = 3_600_000
+
+describe.each([
+  ['is revoked', (id: string) => console_.client.registrationLinks.delete('default', id)],
+  ['expires', async () => clock.advance(2 * hourMs)],
+])('a link that %s while its page is open', (_how, end) => {
+  async function open(): Promise<Page> {
+    const page = await openStranger(console_)
+    await page.clock.install()
+    const expireTime = new Date(clock.now() + hourMs).toISOString()
+    await page.goto(await createLink(console_, { expireTime }))
+    return page
+  }
+  const notice = (page: Page) => page.getByRole('alert').filter({ hasText: 'This link has ended' })
+
+  test('leaves the key that was entered, and a new link in the tab goes on with it', async () => {
+    const page = await open()
+    const { publicKeyPem } = ecKey()
+    await keyField(page).fill(publicKeyPem)
+    await page.getByText('Valid key').waitFor()
+    const label = page.getByLabel('Label')
+    await label.fill('orders, second key')
+    const { id } = await newestLink()
+    await end(id)
+    await page.getByRole('button', { name: 'Register key' }).click()
+    await notice(page).waitFor()
+    expect(await notice(page).textContent()).toMatch(/for a new one, and open it in this tab/)
+    const entered = async () => [await keyField(page).inputValue(), await label.inputValue()]
+    expect(await entered()).toEqual([publicKeyPem, 'orders, second key'])
+    expect(await accessibilityViolations(page)).toEqual([])
+    await page.goto(await createLink(console_))
+    await page.getByText('Valid key').waitFor()
+    expect(await notice(page).count()).toBe(0)
+    expect(await entered()).toEqual([publicKeyPem, 'orders, second key'])
+    await page.context().close()
+  })
+
+  test('leaves the token that was pasted, also when the page reads its key again', async () => {
+    const page = await open()
+    const { publicKeyPem, privateKey } = keyFor('ES256')
+    await registerKey(page, publicKeyPem)
+    const token = page.getByLabel('Token', { exact: true })
+    const text = signToken(privateKey, { alg: 'ES256' })
+    await token.fill(text)
+    const { id } = await newestLink()
+    await end(id)
+    await page.getByRole('button', { name: 'Check token' }).click()
+    await notice(page).waitFor()
+    // A tab that is shown again reads what it has read some seconds ago.
+    await page.clock.fastForward(10_000)
+    const read = page.waitForResponse(
+      (response) => /jwt-keys/.test(response.url()) && response.status() === 401,
+    )
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+    await read
+    expect(await token.inputValue()).toBe(text)
+    await page.context().close()
   })
 })
 
@@ -316,7 +376,7 @@ describe('the page of a link', () => {
 })
 
 describe('in the console', () => {
-  test('a link is created and shown once, its key activated, and the link revoked', async () => {
+  test('a link is created and shown once, its key activated, the link revoked, and named by the key', async () => {
     const page = await console_.open(`/projects/${projectId}/keys`)
     await page.getByRole('button', { name: 'Registration link' }).click()
     const dialog = page.getByRole('dialog')
@@ -349,5 +409,30 @@ describe('in the console', () => {
     await stranger.reload()
     await stranger.getByRole('heading', { name: 'This link does not work' }).waitFor()
     await stranger.context().close()
+    const keyPage = await console_.show(`/projects/${projectId}/keys/${kid}`)
+    const details = keyPage.getByRole('region', { name: 'Details' })
+    const link = details.getByRole('link', { name: 'Initech, key of payroll' })
+    expect(await link.getAttribute('href')).toBe(`#/projects/${projectId}/keys`)
+  })
+
+  test('a menu stays open when new keys push its row out of view', async () => {
+    const { id } = await console_.client.projects.create({ name: 'pushed' })
+    const url = await createLink(console_, { note: 'pushed away' }, id)
+    const page = await console_.open(`/projects/${id}/keys`)
+    const actions = page.getByRole('button', { name: 'Actions for the link pushed away' })
+    await actions.click()
+    const item = page.getByRole('menuitem', { name: 'Revoke' })
+    await item.waitFor()
+    const stranger = await openStranger(console_)
+    await stranger.goto(url)
+    for (let count = 0; count < 3; count += 1) {
+      await registerKey(stranger, ecKey().publicKeyPem)
+      await stranger.getByRole('button', { name: 'Register another key' }).click()
+    }
+    await stranger.context().close()
+    await expect.poll(async () => (await actions.boundingBox())?.y).toBeGreaterThan(800)
+    expect(await item.isVisible()).toBe(true)
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Revoke “pushed away”?' }).waitFor()
   })
 })

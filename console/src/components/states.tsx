@@ -1,6 +1,7 @@
 import { Center, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
+import { signInReason } from '../session/client.ts'
 import { focusAgain } from './dialog.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 import { isOutage } from './outage.ts'
@@ -58,7 +59,8 @@ export function LoadingRows({ rows = 4 }: { rows?: number }) {
 
 /**
  * Renders the data of a query, or a placeholder of `rows` rows, or its error. Data that cannot be
- * refreshed stays, with everything that is open in it: the frame says that it is not live.
+ * refreshed stays, with everything that is open in it: the frame says that it is not live, or the page that
+ * the session has ended.
  */
 export function QueryResult<Data>(props: {
   query: UseQueryResult<Data>
@@ -67,7 +69,8 @@ export function QueryResult<Data>(props: {
 }) {
   const { query, rows, children } = props
   const { data, error } = query
-  if (data !== undefined && (error === null || isOutage(error))) return children(data)
+  const isKept = error === null || isOutage(error) || signInReason(error) === 'ended'
+  if (data !== undefined && isKept) return children(data)
   if (query.isPending) return <LoadingRows {...(rows && { rows })} />
   return <ErrorNotice error={error} retry={() => void query.refetch()} />
 }

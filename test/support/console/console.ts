@@ -15,6 +15,7 @@ import { buildApp } from '../../../packages/server/src/app.ts'
 import { loadConfig } from '../../../packages/server/src/config/server-settings.ts'
 import { prepareRegistry } from '../../../packages/server/src/first-start.ts'
 import { listenOn } from '../../../packages/server/src/listen.ts'
+import type { Clock } from '../../../packages/server/src/runtime/clock.ts'
 import { endLater } from '../ending.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 import { freePort, temporaryFolder } from '../server/process.ts'
@@ -87,9 +88,13 @@ export async function launchBrowser(): Promise<Browser> {
   return browser
 }
 
-export async function openConsole(env: Record<string, string> = {}): Promise<TestConsole> {
+/** `clock`: that of the server, if it is not that of its database. */
+export async function openConsole(
+  env: Record<string, string> = {},
+  clock?: Clock,
+): Promise<TestConsole> {
   const { folder, remove } = temporaryFolder()
-  const [server, browser] = await Promise.all([startServer(folder, env), launchBrowser()])
+  const [server, browser] = await Promise.all([startServer(folder, env, clock), launchBrowser()])
   const errors: string[] = []
   const hosts = new Set<string>()
   let last: Page | undefined
@@ -134,7 +139,7 @@ export async function openConsole(env: Record<string, string> = {}): Promise<Tes
 }
 
 /** A new registry, in this process, which has loaded its modules already. */
-async function startServer(folder: string, env: Record<string, string>) {
+async function startServer(folder: string, env: Record<string, string>, clock?: Clock) {
   const config = loadConfig({
     PUBRING_DATABASE_URL: `sqlite:${join(folder, 'data/pubring.db')}`,
     PUBRING_PORT: String(await freePort()),
@@ -143,13 +148,16 @@ async function startServer(folder: string, env: Record<string, string>) {
   })
   const registry = await openRegistry(config)
   const log: string[] = []
-  const app = await buildApp(registry.context, {
-    ...config,
-    // The tests themselves delay the event loop.
-    overloadLagMs: 0,
-    logPretty: false,
-    logStream: { write: (line) => void log.push(line) },
-  })
+  const app = await buildApp(
+    { ...registry.context, ...(clock && { clock }) },
+    {
+      ...config,
+      // The tests themselves delay the event loop.
+      overloadLagMs: 0,
+      logPretty: false,
+      logStream: { write: (line) => void log.push(line) },
+    },
+  )
   app.addHook('onClose', () => registry.close())
   const close = endLater(async () => {
     await app.close()

@@ -10,8 +10,9 @@ type Members = Partial<RegistrationLinkCreate>
 export async function createLink(
   { client }: TestConsole,
   { note = 'ACME Corp, orders API', ...members }: Members = {},
+  project = 'default',
 ): Promise<string> {
-  const { url } = await client.registrationLinks.create('default', { note, ...members })
+  const { url } = await client.registrationLinks.create(project, { note, ...members })
   rememberSecret('the secret of a link', new URL(url).hash.slice(1))
   return url
 }
@@ -39,6 +40,13 @@ export async function registerKey(page: Page, publicKey: string): Promise<string
   await page.getByRole('button', { name: 'Register key' }).click()
   await page.getByRole('heading', { name: 'Your key is registered' }).waitFor()
   return (await page.locator('.large-kid').textContent()) ?? ''
+}
+
+/** The program of the page that signs with the registered key. */
+export async function programOf(page: Page, language: string): Promise<string> {
+  await page.getByRole('tab', { name: language }).click()
+  const program = page.getByLabel(`program for ${language}`, { exact: true })
+  return (await program.textContent()) ?? ''
 }
 
 /** Checks a token, and returns the title of the verdict. */

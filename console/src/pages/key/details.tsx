@@ -4,9 +4,11 @@ import { Fact } from '../../components/facts.tsx'
 import { Section } from '../../components/section.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { exactTime } from '../../components/times.tsx'
+import { UserText } from '../../components/user-text.tsx'
 import { ActorName } from '../../events/actor.tsx'
 import { useKeyEvent } from '../../keys/events.ts'
 import { describeMaterial } from '../../keys/material.ts'
+import { useApi } from '../../session/api.ts'
 
 /** Who registered the key, and its times to the second. */
 export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
@@ -29,14 +31,34 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
           {algorithm} {describeMaterial(jwtKey)}
         </Fact>
         <Fact name="alg of its tokens">{details.jwsAlgorithm}</Fact>
-        {details.introducedBy !== undefined && !details.introducedBy.startsWith('link:') && (
-          <Fact name="Introduced by the key">
-            <TextLink href={`/projects/${projectId}/keys/${details.introducedBy}`} className="mono">
-              {details.introducedBy}
-            </TextLink>
-          </Fact>
-        )}
+        {details.introducedBy && <Introducer projectId={projectId} id={details.introducedBy} />}
       </Stack>
     </Section>
+  )
+}
+
+/** The key that vouched for the key, or the note of the registration link that it came through. */
+function Introducer({ projectId, id }: { projectId: string; id: string }) {
+  const [, linkId] = /^link:(.*)$/.exec(id) ?? []
+  const { data: link } = useApi(
+    ['links', projectId, linkId],
+    (client, signal) => client.registrationLinks.get(projectId, linkId ?? '', { signal }),
+    { enabled: linkId !== undefined },
+  )
+  if (linkId === undefined) {
+    return (
+      <Fact name="Introduced by the key">
+        <TextLink href={`/projects/${projectId}/keys/${id}`} className="mono">
+          {id}
+        </TextLink>
+      </Fact>
+    )
+  }
+  return (
+    <Fact name="Came through the registration link">
+      <TextLink href={`/projects/${projectId}/keys`}>
+        <UserText>{link?.note ?? linkId}</UserText>
+      </TextLink>
+    </Fact>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, Container, Group, Stack, Text } from '@mantine/core'
+import { Alert, Button, Container, Group, Stack, Text } from '@mantine/core'
 import type { JwtKeyWithDetails, RegistrationSession, TokenCheck } from '@pubring/client'
 import { type ReactNode, useMemo, useState } from 'react'
 import { CopyBlock, CopyButton, CopyField } from '../../components/copy.tsx'
@@ -23,34 +23,31 @@ import {
 } from '../../session/context.tsx'
 import { KeyForm } from '../project/key-form.tsx'
 import { Report } from '../verify/report.tsx'
-import { filledIn, samples } from './samples.ts'
+import { samplesFor } from './samples.ts'
 import { readSession } from './session.ts'
 
-/** Once the link has ended, the page says so after a reload. */
-function report(error: unknown): void {
-  if (signInReason(error) === 'ended') location.reload()
-}
-
-const connectionOf = (linkId: string): Connection => ({
-  client: createSessionClient(`registration:${linkId}`),
-  report,
-  withSignIn: (action) =>
+function connectionOf(linkId: string, report: Connection['report']): Connection {
+  const withSignIn: Connection['withSignIn'] = (action) =>
     action().catch((error) => {
       report(error)
       throw error
-    }),
-})
-
-/** Reads the session, before the page knows which link it is. */
-const opening = connectionOf('')
+    })
+  return { client: createSessionClient(`registration:${linkId}`), report, withSignIn }
+}
 
 /** The page of a registration link, for someone who has no other access. */
 export function RegisterPage() {
+  const [hasEnded, setEnded] = useState(false)
+  // Reads the session, before the page knows which link it is.
+  const [opening] = useState(() =>
+    connectionOf('', (error) => setEnded((before) => before || signInReason(error) === 'ended')),
+  )
   return (
-    <QueryProvider client={opening.client} onError={report}>
+    <QueryProvider client={opening.client} onError={opening.report}>
       <ConnectionContext value={opening}>
         <Container component="main" size={760} py="xl">
           <Logo size={36} />
+          {hasEnded && <Ended />}
           <OpenedLink />
         </Container>
       </ConnectionContext>
@@ -58,11 +55,24 @@ export function RegisterPage() {
   )
 }
 
+/** Says that the link ended while its page was open, which stays as it is. */
+function Ended() {
+  return (
+    <Alert color="yellow" title="This link has ended" role="alert" my="md">
+      It has expired or was revoked. Ask the people who sent it to you for a new one, and open it in
+      this tab: the key and the label that you entered are kept. Keys that you registered stay.
+    </Alert>
+  )
+}
+
 /** What the link is for; or that it does not work. */
 function OpenedLink() {
-  const query = useApi(['registration'], (_client, signal) => readSession(signal))
+  const { report } = useConnection()
+  const query = useApi(['registration'], (_client, signal) => readSession(signal), {
+    staleTime: Number.POSITIVE_INFINITY,
+  })
   const linkId = query.data?.id ?? ''
-  const connection = useMemo(() => connectionOf(linkId), [linkId])
+  const connection = useMemo(() => connectionOf(linkId, report), [linkId, report])
   return (
     <QueryResult query={query}>
       {(session) =>
@@ -169,20 +179,19 @@ type KeyProps = { session: RegistrationSession; jwtKey: JwtKeyWithDetails }
 
 /** Programs that sign with the key, with its own kid and issuer. */
 function SignSection({ session: { issuer }, jwtKey: { id, details } }: KeyProps) {
-  const [chosen, setChosen] = useState('node')
-  const signing = { issuer, kid: id, alg: details.jwsAlgorithm }
-  const offered = samples.filter(({ signs }) => signs.test(signing.alg))
+  const [chosen, setChosen] = useState('Node')
+  const samples = samplesFor({ issuer, kid: id, alg: details.jwsAlgorithm })
   return (
     <Section title="Sign a token">
       <Stack>
         <CopyField label="Issuer (iss)" value={issuer} />
-        <SnippetTabs name="Languages" snippets={offered} id={chosen} onId={setChosen}>
+        <SnippetTabs name="Languages" snippets={samples} id={chosen} onId={setChosen}>
           {({ title, file, text }) => (
             <>
               <Text size="sm" c="dimmed" mb="xs">
                 {file}
               </Text>
-              <CopyBlock value={filledIn(text, signing)} name={`program for ${title}`} />
+              <CopyBlock value={text} name={`program for ${title}`} />
             </>
           )}
         </SnippetTabs>

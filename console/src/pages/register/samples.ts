@@ -1,37 +1,32 @@
-import main from './samples/main.go.txt?raw'
-import program from './samples/Program.cs.txt?raw'
+import go from './samples/main.go.txt?raw'
+import net from './samples/Program.cs.txt?raw'
 import java from './samples/Sign.java.txt?raw'
 import js from './samples/sign.js.txt?raw'
 import py from './samples/sign.py.txt?raw'
 
 const [notMlDsa, notEd] = [/^([REP]S|EdDSA)/, /^[REP]S/]
 
-/** Programs that print a token, for the values of `alg` that `signs` matches. */
-export const samples = [
-  { id: 'node', title: 'Node', file: 'sign.js · npm install jose', signs: /./, text: js },
-  {
-    id: 'python',
-    title: 'Python',
-    file: 'sign.py · pip install "pyjwt[crypto]"',
-    signs: notMlDsa,
-    text: py,
-  },
-  { id: 'java', title: 'Java', file: 'Sign.java · no library needed', signs: /./, text: java },
-  {
-    id: 'go',
-    title: 'Go',
-    file: 'main.go · go get github.com/golang-jwt/jwt/v5',
-    signs: notMlDsa,
-    text: main,
-  },
-  {
-    id: 'net',
-    title: '.NET',
-    file: 'Program.cs · dotnet add package Microsoft.IdentityModel.JsonWebTokens',
-    signs: notEd,
-    text: program,
-  },
-]
+/** For each language its program, the file and what to install, and the values of `alg` that it can sign with. */
+const programs: Record<string, [text: string, file: string, signs: RegExp]> = {
+  Node: [js, 'sign.js · npm install jose', /./],
+  Python: [py, 'sign.py · pip install "pyjwt[crypto]"', notMlDsa],
+  Java: [java, 'Sign.java · no library needed', /./],
+  Go: [go, 'main.go · go get github.com/golang-jwt/jwt/v5', notMlDsa],
+  '.NET': [
+    net,
+    'Program.cs · dotnet add package Microsoft.IdentityModel.JsonWebTokens (our tests do not run this one)',
+    notEd,
+  ],
+}
+
+/** The programs that print a token of this key, with its values. */
+export function samplesFor(key: { issuer: string; kid: string; alg: string }) {
+  const values = Object.entries({ javaParameters: '', ...namesFor(key.alg), ...key })
+  const fill = (all: string, [name, value]: [string, string]) => all.replaceAll(`{${name}}`, value)
+  return Object.entries(programs)
+    .filter(([, [, , signs]]) => signs.test(key.alg))
+    .map(([title, [text, file]]) => ({ id: title, title, file, text: values.reduce(fill, text) }))
+}
 
 /** Names of the kind of a key and its signatures. ECDSA has the form of JWS (RFC 7518 section 3.4). */
 function namesFor(alg: string): Record<string, string> {
@@ -49,13 +44,4 @@ function namesFor(alg: string): Record<string, string> {
   }
   const name = alg === 'EdDSA' ? 'Ed25519' : alg
   return { javaKind: name, javaSignature: name, goKind: 'Ed' }
-}
-
-/** The program with the values of a key. */
-export function filledIn(text: string, key: { issuer: string; kid: string; alg: string }): string {
-  const values = { javaParameters: '', ...namesFor(key.alg), ...key }
-  return Object.entries(values).reduce(
-    (all, [name, value]) => all.replaceAll(`{${name}}`, value),
-    text,
-  )
 }

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { expect, test } from 'vitest'
+import { openConsole } from '../support/console/console.ts'
+import {
+  checkToken,
+  createLink,
+  openStranger,
+  programOf,
+  registerKey,
+} from '../support/console/registration-links.ts'
+import { run, snippetFolder } from '../support/console/snippets.ts'
+import { privatePem } from '../support/keys/pem.ts'
+import { keyFor } from '../support/keys/tokens.ts'
+import { rememberSecret } from '../support/secrets.ts'
+
+/** The programs that the page of a registration link shows, but for the one in C#. */
+const console_ = await openConsole()
+const folder = snippetFolder()
+
+execFileSync('python3', ['-m', 'venv', 'venv'], { cwd: folder })
+const requirements = ['-r', join(process.cwd(), 'examples/verifiers/python-pyjwt/requirements.txt')]
+execFileSync(join(folder, 'venv/bin/pip'), ['install', '-q', ...requirements])
+for (const name of ['go.mod', 'go.sum']) {
+  copyFileSync(join('examples/verifiers/go-golang-jwt', name), join(folder, name))
+}
+
+const node = { language: 'Node', file: 'sign.js', command: [process.execPath, 'sign.js'] }
+const java = { language: 'Java', file: 'Sign.java', command: ['java', 'Sign.java'] }
+const python = {
+  language: 'Python',
+  file: 'sign.py',
+  command: [join(folder, 'venv/bin/python'), 'sign.py'],
+}
+const go = { language: 'Go', file: 'main.go', command: ['go', 'run', 'main.go'] }
+const all = [node, python, java, go]
+
+test.each([
+  ...(['RS256', 'RS512', 'PS256', 'PS384', 'ES256', 'ES384', 'ES512'] as const).map(
+    (alg) => [alg, [...all.map(({ language }) => language), '.NET'], all] as const,
+  ),
+  ['EdDSA', ['Node', 'Python', 'Java', 'Go'], all] as const,
+  // Java has ML-DSA from 24 on.
+  ['ML-DSA-65', ['Node', 'Java'], [node]] as const,
+])('each language signs with %s, and its token is valid', async (alg, languages, programs) => {
+  const page = await openStranger(console_)
+  await page.goto(await createLink(console_, { algorithms: [alg], newKeys: 'active' }))
+  const key = keyFor(alg)
+  writeFileSync(join(folder, 'private.pem'), privatePem(key))
+  await registerKey(page, key.publicKeyPem)
+  expect(await page.getByRole('tab').allTextContents()).toEqual(languages)
+  for (const { language, file, command } of programs) {
+    writeFileSync(join(folder, file), await programOf(page, language))
+    const printed = await run(command, folder, { HOME: process.env.HOME ?? folder })
+    const token = rememberSecret('a token', printed.trim())
+    expect(await checkToken(page, token), language).toMatch(/^This token is valid/)
+    expect(await page.locator('[data-step=failed], [data-step=warning]').count()).toBe(0)
+  }
+  await page.context().close()
+})
