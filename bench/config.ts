@@ -5,6 +5,8 @@ export interface BenchConfig {
   seconds: number
   /** The duration of one measurement at half of the highest rate. */
   halfLoadSeconds: number
+  /** Key sets that are not in memory, requested in one round. */
+  missesPerRound: number
   /** Keys registered in one round. */
   ecKeys: number
   rsaKeys: number
@@ -29,6 +31,7 @@ export const full: BenchConfig = {
   rounds: 10,
   seconds: 2,
   halfLoadSeconds: 2,
+  missesPerRound: 5_000,
   ecKeys: 640,
   rsaKeys: 96,
   importKeys: 5_000,
@@ -46,6 +49,7 @@ export const quick: BenchConfig = {
   rounds: 2,
   seconds: 0.3,
   halfLoadSeconds: 0.3,
+  missesPerRound: 1_000,
   ecKeys: 320,
   rsaKeys: 24,
   importKeys: 1_000,

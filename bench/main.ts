@@ -4,7 +4,7 @@
  * stderr, and writes the figures of each part to bench/results/PART.json, with --quick to
  * quick-PART.json.
  *
- *   npm run bench [-- --quick] [--part reads|creates|exchanges|processes|hostile] [--rounds 10]
+ *   npm run bench [-- --quick] [--part reads|misses|creates|exchanges|processes|hostile] [--rounds 10]
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -19,6 +19,7 @@ import { measureExchanges } from './processes/exchanges.ts'
 import { measureRevocations } from './processes/revocations.ts'
 import { measureStarts } from './processes/starts.ts'
 import { loggingOverSilence } from './reads/logging.ts'
+import { measureMisses } from './reads/misses.ts'
 import { type BenchContext, measureReads, type PreparedServer } from './reads/reads.ts'
 import { writeDocs } from './report/docs.ts'
 import type { Figure } from './report/figures.ts'
@@ -76,6 +77,12 @@ const parts: Record<string, Part> = {
       const reads = await measureReads(context, prepared)
       await Promise.all(servers.map((server) => server.close()))
       return { reads, figures: loggingOverSilence(reads) }
+    },
+  },
+  misses: {
+    scope: `${config.rounds} rounds of ${config.missesPerRound} requests, each for another of 10,000 projects of ten P-256 keys, from ${connections} connections; medians, with the quartiles in brackets.`,
+    async measure({ generator }, databases) {
+      return { reads: [], figures: await measureMisses(generator, config, databases, engines) }
     },
   },
   creates: {

@@ -4,6 +4,7 @@ import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
 import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { features } from '../../packages/server/src/features.ts'
 import { loadAppliers } from '../../packages/server/src/kernel/feature.ts'
+import { readNewest } from '../../packages/server/src/kernel/storage/each.ts'
 import { parsePostgresAddress } from '../../packages/server/src/kernel/storage/postgres/address.ts'
 import { createCommit } from '../../packages/server/src/kernel/storage/postgres/commit.ts'
 import { openDatabase } from '../../packages/server/src/kernel/storage/postgres/database.ts'
@@ -49,7 +50,9 @@ test('more requests than the server allows connections wait for one', async () =
       store.commit(keyChanges.createKey, { origin: origin(), key: keyRecord(id), limits }),
     ),
   )
-  const sets = await Promise.all(projects.map(({ id }) => store.published.newest(id, readKeySet)))
+  const sets = await Promise.all(
+    projects.map(({ id }) => readNewest(store.published, id, readKeySet)),
+  )
   expect(sets.map((set) => set?.keys.length)).toEqual(projects.map(() => 1))
 })
 

@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { testClock } from '../support/app/clock.ts'
-import { fetchJwks, keysUrl, kidsOf, patchKey, registerKey } from '../support/app/keys.ts'
+import {
+  fetchJwks,
+  keysUrl,
+  kidsOf,
+  newProject,
+  patchKey,
+  registerKey,
+} from '../support/app/keys.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { waitUntil } from '../support/waiting.ts'
 
@@ -95,4 +102,17 @@ test('a damaged row of one project is one line in the log, and connections are k
   expect(await backends()).toEqual(expect.arrayContaining(connected))
   await mend()
   await waitUntil(async () => (await fetchJwks(server, {}, jwksUrl)).headers.age === undefined)
+})
+
+test('of key sets that are read together, a damaged row fails only its own', async () => {
+  const projects = await Promise.all(
+    ['one', 'two', 'three', 'four', 'five'].map((name) => newProject(server, name)),
+  )
+  const condition = `project_id = '${projects[2]?.id}'`
+  const mend = await damage('published_key_set', 'XX001', condition)
+  const read = () => Promise.all(projects.map(({ jwks }) => fetchJwks(server, {}, jwks)))
+  const statuses = (await read()).map(({ statusCode }) => statusCode)
+  expect(statuses).toEqual([200, 200, 503, 200, 200])
+  await mend()
+  expect((await read()).every(({ statusCode }) => statusCode === 200)).toBe(true)
 })

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
-import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
+import { readKeySet, readPublishedRows } from '../../packages/server/src/features/keys/reads.ts'
 import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { kernelChanges } from '../../packages/server/src/kernel/kernel-changes.ts'
+import { readNewest } from '../../packages/server/src/kernel/storage/each.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openServerStore, openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
@@ -128,13 +129,13 @@ describe('published reads on a standby', () => {
     const key = keyRecord(project.id)
     await other.commit(keyChanges.createKey, { origin: origin(), key, limits })
     expect(await published.heads([project.id])).toEqual(headsOf(project.id, 2))
-    expect(await published.newest(project.id, readKeySet)).toEqual({
+    expect(await readNewest(store.published, project.id, readKeySet)).toEqual({
       name: expect.any(String),
       revision: 2,
       head: expect.any(String),
       keys: [key],
     })
-    expect(await published.newest(newId(), readKeySet)).toBeUndefined()
+    expect(await readNewest(store.published, newId(), readKeySet)).toBeUndefined()
   })
 
   test('come from the standby if it is current, but not from another history', async () => {
@@ -150,9 +151,9 @@ describe('published reads on a standby', () => {
     await other.commit(keyChanges.createKey, { origin: origin(), key, limits })
     await store.commit(projectChanges.renameProject, { origin: origin(), projectId, name: name() })
     // The same revision on the standby belongs to a change that the primary does not have.
-    expect((await store.published.newest(projectId, readKeySet))?.keys).toEqual([])
+    expect((await readNewest(store.published, projectId, readKeySet))?.keys).toEqual([])
     await other.commit(projectChanges.renameProject, { origin: origin(), projectId, name: name() })
-    expect(await store.published.newest(projectId, readKeySet)).toEqual({
+    expect(await readNewest(store.published, projectId, readKeySet)).toEqual({
       name: expect.any(String),
       revision: 3,
       head: expect.any(String),
@@ -161,11 +162,27 @@ describe('published reads on a standby', () => {
     expect((await keySetOf(store, projectId))?.keys).toEqual([])
   })
 
+  test('come from the standby alone while the primary is away, if it has the project', async () => {
+    const { port } = new URL(database.url)
+    const proxy = await startTcpProxy(Number(port))
+    const away = database.url.replace(port, String(proxy.port))
+    const { store, prepared } = await openServerStore(away, standby.url)
+    opened.push(store)
+    await prepared
+    const other = await openStore(standby.url)
+    opened.push(other)
+    const [known, unknown] = [(await createProject(other, name())).id, newId()]
+    proxy.cut()
+    const found = await store.published.newest([known, unknown], readPublishedRows)
+    expect(found.get(known)).toMatchObject({ id: known, revision: 1 })
+    expect(found.get(unknown)).toMatchObject({ code: 'storage_unavailable' })
+  })
+
   test('come from the primary if the standby is unavailable', async () => {
     const unreachable = standby.url.replace(/:\d+\//, ':1/')
     const store = await openWithReplica(unreachable)
     const project = await createProject(store, name())
-    expect(await store.published.newest(project.id, readKeySet)).toEqual({
+    expect(await readNewest(store.published, project.id, readKeySet)).toEqual({
       name: expect.any(String),
       revision: 1,
       head: expect.any(String),

@@ -10,6 +10,7 @@ function blockedCache() {
     clock,
     copies: new LRUCache({ max: 10_000 }),
     staleLimitMs: Number.POSITIVE_INFINITY,
+    maxFirstReads: 2,
     read(key) {
       const { promise, resolve } = Promise.withResolvers<string | undefined>()
       const value = key.startsWith('known') ? key : undefined
@@ -21,7 +22,7 @@ function blockedCache() {
   return { clock, cache, reading, settle }
 }
 
-test('two unknown values are read at once, and known ones without waiting for them', async () => {
+test('only as many unknown values as allowed are read at once, and known ones without waiting for them', async () => {
   const { clock, cache, reading, settle } = blockedCache()
   const known = cache.get('known')
   await settle()

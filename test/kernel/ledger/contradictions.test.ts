@@ -22,6 +22,7 @@ import {
 import type { Contradiction } from '../../../packages/server/src/kernel/ledger/contradictions.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
+import { readNewest } from '../../../packages/server/src/kernel/storage/each.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
@@ -59,7 +60,7 @@ test('a contradicted row is reported whenever it is read, and counts until it is
   const read: Contradiction[] = []
   store.contradictions.onRead((one) => read.push(one))
   const readAll = async () => {
-    await store.published.newest(projectId, readKeySet).catch(() => undefined)
+    await readNewest(store.published, projectId, readKeySet).catch(() => undefined)
     await findApiKeyByDigest(store.reader, apiKey.digest)
   }
   await readAll()

@@ -7,7 +7,8 @@ import {
 } from '../../../packages/server/src/features/keys/published/texts.ts'
 import {
   readKeySet,
-  readPublishedKeySet,
+  readPublishedRows,
+  toPublishedKeySet,
 } from '../../../packages/server/src/features/keys/reads.ts'
 import type { KeyRecord } from '../../../packages/server/src/features/keys/stored.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
@@ -44,7 +45,10 @@ const patch = (kid: string, changed: object, second = 0) =>
     patch: changed,
     limits,
   })
-const read = (now = time(59)) => readPublishedKeySet(store.reader, projectId, now)
+const read = async (now = time(59)) => {
+  const row = (await readPublishedRows(store.reader, [projectId])).get(projectId)
+  return row && toPublishedKeySet(store.reader, row, now)
+}
 const kids = async (now = time(59)) => {
   const texts = (await read(now))?.texts
   const { keys }: { keys: { kid: string }[] } = JSON.parse(publishedAt(texts ?? none, now).jwks)

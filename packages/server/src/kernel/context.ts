@@ -19,6 +19,9 @@ export interface Snapshot {
   head: string
 }
 
+/** The result of one read of several projects: a project that could not be read has the error in its place. */
+export type Each<Found> = Map<string, Found | Error>
+
 /**
  * The database, as the kernel and the features use it. Reads see every change whose `commit` has
  * resolved, in any process. Every method rejects with `storage_unavailable` while the database is
@@ -59,9 +62,9 @@ export interface Store {
    */
   published: Pick<Store, 'heads'> & {
     newest<Found extends Snapshot>(
-      projectId: string,
-      read: (db: Db, projectId: string) => Promise<Found | undefined>,
-    ): Promise<Found | undefined>
+      projectIds: readonly string[],
+      read: (db: Db, projectIds: readonly string[]) => Promise<Map<string, Found>>,
+    ): Promise<Each<Found>>
     /** Only for what never changes, such as the events up to a revision. */
     read<Found>(read: (db: Db) => Promise<Found>): Promise<Found>
   }

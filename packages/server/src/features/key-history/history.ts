@@ -11,6 +11,7 @@ import { readEventRows } from '../../kernel/ledger/event-reads.ts'
 import { readAccepted, readEntries } from '../../kernel/ledger/reads.ts'
 import { entryBreak } from '../../kernel/ledger/verification.ts'
 import { oneFor } from '../../kernel/shared.ts'
+import { readNewest } from '../../kernel/storage/each.ts'
 import { earliest, latest } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import type { KeyDocument } from '../keys/documents.ts'
@@ -57,7 +58,7 @@ export const keyHistoryOf = oneFor(({ store: { published: store }, config }: Ker
   const places = createSemaphore({ permits: maxReads, maxWaiting, fullError: tooManyReads })
 
   async function read(projectId: string): Promise<KeyHistory> {
-    const keySet = await store.newest(projectId, readKeySetInPages)
+    const keySet = await readNewest(store, projectId, readKeySetInPages)
     if (keySet === undefined) throw notFound('project_not_found')
     const { revision, head } = keySet
     const earlier = await stillPartOf(store.read, projectId, keySet, copies.get(projectId))

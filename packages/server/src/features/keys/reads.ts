@@ -3,7 +3,7 @@ import { projects } from '../../kernel/access/stored-projects.ts'
 import { contradictedProject } from '../../kernel/faults.ts'
 import { parsePublished } from '../../kernel/ledger/chain.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
-import { inChunks, statement } from '../../kernel/storage/statements.ts'
+import { hasOtherWriters, inChunks, statement } from '../../kernel/storage/statements.ts'
 import { checkTexts } from './published/stored.ts'
 import { type PublishedTexts, publish } from './published/texts.ts'
 import {
@@ -95,7 +95,7 @@ async function readPage(db: Db, page: Page): Promise<KeySet | undefined> {
   return { name, revision, head: hash, keys: keys.check(db, rows.filter(hasKey)) }
 }
 
-const publishedByProject = statement((db, { projectId }: { projectId: string }) =>
+const publishedOfProjects = statement((db, { ids }: { ids: readonly string[] }) =>
   db
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
@@ -105,31 +105,40 @@ const publishedByProject = statement((db, { projectId }: { projectId: string }) 
         .onRef('event.revision', '=', 'ledger.revision'),
     )
     .leftJoin('published_key_set', 'published_key_set.project_id', 'project.id')
-    .select(['project.name', 'project.create_time', 'project.update_time'])
-    .select(['ledger.revision', 'ledger.hash', projects.lastEvent.as('last_event')])
+    .select(['project.id', 'project.name', 'project.create_time', 'project.update_time'])
+    .select(['ledger.revision', 'ledger.hash as head', projects.lastEvent.as('last_event')])
     .select(['event.published', 'list', 'jwks', 'jwks_full'])
-    .where('project.id', '=', projectId),
+    .where('project.id', 'in', ids),
 )
+
+/** The row of each project that exists, as it is stored, with the last events that account for it. */
+export async function readPublishedRows(db: Db, ids: readonly string[]) {
+  // SQLite has no round trips to save, and one id keeps its statement compiled.
+  const all = hasOtherWriters(db) ? [ids] : ids.map((id) => [id])
+  const rows: Awaited<ReturnType<typeof publishedOfProjects>> = []
+  for (const some of all) rows.push(...(await publishedOfProjects(db, { ids: some })))
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+type PublishedRow = Awaited<ReturnType<typeof publishedOfProjects>>[number]
 
 /** What a project publishes, with its name and its revision. */
 export type PublishedKeySet = Omit<KeySet, 'keys'> & { texts: PublishedTexts }
 
 /**
- * From one snapshot; undefined if the project does not exist. If the stored texts are not those of the last
- * event, they are made of the keys that are as their own events say.
+ * What a project with this row publishes. If the stored texts are not those of the last event, they are made
+ * of the keys that are as their own events say; undefined if the project does not exist any more.
  */
-export async function readPublishedKeySet(
+export async function toPublishedKeySet(
   db: Db,
-  projectId: string,
+  row: PublishedRow,
   now: string,
 ): Promise<PublishedKeySet | undefined> {
-  const [row] = await publishedByProject(db, { projectId })
-  if (row === undefined) return undefined
-  const { name, revision, hash, create_time, update_time, last_event, published, ...columns } = row
-  requireProjectRow(db, { id: projectId, name, create_time, update_time, last_event })
-  const { texts, hadKeys } = checkTexts(db, projectId, columns, parsePublished(published))
-  if (texts !== undefined) return { name, revision, head: hash, texts }
-  const keySet = await readKeySetInPages(db, projectId)
+  const { id, name, revision, head } = row
+  requireProjectRow(db, row)
+  const { texts, hadKeys } = checkTexts(db, id, row, parsePublished(row.published))
+  if (texts !== undefined) return { name, revision, head, texts }
+  const keySet = await readKeySetInPages(db, id)
   if (keySet === undefined) return undefined
   const { keys, ...rest } = keySet
   return { ...rest, texts: publish(keys, now, hadKeys()) }

@@ -20,6 +20,7 @@ import {
 } from './http/documents.ts'
 import { heldSeconds, isFreshOnly } from './preferences.ts'
 import {
+  discovery,
   type KeySetName,
   type PublishedProject,
   pemOfKey,
@@ -58,7 +59,8 @@ export function routes(app: App, kernel: Kernel): void {
   for (const route of keySetRoutes(kernel)) documentRoute(app, kernel, route)
   for (const [index, url] of discoveryUrls(kernel).entries()) {
     const schema = index === 0 ? discoveryRoute.schema : { hide: true }
-    documentRoute(app, kernel, { ...discoveryRoute, url, schema })
+    const documentOf = (published: PublishedProject) => discovery(kernel.config, published)
+    documentRoute(app, kernel, { ...discoveryRoute, url, schema, documentOf })
   }
   for (const route of pemRoutes) documentRoute(app, kernel, route)
   publisherOf(kernel).onUnreadable((error) => {
@@ -151,7 +153,7 @@ const pemResponse = {
   200: { description: 'PEM (RFC 7468).', content: { [pem]: { schema: Type.String() } } },
 }
 
-const discoveryRoute: Omit<DocumentRoute, 'url'> = {
+const discoveryRoute: Omit<DocumentRoute, 'url' | 'documentOf'> = {
   schema: {
     operationId: 'getDiscovery',
     summary: 'The discovery document of a project',
@@ -166,7 +168,6 @@ const discoveryRoute: Omit<DocumentRoute, 'url'> = {
       'route_not_found',
       'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
     ),
-  documentOf: (published) => published.discovery,
 }
 
 /** The keys for verifiers that read no JWKS, such as HAProxy and njs. */

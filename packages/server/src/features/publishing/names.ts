@@ -11,12 +11,19 @@ import { createRevalidatedCache } from './revalidated-cache.ts'
 /** Names cached per process. */
 const maxNames = 10_000
 
+/**
+ * Names that are looked up at once and are not known. Anyone can ask for a hundred with one request, which
+ * must leave connections of the store to other reads and to changes.
+ */
+const maxFirstReads = 2
+
 /** The ids of the projects that are asked for by name. */
 export const publishedNamesOf = oneFor(({ store, clock, onCommit }: Kernel) => {
   const ids = createRevalidatedCache<string>({
     clock,
     copies: new LRUCache({ max: maxNames }),
     staleLimitMs: Number.POSITIVE_INFINITY,
+    maxFirstReads,
     read: async (name) => (await store.identifyProject({ name }))?.id,
   })
   onCommit((ledgerId) => {

@@ -1,5 +1,7 @@
 import { createPublicKey, type webcrypto } from 'node:crypto'
+import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import { LRUCache } from 'lru-cache'
+import { createBatchLoader } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
 import type { CoreConfig } from '../../kernel/context.ts'
 import { placeholderKid } from '../../kernel/contract.ts'
@@ -17,12 +19,19 @@ import {
   type Validity,
 } from '../../kernel/values/validity.ts'
 import { discoveryText, issuerOf } from '../keys/jwks.ts'
-import { type PublishedTexts, publishedAt, publishedKeys } from '../keys/published/texts.ts'
-import { type PublishedKeySet, readPublishedKeySet } from '../keys/reads.ts'
+import { expiringKeys, type PublishedTexts, publishedAt } from '../keys/published/texts.ts'
+import { type PublishedKeySet, readPublishedRows, toPublishedKeySet } from '../keys/reads.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Bound of the cached key sets and documents, in bytes. */
 const maxCachedBytes = 32 * 1024 * 1024
+
+/**
+ * Projects that are read at once and have no copy. Those that arrive during a read are in the next one
+ * together, so that a process that starts far from its database fills its memory by few round trips; and
+ * anyone who asks for thousands of projects occupies one connection.
+ */
+const maxFirstReads = 200
 
 /** A public document, with the same bytes and tag on every process. */
 export interface PublishedDocument {
@@ -35,7 +44,6 @@ export interface PublishedDocument {
 export type KeySetName = 'jwks' | 'fullJwks'
 
 interface Documents extends Record<KeySetName, PublishedDocument> {
-  discovery: PublishedDocument
   /** The time for which the documents have this content: until the next expiry of a key. */
   span: TimeSpan
 }
@@ -62,8 +70,9 @@ interface ProjectCopy extends PublishedKeySet {
 
 /** Renders the public documents and keeps copies of them. */
 export const publisherOf = oneFor(
-  ({ store: { published: store }, clock, config, onCommit, watch }: Kernel) => {
+  ({ store: { published: store, reader }, clock, config, onCommit, watch }: Kernel) => {
     const listeners: ((error: unknown) => void)[] = []
+    const readRows = createBatchLoader((ids) => store.newest(ids, readPublishedRows))
     const copies = createRevalidatedCache<ProjectCopy>({
       clock,
       copies: new LRUCache({
@@ -71,6 +80,7 @@ export const publisherOf = oneFor(
         sizeCalculation: ({ value }) => bytesOf(value),
       }),
       staleLimitMs: config.jwksStaleLimit * 1000,
+      maxFirstReads,
       onFailure(error, failingMs) {
         const isAway = watch.ageMs() > staleAfterMs
         if (isAway || failingMs < staleAfterMs) return
@@ -81,11 +91,10 @@ export const publisherOf = oneFor(
         const heads = previous && (await store.heads([projectId]))
         if (heads && heads.get(projectId)?.hash === previous.head) return previous
         const time = clock.now()
-        const found = await store.newest(projectId, (db, id) =>
-          readPublishedKeySet(db, id, isoTime(time)),
-        )
-        if (found === undefined) return undefined
-        return { projectId, ...found, documents: render(config, projectId, found.texts, time) }
+        const row = (await readRows([projectId])).get(projectId)
+        if (row instanceof Error) throw row
+        const found = row && (await toPublishedKeySet(reader, row, isoTime(time)))
+        return found && { projectId, ...found, documents: render(found.texts, time) }
       },
     })
     onCommit(copies.invalidate)
@@ -102,7 +111,7 @@ export const publisherOf = oneFor(
         if (copy === undefined) throw notPublished()
         const time = clock.now()
         if (!includes(copy.documents.span, time)) {
-          copy.documents = render(config, projectId, copy.texts, time)
+          copy.documents = render(copy.texts, time)
         }
         const ageMs = copies.ageMs(projectId) ?? 0
         if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
@@ -133,21 +142,13 @@ export function notPublished(): PubringError {
   return new PubringError('project_not_found', 'There is no project with this id or name.')
 }
 
-function render(
-  config: CoreConfig,
-  projectId: string,
-  texts: PublishedTexts,
-  time: number,
-): Documents {
-  const issuer = issuerOf(config.publicUrl, projectId)
+function render(texts: PublishedTexts, time: number): Documents {
   const current = publishedAt(texts, isoTime(time))
-  const algorithms = publishedKeys(current).map(({ alg }) => alg)
   const jwks = document(current.jwks)
   return {
     jwks,
     fullJwks: current.jwksFull === current.jwks ? jwks : document(current.jwksFull),
-    discovery: document(discoveryText(issuer, algorithms, config.algorithms)),
-    span: spanUntilExpiry(publishedKeys(texts), time),
+    span: spanUntilExpiry(expiringKeys(texts), time),
   }
 }
 
@@ -176,9 +177,18 @@ function document(text: string): PublishedDocument {
 
 /** Approximate. */
 function bytesOf({ documents, texts }: ProjectCopy): number {
-  const { jwks, fullJwks, discovery } = documents
-  const all = [texts.list, texts.jwks, texts.jwksFull, jwks.body, fullJwks.body, discovery.body]
+  const { jwks, fullJwks } = documents
+  const all = [texts.list, texts.jwks, texts.jwksFull, jwks.body, fullJwks.body]
   return 1_500 + [...new Set(all)].reduce((sum, text) => sum + text.length, 0)
+}
+
+/** The discovery document, which changes with the algorithms of the published keys. */
+export function discovery(
+  { publicUrl, algorithms }: CoreConfig,
+  { projectId, fullJwks }: PublishedProject,
+): PublishedDocument {
+  const published = keysOf(fullJwks).map(({ alg }) => alg)
+  return document(discoveryText(issuerOf(publicUrl, projectId), published, algorithms))
 }
 
 /** The keys of `jwks.json`, each after a line with its kid and alg, which PEM readers skip. */
@@ -196,7 +206,7 @@ export function pemOfKey(
   return key && document(toPem(key))
 }
 
-type PublishedJwk = webcrypto.JsonWebKey & { kid: string }
+type PublishedJwk = webcrypto.JsonWebKey & { kid: string; alg: JwsAlgorithm }
 
 /** The keys of a key set, without the placeholder. */
 function keysOf({ body }: PublishedDocument): PublishedJwk[] {

@@ -15,12 +15,7 @@ const recheckIntervalMs = 500
 /** Milliseconds that a caller waits for the store if there is a copy to serve instead. */
 const readTimeoutMs = 400
 
-/**
- * Reads at once of values that have no copy, and those that may wait. Anyone can ask for a hundred
- * unknown projects with one request, which must leave connections of the store to other reads and to
- * changes.
- */
-const maxFirstReads = 2
+/** First reads that may wait for others, and for how long. */
 const maxWaitingFirstReads = 1_000
 const firstReadTimeoutMs = 3_000
 
@@ -42,6 +37,8 @@ interface Options<Value> {
   copies: LRUCache<string, Copy<Value>>
   /** Milliseconds from the last successful read for which a copy is served while reads fail. */
   staleLimitMs: number
+  /** How many values that have no copy are read at once. */
+  maxFirstReads: number
   /** Reads the current value; undefined if there is none. `previous` is to be revalidated. */
   read(key: string, previous: Value | undefined): Promise<Value | undefined>
   /** Gets the error of a read in place of which a copy is served, and for how long reads have failed. */
@@ -56,7 +53,7 @@ export function createRevalidatedCache<Value>(options: Options<Value>) {
   const { clock, copies, staleLimitMs } = options
   const reads = createSingleFlight<Value | undefined>()
   const firstReads = createSemaphore({
-    permits: maxFirstReads,
+    permits: options.maxFirstReads,
     maxWaiting: maxWaitingFirstReads,
     fullError: tooManyFirstReads,
   })

@@ -7,6 +7,7 @@ import { projectNamePattern } from '../contract.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ProjectIdentity } from '../records.ts'
 import { oneFor } from '../shared.ts'
+import { readEach } from './each.ts'
 import type { Db, Table } from './schema.ts'
 import { ping } from './statements.ts'
 
@@ -31,7 +32,7 @@ export function commonReads(reader: Db, ledgerHeads: LedgerHeads, tables: readon
     ping: () => ping(reader, tables),
     published: {
       heads: ledgerHeads.heads,
-      newest: (projectId, read) => read(reader, projectId),
+      newest: (ids, read) => readEach(ids, (some) => read(reader, some)),
       read: (read) => read(reader),
     },
     identifyProject: createIdentityCache(store),

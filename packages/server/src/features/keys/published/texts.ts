@@ -56,9 +56,12 @@ export function publishToo(
   now: string,
 ): PublishedTexts {
   const joining = keys.filter((key) => isActive(key, now)).map(toEntry)
-  const hasExpiry = before.list.includes('"expireTime":')
   // Without the placeholder, ML-DSA keys and expiries, the texts need not be parsed.
-  if (before.jwks === before.jwksFull && !hasExpiry && joining.every(({ key }) => isCommon(key))) {
+  if (
+    before.jwks === before.jwksFull &&
+    !hasExpiry(before) &&
+    joining.every(({ key }) => isCommon(key))
+  ) {
     const jwks = append(before.jwks, jwksText(joining), emptyJwks.length)
     const list = append(before.list, canonicalJson(joining.map(({ key }) => key)), '[]'.length)
     return { list, jwks, jwksFull: jwks }
@@ -68,13 +71,22 @@ export function publishToo(
 
 /** The texts at a later time, without the keys that have expired; the same object if none has. */
 export function publishedAt(texts: PublishedTexts, now: string): PublishedTexts {
-  if (!publishedKeys(texts).some((key) => isExpired(key, now))) return texts
+  if (!expiringKeys(texts).some((key) => isExpired(key, now))) return texts
   return textsOf(entriesAt(texts, now), hadKeysIn(texts))
 }
 
 /** All published keys, without the placeholder. */
-export function publishedKeys({ list }: Pick<PublishedTexts, 'list'>): PublishedKey[] {
+function publishedKeys({ list }: Pick<PublishedTexts, 'list'>): PublishedKey[] {
   return parseStored<PublishedKey[]>(list, []).filter((key) => key.kid !== placeholder.kid)
+}
+
+/** The published keys if some of them have an `expireTime`; without any, the list need not be parsed. */
+export function expiringKeys(texts: Pick<PublishedTexts, 'list'>): PublishedKey[] {
+  return hasExpiry(texts) ? publishedKeys(texts) : []
+}
+
+function hasExpiry({ list }: Pick<PublishedTexts, 'list'>): boolean {
+  return list.includes('"expireTime":')
 }
 
 /** Whether a key of the project was ever in `jwks.json`, which then is never empty. */

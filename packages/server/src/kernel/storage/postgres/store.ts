@@ -9,6 +9,7 @@ import { type ActorNames, nameThrough } from '../../ledger/event-reads.ts'
 import type { LedgerHead } from '../../records.ts'
 import { headsMatch } from '../../values/validity.ts'
 import { commonReads, type LedgerHeads } from '../cached.ts'
+import { failed, readEach } from '../each.ts'
 import { ownMigrations } from '../migrations/index.ts'
 import type { Db, Schema, Tables } from '../schema.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
@@ -119,11 +120,22 @@ function withReplicaReads(store: Store, standby: Db): Store {
     ...store,
     published: {
       heads: (ids) => store.heads(ids),
-      async newest(projectId, read) {
-        const heads = await store.heads([projectId]).catch(ifUnavailable('unknown' as const))
-        const head = heads === 'unknown' ? heads : heads.get(projectId)
-        const found = await read(standby, projectId).catch(ifUnavailable(undefined))
-        return found !== undefined && isCurrent(found, head) ? found : read(store.reader, projectId)
+      async newest(projectIds, read) {
+        const heads = await store.heads(projectIds).catch(ifUnavailable('unknown' as const))
+        const found = await readEach(projectIds, (some) => read(standby, some)).catch(
+          ifUnavailable(new Map<string, never>()),
+        )
+        for (const [id, one] of found) {
+          const head = heads === 'unknown' ? heads : heads.get(id)
+          if (one instanceof Error || !isCurrent(one, head)) found.delete(id)
+        }
+        const missing = projectIds.filter((id) => !found.has(id))
+        if (missing.length === 0) return found
+        const others = await store.published.newest(missing, read).catch((error) => {
+          if (isStorageUnavailable(error)) return failed(missing, error)
+          throw error
+        })
+        return new Map([...found, ...others])
       },
       async read(read) {
         try {
