@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { keySetReadersOf } from '../../../packages/server/src/features/publishing/readers.ts'
 import type { Verifiers } from '../../../packages/server/src/features/verifiers/contract.ts'
 import { startApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
@@ -67,6 +68,20 @@ test('it counts the requests that are held, and notes their answers', async () =
     hasCurrentSet: true,
     held: 0,
   })
+})
+
+test('beyond 50,000 user agents of all projects, that of the project with the most is dropped', async () => {
+  const { note, of } = keySetReadersOf({ clock })
+  const fullJwks = { body: '', etag: '"x"' }
+  const from = (projectId: string, userAgent: string) => note({ projectId, fullJwks }, userAgent)
+  for (let index = 0; index < 49_998; index += 1) from(`project ${index}`, 'gateway')
+  from('busy', 'one')
+  from('busy', 'two')
+  from('another', 'gateway')
+  expect([...of('busy').byUserAgent.keys()]).toEqual(['two'])
+  from('and another', 'gateway')
+  expect(of('project 0').byUserAgent.size).toBe(0)
+  expect(of('project 1').byUserAgent.size).toBe(1)
 })
 
 test('beyond 1,000 user agents each new one drops the one that asked longest ago', async () => {

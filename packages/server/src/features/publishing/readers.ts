@@ -19,7 +19,10 @@ interface Reader {
   held: number
 }
 
+type Published = Pick<PublishedProject, 'projectId' | 'fullJwks'>
+
 interface Readers {
+  projectId: string
   since: number
   byUserAgent: Map<string, Reader>
 }
@@ -28,47 +31,68 @@ interface Readers {
  * Who has requested the key sets from this process, by user agent, the last requests last. When there are too
  * many, a new one drops the one that asked longest ago, of its project or of the project with the most.
  */
-export const keySetReadersOf = oneFor(({ clock }: Kernel) => {
+export const keySetReadersOf = oneFor(({ clock }: Pick<Kernel, 'clock'>) => {
   const projects = new Map<string, Readers>()
+  /** The same by their number of user agents, so that the project with the most is found without a search. */
+  const bySize = Array.from({ length: maxOfProject + 1 }, () => new Set<Readers>())
+  let most = 0
   let count = 0
-  const start = clock.now()
-  const sizeOf = ({ byUserAgent }: Readers) => byUserAgent.size
-  const readersOf = (projectId: string): Readers =>
-    projects.get(projectId) ?? { since: start, byUserAgent: new Map() }
+  /** All readers since this time are known, of each project that is not among these. */
+  let since = clock.now()
 
-  function makeRoom(readers: Readers): void {
-    const isFull = sizeOf(readers) >= maxOfProject
-    if (!isFull && count < maxOfAll) {
-      count += 1
-      return
+  function add(readers: Readers, userAgent: string, reader: Reader): void {
+    const { projectId, byUserAgent } = readers
+    projects.set(projectId, readers)
+    bySize[byUserAgent.size]?.delete(readers)
+    byUserAgent.set(userAgent, reader)
+    bySize[byUserAgent.size]?.add(readers)
+    most = Math.max(most, byUserAgent.size)
+    count += 1
+  }
+  function dropOldest(readers: Readers): void {
+    const { projectId, byUserAgent } = readers
+    for (const [userAgent, { time }] of byUserAgent.entries().take(1)) {
+      readers.since = time
+      bySize[byUserAgent.size]?.delete(readers)
+      byUserAgent.delete(userAgent)
     }
-    const largest = () =>
-      [...projects.values()].reduce((one, other) => (sizeOf(other) > sizeOf(one) ? other : one))
-    const full = isFull ? readers : largest()
-    const [oldest] = full.byUserAgent
-    if (oldest === undefined) return
-    const [userAgent, { time }] = oldest
-    full.since = time
-    full.byUserAgent.delete(userAgent)
+    if (byUserAgent.size > 0) bySize[byUserAgent.size]?.add(readers)
+    else {
+      projects.delete(projectId)
+      since = Math.max(since, readers.since)
+    }
+    while (bySize[most]?.size === 0) most -= 1
+    count -= 1
+  }
+  function makeRoom(readers: Readers): void {
+    const [largest] = bySize[most] ?? []
+    if (readers.byUserAgent.size >= maxOfProject) dropOldest(readers)
+    else if (count >= maxOfAll && largest !== undefined) dropOldest(largest)
+  }
+  function readersOf(projectId: string): Readers {
+    return projects.get(projectId) ?? { projectId, since, byUserAgent: new Map() }
   }
   /** The user agent has these documents of the project now. */
-  function note({ projectId, fullJwks: { etag } }: PublishedProject, header = ''): Reader {
+  function note({ projectId, fullJwks: { etag } }: Published, header = ''): Reader {
     const userAgent = header.slice(0, maxLength)
     const readers = readersOf(projectId)
     const { byUserAgent } = readers
-    const reader = Object.assign(byUserAgent.get(userAgent) ?? { held: 0 }, {
-      time: clock.now(),
-      etag,
-    })
-    if (!byUserAgent.delete(userAgent)) makeRoom(readers)
-    byUserAgent.set(userAgent, reader)
-    projects.set(projectId, readers)
+    const known = byUserAgent.get(userAgent)
+    const reader = Object.assign(known ?? { held: 0 }, { time: clock.now(), etag })
+    if (known === undefined) {
+      makeRoom(readers)
+      add(readers, userAgent, reader)
+    } else {
+      // The last requests stand last.
+      byUserAgent.delete(userAgent)
+      byUserAgent.set(userAgent, reader)
+    }
     return reader
   }
   return {
     note,
     /** Counts a held request until the returned function is called. */
-    hold(published: PublishedProject, header: string | undefined): () => void {
+    hold(published: Published, header: string | undefined): () => void {
       const reader = note(published, header)
       reader.held += 1
       return () => {
