@@ -31,8 +31,8 @@ beforeEach(async () => {
 })
 
 const time = (second: number) => `2026-01-02T03:05:${String(second).padStart(2, '0')}.000Z`
-const create = (members: Partial<KeyRecord> = {}) =>
-  store.commit(keyChanges.createKey, {
+const create = (members: Partial<KeyRecord> = {}, by = store) =>
+  by.commit(keyChanges.createKey, {
     origin: origin(),
     key: keyRecord(projectId, members),
     limits,
@@ -158,140 +158,151 @@ const set = (column: string, value: string | null) =>
 /** The JWKS with a key that was never registered. */
 const forged = () => publish([keyRecord(projectId)], time(0), true)
 
-describe('a person with write access to the database alters what is published', () => {
-  test.each<[string, () => Promise<unknown>]>([
-    ['the key set', () => set('jwks', forged().jwks)],
-    ['the full key set', () => set('jwks_full', forged().jwks)],
-    ['the list', () => set('list', forged().list)],
-    ['a text that is no JSON', () => set('list', '[')],
-    [
-      'all columns',
-      async () => {
-        await set('jwks', forged().jwks)
-        await set('list', forged().list)
-      },
-    ],
-    [
-      'the row, which is deleted',
-      () => database.execute('delete from published_key_set where project_id = ?', projectId),
-    ],
-    [
-      'the digests of the last event',
-      () =>
-        database.execute(
-          'update event set published = ? where project_id = ?',
-          JSON.stringify(digestsOf(forged())),
-          projectId,
-        ),
-    ],
-    ['the digests, which are deleted', () => database.execute('update event set published = null')],
-  ])('%s: it is not served, and found', async (_name, tamper) => {
-    const key = await create()
-    await tamper()
-    expect(await kids()).toEqual([key.id])
-    expect(await differences()).not.toEqual([])
-    expect(store.contradictions.count()).toBeGreaterThan(0)
-    // The next change publishes what the keys are.
-    const other = await create()
-    expect(await kids()).toEqual([key.id, other.id])
-  })
-
-  const published = async () => {
-    const row = 'select list, jwks, jwks_full from published_key_set where project_id = ?'
-    const event = 'select published from event where project_id = ? order by revision desc limit 1'
-    const [found] = await database.query(row, projectId)
-    return { ...found, ...(await database.query(event, projectId))[0] }
-  }
-  /** Sets the row together with the digests of the last event. */
-  const setBoth = async (columns: Record<string, unknown>) => {
-    const { published, ...row } = columns
-    for (const [column, value] of Object.entries(row)) await set(column, value as string | null)
-    const [last] = await database.query(
-      'select max(revision) as revision from event where project_id = ?',
-      projectId,
-    )
-    const event = 'update event set published = ? where project_id = ? and revision = ?'
-    await database.execute(event, published as string, projectId, Number(last?.revision))
-    return Number(last?.revision)
-  }
-  const rename = () =>
-    store.commit(projectChanges.renameProject, {
-      origin: origin(time(2)),
-      projectId,
-      name: `q-${newId().slice(-12)}`,
-    })
-  const putBack = (revision: number, digests: unknown) => {
-    const event = 'update event set published = ? where project_id = ? and revision = ?'
-    return database.execute(event, digests as string, projectId, revision)
-  }
-
-  test.each([
-    ['renamed', rename, 0],
-    ['given another key', create, 1],
-  ] as const)(
-    'the row together with the last event, until the project is %s: the ledger does not repeat it',
-    async (_name, change, added) => {
+describe.each([
+  ['that remembers what it published', store],
+  ['that has just started', (await openTestStore(database)).store],
+])(
+  'a person with write access to the database alters what is published before a change by a process %s',
+  (_process, next) => {
+    const createNext = () => create({}, next)
+    test.each<[string, () => Promise<unknown>]>([
+      ['the key set', () => set('jwks', forged().jwks)],
+      ['the full key set', () => set('jwks_full', forged().jwks)],
+      ['the list', () => set('list', forged().list)],
+      ['a text that is no JSON', () => set('list', '[')],
+      [
+        'all columns',
+        async () => {
+          await set('jwks', forged().jwks)
+          await set('list', forged().list)
+        },
+      ],
+      [
+        'the row, which is deleted',
+        () => database.execute('delete from published_key_set where project_id = ?', projectId),
+      ],
+      [
+        'the digests of the last event',
+        () =>
+          database.execute(
+            'update event set published = ? where project_id = ?',
+            JSON.stringify(digestsOf(forged())),
+            projectId,
+          ),
+      ],
+      [
+        'the digests, which are deleted',
+        () => database.execute('update event set published = null'),
+      ],
+    ])('%s: it is not served, and found', async (_name, tamper) => {
       const key = await create()
-      const genuine = await published()
-      const texts = forged()
-      const { list, jwks } = texts
-      const digests = JSON.stringify(digestsOf(texts))
-      const revision = await setBoth({ list, jwks, published: digests })
-      await change()
-      await putBack(revision, genuine.published)
-      expect((await kids()).slice(0, 1)).toEqual([key.id])
-      expect(await kids()).toHaveLength(1 + added)
-      // The row is whole again where the change was of a key.
-      expect((await differences()).length).toBe(1 - added)
-      await create()
-      await expectCurrent(time(59), true)
-    },
-  )
+      await tamper()
+      expect(await kids()).toEqual([key.id])
+      expect(await differences()).not.toEqual([])
+      expect(store.contradictions.count()).toBeGreaterThan(0)
+      // The next change publishes what the keys are.
+      const other = await createNext()
+      expect(await kids()).toEqual([key.id, other.id])
+    })
 
-  test('the row of a compromised key, put back with its last event: it is not published again', async () => {
-    const { id } = await create()
-    const before = await published()
-    await patch(id, { active: false, reason: 'compromised' })
-    const after = await published()
-    const revision = await setBoth(before)
-    await rename()
-    await putBack(revision, after.published)
-    expect(await kids()).toEqual(['no-active-key'])
-    expect(await differences()).not.toEqual([])
-  })
+    const published = async () => {
+      const row = 'select list, jwks, jwks_full from published_key_set where project_id = ?'
+      const event =
+        'select published from event where project_id = ? order by revision desc limit 1'
+      const [found] = await database.query(row, projectId)
+      return { ...found, ...(await database.query(event, projectId))[0] }
+    }
+    /** Sets the row together with the digests of the last event. */
+    const setBoth = async (columns: Record<string, unknown>) => {
+      const { published, ...row } = columns
+      for (const [column, value] of Object.entries(row)) await set(column, value as string | null)
+      const [last] = await database.query(
+        'select max(revision) as revision from event where project_id = ?',
+        projectId,
+      )
+      const event = 'update event set published = ? where project_id = ? and revision = ?'
+      await database.execute(event, published as string, projectId, Number(last?.revision))
+      return Number(last?.revision)
+    }
+    const rename = () =>
+      next.commit(projectChanges.renameProject, {
+        origin: origin(time(2)),
+        projectId,
+        name: `q-${newId().slice(-12)}`,
+      })
+    const putBack = (revision: number, digests: unknown) => {
+      const event = 'update event set published = ? where project_id = ? and revision = ?'
+      return database.execute(event, digests as string, projectId, revision)
+    }
 
-  test('the row, deleted before the first key: the placeholder does not appear', async () => {
-    await database.execute('delete from published_key_set where project_id = ?', projectId)
-    await create({ enabled: false })
-    await expectCurrent(time(0), false)
-  })
-
-  test('the row, which is put back as it was before a key was deactivated', async () => {
-    const { id } = await create()
-    const row = 'select list, jwks from published_key_set where project_id = ?'
-    const [before] = await database.query(row, projectId)
-    await patch(id, { active: false })
-    await set('list', String(before?.list))
-    await set('jwks', String(before?.jwks))
-    expect(await kids()).toEqual(['no-active-key'])
-    expect(await differences()).not.toEqual([])
-    // Nor is it when the key is, so that no event says that it is active again.
-    await database.execute('update jwt_key set enabled = 1 where id = ?', id)
-    expect(await kids()).toEqual(['no-active-key'])
-  })
-
-  test('a key: what was registered is published until a change', async () => {
-    const key = await create()
-    const { jwk, publicKeyPem, ...rest } = keyRecord(projectId)
-    await database.execute(
-      'update jwt_key set jwk = ?, public_key_pem = ?, thumbprint = ?, spki_sha256 = ? where id = ?',
-      ...[JSON.stringify(jwk), publicKeyPem, rest.thumbprint, rest.spkiSha256, key.id],
+    test.each([
+      ['renamed', rename, 0],
+      ['given another key', createNext, 1],
+    ] as const)(
+      'the row together with the last event, until the project is %s: the ledger does not repeat it',
+      async (_name, change, added) => {
+        const key = await create()
+        const genuine = await published()
+        const texts = forged()
+        const { list, jwks } = texts
+        const digests = JSON.stringify(digestsOf(texts))
+        const revision = await setBoth({ list, jwks, published: digests })
+        await change()
+        await putBack(revision, genuine.published)
+        expect((await kids()).slice(0, 1)).toEqual([key.id])
+        expect(await kids()).toHaveLength(1 + added)
+        // The row is whole again where the change was of a key.
+        expect((await differences()).length).toBe(1 - added)
+        await create()
+        await expectCurrent(time(59), true)
+      },
     )
-    const genuine = publish([key], time(0), true)
-    expect((await read())?.texts).toEqual(genuine)
-    const other = await create()
-    expect((await read())?.texts).toEqual(publish([key, other], time(0), true))
-    await patch(other.id, { label: 'another' })
-    expect(await kids()).toEqual([other.id])
-  })
-})
+
+    test('the row of a compromised key, put back with its last event: it is not published again', async () => {
+      const { id } = await create()
+      const before = await published()
+      await patch(id, { active: false, reason: 'compromised' })
+      const after = await published()
+      const revision = await setBoth(before)
+      await rename()
+      await putBack(revision, after.published)
+      expect(await kids()).toEqual(['no-active-key'])
+      expect(await differences()).not.toEqual([])
+    })
+
+    test('the row, deleted before the first key: the placeholder does not appear', async () => {
+      await database.execute('delete from published_key_set where project_id = ?', projectId)
+      await create({ enabled: false })
+      await expectCurrent(time(0), false)
+    })
+
+    test('the row, which is put back as it was before a key was deactivated', async () => {
+      const { id } = await create()
+      const row = 'select list, jwks from published_key_set where project_id = ?'
+      const [before] = await database.query(row, projectId)
+      await patch(id, { active: false })
+      await set('list', String(before?.list))
+      await set('jwks', String(before?.jwks))
+      expect(await kids()).toEqual(['no-active-key'])
+      expect(await differences()).not.toEqual([])
+      // Nor is it when the key is, so that no event says that it is active again.
+      await database.execute('update jwt_key set enabled = 1 where id = ?', id)
+      expect(await kids()).toEqual(['no-active-key'])
+    })
+
+    test('a key: what was registered is published until a change', async () => {
+      const key = await create()
+      const { jwk, publicKeyPem, ...rest } = keyRecord(projectId)
+      await database.execute(
+        'update jwt_key set jwk = ?, public_key_pem = ?, thumbprint = ?, spki_sha256 = ? where id = ?',
+        ...[JSON.stringify(jwk), publicKeyPem, rest.thumbprint, rest.spkiSha256, key.id],
+      )
+      const genuine = publish([key], time(0), true)
+      expect((await read())?.texts).toEqual(genuine)
+      const other = await createNext()
+      expect((await read())?.texts).toEqual(publish([key, other], time(0), true))
+      await patch(other.id, { label: 'another' })
+      expect(await kids()).toEqual([other.id])
+    })
+  },
+)

@@ -68,7 +68,7 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
   }
   const { events, warnings } = await patchEvents(tx, locked, [key, patched])
   if (events.length === 0) return { result: { key, warnings }, changed: false }
-  await appendKeyEvents(locked.ledger, withKey(locked.keySet, patched), events)
+  await appendKeyEvents(tx, locked.ledger, withKey(locked.keySet, patched), events)
   return { result: { key: patched, warnings }, changed: true }
 }
 
@@ -130,7 +130,7 @@ export async function endKey(
     throw invalidProof('Its jti was used before.')
   }
   const { events } = await patchEvents(tx, locked, [key, patched])
-  await appendKeyEvents(locked.ledger, withKey(locked.keySet, patched), [use, ...events])
+  await appendKeyEvents(tx, locked.ledger, withKey(locked.keySet, patched), [use, ...events])
   return { result: end, changed: true }
 }
 
@@ -159,7 +159,7 @@ export async function deleteKey(
   const ended = await tx.hooks.run(keyEnded, tx, key, 'delete', origin.time)
   const deleted = keys.event('deleted', id, deletedKeyChanges(key))
   const others = keySet.keys.filter((other) => other !== key)
-  await appendKeyEvents(ledger, others, [deleted, ...ended.flat()])
+  await appendKeyEvents(tx, ledger, others, [deleted, ...ended.flat()])
   return { result: undefined, changed: true }
 }
 
@@ -197,7 +197,7 @@ export async function reportWeakness(
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
   const events = ended === key ? [] : await tx.hooks.run(keyEnded, tx, key, 'disable', origin.time)
   const all = [eventAbout(type, key.id, changes), ...caused, ...events.flat()]
-  await appendKeyEvents(ledger, withKey(keySet, after), all)
+  await appendKeyEvents(tx, ledger, withKey(keySet, after), all)
   return { result, changed: true }
 }
 

@@ -114,7 +114,7 @@ export async function finishRotation(
   // At the time of the last change of the key, so that later ones can be told from it.
   const end = endOf(rotation, 'finished', latest(time, patched.updateTime))
   const keys = withKey(keySet, patched)
-  await appendKeyEvents(locked.ledger, keys, [...events, await writeRotation(db, end)])
+  await appendKeyEvents(tx, locked.ledger, keys, [...events, await writeRotation(db, end)])
   return { result: undefined, changed: true }
 }
 

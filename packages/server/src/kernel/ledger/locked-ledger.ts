@@ -1,4 +1,5 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
+import { sql } from 'kysely'
 import { present } from '../../runtime/present.ts'
 import { requireAuthorization } from '../access/authorization.ts'
 import type { Caller } from '../access/callers.ts'
@@ -144,47 +145,60 @@ export async function restoreRevision({ db, ledgerId, revision }: LedgerLock): P
   await db.updateTable('ledger').set(before).where('project_id', '=', ledgerId).execute()
 }
 
-const lastEvents = statement((db, { ledgerId }: { ledgerId: string }) =>
-  db
+/** The last event of a ledger, with the hash before it and that of the head, for `provenDigests`. */
+export function lastEvent(db: Db, ledgerId: string) {
+  return db
     .selectFrom('event')
-    .select(columnsOf(eventTable))
-    .select(({ selectFrom }) =>
+    .select(columnsOf(eventTable).map((column) => `event.${column}` as const))
+    .select(({ selectFrom }) => [
       selectFrom('ledger').select('ledger.hash').where('project_id', '=', ledgerId).as('head'),
-    )
-    .where('project_id', '=', ledgerId)
-    .orderBy('revision', 'desc')
-    .limit(2),
+      selectFrom('event as previous')
+        .select('previous.hash')
+        .where('previous.project_id', '=', ledgerId)
+        .where('previous.revision', '=', sql<number>`event.revision - 1`)
+        .as('previous_hash'),
+    ])
+    .where('event.project_id', '=', ledgerId)
+    .orderBy('event.revision', 'desc')
+    .limit(1)
+}
+
+const selectLastEvent = statement((db, { ledgerId }: { ledgerId: string }) =>
+  lastEvent(db, ledgerId),
 )
+
+type LastEvent = Tables['event'] & { head: string | null; previous_hash: string | null }
 
 /**
  * The digests of the last event, for a change under the lock. Undefined if the hash of the event is not that of
  * the head: the change would make forged digests part of the ledger.
  */
-export async function readPublished(
-  db: Db,
-  ledgerId: string,
-): Promise<PublishedDigests | undefined> {
-  if ([systemLedgerId, exchangeLedgerId].includes(ledgerId)) return undefined
-  const [last, previous] = await lastEvents(db, { ledgerId })
-  if (last === undefined || !hasValidChanges(last.changes)) return undefined
+export function provenDigests(last: LastEvent): PublishedDigests | undefined {
+  if (!hasValidChanges(last.changes)) return undefined
   const event = eventFromRow(last)
-  const isIntact = eventHash(previous?.hash ?? genesisHash, event) === last.head
+  const isIntact = eventHash(last.previous_hash ?? genesisHash, event) === last.head
   return isIntact ? event.published : undefined
+}
+
+async function readDigests(db: Db, ledgerId: string): Promise<PublishedDigests | undefined> {
+  if ([systemLedgerId, exchangeLedgerId].includes(ledgerId)) return undefined
+  const [last] = await selectLastEvent(db, { ledgerId })
+  return last && provenDigests(last)
 }
 
 /**
  * Appends events, the first of which gets the ledger's revision, and updates the head. `digests`: of what
  * the project publishes from then on, if that changes; events of other changes repeat those of the last one,
- * and have none if it was altered: then the key set is made of the keys until one changes.
+ * and have none if it was altered: then the key set is made of the keys until one changes. Returns the hash of the last one.
  */
 export async function appendEvents(
   ledger: LockedLedger,
   events: readonly NewEvent[],
   digests?: PublishedDigests,
-): Promise<void> {
+): Promise<string> {
   const { db, ledgerId } = ledger
   const { time, actor, requestId } = ledger.origin
-  const published = present({ published: digests ?? (await readPublished(db, ledgerId)) })
+  const published = present({ published: digests ?? (await readDigests(db, ledgerId)) })
   let hash = ledger.previousHash
   const rows = events.map((event, index) => {
     const revision = ledger.revision + index
@@ -198,4 +212,5 @@ export async function appendEvents(
     () => insertEvents(db, rows),
     () => updateHead(db, { ledgerId, revision, hash }),
   )
+  return hash
 }

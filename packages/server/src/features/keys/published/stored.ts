@@ -1,12 +1,15 @@
 import type { Transaction } from '../../../kernel/changes.ts'
+import type { Hooks } from '../../../kernel/hooks.ts'
 import type { Members, NewEvent, PublishedDigests } from '../../../kernel/ledger/chain.ts'
 import { noteOf } from '../../../kernel/ledger/contradictions.ts'
 import {
   appendEvents,
   type LockedLedger,
-  readPublished,
+  lastEvent,
+  provenDigests,
 } from '../../../kernel/ledger/locked-ledger.ts'
 import type { AccountedRow, AnySubject } from '../../../kernel/ledger/subject.ts'
+import { oneFor } from '../../../kernel/shared.ts'
 import { type Db, type RowOf, table } from '../../../kernel/storage/schema.ts'
 import { pipeline, statement } from '../../../kernel/storage/statements.ts'
 import { type KeyRecord, keys } from '../stored.ts'
@@ -65,22 +68,17 @@ export function checkTexts(
 const nothing = digestsOf(nothingPublished)
 
 const selectStored = statement((db, { projectId }: { projectId: string }) =>
-  db
-    .selectFrom('project')
-    .leftJoin('published_key_set', 'published_key_set.project_id', 'project.id')
-    .select(['list', 'jwks', 'jwks_full'])
-    .where('project.id', '=', projectId),
+  lastEvent(db, projectId)
+    .leftJoin('published_key_set', 'published_key_set.project_id', 'event.project_id')
+    .select(['list', 'jwks', 'jwks_full']),
 )
 
 /** What a project publishes, read under its lock. */
 export async function readStoredTexts(db: Db, projectId: string): Promise<StoredTexts> {
-  const [[row], digests] = await pipeline(
-    db,
-    () => selectStored(db, { projectId }),
-    () => readPublished(db, projectId),
-  )
-  // A deleted project has no row, as its ledger says.
-  return row === undefined ? { hadKeys: () => false } : checkTexts(db, projectId, row, digests)
+  const [row] = await selectStored(db, { projectId })
+  return row === undefined
+    ? { hadKeys: () => false }
+    : checkTexts(db, projectId, row, provenDigests(row))
 }
 
 const upsert = statement((db, row: PublishedRow) =>
@@ -114,30 +112,58 @@ export function publishedToRow(
   return { project_id: projectId, list, jwks, jwks_full }
 }
 
+/** Projects whose texts are remembered, and characters of their key sets: 10 MB at most. */
+const maxRemembered = 300
+const maxLength = 16_000
+
+/** What a change of this process published, and the hash of its last event, which has the digests. */
+interface Remembered extends Required<StoredTexts> {
+  hash: string
+}
+
+/**
+ * What changes of this process published last. As long as the event is the last one of its ledger, neither
+ * the row nor the event need be read and compared.
+ */
+const remembered = oneFor((_hooks: Hooks) => new Map<string, Remembered>())
+
+/** What a project publishes if this process published it, unless the ledger has another head under its lock. */
+export function recallTexts({ hooks }: Transaction, projectId: string): Remembered | undefined {
+  return remembered(hooks).get(projectId)
+}
+
 /** Appends the events of a change of keys, with what the project publishes from then on. */
 export async function appendPublished(
+  { hooks }: Transaction,
   ledger: LockedLedger,
   texts: PublishedTexts,
   events: readonly NewEvent[],
 ): Promise<void> {
   const { db, ledgerId } = ledger
   const digests = digestsOf(texts)
-  await pipeline(
+  const [, hash] = await pipeline(
     db,
     () => upsert(db, publishedToRow(ledgerId, texts)),
     () => appendEvents(ledger, events, digests),
   )
+  const all = remembered(hooks)
+  all.delete(ledgerId)
+  for (const oldest of all.keys().take(all.size < maxRemembered ? 0 : 1)) all.delete(oldest)
+  if (texts.jwksFull.length > maxLength) return
+  all.set(ledgerId, { hash, texts, hadKeys: () => hadKeysIn(texts) })
 }
 
 /** The same for a change after which the project has these keys. Without an event of a key nothing changes. */
 export async function appendKeyEvents(
+  tx: Transaction,
   ledger: LockedLedger,
   keys: readonly KeyRecord[],
   events: readonly NewEvent[],
 ): Promise<void> {
-  if (!events.some(({ type }) => type.startsWith('key.'))) return appendEvents(ledger, events)
-  const { hadKeys } = await readStoredTexts(ledger.db, ledger.ledgerId)
-  await appendPublished(ledger, publish(keys, ledger.origin.time, hadKeys()), events)
+  if (events.some(({ type }) => type.startsWith('key.'))) {
+    const { hadKeys } = await readStoredTexts(ledger.db, ledger.ledgerId)
+    await appendPublished(tx, ledger, publish(keys, ledger.origin.time, hadKeys()), events)
+  } else await appendEvents(ledger, events)
 }
 
 /** A project that is created publishes an empty key set. */

@@ -9,7 +9,12 @@ import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../chang
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import { introducedByLink } from '../introduction.ts'
 import type { KidUse } from '../kids.ts'
-import { appendPublished, readStoredTexts, type StoredTexts } from '../published/stored.ts'
+import {
+  appendPublished,
+  readStoredTexts,
+  recallTexts,
+  type StoredTexts,
+} from '../published/stored.ts'
 import { type PublishedTexts, publish, publishToo } from '../published/texts.ts'
 import { compareAge, oldestFirst, readKeySet } from '../reads.ts'
 import { requireSuccessor } from '../states.ts'
@@ -56,11 +61,12 @@ async function registerKeys(
   const { origin, projectId, limits, compared, dryRun } = change
   const submitted = change.keys.map(({ key }) => key)
   const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
-  const [ledger, existing, stored, lock] = await pipeline(
+  const recalled = recallTexts(tx, projectId)
+  const [ledger, existing, read, lock] = await pipeline(
     db,
     () => lockProjectLedger(tx, projectId, origin),
     () => readKeysForAdmission(db, projectId),
-    () => readStoredTexts(db, projectId),
+    async () => (recalled === undefined ? readStoredTexts(db, projectId) : undefined),
     () => lockFingerprints(db, { keys: submitted, kids }, origin.time),
   )
   if (existing === undefined) throw notFound('project_not_found')
@@ -80,21 +86,23 @@ async function registerKeys(
     await lock.unlock()
     return admission
   }
-  const texts = await publishWith(db, { existing, stored }, created, origin.time)
+  const isCurrent = recalled?.hash === ledger.previousHash
+  const before = isCurrent ? recalled : (read ?? (await readStoredTexts(db, projectId)))
+  const texts = await publishWith(db, { existing, before }, created, origin.time)
   const events = created.map((key) => records.eventOf('created', key))
   await pipeline(
     db,
     () => lock.unlock(),
     () => insertKeys(db, created.map(keyToRow)),
     () => reservePublishedKids(db, created),
-    () => appendPublished(ledger, texts, [...use, ...events]),
+    () => appendPublished(tx, ledger, texts, [...use, ...events]),
   )
   return admission
 }
 
 interface Registered {
   existing: readonly AdmissionKey[]
-  stored: StoredTexts
+  before: StoredTexts
 }
 
 /**
@@ -103,7 +111,7 @@ interface Registered {
  */
 async function publishWith(
   db: Db,
-  { existing, stored: { texts, hadKeys } }: Registered,
+  { existing, before: { texts, hadKeys } }: Registered,
   created: readonly KeyRecord[],
   now: string,
 ): Promise<PublishedTexts> {
