@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { createServerClient, highLimits } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
+const main = join(import.meta.dirname, '../../bin/pubring.js')
 
 test('kill -9 during creates loses no acknowledged key', async () => {
   let server = await startServer(folder, highLimits)
@@ -24,8 +28,16 @@ test('kill -9 during creates loses no acknowledged key', async () => {
     await Promise.all(writers)
     server = await startServer(folder, highLimits)
   }
-  const kids = await createServerClient(server, apiKey).kids()
+  const client = createServerClient(server, apiKey)
+  const kids = await client.kids()
   expect(acknowledged.length).toBeGreaterThan(20)
   expect(kids).toEqual(expect.arrayContaining(acknowledged))
   expect(new Set(kids).size).toBe(kids.length)
+  const { keys }: { keys: { kid: string }[] } = JSON.parse((await client.jwks())?.text ?? '{}')
+  expect(keys.map(({ kid }) => kid)).toEqual(kids)
+  // Also that the stored key set is that of the last event.
+  expect(await verdictOf(folder)).toMatch(/whole/)
 })
+
+const verdictOf = async (cwd: string) =>
+  (await promisify(execFile)(process.execPath, [main, 'check'], { cwd })).stdout

@@ -1,9 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { verifyLedgers } from '../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import { isWhole } from '../../packages/server/src/kernel/ledger/verification.ts'
+import { openLedgerReader } from '../../packages/server/src/registry.ts'
 import { recordFault } from '../support/faults/results.ts'
 import { createPostgres } from '../support/postgres/server.ts'
 import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
-import { createKey, createProject, createReplicas, kidsOf } from '../support/server/replicas.ts'
+import {
+  createKey,
+  createProject,
+  createReplicas,
+  kidsOf,
+  publishedKids,
+} from '../support/server/replicas.ts'
 import { expectWithin } from '../support/timing.ts'
 
 const primary = await createPostgres(primarySettings)
@@ -11,7 +20,8 @@ await primary.start()
 await primary.query('create database pubring')
 const standby = await addSynchronousStandby(primary)
 const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
-const replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
+const url = `postgres://postgres@${hosts}/pubring`
+const replicas = createReplicas(url)
 
 test('the primary dies with 200 creates in flight: the standby takes over, and no acknowledged key is lost or duplicated', async () => {
   const [one, other] = [await replicas.add(), await replicas.add()]
@@ -52,10 +62,15 @@ test('the primary dies with 200 creates in flight: the standby takes over, and n
     expect(kids).toEqual(
       expect.arrayContaining(mine.map(({ response }) => JSON.parse(response.body).kid)),
     )
+    expect(await publishedKids(other, project)).toEqual(kids)
     // One event per key, and one for the project.
     const { body } = await one.call('GET', `/v1/projects/${project}/events?limit=200`)
     expect(JSON.parse(body)).toHaveLength(kids.length + 1)
   }
+  const ledgers = await openLedgerReader(url)
+  const verdicts = await Array.fromAsync(verifyLedgers(ledgers))
+  await ledgers.close()
+  expect(verdicts.filter((verdict) => !isWhole(verdict))).toEqual([])
   for (const replica of [one, other]) {
     const lines = replica
       .output()
