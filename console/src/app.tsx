@@ -6,28 +6,25 @@ import {
   IconUserShield,
   IconUsers,
 } from '@tabler/icons-react'
-import { lazy, Suspense } from 'react'
 import { Route, Router, Switch } from 'wouter'
-import { componentOf } from './components/lazy.tsx'
-import { LoadingPage, MessagePage, NotFoundPage } from './components/states.tsx'
+import { lazyPage } from './components/boundary.tsx'
+import { MessagePage, NotFoundPage } from './components/states.tsx'
 import { useFragmentLocation } from './fragment.ts'
 import { Frame } from './frame.tsx'
 import { SessionGate } from './session/gate.tsx'
-import { useRights } from './session/rights.ts'
-import { SignedInPage, signedInRoute } from './session/signed-in.tsx'
+import { useRights } from './session/session.tsx'
+import { SignedInPage, signedInRoute } from './session/sign-in-again.tsx'
 
-const ProjectsPage = lazy(() => componentOf(import('./pages/projects/page.tsx'), 'ProjectsPage'))
-const ProjectPage = lazy(() => componentOf(import('./pages/project/page.tsx'), 'ProjectPage'))
-const KeyPage = lazy(() => componentOf(import('./pages/key/page.tsx'), 'KeyPage'))
-const RotatePage = lazy(() => componentOf(import('./pages/rotate/page.tsx'), 'RotatePage'))
-const ApiKeysPage = lazy(() => componentOf(import('./pages/api-keys/page.tsx'), 'ApiKeysPage'))
-const HistoryPage = lazy(() => componentOf(import('./events/history.tsx'), 'HistoryPage'))
-const StatusPage = lazy(() => componentOf(import('./pages/status.tsx'), 'StatusPage'))
-const AccessRulesPage = lazy(() =>
-  componentOf(import('./pages/access-rules/page.tsx'), 'AccessRulesPage'),
-)
-const PeoplePage = lazy(() => componentOf(import('./pages/access/people.tsx'), 'PeoplePage'))
-const SessionsPage = lazy(() => componentOf(import('./pages/access/sessions.tsx'), 'SessionsPage'))
+const ProjectsPage = lazyPage(() => import('./pages/projects/page.tsx'), 'ProjectsPage')
+const ProjectPage = lazyPage(() => import('./pages/project/page.tsx'), 'ProjectPage')
+const KeyPage = lazyPage(() => import('./pages/key/page.tsx'), 'KeyPage')
+const RotatePage = lazyPage(() => import('./pages/rotate/page.tsx'), 'RotatePage')
+const ApiKeysPage = lazyPage(() => import('./pages/api-keys/page.tsx'), 'ApiKeysPage')
+const HistoryPage = lazyPage(() => import('./events/history.tsx'), 'HistoryPage')
+const StatusPage = lazyPage(() => import('./pages/status.tsx'), 'StatusPage')
+const AccessRulesPage = lazyPage(() => import('./pages/access-rules/page.tsx'), 'AccessRulesPage')
+const PeoplePage = lazyPage(() => import('./pages/access.tsx'), 'PeoplePage')
+const SessionsPage = lazyPage(() => import('./pages/access.tsx'), 'SessionsPage')
 
 /** The console. Its routes are in the URL fragment, which is never sent to a server. */
 export function App() {
@@ -36,9 +33,7 @@ export function App() {
     <SessionGate>
       <Router hook={useFragmentLocation}>
         <Frame pages={pages}>
-          <Suspense fallback={<LoadingPage />}>
-            <Pages />
-          </Suspense>
+          <Pages />
         </Frame>
       </Router>
     </SessionGate>
@@ -61,21 +56,17 @@ const pages = [
   { path: '/status', label: 'Status', Icon: IconHeartbeat, Page: StatusPage },
 ]
 
-function AuditorsOnly() {
-  return (
-    <MessagePage title="Not open to you">
-      Only an admin or auditor of all projects can see this page.
-    </MessagePage>
-  )
-}
+const AuditorsOnly = () => (
+  <MessagePage title="Not open to you">
+    Only an admin or auditor of all projects can see this page.
+  </MessagePage>
+)
 
 function Pages() {
   const { mayAudit } = useRights()
   return (
     <Switch>
-      <Route path="/">
-        <Home />
-      </Route>
+      <Route path="/" component={Home} />
       <Route path="/projects/:project/rotate/:kid">
         {({ project, kid }) => <RotatePage key={kid} project={project} oldKid={kid} />}
       </Route>
@@ -90,14 +81,11 @@ function Pages() {
       {pages.map(({ path, Page, isForAll }) => (
         <Route key={path} path={path} component={mayAudit || isForAll ? Page : AuditorsOnly} />
       ))}
-      <Route>
-        <NotFoundPage />
-      </Route>
+      <Route component={NotFoundPage} />
     </Switch>
   )
 }
 
-/** The projects of the user, or the only one. */
 function Home() {
   const { onlyProject } = useRights()
   return onlyProject === undefined ? (

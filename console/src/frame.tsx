@@ -1,30 +1,47 @@
 import {
-  ActionIcon,
   AppShell,
+  Badge,
   Burger,
   Container,
   Group,
+  Indicator,
+  Menu,
   NavLink,
   Text,
+  UnstyledButton,
   useComputedColorScheme,
   useMantineColorScheme,
+  VisuallyHidden,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { IconMoon, IconStack2, IconSun } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+import type { Self, Warning } from '@pubring/client'
+import {
+  IconAlertTriangle,
+  IconBell,
+  IconInfoCircle,
+  IconLogout,
+  IconMoon,
+  IconStack2,
+  IconSun,
+} from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { AccountMenu } from './components/account-menu.tsx'
 import { PageBoundary } from './components/boundary.tsx'
-import { FocusMemory } from './components/dialog.tsx'
+import { ToolButton } from './components/buttons.tsx'
+import { Dialog, FocusMemory } from './components/dialog.tsx'
 import { LiveStatus } from './components/live-status.tsx'
 import { Logo } from './components/logo.tsx'
+import { ProjectName } from './components/project-name.tsx'
+import { ErrorNotice } from './components/states.tsx'
+import { localTime, UserText, withVisibleControls } from './components/text.tsx'
 import { SearchButton } from './search/button.tsx'
-import { useRights } from './session/rights.ts'
-import { WarningBell } from './warnings/bell.tsx'
+import { strongestRole, useRights, useSession } from './session/session.tsx'
+import { placeOf } from './warnings/places.ts'
+import { textOf, useWarnings } from './warnings/project-warnings.tsx'
 
 type NavigationPage = { path: string; label: string; Icon: typeof IconStack2; isForAll?: boolean }
 
-/** The header and navigation around every page. */
 export function Frame({ pages, children }: { pages: NavigationPage[]; children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure(false)
   return (
@@ -51,35 +68,33 @@ export function Frame({ pages, children }: { pages: NavigationPage[]; children: 
   )
 }
 
-function Header({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMenu(): void }) {
-  return (
-    <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-      <Group gap="sm" wrap="nowrap">
-        <Burger
-          opened={menuOpened}
-          onClick={onToggleMenu}
-          hiddenFrom="sm"
-          size="sm"
-          aria-label="Menu"
-        />
-        <Link href="/" className="quiet-link" aria-label="Pubring">
-          <Group gap="xs" wrap="nowrap">
-            <Logo />
-            <Text fw={700} size="lg" visibleFrom="xs">
-              Pubring
-            </Text>
-          </Group>
-        </Link>
-      </Group>
-      <Group gap="xs" wrap="nowrap">
-        <SearchButton />
-        <WarningBell />
-        <ColorSchemeButton />
-        <AccountMenu />
-      </Group>
+const Header = ({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMenu(): void }) => (
+  <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+    <Group gap="sm" wrap="nowrap">
+      <Burger
+        opened={menuOpened}
+        onClick={onToggleMenu}
+        hiddenFrom="sm"
+        size="sm"
+        aria-label="Menu"
+      />
+      <Link href="/" className="quiet-link" aria-label="Pubring">
+        <Group gap="xs" wrap="nowrap">
+          <Logo />
+          <Text fw={700} size="lg" visibleFrom="xs">
+            Pubring
+          </Text>
+        </Group>
+      </Link>
     </Group>
-  )
-}
+    <Group gap="xs" wrap="nowrap">
+      <SearchButton />
+      <WarningBell />
+      <ColorSchemeButton />
+      <AccountMenu />
+    </Group>
+  </Group>
+)
 
 function Navigation(props: { pages: NavigationPage[]; onNavigate(): void }) {
   const { pages, onNavigate } = props
@@ -110,13 +125,147 @@ function ColorSchemeButton() {
   const scheme = useComputedColorScheme('light')
   const other = scheme === 'dark' ? 'light' : 'dark'
   return (
-    <ActionIcon
-      variant="default"
-      size="lg"
+    <ToolButton
+      Icon={scheme === 'dark' ? IconSun : IconMoon}
+      label={`Switch to ${other} mode`}
       onClick={() => setColorScheme(other)}
-      aria-label={`Switch to ${other} mode`}
+    />
+  )
+}
+
+function AccountMenu() {
+  const { self, signOut } = useSession()
+  const [error, setError] = useState<unknown>()
+  const kind = self.type === 'person' ? 'Person' : 'API key'
+  const leave = () => {
+    setError(undefined)
+    signOut().catch(setError)
+  }
+  return (
+    <>
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <UnstyledButton>
+            <Group gap={6} wrap="nowrap">
+              <VisuallyHidden>Signed in as {kind}</VisuallyHidden>
+              <Text maw={160} truncate visibleFrom="xs">
+                <UserText>{self.name}</UserText>
+              </Text>
+              <Badge variant="light" size="sm" tt="none" className="unshrinkable">
+                {strongestRole(self)}
+              </Badge>
+            </Group>
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown maw={340}>
+          <Menu.Label>
+            <Identity self={self} kind={kind} />
+          </Menu.Label>
+          <Menu.Divider />
+          <Menu.Label>
+            {self.grants.map(({ role, projectId }) => (
+              <div key={`${role} ${projectId}`}>
+                {role} of <ProjectName id={projectId} />
+              </div>
+            ))}
+          </Menu.Label>
+          <Menu.Divider />
+          <Menu.Item leftSection={<IconLogout size={16} />} onClick={leave}>
+            Sign out
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {error !== undefined && (
+        <Dialog title="You are still signed in" onClose={() => setError(undefined)}>
+          <ErrorNotice error={error} retry={leave} />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+function Identity({ self, kind }: { self: Self; kind: string }) {
+  const { person, session } = self
+  return (
+    <div style={{ overflowWrap: 'anywhere' }}>
+      {kind}
+      {person?.email !== undefined && (
+        <div>
+          <UserText>{person.email}</UserText>
+        </div>
+      )}
+      {person !== undefined && (
+        <div>
+          <UserText>{person.subject}</UserText> at <UserText>{person.issuer}</UserText>
+        </div>
+      )}
+      {session !== undefined && <div>Session until {localTime(session.expireTime)}</div>}
+    </div>
+  )
+}
+
+const maxListed = 20
+
+/** The number of warnings, and a list of them, each of which leads to where it is mended. */
+function WarningBell() {
+  const { data: warnings = [], isError } = useWarnings()
+  const queries = useQueryClient()
+  useEffect(() => {
+    const refresh = () => void queries.refetchQueries({ queryKey: ['warnings'], stale: true })
+    addEventListener('hashchange', refresh)
+    return () => removeEventListener('hashchange', refresh)
+  }, [queries])
+  const { length } = warnings
+  const name = length === 0 ? 'No warnings' : length === 1 ? '1 warning' : `${length} warnings`
+  const isCritical = warnings.some(({ severity }) => severity === 'critical')
+  return (
+    <Menu position="bottom-end" width={380}>
+      <Indicator
+        label={length > 99 ? '99+' : length}
+        disabled={length === 0}
+        size={17}
+        offset={4}
+        color={isCritical ? 'red.8' : 'orange.9'}
+        inline
+      >
+        <Menu.Target>
+          <ToolButton Icon={IconBell} label={name} />
+        </Menu.Target>
+      </Indicator>
+      <Menu.Dropdown className="warning-list">
+        {length > 0 && <Menu.Label>{name}</Menu.Label>}
+        {length === 0 && (
+          <Menu.Item disabled>
+            {isError ? 'The warnings could not be loaded' : 'Nothing needs attention'}
+          </Menu.Item>
+        )}
+        {warnings.slice(0, maxListed).map((warning) => (
+          <WarningItem key={JSON.stringify(warning)} warning={warning} />
+        ))}
+        {length > maxListed && (
+          <Menu.Item component={Link} href="/">
+            {length - maxListed} more: the projects show which of them break first
+          </Menu.Item>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+function WarningItem({ warning }: { warning: Warning }) {
+  const { severity, label, projectName } = warning
+  const Icon = severity === 'info' ? IconInfoCircle : IconAlertTriangle
+  const subject = [label, projectName].filter((each) => each !== undefined).join(' · ')
+  return (
+    <Menu.Item
+      component={Link}
+      href={placeOf(warning)}
+      leftSection={
+        <Icon size={18} aria-hidden {...(severity === 'critical' && { className: 'warning' })} />
+      }
     >
-      {scheme === 'dark' ? <IconSun size={18} /> : <IconMoon size={18} />}
-    </ActionIcon>
+      {subject !== '' && <Text fw={600}>{withVisibleControls(subject)}</Text>}
+      <Text>{textOf(warning)}</Text>
+    </Menu.Item>
   )
 }

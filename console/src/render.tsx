@@ -9,7 +9,6 @@ import { theme } from './theme.ts'
 /** Lets Mantine insert style elements under the content security policy of this page. */
 const styleNonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
 
-/** Shows the whole page. */
 export function render(page: ReactNode): void {
   const root = document.getElementById('root')
   if (root === null) return

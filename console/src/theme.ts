@@ -35,6 +35,7 @@ export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
+    Text: { defaultProps: { size: 'sm' } },
     Autocomplete: scrollingList,
     MultiSelect: scrollingList,
     Select: scrollingList,

@@ -404,9 +404,9 @@ const testedIn: Readonly<Record<string, string>> = {
   'console/src/events/sentences.ts: audit': 'test/e2e/audit.test.ts',
   'console/src/events/verification.tsx: ledger verify': 'test/console/history-proof.test.ts',
   'console/src/events/verification.tsx: ledger verify --file': 'test/console/history-proof.test.ts',
-  'console/src/pages/connect/snippets/others.ts: jwks follow --format --out':
+  'console/src/pages/connect/snippets/haproxy.sh.txt: jwks follow --format --out':
     'test/console/snippets.long.test.ts',
-  'console/src/pages/connect/snippets/others.ts: jwks follow --listen':
+  'console/src/pages/connect/snippets/follower.sh.txt: jwks follow --listen':
     'test/console/snippets.long.test.ts',
   'console/src/pages/rotate/page.tsx: key rotate --resume --project': 'test/cli/rotate.test.ts',
   'console/src/pages/status.tsx: backup': 'test/e2e/backup.test.ts',
@@ -457,7 +457,7 @@ test('every command that a file prints is run by a test', () => {
     }
     return names.length === 0 ? [] : [...names, ...(text.match(/--[a-z-]+/g) ?? [])].join(' ')
   }
-  const files = globSync(['packages/*/src/**/*.ts', 'console/src/**/*.{ts,tsx}'], {
+  const files = globSync(['packages/*/src/**/*.ts', 'console/src/**/*.{ts,tsx,txt}'], {
     exclude: ['packages/cli/src/commands', 'packages/client/src/types.ts'],
   })
   const found = new Set(

@@ -175,7 +175,16 @@ test('a rule for people is made, changed, and checked by claims', async () => {
   await dialog.getByLabel('Claim 1').fill('groups')
   await dialog.getByLabel('Value 1').fill('platform')
   await dialog.getByLabel('For all projects').check()
-  await dialog.getByRole('button', { name: 'Create rule' }).click()
+  await dialog.getByText('No one gains or loses access.').waitFor()
+  await page.setViewportSize({ width: 1_280, height: 500 })
+  const create = dialog.getByRole('button', { name: 'Create rule' })
+  const bottom = async () => {
+    const box = await create.boundingBox()
+    return box === null ? 500 : box.y + box.height
+  }
+  await dialog.getByLabel('Name').focus()
+  await expect.poll(bottom).toBeLessThan(500)
+  await create.click()
   const row = page.getByRole('row', { name: /payments/ })
   const person = `A person of ${provider} whose groups is`
   await row.getByText(`${person} platform may read keys in all projects.`).waitFor()

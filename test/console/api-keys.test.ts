@@ -83,7 +83,7 @@ describe('an API key', () => {
       await page.getByRole('button', { name: 'Actions for pipeline' }).click()
       await page.getByRole('menuitem', { name: item }).click()
       const identity = page.getByRole('dialog').getByRole('group', { name: 'The API key' })
-      expect(await identity.textContent()).toMatch(/pipeline.*Begins withpubring_.*writer.*Created/)
+      expect(await identity.textContent()).toMatch(/pipeline.*pubring_.*writer.*Expires/)
       await page.getByRole('dialog').getByRole('button', { name: button }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { entriesOf } from '../../console/src/events/expiries.ts'
-import { eventQuery, readFilter } from '../../console/src/events/filter.ts'
+import { entriesOf, eventQuery, noFilter } from '../../console/src/events/filter.ts'
 import type { Event } from '../../packages/client/src/index.ts'
 
 const day = (number: number) => `2026-03-${String(number).padStart(2, '0')}T00:00:00.000Z`
@@ -17,7 +16,10 @@ function event(
   return { revision, type, time: day(on), changes, ...rest }
 }
 
-const filterOf = (query: string) => readFilter(new URLSearchParams(query))
+const filterOf = (query: string) => ({
+  ...noFilter,
+  ...Object.fromEntries(new URLSearchParams(query)),
+})
 
 /** The entries as the days and types that they have. */
 function entries(

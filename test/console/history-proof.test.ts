@@ -67,6 +67,8 @@ test('a history says what the log has, and is verified and exported in the brows
   const { client } = console_
   const page = await console_.open(`/projects/${projectId}/history`)
   await page.getByText('Not in the log yet').waitFor()
+  await page.getByRole('button', { name: 'Verify this history' }).click()
+  await page.getByText('Not in the log yet').nth(1).waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
 
   const { verifierKey } = await client.log.checkpoint()

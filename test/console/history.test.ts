@@ -51,6 +51,23 @@ test.each(['a project', 'the registry'])(
   },
 )
 
+test('a period of whole days is chosen by its name', async () => {
+  await go(history())
+  const period = page.getByRole('group', { name: 'Time' })
+  const midnight = (daysAgo: number) =>
+    page.evaluate<string>(`{
+      const now = new Date()
+      new Date(now.getFullYear(), now.getMonth(), now.getDate() - ${daysAgo}).toISOString()
+    }`)
+  await period.getByRole('button', { name: 'Yesterday' }).click()
+  await page.getByText('No matching events').waitFor()
+  const [since, until] = [await midnight(1), await midnight(0)]
+  expect(Object.fromEntries(query())).toEqual({ since, until })
+  await period.getByRole('button', { name: 'Last 7 days' }).click()
+  await page.getByText(`Registered key “${hostile}”`).waitFor()
+  expect(Object.fromEntries(query())).toEqual({ since: await midnight(7) })
+})
+
 test('the expiry of a key is an entry', async () => {
   await go(history('?type=key.expired'))
   await page.locator('[data-expiry]').getByText('Key “short-lived” expired').waitFor()

@@ -4,9 +4,15 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { afterEach, expect, test } from 'vitest'
-import { others } from '../../console/src/pages/connect/snippets/others.ts'
 import { createClient } from '../../packages/client/src/index.ts'
-import { audience, expected, makeTokens, run, snippetFolder } from '../support/console/snippets.ts'
+import {
+  audience,
+  expected,
+  makeTokens,
+  run,
+  snippetFolder,
+  snippets,
+} from '../support/console/snippets.ts'
 import { freePort, startServer, temporaryFolder } from '../support/server/process.ts'
 
 /** The snippets of the page that need more than Node; connect.test.ts runs the others. */
@@ -34,7 +40,7 @@ function installPubring(): void {
 
 function textOf(id: string): string {
   const jwksUri = `${made.issuer}/.well-known/jwks.json`
-  const snippet = others.find((each) => each.id === id)
+  const snippet = snippets.find((each) => each.id === id)
   return snippet?.text({ issuer: made.issuer, jwksUri, algorithms: ['ES256'], audience }) ?? ''
 }
 

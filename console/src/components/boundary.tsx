@@ -1,7 +1,51 @@
-import { Alert, Button } from '@mantine/core'
-import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react'
-import { Component, type ReactNode, useEffect, useState } from 'react'
+import { Button } from '@mantine/core'
+import { Component, type ReactNode, Suspense, use, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
+import { LoadingPage, Notice } from './states.tsx'
+
+/** How long after a page its dialogs are loaded, so that they open at once, even during an outage. */
+const preloadMs = 1_000
+
+type PropsOf<Part> = Part extends (props: infer Props extends object) => unknown ? Props : object
+
+/** A part of a page whose code is loaded when it is first shown, or earlier by its `load`. */
+export function lazyPart<
+  Name extends string,
+  Module extends Record<Name, (props: never) => ReactNode>,
+>(load: () => Promise<Module>, name: Name, fallback?: ReactNode) {
+  let loading: Promise<Module[Name]> | undefined
+  const part = (props: PropsOf<Module[Name]>) => {
+    loading ??= load().then((module) => module[name])
+    return (
+      <PageBoundary>
+        <Suspense fallback={fallback}>
+          <Loaded part={loading} props={props} />
+        </Suspense>
+      </PageBoundary>
+    )
+  }
+  return Object.assign(part, { load })
+}
+
+const Loaded = (props: { part: Promise<(props: never) => ReactNode>; props: object }) =>
+  use(props.part)(props.props as never)
+
+export const lazyPage = <
+  Name extends string,
+  Module extends Record<Name, (props: never) => ReactNode>,
+>(
+  load: () => Promise<Module>,
+  name: Name,
+) => lazyPart(load, name, <LoadingPage />)
+
+/** Loads code that the page needs later. `load` must not change between renders. */
+export function usePreload(load: () => Promise<unknown>): void {
+  useEffect(() => {
+    // If it fails, the dialog reports the error when it is opened.
+    const timer = setTimeout(() => load().catch(() => {}), preloadMs)
+    return () => clearTimeout(timer)
+  }, [load])
+}
 
 /** Shows what to do when a page fails to load or to render. The next page starts afresh. */
 export function PageBoundary({ children }: { children: ReactNode }) {
@@ -25,20 +69,16 @@ export class Boundary extends Component<
   }
 
   override render() {
-    return this.state.error === undefined ? (
-      this.props.children
-    ) : (
-      <Failure error={this.state.error} />
-    )
+    const { error } = this.state
+    return error === undefined ? this.props.children : <Failure error={error} />
   }
 }
 
 function Failure({ error }: { error: unknown }) {
   const outdated = useIsOutdated()
   return (
-    <Alert
-      color={outdated ? 'petrol' : 'red'}
-      icon={outdated ? <IconRefresh /> : <IconAlertTriangle />}
+    <Notice
+      tone={outdated ? 'info' : 'bad'}
       title={outdated ? 'There is a new version of the console' : 'This page could not be shown'}
       role="alert"
     >
@@ -50,7 +90,7 @@ function Failure({ error }: { error: unknown }) {
       <Button size="xs" mt="sm" onClick={() => location.reload()}>
         Reload
       </Button>
-    </Alert>
+    </Notice>
   )
 }
 

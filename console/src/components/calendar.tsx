@@ -1,7 +1,7 @@
 import { Table, Text } from '@mantine/core'
 import type { CSSProperties, ReactNode } from 'react'
 import { toExpiryInput } from '../forms/time-field.tsx'
-import { week } from './times.tsx'
+import { week } from './text.tsx'
 
 /** The local day of a time, as 2026-12-24. */
 export const dayOf = (time: string | number | Date): string =>
@@ -12,7 +12,7 @@ export function DaySection({ time, children }: { time: string; children: ReactNo
   const name = inWords(new Date(time), { dateStyle: 'full' })
   return (
     <section className="day" id={`day-${dayOf(time)}`} aria-label={name} tabIndex={-1}>
-      <Text size="sm" c="dimmed" fw={600} mt="xs">
+      <Text c="dimmed" fw={600} mt="xs">
         {name}
       </Text>
       {children}
@@ -20,17 +20,8 @@ export function DaySection({ time, children }: { time: string; children: ReactNo
   )
 }
 
-/**
- * How many of the times are on each day, as a table of the weeks, from Monday on, that have `from` and
- * `to`. A day with some leads to its `DaySection`.
- */
-export function Calendar(props: {
-  /** The name of the table, which says whose times are counted. */
-  name: string
-  times: string[]
-  from: Date
-  to: Date
-}) {
+/** How many times are on each day, in weeks; a day with some leads to its `DaySection`. */
+export function Calendar(props: { name: string; times: string[]; from: Date; to: Date }) {
   const { name, times, from, to } = props
   const counts = Map.groupBy(times, dayOf)
   const most = Math.max(...[...counts.values()].map(({ length }) => length))

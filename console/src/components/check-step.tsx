@@ -1,7 +1,8 @@
 import { Group, Stack, Text, ThemeIcon } from '@mantine/core'
 import type { TokenCheckOutcome } from '@pubring/client'
 import { IconAlertTriangle, IconCheck, IconEqualNot, IconMinus, IconX } from '@tabler/icons-react'
-import { UserText } from './user-text.tsx'
+import { CopyBlock } from './copy.tsx'
+import { UserText } from './text.tsx'
 
 /** How each outcome is shown; a step after the failed one has none. */
 const looks = {
@@ -29,7 +30,6 @@ export function CheckSteps(props: {
   )
 }
 
-/** A step with its outcome; undefined if it was not reached. */
 function CheckStep(props: {
   label: string
   outcome: TokenCheckOutcome | undefined
@@ -44,15 +44,32 @@ function CheckStep(props: {
         <Icon size={14} />
       </ThemeIcon>
       <div>
-        <Text size="sm" fw={isCompared ? 600 : 400} {...(isCompared ? {} : { c: 'dimmed' })}>
+        <Text fw={isCompared ? 600 : 400} {...(isCompared ? {} : { c: 'dimmed' })}>
           {label}
         </Text>
         {detail !== undefined && (
-          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          <Text c="dimmed">
             <UserText>{detail}</UserText>
           </Text>
         )}
       </div>
     </Group>
+  )
+}
+
+/** The JSON escape of each UTF-16 unit of a text. */
+const escaped = (text: string) =>
+  text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** A titled object as indented JSON, in which characters that would reorder or hide text are escaped. */
+export function JsonView({ title, value }: { title: string; value: Record<string, unknown> }) {
+  const json = JSON.stringify(value, null, 2).replace(/[\u2028\u2029\p{Cf}]/gu, escaped)
+  return (
+    <div>
+      <Text fw={600} mb={4}>
+        {title}
+      </Text>
+      <CopyBlock value={json} name={title} />
+    </div>
   )
 }

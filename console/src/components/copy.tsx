@@ -1,8 +1,7 @@
 import { ActionIcon, Code, Group, Popover, Text, Textarea, Tooltip } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
-import { useEffect, useRef, useState } from 'react'
-
-const copiedMs = 1_500
+import { useEffect, useRef } from 'react'
 
 type Copyable = { value: string; name: string; onCopied?: () => void }
 
@@ -11,38 +10,19 @@ type Copyable = { value: string; name: string; onCopied?: () => void }
  * allow copying, as on plain http, it says so and selects the text.
  */
 export function CopyButton({ value, name, onCopied }: Copyable) {
-  const [state, setState] = useState<'idle' | 'copied' | 'impossible'>('idle')
+  const { copy, copied, error, reset } = useClipboard({ timeout: 1_500 })
   useEffect(() => {
-    if (state !== 'copied') return
-    const timer = setTimeout(() => setState('idle'), copiedMs)
-    return () => clearTimeout(timer)
-  }, [state])
-  async function copy() {
-    try {
-      await navigator.clipboard.writeText(value)
-      setState('copied')
-      onCopied?.()
-    } catch {
-      // Without https there is no clipboard; elsewhere the user or a policy may forbid it.
-      setState('impossible')
-    }
-  }
-  const copied = state === 'copied'
+    if (copied) onCopied?.()
+  }, [copied, onCopied])
   return (
-    <Popover
-      opened={state === 'impossible'}
-      onChange={(opened) => !opened && setState('idle')}
-      withinPortal
-      trapFocus
-      width={340}
-    >
+    <Popover opened={error !== null} onChange={reset} withinPortal trapFocus width={340}>
       <Popover.Target>
         <Tooltip label={copied ? 'Copied' : `Copy ${name}`}>
           <ActionIcon
             variant="subtle"
             size={24}
             color={copied ? 'teal' : 'gray'}
-            onClick={copy}
+            onClick={() => copy(value)}
             aria-label={copied ? `${name} copied` : `Copy ${name}`}
           >
             {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
@@ -61,7 +41,7 @@ function CopyByHand({ value, name, onCopied }: Copyable) {
   useEffect(() => field.current?.select(), [])
   return (
     <>
-      <Text size="sm" mb={6} role="alert">
+      <Text mb={6} role="alert">
         The browser does not allow this page to copy
         {isSecureContext ? '' : ', because it is not https'}. The text is selected: press Ctrl+C or
         ⌘C.
@@ -82,29 +62,23 @@ function CopyByHand({ value, name, onCopied }: Copyable) {
   )
 }
 
-/** A labeled value with a copy button. */
-export function CopyField({ label, ...copyable }: { label: string } & Omit<Copyable, 'name'>) {
-  return (
-    <div>
-      <Text size="xs" c="dimmed" fw={600}>
-        {label}
-      </Text>
-      <Group gap={4} wrap="nowrap">
-        <span className="mono">{copyable.value}</span>
-        <CopyButton {...copyable} name={label} />
-      </Group>
-    </div>
-  )
-}
-
-/** A text block with a copy button. */
-export function CopyBlock({ value, name }: { value: string; name: string }) {
-  return (
-    <Group align="flex-start" wrap="nowrap" gap="xs">
-      <Code block flex={1} miw={0} tabIndex={0} aria-label={name} role="group">
-        {value}
-      </Code>
-      <CopyButton value={value} name={name} />
+export const CopyField = ({ label, ...copyable }: { label: string } & Omit<Copyable, 'name'>) => (
+  <div>
+    <Text size="xs" c="dimmed" fw={600}>
+      {label}
+    </Text>
+    <Group gap={4} wrap="nowrap">
+      <span className="mono">{copyable.value}</span>
+      <CopyButton {...copyable} name={label} />
     </Group>
-  )
-}
+  </div>
+)
+
+export const CopyBlock = ({ value, name }: { value: string; name: string }) => (
+  <Group align="flex-start" wrap="nowrap" gap="xs">
+    <Code block flex={1} miw={0} tabIndex={0} aria-label={name} role="group">
+      {value}
+    </Code>
+    <CopyButton value={value} name={name} />
+  </Group>
+)

@@ -1,4 +1,3 @@
-/** Offers text as a file. */
 export function download(name: string, parts: string[]): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob(parts))

@@ -1,12 +1,10 @@
 import type { JwtKey } from '@pubring/client'
 import { sentenceOf } from '../events/sentences.ts'
-import { useKeyEvent } from '../keys/events.ts'
 import { describeMaterial } from '../keys/material.ts'
-import { useKeyRow } from '../keys/states.ts'
+import { useKeyEvent, useKeyRow } from '../keys/queries.ts'
 import { Facts } from './facts.tsx'
-import { KeyStateBadge } from './key-state-badge.tsx'
-import { RelativeTime } from './times.tsx'
-import { UserText } from './user-text.tsx'
+import { KeyStateBadge } from './state-badge.tsx'
+import { RelativeTime, UserText } from './text.tsx'
 
 /** The facts that tell a key from others, for the confirmation of an action. */
 export function KeyIdentity({ jwtKey }: { jwtKey: JwtKey }) {

@@ -1,9 +1,10 @@
-import { Alert, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useNetwork } from '@mantine/hooks'
 import { type Query, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useSyncExternalStore } from 'react'
-import { useConnection } from '../session/context.tsx'
+import { useConnection } from '../session/session.tsx'
 import { isOutage } from './outage.ts'
+import { Notice } from './states.tsx'
 
 const heartbeat = ['heartbeat']
 const heartbeatMs = 5_000
@@ -13,18 +14,15 @@ const retryMs = 2_000
 const isOutdated = ({ state }: Query) =>
   state.status === 'error' && state.data !== undefined && isOutage(state.error)
 
-/**
- * Says since when the page is not live, and tries again until it is. Nothing else on the page changes
- * meanwhile.
- */
+/** Says since when the page is not live, and tries again. Nothing else on the page changes. */
 export function LiveStatus() {
   const { online } = useNetwork()
   const { reachable, retry } = useHeartbeat()
   const since = useOutdatedSince()
   if (online && since === undefined) return null
   return (
-    <Alert
-      color="yellow"
+    <Notice
+      tone="warning"
       mb="md"
       role="status"
       title={`Not live since ${new Date(since ?? Date.now()).toLocaleTimeString()}`}
@@ -35,7 +33,7 @@ export function LiveStatus() {
       <Button size="xs" variant="default" mt="xs" onClick={retry}>
         Try now
       </Button>
-    </Alert>
+    </Notice>
   )
 }
 

@@ -1,8 +1,8 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { IconAlertTriangle } from '@tabler/icons-react'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
 import { CopyField } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
+import { Notice } from './states.tsx'
 
 /**
  * Shows a new secret, once, with advice about it. It closes only after the secret was copied, or the user
@@ -32,12 +32,12 @@ export function SecretDialog(props: {
       size="lg"
     >
       <Stack>
-        <Alert color="yellow" icon={<IconAlertTriangle />} title="Copy it now">
+        <Notice tone="warning" title="Copy it now">
           {children}
-        </Alert>
+        </Notice>
         <CopyField label={name} value={secret} onCopied={() => setCopied(true)} />
         {asked && !copied && (
-          <Text className="warning" fw={600} role="alert">
+          <Text size="md" className="warning" fw={600} role="alert">
             Not copied yet. Copy it, or confirm that you have it: it is not shown again.
           </Text>
         )}

@@ -1,4 +1,1 @@
-/** Quotes text as one word of a POSIX shell. */
-export function shellWord(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
-}
+export const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

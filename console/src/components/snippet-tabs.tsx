@@ -1,7 +1,6 @@
 import { Tabs } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** Shows one of several snippets, which the user chooses by its title. */
 export function SnippetTabs<Snippet extends { id: string; title: string }>(props: {
   name: string
   snippets: readonly Snippet[]

@@ -13,3 +13,15 @@ export function sortedBy<Row>(
     })
     .map(({ row }) => row)
 }
+
+type Order<Row> = (row: Row) => (string | number)[]
+
+/** A text such as `name` or, descending, `-name` if it is one of the orders, and `initial` otherwise. */
+export const knownOrder = (orders: Record<string, unknown>, sort: string, initial: string) =>
+  Object.hasOwn(orders, sort.replace(/^-/, '')) ? sort : initial
+
+export const inOrder = <Row>(
+  rows: Row[],
+  orders: Record<string, Order<Row>>,
+  sort: string,
+): Row[] => sortedBy(rows, orders[sort.replace(/^-/, '')] ?? (() => []), sort.startsWith('-'))

@@ -1,4 +1,4 @@
-import { Badge } from '@mantine/core'
+import { Badge, Text } from '@mantine/core'
 import {
   IconAlarm,
   IconAlertTriangle,
@@ -7,6 +7,8 @@ import {
   IconCircleX,
   IconHistory,
 } from '@tabler/icons-react'
+import type { KeyRow } from '../keys/queries.ts'
+import { clockTime, useTimeLeft } from './text.tsx'
 
 const teal = { color: 'teal', c: 'light-dark(#056146, var(--mantine-color-teal-2))' }
 const petrol = { color: 'petrol', c: 'light-dark(#0b5f70, #7cc8da)' }
@@ -54,3 +56,23 @@ export function StateBadge({ state, detail }: { state: State; detail?: string | 
     </Badge>
   )
 }
+
+type Row = Pick<KeyRow, 'state' | 'convergedTime'>
+
+/** The state of a key and, until all verifiers know it, the time that it takes. */
+export function KeyStateBadge({ row: { state, convergedTime } }: { row: Row }) {
+  if (convergedTime === undefined) return <StateBadge state={state} />
+  if (state === 'spreading') return <Spreading until={convergedTime} />
+  return (
+    <>
+      <StateBadge state={state} />
+      <Text size="xs" c="dimmed" mt={2}>
+        rejected by {clockTime(convergedTime)} by verifiers that honor the cache headers
+      </Text>
+    </>
+  )
+}
+
+const Spreading = ({ until }: { until: string }) => (
+  <StateBadge state="spreading" detail={useTimeLeft(until)} />
+)

@@ -1,61 +1,68 @@
-import { Center, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core'
+import {
+  Alert,
+  type AlertProps,
+  Button,
+  Center,
+  Group,
+  List,
+  Loader,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core'
+import { PubringError } from '@pubring/client'
+import {
+  IconAlertTriangle,
+  IconCircleCheck,
+  IconHourglass,
+  IconInfoCircle,
+} from '@tabler/icons-react'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
 import { signInReason } from '../session/client.ts'
 import { focusAgain } from './dialog.tsx'
-import { ErrorNotice } from './error-notice.tsx'
 import { isOutage } from './outage.ts'
 
 /** A message in place of content that does not exist, with an action to create it. */
-export function EmptyState(props: { title: string; children?: ReactNode; action?: ReactNode }) {
-  return (
-    <Center py={56} px="md">
-      <Stack align="center" gap="xs" maw={460}>
-        <Text fw={650} size="lg" ta="center" style={{ overflowWrap: 'anywhere' }}>
-          {props.title}
-        </Text>
-        <Text c="dimmed" ta="center" component="div">
-          {props.children}
-        </Text>
-        {props.action}
-      </Stack>
-    </Center>
-  )
-}
-
-/** A page that has only a message. */
-export function MessagePage(props: { title: string; children: ReactNode }) {
-  return (
-    <>
-      <PageHeader title={props.title} />
-      <Text>{props.children}</Text>
-    </>
-  )
-}
-
-export function NotFoundPage() {
-  return <MessagePage title="Page not found">Check the address, or go to Projects.</MessagePage>
-}
-
-/** The placeholder of a page while its code is loading. */
-export function LoadingPage() {
-  return (
-    <Center mih={240}>
-      <Loader role="status" aria-label="Loading" />
-    </Center>
-  )
-}
-
-/** The placeholder of data that is loading. */
-export function LoadingRows({ rows = 4 }: { rows?: number }) {
-  return (
-    <Stack gap="sm" aria-busy="true" aria-label="Loading" role="status">
-      {Array.from({ length: rows }, (_, row) => `row-${row}`).map((key) => (
-        <Skeleton key={key} height={36} />
-      ))}
+export const EmptyState = (props: { title: string; children?: ReactNode; action?: ReactNode }) => (
+  <Center py={56} px="md">
+    <Stack align="center" gap="xs" maw={460}>
+      <Text fw={650} size="lg" ta="center">
+        {props.title}
+      </Text>
+      <Text size="md" c="dimmed" ta="center" component="div">
+        {props.children}
+      </Text>
+      {props.action}
     </Stack>
-  )
-}
+  </Center>
+)
+
+export const MessagePage = (props: { title: string; children: ReactNode }) => (
+  <>
+    <PageHeader title={props.title} />
+    <Text size="md">{props.children}</Text>
+  </>
+)
+
+export const NotFoundPage = () => (
+  <MessagePage title="Page not found">Check the address, or go to Projects.</MessagePage>
+)
+
+export const LoadingPage = () => (
+  <Center mih={240}>
+    <Loader role="status" aria-label="Loading" />
+  </Center>
+)
+
+export const LoadingRows = ({ rows = 4 }: { rows?: number }) => (
+  <Stack gap="sm" aria-busy="true" aria-label="Loading" role="status">
+    {Array.from({ length: rows }, (_, row) => `row-${row}`).map((key) => (
+      <Skeleton key={key} height={36} />
+    ))}
+  </Stack>
+)
 
 /**
  * Renders the data of a query, or a placeholder of `rows` rows, or its error. Data that cannot be
@@ -96,20 +103,13 @@ export function PageHeader(props: {
       <div style={{ minWidth: 0 }}>
         {above}
         <Group gap="sm">
-          <Title order={1} size="h2" tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
+          <Title order={1} size="h2" tabIndex={-1}>
             {title}
           </Title>
           {badge}
         </Group>
         {children !== undefined && (
-          <Text
-            size="sm"
-            c="dimmed"
-            mt={4}
-            component="div"
-            maw={820}
-            style={{ overflowWrap: 'anywhere' }}
-          >
+          <Text c="dimmed" mt={4} component="div" maw={820}>
             {children}
           </Text>
         )}
@@ -124,4 +124,75 @@ export function usePageTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Pubring`
   }, [title])
+}
+
+/** An error with the explanation, the code and the request id of the service. */
+export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
+  const unreachable =
+    error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
+  return (
+    <Notice
+      tone={unreachable ? 'warning' : 'bad'}
+      title={unreachable ? 'The service cannot be reached' : titleOf(error)}
+      role="alert"
+    >
+      <Details error={error} />
+      {retry !== undefined && (
+        <Button size="xs" variant="default" mt="sm" onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </Notice>
+  )
+}
+
+function titleOf(error: unknown): string {
+  return error instanceof PubringError
+    ? (error.problem?.title ?? 'The request failed')
+    : 'Unexpected error'
+}
+
+function Details({ error }: { error: unknown }) {
+  if (!(error instanceof PubringError)) {
+    return <Text>{error instanceof Error ? error.message : 'Reload the page.'}</Text>
+  }
+  const faults = error.problem?.errors ?? []
+  return (
+    <>
+      {faults.length > 1 ? (
+        <List size="sm">
+          {faults.map((fault) => (
+            <List.Item key={`${fault.pointer}${fault.code}`}>{fault.detail}</List.Item>
+          ))}
+        </List>
+      ) : (
+        <Text>{error.problem?.detail ?? error.message}</Text>
+      )}
+      <Group gap="md" mt={6}>
+        <Text size="xs" className="mono">
+          {faults[0]?.code ?? error.code}
+        </Text>
+        {error.requestId !== undefined && (
+          <Text size="xs" className="mono">
+            request {error.requestId}
+          </Text>
+        )}
+      </Group>
+    </>
+  )
+}
+
+const tones = {
+  good: { color: 'teal', Icon: IconCircleCheck },
+  waiting: { color: 'petrol', Icon: IconHourglass },
+  info: { color: 'petrol', Icon: IconInfoCircle },
+  warning: { color: 'yellow', Icon: IconAlertTriangle },
+  bad: { color: 'red', Icon: IconAlertTriangle },
+}
+
+type Tone = keyof typeof tones
+
+export function Notice({ tone, ...props }: AlertProps & { tone: Tone; role?: string }) {
+  const { color, Icon } = tones[tone]
+  return <Alert color={color} icon={<Icon />} {...props} />
 }

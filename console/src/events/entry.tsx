@@ -1,15 +1,4 @@
-import {
-  Box,
-  Button,
-  Collapse,
-  Group,
-  Stack,
-  Text,
-  ThemeIcon,
-  Tooltip,
-  UnstyledButton,
-} from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { Box, Button, Group, Stack, Text, ThemeIcon } from '@mantine/core'
 import type { Expiry, HistoryEvent } from '@pubring/client'
 import {
   IconAlarm,
@@ -19,12 +8,15 @@ import {
   IconPencil,
   IconPlus,
 } from '@tabler/icons-react'
-import { type ReactNode, useId } from 'react'
+import type { ReactNode } from 'react'
+import { DaySection, dayOf } from '../components/calendar.tsx'
 import { CopyField } from '../components/copy.tsx'
-import { clockTime, exactTime, localTime } from '../components/times.tsx'
-import { UserText } from '../components/user-text.tsx'
+import { Disclosure } from '../components/disclosure.tsx'
+import { EmptyState } from '../components/states.tsx'
+import { clockTime, exactTime, localTime, TimeText, UserText } from '../components/text.tsx'
 import { ActorDetails, ActorName, actorId } from './actor.tsx'
 import { type Filter, noFilter } from './filter.ts'
+import type { useHistory } from './query.ts'
 import { changePhrases, type NameOf, type Sentence, sentenceOf, toneOf } from './sentences.ts'
 
 const tones = {
@@ -34,8 +26,7 @@ const tones = {
   neutral: { color: 'gray', icon: IconPencil },
 }
 
-/** How events are shown. */
-export type EventView = {
+type EventView = {
   /** Whether the events are those of all ledgers; they name theirs. */
   ofAll?: boolean
   /** Undefined while it is unknown whether the log has the event. */
@@ -46,44 +37,41 @@ export type EventView = {
 
 type EntryProps = { event: HistoryEvent } & EventView
 
-/** One event as a sentence that expands to its details. */
-export function EventEntry({ event, ...view }: EntryProps) {
+function EventEntry({ event, ...view }: EntryProps) {
   const { ofAll = false, isLogged, nameOf = () => undefined, onFilter } = view
-  const [opened, { toggle }] = useDisclosure(false)
-  const id = useId()
   const { color, icon } = tones[toneOf(event)]
+  const row = (opened: boolean) => (
+    <EntryRow
+      color={color}
+      icon={icon}
+      sentence={<SentenceText sentence={sentenceOf(event, event.label, nameOf)} />}
+      details={
+        <>
+          <TimeOfDay time={event.time} /> · <ActorName actor={event.actor} /> ·{' '}
+          {ofAll && `${event.projectName ?? event.projectId ?? 'registry'} `}#{event.revision}
+          {isLogged?.(event) === false && ' · not in the log yet'}
+        </>
+      }
+      end={
+        <IconChevronDown
+          size={16}
+          style={{ transform: opened ? 'rotate(180deg)' : undefined, flex: 'none' }}
+          aria-hidden
+        />
+      }
+    />
+  )
   return (
     <li data-revision={event.revision}>
-      <UnstyledButton onClick={toggle} aria-expanded={opened} aria-controls={id} w="100%" py={8}>
-        <EntryRow
-          color={color}
-          icon={icon}
-          sentence={<SentenceText sentence={sentenceOf(event, event.label, nameOf)} />}
-          details={
-            <>
-              <TimeOfDay time={event.time} /> · <ActorName actor={event.actor} /> ·{' '}
-              {ofAll && `${event.projectName ?? event.projectId ?? 'registry'} `}#{event.revision}
-              {isLogged?.(event) === false && ' · not in the log yet'}
-            </>
-          }
-          end={
-            <IconChevronDown
-              size={16}
-              style={{ transform: opened ? 'rotate(180deg)' : undefined, flex: 'none' }}
-              aria-hidden
-            />
-          }
-        />
-      </UnstyledButton>
-      <Collapse id={id} expanded={opened}>
-        <div>{opened && <Details event={event} ofAll={ofAll} onFilter={onFilter} />}</div>
-      </Collapse>
+      <Disclosure w="100%" py={8} button={row}>
+        <Details event={event} ofAll={ofAll} onFilter={onFilter} />
+      </Disclosure>
     </li>
   )
 }
 
 /** The expiry of a key, of which the ledger has no event of its own. */
-export function ExpiryEntry({ expiry }: { expiry: Expiry }) {
+function ExpiryEntry({ expiry }: { expiry: Expiry }) {
   const { label, time, setBy } = expiry
   return (
     <li data-expiry={expiry.kid}>
@@ -93,11 +81,7 @@ export function ExpiryEntry({ expiry }: { expiry: Expiry }) {
           icon={IconAlarm}
           sentence={
             <>
-              Key{' '}
-              <Text span inherit fw={600}>
-                “<UserText>{label}</UserText>”
-              </Text>{' '}
-              expired
+              Key <Quoted>{label}</Quoted> expired
             </>
           }
           details={
@@ -118,16 +102,8 @@ export function ExpiryEntry({ expiry }: { expiry: Expiry }) {
   )
 }
 
-/** The time with seconds; the day is above, and the time zone in the tooltip. */
-function TimeOfDay({ time }: { time: string }) {
-  return (
-    <Tooltip label={`${exactTime(time)} · ${time}`}>
-      <Text component="time" inherit dateTime={time}>
-        {clockTime(time)}
-      </Text>
-    </Tooltip>
-  )
-}
+/** The time with seconds; the day is above. */
+const TimeOfDay = ({ time }: { time: string }) => <TimeText time={time}>{clockTime(time)}</TimeText>
 
 function EntryRow(props: {
   color: string
@@ -143,10 +119,8 @@ function EntryRow(props: {
         <Icon size={15} />
       </ThemeIcon>
       <div style={{ flex: 1, minWidth: 0 }}>
-        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-          {sentence}
-        </Text>
-        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        <Text>{sentence}</Text>
+        <Text size="xs" c="dimmed">
           {details}
         </Text>
       </div>
@@ -155,27 +129,17 @@ function EntryRow(props: {
   )
 }
 
-function SentenceText({ sentence }: { sentence: Sentence }) {
-  return (
-    <>
-      {sentence.verb} {sentence.noun}
-      {sentence.name !== undefined && (
-        <>
-          {' '}
-          <Text span inherit fw={600}>
-            “<UserText>{sentence.name}</UserText>”
-          </Text>
-        </>
-      )}
-      {sentence.rest !== '' && (
-        <>
-          {' '}
-          <UserText>{sentence.rest}</UserText>
-        </>
-      )}
-    </>
-  )
-}
+const SentenceText = ({ sentence: { verb, noun, name, rest } }: { sentence: Sentence }) => (
+  <>
+    {verb} {noun} {name !== undefined && <Quoted>{name}</Quoted>} <UserText>{rest}</UserText>
+  </>
+)
+
+const Quoted = ({ children }: { children: string }) => (
+  <Text span inherit fw={600}>
+    “<UserText>{children}</UserText>”
+  </Text>
+)
 
 type DetailsProps = Pick<EntryProps, 'event' | 'ofAll' | 'onFilter'>
 
@@ -191,11 +155,11 @@ function Details({ event, ofAll, onFilter }: DetailsProps) {
   ] as const
   return (
     <Stack gap="xs" pl={44} pb="md">
-      <Text size="sm">
+      <Text>
         {exactTime(time)} <span className="mono">({time})</span>
       </Text>
       {changePhrases(changes).map(({ member, text }) => (
-        <Text key={member} size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        <Text key={member} c="dimmed">
           <UserText>{text}</UserText>
         </Text>
       ))}
@@ -218,5 +182,50 @@ function Details({ event, ofAll, onFilter }: DetailsProps) {
       <CopyField label="Request id" value={requestId} />
       <CopyField label="Ledger hash" value={hash} />
     </Stack>
+  )
+}
+
+/** The entries grouped by day in the local time zone, and a button for older ones. */
+export function Days(props: ReturnType<typeof useHistory> & EventView & { isFiltered?: boolean }) {
+  const { query, entries, isFiltered = false, ...view } = props
+  const ofNone = isFiltered ? 'No matching events' : 'No events'
+  return (
+    <>
+      {entries.length === 0 && (
+        <EmptyState title={query.hasNextPage ? 'None so far' : ofNone}>
+          {query.hasNextPage
+            ? 'The search of older events is not finished.'
+            : isFiltered && 'Change the filters. Names, emails and ids have to be whole.'}
+        </EmptyState>
+      )}
+      {[...Map.groupBy(entries, ({ time }) => dayOf(time))].map(([day, ofDay]) => (
+        <DaySection key={day} time={ofDay[0]?.time ?? day}>
+          <ol className="entries">
+            {ofDay.map((entry) =>
+              'event' in entry ? (
+                <EventEntry
+                  key={`${entry.event.projectId} ${entry.event.revision}`}
+                  event={entry.event}
+                  {...view}
+                />
+              ) : (
+                <ExpiryEntry key={`${entry.expiry.kid} ${entry.time}`} expiry={entry.expiry} />
+              ),
+            )}
+          </ol>
+        </DaySection>
+      ))}
+      {query.hasNextPage && (
+        <Group justify="center" mt="md">
+          <Button
+            variant="default"
+            loading={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            Load older events
+          </Button>
+        </Group>
+      )}
+    </>
   )
 }

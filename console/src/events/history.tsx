@@ -1,24 +1,39 @@
-import { Card, Stack, Text } from '@mantine/core'
-import { type Project, positionOf } from '@pubring/client'
+import { Button, Card, Group, MultiSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { type Event, type JwtKey, type Project, positionOf } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import { Calendar } from '../components/calendar.tsx'
+import { capitalized } from '../components/capitalized.ts'
 import { CurlHint } from '../components/curl.tsx'
-import { ErrorNotice } from '../components/error-notice.tsx'
-import { LoadingRows, PageHeader } from '../components/states.tsx'
-import { localTime, week } from '../components/times.tsx'
-import { type FollowedLedger, useLedgerEvents } from '../keys/follow.ts'
+import { ErrorNotice, LoadingRows, PageHeader } from '../components/states.tsx'
+import { localTime, week, withVisibleControls } from '../components/text.tsx'
+import { useProjectNames } from '../forms/project-field.tsx'
+import { fieldOf, SuggestField } from '../forms/text-fields.tsx'
+import { fromExpiryInput, TimeField, TimePresets, toExpiryInput } from '../forms/time-field.tsx'
+import { usePageQuery, useTyped } from '../fragment.ts'
+import { type FollowedLedger, useLedgerEvents } from '../keys/live.ts'
 import { useKeys, useProject } from '../keys/queries.ts'
-import { Days } from './days.tsx'
-import type { Entry } from './expiries.ts'
-import { eventQuery, type Filter, givenFilters, historyQuery } from './filter.ts'
-import { Filters } from './filters.tsx'
+import { useApi } from '../session/session.tsx'
+import { nameOfPerson } from './actor.tsx'
+import { Days } from './entry.tsx'
+import {
+  type Entry,
+  eventQuery,
+  expiredType,
+  type Filter,
+  filterNames,
+  givenFilters,
+  historyQuery,
+  noFilter,
+  typesOf,
+} from './filter.ts'
 import { LogPanel, useLogged } from './log-panel.tsx'
-import { newestEvent, useFilter, useHistory, useNames, useNewestRevision } from './query.ts'
+import { newestEvent, useHistory, useNames, useNewestRevision } from './query.ts'
+import { typeLabel, typesOfHistory } from './types.ts'
 
 /** The history of a project or, without one, of all ledgers; newest entries first. */
 export function History({ project }: { project?: Project }) {
-  const [filter, changeFilter] = useFilter()
+  const [filter, changeFilter] = usePageQuery(filterNames)
   const ofAll = project === undefined
   const chosen = useProject((ofAll && filter.project) || undefined)
   const ledger = project ?? chosen.data
@@ -84,7 +99,7 @@ function EventCalendar({ entries, hasOlder }: { entries: Entry[]; hasOlder: bool
     <>
       <Calendar name="Entries per day" times={times} from={new Date(from)} to={new Date(to)} />
       {hasOlder && (
-        <Text size="sm" c="dimmed" mt="xs">
+        <Text c="dimmed" mt="xs">
           Older entries are not counted until they are loaded.
         </Text>
       )}
@@ -99,7 +114,7 @@ function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean;
   const found = givenFilters(filter).length > 0 ? 'matching ' : ''
   const noun = length === 1 ? 'entry' : 'entries'
   return (
-    <Text size="sm" c="dimmed" role="status">
+    <Text c="dimmed" role="status">
       {hasOlder
         ? `The newest ${length} ${found}${noun}${oldest ? `, back to ${localTime(oldest.time)}` : ''}`
         : `${length} ${found}${noun}`}
@@ -132,14 +147,130 @@ function useLiveHistory(enabled: boolean, project: string | undefined): void {
   useLedgerEvents(enabled ? ledger : undefined, onEvent)
 }
 
-/** The history of all ledgers. */
-export function HistoryPage() {
+export const HistoryPage = () => (
+  <>
+    <PageHeader title="History">
+      Who changed what, and when: in all projects, and in who has access to them.
+    </PageHeader>
+    <History />
+  </>
+)
+
+type FiltersProps = {
+  /** Whether the history is that of all ledgers; otherwise it is a project's. */
+  ofAll: boolean
+  /** For suggestions, with `keys`. */
+  events: Event[]
+  /** Undefined for the keys of more than one project. */
+  keys: JwtKey[] | undefined
+  filter: Filter
+  onChange(part: Partial<Filter>): void
+}
+
+function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps) {
+  const projects = useProjectNames(ofAll)
+  const { data: people = [] } = useApi(
+    ['people'],
+    ofAll && ((client, signal) => client.people.list({ signal })),
+  )
+  const actors = ofAll ? people.map(nameOfPerson) : events.map(({ actor }) => actor.name)
+  const names = new Map(
+    events.flatMap(({ subject, label }) => (label ? [[subject.id, label]] : [])),
+  )
+  for (const { id, label } of keys ?? []) names.set(id, label)
+  const who = ofAll ? 'person' : 'actor'
+  const offered = typesOfHistory(ofAll).filter((type) => keys || type !== expiredType)
+  const types = [...new Set([...offered, ...typesOf(filter)])]
   return (
     <>
-      <PageHeader title="History">
-        Who changed what, and when: in all projects, and in who has access to them.
-      </PageHeader>
-      <History />
+      <SimpleGrid cols={{ base: 1, xs: 2, md: ofAll ? 3 : 5 }} spacing="sm">
+        <MultiSelect
+          label="Events"
+          placeholder={filter.type === '' ? 'All events' : ''}
+          clearable
+          data={types.map((type) => ({ value: type, label: typeLabel(type) }))}
+          value={typesOf(filter)}
+          onChange={(chosen) => onChange({ type: chosen.join(',') })}
+        />
+        {ofAll && (
+          <TypedFilter
+            label="Project"
+            placeholder="Name or id"
+            data={projects}
+            {...fieldOf(filter, onChange, 'project')}
+          />
+        )}
+        <TypedFilter
+          label={ofAll ? 'Person' : 'Actor'}
+          placeholder={ofAll ? 'Name, email or subject' : 'Name or id'}
+          data={[...new Set(actors)]}
+          value={filter[who]}
+          onValue={(text) => onChange({ [who]: text })}
+        />
+        <TypedFilter
+          label={ofAll ? 'Subject' : 'Key'}
+          placeholder={ofAll ? 'Id' : 'Choose a key, or enter its kid'}
+          data={[...names].map(([id, name]) => optionOf(id, name))}
+          value={optionOf(filter.subject, names.get(filter.subject))}
+          onValue={(text) => onChange({ subject: subjectIn(text, names) })}
+        />
+        {(['since', 'until'] as const).map((end) => (
+          <TimeField
+            key={end}
+            label={`${capitalized(end)} (local time)`}
+            value={toExpiryInput(filter[end] || undefined)}
+            onValue={(time) => onChange({ [end]: fromExpiryInput(time) ?? '' })}
+          />
+        ))}
+      </SimpleGrid>
+      <TimePresets
+        name="Time"
+        presets={periods.map(({ label, from, to }) => ({
+          label,
+          choose: () => onChange({ since: midnight(from), until: midnight(to) }),
+        }))}
+      />
+      {givenFilters(filter).length > 0 && (
+        <Group gap="xs">
+          <Text c="dimmed">
+            {filter.requestId !== '' && `Only the request ${filter.requestId}. `}The address of this
+            page keeps the filters.
+          </Text>
+          <Button variant="subtle" size="compact-sm" onClick={() => onChange(noFilter)}>
+            Clear filters
+          </Button>
+        </Group>
+      )}
     </>
   )
+}
+
+/** Periods of whole days, from and until so many days before today; without `to`, until now. */
+const periods: { label: string; from: number; to?: number }[] = [
+  { label: 'Today', from: 0 },
+  { label: 'Yesterday', from: 1, to: 0 },
+  { label: 'Last 7 days', from: 7 },
+  { label: 'Last 30 days', from: 30 },
+]
+
+function midnight(daysAgo: number | undefined): string {
+  if (daysAgo === undefined) return ''
+  const now = new Date()
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysAgo).toISOString()
+}
+
+const optionOf = (id: string, name: string | undefined) =>
+  name === undefined ? id : `${withVisibleControls(name)} (${id})`
+
+/** The id in an option or in typed text; of a name, the id of the one subject that has it. */
+function subjectIn(text: string, names: Map<string, string>): string {
+  const id = /[0-9a-f]{8}-[0-9a-f-]{27}/i.exec(text)?.[0]
+  const named = [...names].filter(([, name]) => name === text).map(([each]) => each)
+  return id ?? (named.length === 1 ? named.join() : text)
+}
+
+/** A field with suggestions that takes effect when the user stops typing. */
+function TypedFilter(props: Parameters<typeof SuggestField>[0]) {
+  const typed = useTyped({ ...props, onValue: (text) => props.onValue(text.trim()) })
+  return <SuggestField {...props} limit={50} {...typed} />
 }

@@ -4,28 +4,32 @@ import { parseNote } from '@pubring/client/internal/log/note'
 import { parseCheckpoint } from '@pubring/client/log'
 import { IconDownload, IconShieldCheck } from '@tabler/icons-react'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { IconButton } from '../components/buttons.tsx'
 import { download } from '../components/download.ts'
-import { ErrorNotice } from '../components/error-notice.tsx'
-import { localTime } from '../components/times.tsx'
+import { ErrorNotice } from '../components/states.tsx'
+import { localTime } from '../components/text.tsx'
 import { TextField } from '../forms/text-fields.tsx'
-import { longestWaitMs } from '../keys/refresh.ts'
-import { useApi } from '../session/api.ts'
+import { longestWaitMs } from '../keys/live.ts'
 import { readVerifierKey } from '../session/client.ts'
-import { useSession } from '../session/context.tsx'
+import { useApi, useSession } from '../session/session.tsx'
 import { type Filter, givenFilters } from './filter.ts'
-import { canVerify, exportLedger, type LedgerSource, readProof, verifyLedger } from './proof.ts'
 import { matchingEvents } from './query.ts'
-import { type Verification, VerificationResult } from './verification.tsx'
+import {
+  canVerify,
+  exportLedger,
+  type LedgerSource,
+  readProof,
+  type Verification,
+  VerificationResult,
+  verifyLedger,
+} from './verification.tsx'
 
 /** How often to ask while the log does not have the newest event: by default it is signed once a minute. */
 const refreshMs = 20_000
 
 type Logged = { revision: number; time: string; size: number }
 
-/**
- * How far the log has a ledger. `newest` is the last event that the page shows; asks again until the
- * log has it, for a limited time.
- */
+/** How far the log has a ledger; asks for a limited time until it has the event `newest`. */
 export function useLogged(project: Project | undefined, newest: number) {
   const [asked, setAsked] = useState({ newest, since: Date.now() })
   if (asked.newest !== newest) setAsked({ newest, since: Date.now() })
@@ -46,7 +50,6 @@ export function useLogged(project: Project | undefined, newest: number) {
 
 type LogPanelProps = {
   project: Project | undefined
-  /** The revision of the last event. */
   newest: number
   logged: ReturnType<typeof useLogged>
 }
@@ -58,15 +61,14 @@ type Shown = { project: Project | undefined; filter: Filter }
 export function LogPanel({ project, newest, logged, events }: LogPanelProps & { events: Shown }) {
   const { busy, verification, problem, verify, exportShown, save } = useLedgerActions(project)
   const action = (label: string, Icon: typeof IconDownload, run: () => void) => (
-    <Button
+    <IconButton
       variant="default"
       size="xs"
-      leftSection={<Icon size={15} aria-hidden />}
+      Icon={Icon}
+      label={label}
       disabled={busy !== undefined}
       onClick={run}
-    >
-      {label}
-    </Button>
+    />
   )
   return (
     <Card withBorder padding="md" component="section" aria-label="The log">
@@ -84,12 +86,12 @@ export function LogPanel({ project, newest, logged, events }: LogPanelProps & { 
           </Group>
         </Group>
         {project === undefined && (
-          <Text size="sm" c="dimmed">
+          <Text c="dimmed">
             The ledger of the registry has projects and access. Keys are in the ledger of their
             project: choose one to verify it or export it with proof.
           </Text>
         )}
-        <Text size="sm" role="status" hidden={busy === undefined}>
+        <Text role="status" hidden={busy === undefined}>
           {busy !== undefined && `${busy.action}: read ${busy.events} events…`}
         </Text>
         {problem !== undefined && <Problem error={problem} />}
@@ -106,14 +108,13 @@ export function LogPanel({ project, newest, logged, events }: LogPanelProps & { 
 
 const nameOfLedger = (project: Project | undefined) => project?.name ?? 'the registry'
 
-/** How far the log has the ledger, in a sentence. */
 export function LoggedText({ project, logged: { data, error }, newest }: LogPanelProps) {
   if (data === undefined) {
-    return error === null ? <Text size="sm">…</Text> : <Problem error={error} />
+    return error === null ? <Text>…</Text> : <Problem error={error} />
   }
   const { revision, time, size } = data
   return (
-    <Text size="sm" data-logged={revision}>
+    <Text data-logged={revision}>
       The ledger of {nameOfLedger(project)} is in the log up to event {revision}, since{' '}
       {localTime(time)}. The checkpoint of the log has {size} {size === 1 ? 'entry' : 'entries'}.
       {newest > revision && ' Later events are not in the log yet.'}
@@ -126,14 +127,14 @@ function Problem({ error }: { error: unknown }) {
   const code = error instanceof PubringError ? error.code : undefined
   if (code === 'not_logged') {
     return (
-      <Text size="sm">
+      <Text>
         Not in the log yet, so there is no proof to verify or export. The log takes new events about
         once a minute.
       </Text>
     )
   }
   if (code === 'log_stopped' && error instanceof PubringError) {
-    return <Text size="sm">The log has stopped. {error.problem?.detail}</Text>
+    return <Text>The log has stopped. {error.problem?.detail}</Text>
   }
   return <ErrorNotice error={error} />
 }
@@ -198,6 +199,8 @@ function useLedgerActions(project: Project | undefined) {
       if (!canVerify()) return
       void run('Verifying', async (source) => {
         const isEntered = entered !== ''
+        // Reports that the log does not have the ledger yet.
+        await readProof(source)
         const verifierKey = isEntered ? entered : await readVerifierKey(source.signal)
         setVerification(await verifyInWords(source, { verifierKey, isEntered }))
       })

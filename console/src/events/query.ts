@@ -1,33 +1,18 @@
 import type { Client, Event, EventPosition, HistoryEvent, JwtKey, Project } from '@pubring/client'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { useSearchParams } from 'wouter'
-import { endOf } from '../components/ids.ts'
+import { endOf } from '../components/text.tsx'
 import { useKeys } from '../keys/queries.ts'
 import { useRotations } from '../keys/rotations.ts'
-import { useApi } from '../session/api.ts'
-import { useSession } from '../session/context.tsx'
-import { type Entry, entriesOf } from './expiries.ts'
-import { eventQuery, type Filter, givenFilters, historyQuery, readFilter } from './filter.ts'
+import { useApi, useSession } from '../session/session.tsx'
+import { type Entry, entriesOf, eventQuery, type Filter, historyQuery } from './filter.ts'
 import type { NameOf } from './sentences.ts'
 
 /** Events that a page has at least, if there are as many. */
 const pageSize = 50
 
-/**
- * Requests for one page. The service compares a bounded number of events per request, so rare ones may
- * take several.
- */
+/** Requests for one page: the service compares few events per request, and some are rare. */
 const maxRequests = 20
-
-/** The filters in the address of the page, and a function that changes some of them. */
-export function useFilter(): [Filter, (part: Partial<Filter>) => void] {
-  const [params, setParams] = useSearchParams()
-  const filter = readFilter(params)
-  const change = (part: Partial<Filter>) =>
-    setParams(givenFilters({ ...filter, ...part }), { replace: true })
-  return [filter, change]
-}
 
 type HistoryPage = { items: HistoryEvent[]; next?: EventPosition }
 
@@ -69,7 +54,6 @@ export function useHistory(
   return { query, entries }
 }
 
-/** Which events to read: those of a project or, without one, of all ledgers. */
 type Source = { client: Client; project: Project | undefined; filter: Filter; signal: AbortSignal }
 
 async function readPage(
@@ -87,7 +71,6 @@ async function readPage(
   return { items, ...(next && { next: { after: next } }) }
 }
 
-/** All events that match, page by page. */
 export async function* matchingEvents(source: Source): AsyncGenerator<HistoryEvent[]> {
   let next: EventPosition | undefined = {}
   while (next !== undefined) {
@@ -112,16 +95,15 @@ export function useNames(projectId: string | undefined, entries: Entry[]): NameO
   return (id) => labels.get(id)
 }
 
-/** The newest revision of a ledger: a project's, or the system's. */
 export function useNewestRevision(project: Project | undefined): number {
   const query = ['events', 'system', 'newest']
-  const { data } = useApi(query, (client, signal) => newestEvent(client, { signal }), {
-    enabled: project === undefined,
-  })
+  const { data } = useApi(
+    query,
+    project === undefined && ((client, signal) => newestEvent(client, { signal })),
+  )
   return project?.revision ?? data?.revision ?? 0
 }
 
-/** The newest event of a project or, without one, of the system. */
 export async function newestEvent(
   client: Client,
   ledger: { project?: string; signal: AbortSignal },

@@ -1,6 +1,5 @@
 import type { Event } from '@pubring/client'
-import { endOf } from '../components/ids.ts'
-import { localTime } from '../components/times.tsx'
+import { endOf, localTime } from '../components/text.tsx'
 import { nounOf, verbOf } from './types.ts'
 
 type Changes = NonNullable<Event['changes']>
@@ -9,7 +8,6 @@ type Change = Changes[string]
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
 export type Sentence = { verb: string; noun: string; name?: string; rest: string }
 
-/** The name of a record by its id, if it is known. */
 export type NameOf = (id: string) => string | undefined
 
 /** Describes an event; `name` is that of its subject, and `nameOf` names the keys of a rotation. */
@@ -49,7 +47,6 @@ export function sentenceOf(
   return { ...updating(noun, changes), ...named }
 }
 
-/** The sentence of an event as text. */
 export function sentenceText(event: Event, name: string | undefined): string {
   const { verb, noun, name: named, rest } = sentenceOf(event, name)
   return [verb, noun, named && `“${named}”`, rest].filter(Boolean).join(' ')
@@ -94,9 +91,12 @@ function activationVerb(noun: string, active: boolean): string {
   return active ? 'Activated' : 'Deactivated'
 }
 
-function renaming(noun: string, { from, to }: Change): Sentence {
-  return { verb: 'Renamed', noun, name: String(from), rest: `to “${to}”` }
-}
+const renaming = (noun: string, { from, to }: Change): Sentence => ({
+  verb: 'Renamed',
+  noun,
+  name: String(from),
+  rest: `to “${to}”`,
+})
 
 const memberLabels: Record<string, string> = {
   expireTime: 'expiry',
@@ -110,7 +110,6 @@ function changeList(changes: Changes): string {
     .join(', ')
 }
 
-/** Every changed member as a phrase such as “role: reader → writer”. */
 export function changePhrases(changes: Changes): { member: string; text: string }[] {
   return Object.entries(changes).map(([member, { from, to }]) => {
     const label = memberLabels[member] ?? member
@@ -126,7 +125,6 @@ function format(value: string | number | boolean | undefined): string {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? localTime(text) : text
 }
 
-/** Selects the icon and the color of an event. */
 export function toneOf({ type, changes }: Event): 'added' | 'removed' | 'alarming' | 'neutral' {
   if (type === 'key.weakness_found' || type === 'private_key.refused') return 'alarming'
   if (type.endsWith('.deleted') || changes?.active?.to === false) return 'removed'

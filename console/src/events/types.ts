@@ -16,10 +16,7 @@ const nouns: Record<string, string> = {
   token: 'token',
 }
 
-/**
- * The verb of an event by its type or, of most, by what happened to the subject, which stands in the
- * place of `…` or at the end.
- */
+/** The verb of an event by its type or the end of it; the subject is at `…` or at the end. */
 const verbs: Record<string, string> = {
   'key.created': 'Registered',
   'session.created': 'Began',
@@ -64,7 +61,6 @@ export function typesOfHistory(ofAll: boolean): string[] {
   return [...eventTypes, expiredType].filter((type) => ofAll || ofProjects.test(type))
 }
 
-/** The label of an event type in the filter. */
 export function typeLabel(type: string): string {
   const [subject = ''] = type.split('.')
   const words = `${nounOf(subject)} ${verbOf(type)?.toLowerCase().replace('… ', '') ?? 'changed'}`

@@ -1,8 +1,18 @@
-import { Alert, Text } from '@mantine/core'
-import { LogError } from '@pubring/client/log'
-import { IconShieldCheck, IconShieldX } from '@tabler/icons-react'
-import { localTime } from '../components/times.tsx'
-import type { VerifiedLedger } from './proof.ts'
+import { Text } from '@mantine/core'
+import type { Client, Project } from '@pubring/client'
+import {
+  type ChainPosition,
+  type ExportedEvent,
+  type LedgerProof,
+  LogError,
+  parseLedgerProof,
+  parseVerifierKey,
+  type VerifiedCheckpoint,
+  verifyChain,
+  verifyLedgerProof,
+} from '@pubring/client/log'
+import { Notice } from '../components/states.tsx'
+import { localTime } from '../components/text.tsx'
 
 /** The result of a verification; `isEntered` if the key of the log was typed, not read from the server. */
 export type Verification =
@@ -23,21 +33,21 @@ export function VerificationResult(props: { verification: Verification; ledger: 
   if (verification.result === 'verified') return <Verified {...verification} ledger={ledger} />
   if (verification.result === 'impossible') {
     return (
-      <Alert color="yellow" icon={<IconShieldX />} title="This page cannot verify" role="alert">
+      <Notice tone="warning" title="This page cannot verify" role="alert">
         Browsers hash and verify only on https pages. Open the console over https, or export the
         history and verify it with <span className="mono">pubring ledger verify</span>.
-      </Alert>
+      </Notice>
     )
   }
   const { error } = verification
   const title = error instanceof LogError ? titles[error.code] : 'Not verified'
   return (
-    <Alert color="red" icon={<IconShieldX />} title={title} role="alert">
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+    <Notice tone="bad" title={title} role="alert">
+      <Text>
         {error instanceof Error ? error.message : String(error)}
         {isUnsupported(error) && ' This browser does not support Ed25519: use a newer one.'}
       </Text>
-    </Alert>
+    </Notice>
   )
 }
 
@@ -50,26 +60,21 @@ function Verified(props: Extract<Verification, { result: 'verified' }> & { ledge
   const { proof, checkpoint, last, verifierKey, isEntered, ledger } = props
   const { revision, time } = proof.head
   return (
-    <Alert
-      color="teal"
-      icon={<IconShieldCheck />}
-      title={`Verified: events 1 to ${last.revision} of ${ledger}`}
-      role="alert"
-    >
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+    <Notice tone="good" title={`Verified: events 1 to ${last.revision} of ${ledger}`} role="alert">
+      <Text>
         The hash chain is whole: no event is missing, altered or moved. The log{' '}
         <span className="mono">{checkpoint.origin}</span> has event {revision} since{' '}
         {localTime(time)}: entry {proof.index} of {checkpoint.size}.
         {last.revision > revision &&
           ` The events after ${revision} are chained to it, but not in the log yet.`}
       </Text>
-      <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
+      <Text mt="xs">
         The checkpoint is signed by the log key <span className="mono">{verifierKey}</span>
         {isEntered
           ? ', which you entered.'
           : ', which this server named. Enter the one that you have from the operator to be independent of the server.'}
       </Text>
-      <Text size="sm" mt="xs">
+      <Text mt="xs">
         Not proven: that the events were right, and that others are shown the same log. This page
         comes from the server, too: to depend on neither, export the history with proof, and verify
         it on another machine with{' '}
@@ -78,6 +83,77 @@ function Verified(props: Extract<Verification, { result: 'verified' }> & { ledge
         </span>
         .
       </Text>
-    </Alert>
+    </Notice>
   )
+}
+
+/** Events between two calls of `onProgress`. */
+const progressStep = 200
+
+const systemLedgerId = '00000000-0000-0000-0000-000000000000'
+
+/** A ledger to read: that of a project, or the system's without `project`. */
+export type LedgerSource = {
+  client: Client
+  project: Project | undefined
+  signal: AbortSignal
+  /** Receives the number of events read so far, every `progressStep` events and at the end. */
+  onProgress(events: number): void
+}
+
+type VerifiedLedger = {
+  proof: LedgerProof
+  checkpoint: VerifiedCheckpoint
+  last: ChainPosition
+}
+
+type LedgerExport = { name: string; lines: string[]; proof: string }
+
+/** Whether the page can hash and verify: browsers offer Web Crypto on https and loopback only. */
+export const canVerify = (): boolean => globalThis.crypto?.subtle !== undefined
+
+export const readProof = ({ client, project, signal }: Omit<LedgerSource, 'onProgress'>) =>
+  client.log.prove({ signal, ...(project && { project: project.id }) })
+
+/**
+ * Reads all events and verifies their hash chain, and with the verifier key that the log has the last
+ * one of the proof. Throws `LogError`, or `PubringError` if something cannot be read.
+ */
+export async function verifyLedger(
+  source: LedgerSource,
+  verifierKey: string,
+): Promise<VerifiedLedger> {
+  const log = await parseVerifierKey(verifierKey)
+  const proof = parseLedgerProof((await readProof(source)).proof)
+  const ledgerId = source.project?.id ?? systemLedgerId
+  if (proof.head.ledgerId !== ledgerId) {
+    const message = `The proof is of the ledger ${proof.head.ledgerId}, not of ${ledgerId}.`
+    throw new LogError('disproved', message)
+  }
+  const checkpoint = await verifyLedgerProof(proof, { log })
+  return { proof, checkpoint, last: await verifyChain(proof.head, readEvents(source, ledgerId)) }
+}
+
+/** The proof is read first, so that the events reach the one that it is of. */
+export async function exportLedger(source: LedgerSource): Promise<LedgerExport> {
+  const { ledgerId, proof } = await readProof(source)
+  const lines: string[] = []
+  for await (const event of readEvents(source, ledgerId)) lines.push(`${JSON.stringify(event)}\n`)
+  return { name: source.project?.name ?? 'system', lines, proof }
+}
+
+async function* readEvents(
+  { client, project, signal, onProgress }: LedgerSource,
+  ledgerId: string,
+): AsyncGenerator<ExportedEvent> {
+  let last = 0
+  for await (const event of client.events.all({
+    signal,
+    ...(project && { project: project.id }),
+  })) {
+    yield { ledgerId, ...event }
+    last = event.revision
+    if (last % progressStep === 0) onProgress(last)
+  }
+  onProgress(last)
 }

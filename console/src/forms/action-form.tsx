@@ -1,18 +1,17 @@
-import { Alert, Button, Checkbox, Group, type ModalProps, Stack, Text } from '@mantine/core'
+import { Button, Checkbox, Group, type ModalProps, Stack, Text } from '@mantine/core'
 import { type Confirmation, PubringError } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useId, useState } from 'react'
 import { type ApiRequest, CurlHint } from '../components/curl.tsx'
 import { Dialog } from '../components/dialog.tsx'
-import { ErrorNotice } from '../components/error-notice.tsx'
-import { UserText } from '../components/user-text.tsx'
+import { ErrorNotice, Notice } from '../components/states.tsx'
+import { UserText } from '../components/text.tsx'
+import { isSecretText } from '../keys/secret-text.ts'
 import { isObject } from '../keys/tokens.ts'
-import { useConnection } from '../session/context.tsx'
-import { clearDraft } from './drafts.ts'
+import { useConnection } from '../session/session.tsx'
 
 type ActionFormProps = {
   children?: ReactNode
-  /** The label of the submit button. */
   action: string
   /** Names in the request to sign in again what the form does; `action` if absent. */
   purpose?: string
@@ -68,19 +67,19 @@ export function ActionForm(props: ActionFormProps) {
       <Stack>
         {children}
         {isOwn ? (
-          <Alert color="yellow" title="You use this yourself" role="alert">
+          <Notice tone="warning" title="You use this yourself" role="alert">
             <Checkbox
               label="I lose this access, and may not be able to undo it"
               checked={givenUp}
               onChange={(event) => setGivenUp(event.currentTarget.checked)}
             />
-          </Alert>
+          </Notice>
         ) : (
           mutation.isError && <ErrorNotice error={mutation.error} />
         )}
         {request !== undefined && <CurlHint {...request} />}
-        <Group justify="flex-end">
-          <Text id={hint} size="sm" c="dimmed" role="status" flex={1} miw={missing.length && 110}>
+        <Group justify="flex-end" className="form-actions">
+          <Text id={hint} c="dimmed" role="status" flex={1} miw={missing.length && 110}>
             {missing.length > 0 && `Still needed: ${list.format(missing)}.`}
           </Text>
           {onCancel !== undefined && (
@@ -130,7 +129,7 @@ export function ActionDialog({ title, size = 'md', onClose, run, ...form }: Acti
   }
   return (
     <Dialog onClose={onClose} title="Done" size={size}>
-      <Text style={{ overflowWrap: 'anywhere' }} mb="md">
+      <Text size="md" mb="md">
         <UserText>{notes}</UserText>
       </Text>
       <Button onClick={onClose} data-autofocus>
@@ -139,3 +138,70 @@ export function ActionDialog({ title, size = 'md', onClose, run, ...form }: Acti
     </Dialog>
   )
 }
+
+const prefix = 'pubring.draft.'
+
+/**
+ * The input of a form, which survives a reload of the tab until the form is sent or cancelled. `name`
+ * is unique in the console. Input with a secret stays in memory.
+ */
+export function useDraft<Input extends Record<string, string | boolean>>(
+  name: string,
+  initial: Input,
+): [input: Input, change: (part: Partial<Input>) => void] {
+  const [input, setInput] = useState<Input>(() => {
+    const stored = Object.entries(read(name)).filter(
+      ([member, value]) => typeof value === typeof initial[member],
+    )
+    return { ...initial, ...Object.fromEntries(stored) }
+  })
+  return [
+    input,
+    (part) => {
+      const changed = { ...input, ...part }
+      setInput(changed)
+      write(name, changed)
+    },
+  ]
+}
+
+type OpenDialog<Action extends string> = { action: Action; id: string }
+
+/** The open dialog of a page, which survives a reload, but not a visit to another page. */
+export function useOpenDialog<Action extends string>(
+  page: string,
+  actions: readonly Action[],
+): [OpenDialog<Action> | undefined, (dialog: OpenDialog<Action> | undefined) => void] {
+  const name = `open.${page}`
+  const [dialog, setDialog] = useState<OpenDialog<Action> | undefined>(() => {
+    const stored = read(name)
+    const action = actions.find((each) => each === stored.action)
+    return action && { action, id: String(stored.id) }
+  })
+  useEffect(() => {
+    if (dialog === undefined) return
+    write(name, dialog)
+    return () => clearDraft(name)
+  }, [name, dialog])
+  return [dialog, setDialog]
+}
+
+export function clearDraft(name: string): void {
+  sessionStorage.removeItem(prefix + name)
+}
+
+/** Removes all drafts, so that the next user of the tab does not see them. */
+export function clearDrafts(): void {
+  for (const key of Object.keys(sessionStorage)) {
+    if (key.startsWith(prefix)) sessionStorage.removeItem(key)
+  }
+}
+
+function write(name: string, input: Record<string, string | boolean>): void {
+  const secret = Object.values(input).some((value) => isSecretText(String(value)))
+  if (secret) clearDraft(name)
+  else sessionStorage.setItem(prefix + name, JSON.stringify(input))
+}
+
+const read = (name: string): Record<string, unknown> =>
+  Object(JSON.parse(sessionStorage.getItem(prefix + name) ?? '{}'))

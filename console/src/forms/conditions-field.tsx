@@ -1,9 +1,9 @@
-import { ActionIcon, Button, Group, Select, Stack, Text } from '@mantine/core'
+import { Group, Select, Stack, Text } from '@mantine/core'
 import type { AccessRule } from '@pubring/client'
 import { IconPlus, IconX } from '@tabler/icons-react'
+import { IconButton, ToolButton } from '../components/buttons.tsx'
 import { fieldOf, TextField } from './text-fields.tsx'
 
-/** Claims and the value that each must have. */
 export type Conditions = AccessRule['conditions']
 
 const types = ['text', 'number', 'true or false'] as const
@@ -27,7 +27,6 @@ export function conditionsOf(input: string): Conditions {
   return Object.fromEntries(complete.map((one) => [one.claim.trim(), typedValue(one)]))
 }
 
-/** The claims of the input that have no value. */
 export function claimsWithoutValue(input: string): string[] {
   return parse(input).flatMap(({ claim, value }) =>
     claim.trim() !== '' && value === '' ? [claim.trim()] : [],
@@ -50,7 +49,6 @@ export function conditionsPatch(
   return Object.fromEntries([...removed.map((name) => [name, null] as const), ...changed])
 }
 
-/** Fields for claims and their values, all of which must be met. */
 export function ConditionsField(props: { input: string; onInput(input: string): void }) {
   const rows = parse(props.input)
   const shown: Condition[] = rows.length === 0 ? [{ claim: '', value: '', type: 'text' }] : rows
@@ -60,9 +58,7 @@ export function ConditionsField(props: { input: string; onInput(input: string): 
   return (
     <Stack gap="xs" role="group" aria-label="Conditions">
       <div>
-        <Text size="sm" fw={600}>
-          Conditions
-        </Text>
+        <Text fw={600}>Conditions</Text>
         <Text size="xs" c="dimmed">
           All must be met. A text that ends in * matches everything that begins so. Of a list, one
           element must match. A name that begins with / is a JSON pointer.
@@ -78,15 +74,14 @@ export function ConditionsField(props: { input: string; onInput(input: string): 
           onRemove={() => store(shown.filter((_, position) => position !== index))}
         />
       ))}
-      <Button
+      <IconButton
         variant="default"
         size="compact-sm"
-        leftSection={<IconPlus size={14} />}
+        Icon={IconPlus}
+        label="Add a condition"
         onClick={() => store([...shown, { claim: '', value: '', type: 'text' }])}
         style={{ alignSelf: 'start' }}
-      >
-        Add a condition
-      </Button>
+      />
     </Stack>
   )
 }
@@ -122,15 +117,13 @@ function ConditionRow(props: {
         allowDeselect={false}
         w={110}
       />
-      <ActionIcon
+      <ToolButton
         variant="subtle"
         color="gray"
-        size="lg"
+        Icon={IconX}
+        label={`Remove condition ${number}`}
         onClick={onRemove}
-        aria-label={`Remove condition ${number}`}
-      >
-        <IconX size={16} />
-      </ActionIcon>
+      />
     </Group>
   )
 }

@@ -1,4 +1,4 @@
-import { withVisibleControls } from '../components/user-text.tsx'
+import { withVisibleControls } from '../components/text.tsx'
 import { TextField } from './text-fields.tsx'
 
 /** In code points, as the service counts. */
@@ -16,7 +16,6 @@ function faultOf(text: string): string | undefined {
     : undefined
 }
 
-/** A field for a label or name: free text of 1 to 255 characters. */
 export function LabelField(props: {
   label: string
   description: string

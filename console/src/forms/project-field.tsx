@@ -1,17 +1,14 @@
-import { useApi } from '../session/api.ts'
+import { useApi } from '../session/session.tsx'
 import { SuggestField } from './text-fields.tsx'
 
-/** The names of the first page of projects, as suggestions. */
 export function useProjectNames(enabled = true): string[] {
   const { data } = useApi(
     ['project-names'],
-    (client, signal) => client.projects.list({ limit: 200, signal }),
-    { enabled },
+    enabled && ((client, signal) => client.projects.list({ limit: 200, signal })),
   )
   return data?.items.map(({ name }) => name) ?? []
 }
 
-/** A field for a project, by name or id. */
 export function ProjectField(props: {
   description: string
   placeholder?: string

@@ -22,25 +22,19 @@ import { adviseOn, isPrivateKeyText, isSecretText } from '../keys/secret-text.ts
 export type Guarded = { value: string; onValue(text: string): void }
 export type FieldProps<Props> = Omit<Props, 'value' | 'onChange' | 'ref'> & Guarded
 
-/** The value of a field for a member of the input, and how it changes that. */
 export function fieldOf<Name extends string>(
   input: Record<Name, string>,
   change: (part: Record<Name, string>) => void,
   name: Name,
 ): Guarded {
-  return {
-    value: input[name],
-    onValue: (text) => change({ [name]: text } as Record<Name, string>),
-  }
+  return { value: input[name], onValue: (text) => change({ [name]: text } as Record<Name, string>) }
 }
 
-/** A field of one line. */
 export function TextField({ value, onValue, error, ...props }: FieldProps<TextInputProps>) {
   const { input, change } = useGuard<HTMLInputElement>({ value, onValue, error }, isSecretText)
   return <TextInput {...props} {...input} onChange={(event) => change(event.currentTarget.value)} />
 }
 
-/** A field of several lines. */
 export function TextArea({ value, onValue, error, ...props }: FieldProps<TextareaProps>) {
   const { input, change } = useGuard<HTMLTextAreaElement>({ value, onValue, error }, isSecretText)
   return (
@@ -124,7 +118,6 @@ function Advice({ secret, onClear }: { secret: string; onClear(): void }) {
   )
 }
 
-/** A field with suggestions. */
 export function SuggestField({ value, onValue, error, ...props }: FieldProps<AutocompleteProps>) {
   const { input, change } = useGuard<HTMLInputElement>({ value, onValue, error }, isSecretText)
   return <Autocomplete {...props} {...input} onChange={change} />

@@ -20,30 +20,42 @@ export function TimeField(props: {
   )
 }
 
-/** A field for an expiry, with the usual ones to choose. */
+export function TimePresets(props: {
+  name: string
+  presets: { label: string; choose(): void }[]
+  disabled?: boolean
+}) {
+  const { name, presets, disabled = false } = props
+  return (
+    <Group gap={6} mt={6} role="group" aria-label={name}>
+      {presets.map(({ label, choose }) => (
+        <Button
+          key={label}
+          variant="default"
+          size="compact-xs"
+          disabled={disabled}
+          onClick={choose}
+        >
+          {label}
+        </Button>
+      ))}
+    </Group>
+  )
+}
+
 export function ExpiryField(
   props: Omit<Parameters<typeof TimeField>[0], 'label'> & { presetDays?: readonly number[] },
 ) {
   const { presetDays = [30, 90, 365], ...field } = props
   const { onValue, disabled = false } = field
-  const choose = (days: number) => () =>
-    onValue(toExpiryInput(new Date(Date.now() + days * 86_400_000).toISOString()))
+  const presets = presetDays.map((days) => ({
+    label: days === 1 ? '1 day' : `${days} days`,
+    choose: () => onValue(toExpiryInput(new Date(Date.now() + days * 86_400_000).toISOString())),
+  }))
   return (
     <div>
       <TimeField {...field} label="Expires at (your local time)" />
-      <Group gap={6} mt={6} role="group" aria-label="Expires in">
-        {presetDays.map((days) => (
-          <Button
-            key={days}
-            variant="default"
-            size="compact-xs"
-            disabled={disabled}
-            onClick={choose(days)}
-          >
-            {days === 1 ? '1 day' : `${days} days`}
-          </Button>
-        ))}
-      </Group>
+      <TimePresets name="Expires in" presets={presets} disabled={disabled} />
     </div>
   )
 }
@@ -56,6 +68,5 @@ export function toExpiryInput(time: string | undefined): string {
 }
 
 /** The ISO 8601 time of an `ExpiryField`; undefined for none. */
-export function fromExpiryInput(value: string): string | undefined {
-  return value === '' ? undefined : new Date(value).toISOString()
-}
+export const fromExpiryInput = (value: string): string | undefined =>
+  value === '' ? undefined : new Date(value).toISOString()

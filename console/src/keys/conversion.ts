@@ -65,10 +65,7 @@ function unwrap(text: string): { from: Conversion['from']; content: string } | u
   }
 }
 
-/**
- * The SubjectPublicKeyInfo of an X.509 certificate (RFC 5280 section 4.1), with the common name of its
- * subject; none if the block has only that.
- */
+/** The key and common name of a certificate (RFC 5280 section 4.1); none if it is only a key. */
 function convertCertificate(body: string): Conversion[] {
   const bytes = decodeBase64(body)
   const certificate = bytes && readElement(bytes, 0)
@@ -159,10 +156,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/**
- * An OpenSSH public key (RFC 4253 section 6.6, RFC 5656, RFC 8709) with its comment; the service names
- * other kinds.
- */
+/** An OpenSSH public key (RFC 4253 section 6.6, RFC 5656, RFC 8709), with its comment. */
 function convertSsh(text: string): Conversion[] {
   const [, base64 = '', label] = /^\S+\s+(\S+)[^\S\n]*(.*)/.exec(text.trim()) ?? []
   const blob = decodeBase64(base64)

@@ -43,7 +43,6 @@ export function decodeBase64(text: string): Uint8Array | undefined {
 
 export const encodeBase64 = (bytes: Uint8Array): string => btoa(decodeLatin1(bytes))
 
-/** The base64 of a PEM block. */
 export const base64OfPem = (pem: string): string => pem.replace(/-----[^-]*-----|\s/g, '')
 
 /** The key in an SPKI in PEM: the contents of its BIT STRING (RFC 5280 section 4.1). */
@@ -74,7 +73,6 @@ export function toPem(bytes: Uint8Array, label: string): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
 
-/** The DER encoding of an element with these contents. */
 export function encodeElement(tag: number, ...contents: Uint8Array[]): Uint8Array {
   const size = contents.reduce((sum, { length }) => sum + length, 0)
   const lengthBytes: number[] = []

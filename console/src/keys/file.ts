@@ -1,10 +1,7 @@
 import { isPrivateKeyAt } from '@pubring/intake/secrets'
 import { readChildren, readElement, toPem } from './der.ts'
 
-/**
- * The text of a key file, with DER converted to PEM. Throws an error for the user if it is neither:
- * unreadable bytes may be a private key.
- */
+/** The text of a key file, DER as PEM. Throws an error for the user if it is neither. */
 export function readKeyFile(bytes: Uint8Array): string {
   const outer = readElement(bytes, 0)
   const label = outer?.tag === 0x30 && outer.to === bytes.length ? pemLabel(bytes) : undefined

@@ -2,7 +2,6 @@ import type { JwtKeyWithDetails } from '@pubring/client'
 import { base64OfPem, decodeBase64, encodeBase64, keyOfPem, rsaNumbers } from './der.ts'
 import { sshCurves } from './spki.ts'
 
-/** A public key in one of the forms that programs read. */
 export type KeyForm = { name: string; text: string; fileName: string }
 
 /** All forms of a key, DER in base64; OpenSSH has none for ML-DSA. */

@@ -3,36 +3,29 @@ import {
   type Event,
   type JwtKey,
   type JwtKeyUpdate,
+  type JwtKeyWithDetails,
+  type KeyStateEntry,
   type Project,
   positionOf,
 } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import type { ApiRequest } from '../components/curl.tsx'
-import { useApi } from '../session/api.ts'
-import { useConnection } from '../session/context.tsx'
-import { useLedgerEvents } from './follow.ts'
-import { useKeyRefresh } from './refresh.ts'
+import { useApi, useConnection } from '../session/session.tsx'
+import { useKeyRefresh, useLedgerEvents } from './live.ts'
 
-/** A project by its id or name. */
-export function useProject(project: string | undefined) {
-  return useApi(
+export const useProject = (project: string | undefined) =>
+  useApi(
     ['project', project],
-    (client, signal) => client.projects.get(project ?? '', { signal }),
-    { enabled: project !== undefined },
+    project && ((client, signal) => client.projects.get(project, { signal })),
   )
-}
 
-/** The keys of a project, oldest first. */
-export function useKeys(projectId: string | undefined) {
-  return useApi(
+export const useKeys = (projectId: string | undefined) =>
+  useApi(
     ['keys', projectId],
-    (client, signal) => client.keys.list(projectId ?? '', { signal }),
-    { enabled: projectId !== undefined },
+    projectId && ((client, signal) => client.keys.list(projectId, { signal })),
   )
-}
 
-/** The active keys of a project. */
 export function useActiveKeys(projectId: string) {
   return useApi(['keys', projectId, { active: true }], (client, signal) =>
     client.keys.list(projectId, { active: true, signal }),
@@ -40,15 +33,12 @@ export function useActiveKeys(projectId: string) {
 }
 
 /** A key with its details, by its id or published kid. */
-export function useKey(projectId: string, kid: string | undefined) {
-  return useApi(
+export const useKey = (projectId: string, kid: string | undefined) =>
+  useApi(
     ['keys', projectId, kid],
-    (client, signal) => client.keys.get(projectId, kid ?? '', { signal }),
-    { enabled: kid !== undefined },
+    kid && ((client, signal) => client.keys.get(projectId, kid, { signal })),
   )
-}
 
-/** The discovery document of a project: its issuer and its JWKS URL. */
 export function useDiscovery(projectId: string) {
   return useApi(
     ['discovery', projectId],
@@ -60,7 +50,6 @@ export function useDiscovery(projectId: string) {
 /** A change of a key: the request, and a function that sends it and refreshes the keys. */
 type KeyChange = { request: ApiRequest; run(): Promise<unknown> }
 
-/** The changes of one key. */
 export function useKeyChanges({ projectId, id }: JwtKey) {
   const { client } = useConnection()
   const refresh = useKeyRefresh(projectId)
@@ -81,7 +70,6 @@ export function useKeyChanges({ projectId, id }: JwtKey) {
   }
 }
 
-/** Refreshes the queries of a project when one of its events arrives. */
 export function useLiveProject(project: Project | undefined): void {
   const queries = useQueryClient()
   const id = project?.id
@@ -115,4 +103,54 @@ export function useLiveProject(project: Project | undefined): void {
     return { project: id, findStart }
   }, [queries, id])
   useLedgerEvents(ledger, onEvents)
+}
+
+/** The first or the last event of a key, also of a deleted one; null if there is none. */
+export function useKeyEvent(projectId: string, kid: string, which: 'first' | 'last') {
+  const order = which === 'first' ? 'asc' : 'desc'
+  return useApi(['events', projectId, which, kid], async (client, signal) => {
+    const query = { project: projectId, subject: kid, order, limit: 1, signal } as const
+    const [event] = await client.events.list(query)
+    // The project itself may be the subject of an id that is no kid.
+    return event?.subject.type === 'key' ? event : null
+  })
+}
+
+export type KeyRow = JwtKey & Omit<KeyStateEntry, 'kid'>
+
+/** Whether it can be activated: an expired key needs another expiry, and a compromised one stays off. */
+export const mayBeActivated = ({ state, endsBecause }: KeyRow): boolean =>
+  state === 'off' && endsBecause !== 'compromised'
+
+export function useKeyStates(projectId: string) {
+  return useApi(['keys', projectId, { states: true }], (client, signal) =>
+    client.keys.states(projectId, { signal }),
+  )
+}
+
+export function useKeyRows(keys: JwtKey[], states: KeyStateEntry[]): KeyRow[] {
+  return useMemo(() => {
+    const byKid = new Map(states.map((entry) => [entry.kid, entry]))
+    return keys.map((key) => toKeyRow(key, byKid.get(key.id)))
+  }, [keys, states])
+}
+
+/** A key that is too new for the states that were read is spreading, or off, unless it says its state. */
+function toKeyRow(
+  key: JwtKey & Partial<JwtKeyWithDetails>,
+  entry: KeyStateEntry | undefined,
+): KeyRow {
+  if (entry === undefined) {
+    return { state: key.details?.state ?? (key.active ? 'spreading' : 'off'), ...key }
+  }
+  const { kid: _kid, ...rest } = entry
+  return { ...key, ...rest }
+}
+
+export function useKeyRow(key: JwtKey): KeyRow {
+  const { data } = useKeyStates(key.projectId)
+  return toKeyRow(
+    key,
+    data?.find(({ kid }) => kid === key.id),
+  )
 }

@@ -1,9 +1,8 @@
 import type { Client, Project, Rotation, RotationCreate } from '@pubring/client'
 import type { ApiRequest } from '../components/curl.tsx'
-import { useApi, useChange } from '../session/api.ts'
-import { useRefreshAt } from './refresh.ts'
+import { useApi, useChange } from '../session/session.tsx'
+import { useRefreshAt } from './live.ts'
 
-/** Whether the old key is still in use. */
 export const isUnderWay = ({ state }: Rotation): boolean =>
   state === 'spreading' || state === 'overlapping'
 
@@ -17,8 +16,7 @@ export const nextStep = ({ state }: Rotation): string =>
 export function useRotations(projectId: string | undefined) {
   const query = useApi(
     ['rotations', projectId],
-    (client, signal) => client.rotations.list(projectId ?? '', { signal }),
-    { enabled: projectId !== undefined },
+    projectId && ((client, signal) => client.rotations.list(projectId, { signal })),
   )
   const times = query.data?.flatMap(({ convergedTime, expireTime }) => [convergedTime, expireTime])
   useRefreshAt(times ?? [], () => query.refetch())
@@ -28,7 +26,6 @@ export function useRotations(projectId: string | undefined) {
 const useRotationChange = (projectId: string) =>
   useChange(['rotations', projectId], ['keys', projectId])
 
-/** The requests that change a rotation. */
 export function useRotationChanges({ projectId, id }: Rotation) {
   const change = useRotationChange(projectId)
   const path = `/projects/${projectId}/rotations/${id}`

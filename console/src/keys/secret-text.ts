@@ -6,16 +6,11 @@ const maxSearchedLength = 65_536
 const apiKeyPattern = /pubring_[A-Za-z0-9]{20}/
 
 /** Whether the text contains a private or symmetric key. The detector is the service's own. */
-export function isPrivateKeyText(text: string): boolean {
-  return containsSecret(text, maxSearchedLength)
-}
+export const isPrivateKeyText = (text: string): boolean => containsSecret(text, maxSearchedLength)
 
-/** Whether the text contains a secret: a private key, a symmetric key or an API key. */
-export function isSecretText(text: string): boolean {
-  return apiKeyPattern.test(text) || isPrivateKeyText(text)
-}
+export const isSecretText = (text: string): boolean =>
+  apiKeyPattern.test(text) || isPrivateKeyText(text)
 
-/** Names the kind of a secret, and says what to do with it. */
 type SecretAdvice = { title: string; action: string; command?: string | undefined }
 
 export function adviseOn(secret: string): SecretAdvice {

@@ -30,14 +30,12 @@ export function rsaPem(modulus: Uint8Array, exponent: Uint8Array): string {
 }
 
 /** An EC public key from its uncompressed point (RFC 5480). */
-export function ecPem(curve: EcCurve, point: Uint8Array): string {
-  return spkiPem([encodeOid('ec'), encodeOid(curve)], point)
-}
+export const ecPem = (curve: EcCurve, point: Uint8Array): string =>
+  spkiPem([encodeOid('ec'), encodeOid(curve)], point)
 
 /** A public key whose algorithm has no parameters (RFC 8410, RFC 9881). */
-export function rawPem(algorithm: keyof typeof oids, key: Uint8Array): string {
-  return spkiPem([encodeOid(algorithm)], key)
-}
+export const rawPem = (algorithm: keyof typeof oids, key: Uint8Array): string =>
+  spkiPem([encodeOid(algorithm)], key)
 
 export const isRawAlgorithm = (name: unknown): name is keyof typeof oids =>
   typeof name === 'string' && /^(Ed25519|ML-DSA-(44|65|87))$/.test(name)

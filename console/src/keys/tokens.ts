@@ -11,7 +11,6 @@ export function decodeToken(token: string): { header: JsonObject; claims: JsonOb
   return header && claims && { header, claims }
 }
 
-/** The JSON object that a part of a token encodes. */
 export function decodePart(part = ''): JsonObject | undefined {
   const bytes = decodeBase64(part)
   if (bytes === undefined) return undefined
@@ -23,6 +22,5 @@ export function decodePart(part = ''): JsonObject | undefined {
   }
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

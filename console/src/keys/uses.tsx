@@ -1,11 +1,16 @@
 import { Alert, List, Table, Text } from '@mantine/core'
 import { type KeyUse, summarizeUse } from '@pubring/client'
 import { capitalized } from '../components/capitalized.ts'
-import { Section } from '../components/section.tsx'
+import { Section } from '../components/facts.tsx'
 import { QueryResult } from '../components/states.tsx'
-import { exactTime, RelativeTime, useNow } from '../components/times.tsx'
-import { UserText } from '../components/user-text.tsx'
-import { useApi } from '../session/api.ts'
+import {
+  exactTime,
+  RelativeTime,
+  UserText,
+  useNow,
+  withVisibleControls,
+} from '../components/text.tsx'
+import { useApi } from '../session/session.tsx'
 
 type UsedKey = { id: string; label: string; use?: KeyUse }
 
@@ -51,22 +56,17 @@ export function Fetches({ projectId }: { projectId: string }) {
       <QueryResult query={query} rows={2}>
         {({ since, verifiers }) => (
           <>
-            <Table aria-label="Who has fetched the key set">
-              <Table.Tbody>
-                {verifiers.map(({ userAgent, hasCurrentSet, time }) => (
-                  <Table.Tr key={userAgent}>
-                    <Table.Td>
-                      <UserText>{userAgent === '' ? 'without a user agent' : userAgent}</UserText>
-                    </Table.Td>
-                    <Table.Td>{hasCurrentSet ? 'current' : 'older'}</Table.Td>
-                    <Table.Td>
-                      <RelativeTime time={time} />
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-            <Text size="sm" c="dimmed">
+            <Table
+              aria-label="Who has fetched the key set"
+              data={{
+                body: verifiers.map(({ userAgent, hasCurrentSet, time }) => [
+                  withVisibleControls(userAgent || 'without a user agent'),
+                  hasCurrentSet ? 'current' : 'older',
+                  <RelativeTime key={userAgent} time={time} />,
+                ]),
+              }}
+            />
+            <Text c="dimmed">
               As seen by this replica since {exactTime(since)}, by what clients call themselves. It
               does not know verifiers behind a cache, those that ask other replicas, and all but the
               last fetch of several with one user agent.

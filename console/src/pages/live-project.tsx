@@ -3,13 +3,10 @@ import type { ReactNode } from 'react'
 import { MessagePage, QueryResult } from '../components/states.tsx'
 import { useLiveProject, useProject } from '../keys/queries.ts'
 
+type LiveProjectProps = { name: string; rows: number; children(project: Project): ReactNode }
+
 /** A page of a project, by its id or name, that follows the project's events; `rows` as for `QueryResult`. */
-export function LiveProject(props: {
-  name: string
-  rows: number
-  children(project: Project): ReactNode
-}) {
-  const { name, rows, children } = props
+export function LiveProject({ name, rows, children }: LiveProjectProps) {
   const query = useProject(name)
   useLiveProject(query.data)
   const { error } = query

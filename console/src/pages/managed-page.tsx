@@ -1,18 +1,15 @@
-import { Button, Card, Menu } from '@mantine/core'
+import { Card } from '@mantine/core'
 import type { CallOptions, Client, Confirmation } from '@pubring/client'
 import { IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { ActionsMenu } from '../components/actions-menu.tsx'
+import { IconButton } from '../components/buttons.tsx'
 import { CurlHint } from '../components/curl.tsx'
-import { type Column, DataTable } from '../components/data-table.tsx'
-import { rowNames } from '../components/ids.ts'
+import { ActionsMenu, type Column, DataTable, RowFacts } from '../components/data-table.tsx'
 import { type State, StateBadge, stateOf } from '../components/state-badge.tsx'
 import { EmptyState, PageHeader, QueryResult } from '../components/states.tsx'
-import { quoted, withVisibleControls } from '../components/user-text.tsx'
-import { ActionDialog } from '../forms/action-form.tsx'
-import { useOpenDialog } from '../forms/drafts.ts'
-import { useApi, useChange } from '../session/api.ts'
-import { useRights } from '../session/rights.ts'
+import { quoted, rowNames, withVisibleControls } from '../components/text.tsx'
+import { ActionDialog, useOpenDialog } from '../forms/action-form.tsx'
+import { useApi, useChange, useRights } from '../session/session.tsx'
 
 type ManagedPageProps<Row extends Managed, Own extends string> = {
   kind: ManagedKind<Row>
@@ -21,11 +18,9 @@ type ManagedPageProps<Row extends Managed, Own extends string> = {
   newLabel: string
   /** In place of no records; absent if there is always one. */
   empty?: { title: string; advice: string }
-  /** Between the status and the actions. */
   columns: Column<Row>[]
   /** The actions that only records of this kind have; the first is the most frequent. */
   ownActions: readonly [OwnAction<Own>, ...OwnAction<Own>[]]
-  /** Whether a record can only have the most frequent action. */
   isFixed?(row: Row): boolean
   /** The dialog of an own action or, without `row`, of a creation. */
   dialog(open: {
@@ -39,7 +34,6 @@ type ManagedPageProps<Row extends Managed, Own extends string> = {
 /** One that only `reads` is open to auditors. */
 type OwnAction<Own extends string> = { action: Own; label: string; reads?: true }
 
-/** A page with all records of a kind, and the dialogs to manage them. */
 export function ManagedPage<Row extends Managed, Own extends string>(
   props: ManagedPageProps<Row, Own>,
 ) {
@@ -50,23 +44,25 @@ export function ManagedPage<Row extends Managed, Own extends string>(
   const actions = [...own, ...confirmed] as const
   const [open, setOpen] = useOpenDialog<(typeof actions)[number]>(kind.path, actions)
   const close = () => setOpen(undefined)
+  const status = (row: Row) => <StateBadge state={stateOf(row, kind.words.inactive)} />
+  const columns = [{ title: 'Status', cell: status }, ...props.columns]
   const dialogOf = (rows: Row[]) => {
     const row = rows.find(({ id }) => id === open?.id)
     const change = confirmed.find((action) => action === open?.action)
     if (row !== undefined && change !== undefined) {
-      return <ConfirmChange kind={kind} action={change} row={row} onClose={close} />
+      const facts = <RowFacts name={kind.name} row={row} columns={columns} />
+      return <ConfirmChange kind={kind} action={change} row={row} facts={facts} onClose={close} />
     }
     const action = own.find((each) => each === open?.action)
     const isShown = action !== undefined && (action === 'create' || row !== undefined)
     return isShown && props.dialog({ action, row, rows, onClose: close })
   }
   const newButton = (
-    <Button
-      leftSection={<IconPlus size={16} />}
+    <IconButton
+      Icon={IconPlus}
+      label={newLabel}
       onClick={() => setOpen({ action: 'create', id: '' })}
-    >
-      {newLabel}
-    </Button>
+    />
   )
   return (
     <>
@@ -76,7 +72,12 @@ export function ManagedPage<Row extends Managed, Own extends string>(
       <QueryResult query={query}>
         {(rows) => (
           <Card withBorder padding="sm" mb="sm">
-            <Records {...props} rows={rows} onAction={(action, id) => setOpen({ action, id })} />
+            <Records
+              {...props}
+              columns={columns}
+              rows={rows}
+              onAction={(action, id) => setOpen({ action, id })}
+            />
             {dialogOf(rows)}
           </Card>
         )}
@@ -86,7 +87,6 @@ export function ManagedPage<Row extends Managed, Own extends string>(
   )
 }
 
-/** The table of the records, each with its actions. */
 function Records<Row extends Managed, Own extends string>(
   props: ManagedPageProps<Row, Own> & {
     rows: Row[]
@@ -101,43 +101,33 @@ function Records<Row extends Managed, Own extends string>(
   const nameOf = rowNames(rows, ({ name }) => withVisibleControls(name))
   if (empty && rows.length === 0) return <EmptyState title={empty.title}>{empty.advice}</EmptyState>
   const menu = (row: Row) => {
-    const { id, active } = row
-    const toggle = active ? 'deactivate' : 'activate'
+    const toggle = row.active ? 'deactivate' : 'activate'
+    const isExpired = stateOf(row, words.inactive) === 'expired'
+    const offer = (action: Own | Confirmed, label: string) => ({
+      label,
+      isDangerous: action === 'delete',
+      onClick: () => onAction(action, row.id),
+    })
     const open = mayManage ? first : reading
-    const frequent = open && { label: open.label, onClick: () => onAction(open.action, id) }
+    const all = [
+      ...others.map(({ action, label }) => offer(action, label)),
+      ...(isExpired ? [] : [offer(toggle, words[toggle])]),
+      offer('delete', 'Delete'),
+    ]
     return (
-      <ActionsMenu name={nameOf(row)} {...(frequent && { frequent })}>
-        {!mayManage || isFixed?.(row) ? undefined : (
-          <>
-            {others.map(({ action, label }) => (
-              <Menu.Item key={action} onClick={() => onAction(action, id)}>
-                {label}
-              </Menu.Item>
-            ))}
-            {stateOf(row, words.inactive) !== 'expired' && (
-              <Menu.Item onClick={() => onAction(toggle, id)}>{words[toggle]}</Menu.Item>
-            )}
-            <Menu.Item className="warning" onClick={() => onAction('delete', id)}>
-              Delete
-            </Menu.Item>
-          </>
-        )}
-      </ActionsMenu>
+      <ActionsMenu
+        name={nameOf(row)}
+        frequent={open && offer(open.action, open.label)}
+        actions={!mayManage || isFixed?.(row) ? [] : all}
+      />
     )
   }
-  const status = (row: Row) => <StateBadge state={stateOf(row, words.inactive)} />
-  return (
-    <DataTable
-      rows={rows}
-      columns={[{ title: 'Status', cell: status }, ...columns, { title: 'Actions', cell: menu }]}
-    />
-  )
+  return <DataTable rows={rows} columns={[...columns, { title: 'Actions', cell: menu }]} />
 }
 
 /** A record that admins of all projects create, switch on and off, and delete. */
 type Managed = { id: string; name: string; active: boolean; expireTime?: string }
 
-/** A kind of records, and what is said of their changes. */
 export type ManagedKind<Row extends Managed> = {
   /** Its path in the API, which is also the key of its queries. */
   path: string
@@ -147,11 +137,10 @@ export type ManagedKind<Row extends Managed> = {
     delete(id: string, options: Confirmation): Promise<unknown>
   }
   words: { activate: string; deactivate: string; inactive: State & ('inactive' | 'revoked') }
-  /** The `Facts` that tell a record from others. */
-  facts(row: Row): ReactNode
+  /** The name of one in a sentence, with its article. */
+  name: string
   /** Whom a change concerns. A deletion concerns those whom a deactivation does. */
   impact?(row: Row, change: { active: boolean }): ReactNode
-  /** The consequence of a change, as the last words before it is confirmed. */
   consequences: Record<Confirmed, string>
 }
 
@@ -163,9 +152,10 @@ function ConfirmChange<Row extends Managed>(props: {
   kind: ManagedKind<Row>
   action: Confirmed
   row: Row
+  facts: ReactNode
   onClose(): void
 }) {
-  const { kind, action, row, onClose } = props
+  const { kind, action, row, facts, onClose } = props
   const change = useChange([kind.path])
   const path = `/${kind.path}/${row.id}`
   const isDeletion = action === 'delete'
@@ -187,7 +177,7 @@ function ConfirmChange<Row extends Managed>(props: {
       }
       onClose={onClose}
     >
-      {kind.facts(row)}
+      {facts}
       {kind.impact?.(row, body)}
       {kind.consequences[action]}
     </ActionDialog>

@@ -1,17 +1,15 @@
 import { Anchor, Card, Group, SimpleGrid, Stack } from '@mantine/core'
 import { CurlHint } from '../components/curl.tsx'
-import { Facts } from '../components/facts.tsx'
-import { Figure } from '../components/figure.tsx'
+import { Facts, Figure } from '../components/facts.tsx'
 import { PageHeader, QueryResult } from '../components/states.tsx'
-import { RelativeTime } from '../components/times.tsx'
+import { RelativeTime } from '../components/text.tsx'
 import { LoggedText, useLogged } from '../events/log-panel.tsx'
-import { useApi } from '../session/api.ts'
 import { readHealth } from '../session/client.ts'
+import { useApi } from '../session/session.tsx'
 
 /** The checks need no session, so that an open page does not keep one alive. */
 const refreshMs = 5_000
 
-/** Whether the service works, and what it runs on. */
 export function StatusPage() {
   const logged = useLogged(undefined, 0)
   return (

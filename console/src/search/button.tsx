@@ -1,11 +1,11 @@
-import { ActionIcon, Kbd, Text, UnstyledButton } from '@mantine/core'
+import { Kbd, Text, UnstyledButton } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { type Dispatch, lazy, type SetStateAction, useEffect, useState } from 'react'
-import { componentOf, LazyPart, usePreload } from '../components/lazy.tsx'
+import { type Dispatch, type SetStateAction, useEffect, useState } from 'react'
+import { lazyPart, usePreload } from '../components/boundary.tsx'
+import { ToolButton } from '../components/buttons.tsx'
 
-const loadPalette = () => componentOf(import('./palette.tsx'), 'SearchPalette')
-const SearchPalette = lazy(loadPalette)
+const SearchPalette = lazyPart(() => import('./palette.tsx'), 'SearchPalette')
 
 /** The text of the search; undefined while it is closed. */
 type SearchedText = string | undefined
@@ -13,7 +13,7 @@ type SearchedText = string | undefined
 /** Opens the search, as `/` and Ctrl+K or ⌘K do on every page. */
 export function SearchButton() {
   const [text, setText] = useState<SearchedText>()
-  usePreload(loadPalette)
+  usePreload(SearchPalette.load)
   useEarlyTyping(text !== undefined, setText)
   const open = () => {
     // A dialog may have unsent input.
@@ -30,20 +30,16 @@ export function SearchButton() {
         aria-keyshortcuts="/ Control+K Meta+K"
       >
         <IconSearch size={16} aria-hidden />
-        <Text span size="sm" c="dimmed" flex={1}>
+        <Text span c="dimmed" flex={1}>
           Search
         </Text>
         <Kbd size="xs" aria-hidden>
           /
         </Kbd>
       </UnstyledButton>
-      <ActionIcon variant="default" size="lg" hiddenFrom="sm" onClick={open} aria-label="Search">
-        <IconSearch size={18} />
-      </ActionIcon>
+      <ToolButton Icon={IconSearch} label="Search" hiddenFrom="sm" onClick={open} />
       {text !== undefined && (
-        <LazyPart>
-          <SearchPalette text={text} onText={setText} onClose={() => setText(undefined)} />
-        </LazyPart>
+        <SearchPalette text={text} onText={setText} onClose={() => setText(undefined)} />
       )}
     </>
   )

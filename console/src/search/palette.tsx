@@ -2,34 +2,26 @@ import { Fieldset, Group, Kbd, Loader, Stack, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import type { Search } from '@pubring/client'
 import { IconKey, IconSearch, IconStack2 } from '@tabler/icons-react'
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, useId, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Dialog } from '../components/dialog.tsx'
-import { ErrorNotice } from '../components/error-notice.tsx'
 import { StateBadge } from '../components/state-badge.tsx'
-import { TextLink } from '../components/text-link.tsx'
-import { UserText } from '../components/user-text.tsx'
+import { ErrorNotice } from '../components/states.tsx'
+import { TextLink, UserText } from '../components/text.tsx'
 import { TextField } from '../forms/text-fields.tsx'
-import { useApi } from '../session/api.ts'
-import { useRights } from '../session/rights.ts'
+import { useApi, useRights } from '../session/session.tsx'
 import { searchTextOf } from './text.ts'
 
-/** How long after the last keystroke the service is asked. */
 const typingMs = 150
 
-/** At most so many of each kind are shown. */
 const resultsOfKind = 10
 
 /** Shorter texts match too much. */
 const minLength = 2
 
-/** Finds keys and projects, and goes to them. Works with the keyboard alone. */
-export function SearchPalette(props: {
-  text: string
-  onText(text: string): void
-  onClose(): void
-}) {
-  const { text, onText, onClose } = props
+type SearchPaletteProps = { text: string; onText(text: string): void; onClose(): void }
+
+export function SearchPalette({ text, onText, onClose }: SearchPaletteProps) {
   const { query, note } = searchTextOf(text)
   const search = useSearchResults(query)
   const [, navigate] = useLocation()
@@ -88,7 +80,7 @@ export function SearchPalette(props: {
         data-autofocus
       />
       {note !== undefined && (
-        <Text size="xs" c="dimmed" mt={6} style={{ overflowWrap: 'anywhere' }}>
+        <Text size="xs" c="dimmed" mt={6}>
           <UserText>{note}</UserText>
         </Text>
       )}
@@ -101,15 +93,29 @@ export function SearchPalette(props: {
             </Text>
             {results.map((result) => {
               const index = options.indexOf(result)
+              const isSelected = index === selected
               return (
-                <Option
+                <a
                   key={routeOf(result)}
+                  ref={(element) => {
+                    if (isSelected) element?.scrollIntoView({ block: 'nearest' })
+                  }}
                   id={optionId(index)}
-                  result={result}
-                  isSelected={index === selected}
-                  onPoint={() => setPosition(index)}
-                  onOpen={() => open(result)}
-                />
+                  role="option"
+                  aria-selected={isSelected}
+                  tabIndex={-1}
+                  href={`#${routeOf(result)}`}
+                  className="palette-option"
+                  onMouseMove={() => setPosition(index)}
+                  onClick={(event) => {
+                    // With a modifier key the browser opens it in another tab.
+                    if (event.ctrlKey || event.metaKey || event.shiftKey) return
+                    event.preventDefault()
+                    open(result)
+                  }}
+                >
+                  <ResultRow result={result} />
+                </a>
               )
             })}
           </Fieldset>
@@ -117,40 +123,6 @@ export function SearchPalette(props: {
       </div>
       <Status query={query} entered={text} found={options.length} onClose={onClose} {...search} />
     </Dialog>
-  )
-}
-
-function Option(props: {
-  id: string
-  result: SearchResult
-  isSelected: boolean
-  onPoint(): void
-  onOpen(): void
-}) {
-  const { id, result, isSelected, onPoint, onOpen } = props
-  const element = useRef<HTMLAnchorElement>(null)
-  useEffect(() => {
-    if (isSelected) element.current?.scrollIntoView({ block: 'nearest' })
-  }, [isSelected])
-  return (
-    <a
-      ref={element}
-      id={id}
-      role="option"
-      aria-selected={isSelected}
-      tabIndex={-1}
-      href={`#${routeOf(result)}`}
-      className="palette-option"
-      onMouseMove={onPoint}
-      onClick={(event) => {
-        // With a modifier key the browser opens it in another tab.
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return
-        event.preventDefault()
-        onOpen()
-      }}
-    >
-      <ResultRow result={result} />
-    </a>
   )
 }
 
@@ -163,7 +135,7 @@ function Status(props: Found & { query: string; entered: string; found: number; 
   const isIdle = query.length < minLength
   return (
     <Stack gap={6} mt="sm">
-      <Text size="sm" c="dimmed" role="status" style={{ overflowWrap: 'anywhere' }}>
+      <Text c="dimmed" role="status">
         {!isIdle && !pending && error === undefined && found === 0 && (
           <>
             Nothing found for “<UserText>{query}</UserText>”. Of a kid or id, the first 8 or the
@@ -205,8 +177,8 @@ function useSearchResults(query: string) {
   const isSettled = settled === query && query.length >= minLength
   const { data, error, isFetching, refetch } = useApi(
     ['search', query],
-    (client, signal) => client.search(query, { limit: resultsOfKind, signal }),
-    { enabled: isSettled, staleTime: 0, gcTime: 0 },
+    isSettled && ((client, signal) => client.search(query, { limit: resultsOfKind, signal })),
+    { staleTime: 0, gcTime: 0 },
   )
   return {
     results: isSettled ? (data?.results ?? []) : [],
@@ -226,7 +198,6 @@ const kinds = {
 
 const kindNames = ['key', 'project'] as const
 
-/** The part of a result in which the text was found. */
 const members: Record<SearchResult['matched'], string> = {
   kid: 'kid',
   publishedKid: 'published kid',
@@ -238,31 +209,30 @@ const members: Record<SearchResult['matched'], string> = {
   name: 'name',
 }
 
-/** The results by kind, in the order in which they are shown. */
 function groupsOf(results: SearchResult[]) {
   return kindNames
     .map((type) => ({ ...kinds[type], results: results.filter((result) => result.type === type) }))
     .filter((group) => group.results.length > 0)
 }
 
-/** The page of a result. */
 const routeOf = (result: SearchResult): string =>
   result.type === 'key'
     ? `/projects/${result.projectId}/keys/${result.kid}`
     : `/projects/${result.id}`
 
-/** One result: what it is, where it is, and what of it was found. */
 function ResultRow({ result }: { result: SearchResult }) {
   const { Icon } = kinds[result.type]
   return (
     <Group wrap="nowrap" gap="sm" w="100%">
       <Icon size={18} aria-hidden className="unshrinkable" />
       <div style={{ flex: 1, minWidth: 0 }}>
-        <Text size="sm" fw={600} lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+        <Text fw={600} lineClamp={2}>
           <UserText>{result.type === 'key' ? result.label : result.name}</UserText>
         </Text>
-        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          <Place result={result} />
+        <Text size="xs" c="dimmed">
+          {result.type === 'key' && result.projectName && `${result.projectName} · `}
+          {result.type === 'key' && `${result.algorithm} · `}
+          <span className="mono">{result.type === 'key' ? result.kid : result.id}</span>
           {isTold(result) && ` · found by ${members[result.matched]}`}
         </Text>
       </div>
@@ -273,14 +243,3 @@ function ResultRow({ result }: { result: SearchResult }) {
 
 /** A result that is found by its name needs no explanation. */
 const isTold = ({ matched }: SearchResult) => matched !== 'label' && matched !== 'name'
-
-function Place({ result }: { result: SearchResult }) {
-  if (result.type === 'project') return <span className="mono">{result.id}</span>
-  const { projectName, algorithm, kid } = result
-  return (
-    <>
-      {projectName !== undefined && `${projectName} · `}
-      {algorithm} · <span className="mono">{kid}</span>
-    </>
-  )
-}

@@ -3,7 +3,6 @@ import { decodePart } from '../keys/tokens.ts'
 /** Longest text that is sent, in characters: more than the longest label and the largest RSA key in PEM. */
 const maxLength = 4_096
 
-/** The query that is taken from the entered text. */
 type SearchText = {
   /** '' if nothing is to be sent. */
   query: string
@@ -18,10 +17,7 @@ const tokenPattern = /(?<![A-Za-z0-9_/+-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]
 const kidPattern =
   /\b(?:kid\b["']?\s*[:= ]|key(?:[_-]?id)?\b["']?\s*[:=])\s*["']?([A-Za-z0-9._~:/+=@#-]+)/i
 
-/**
- * Finds the query: of a token, which is never sent, the kid in its header; of a log line the kid that
- * it names; otherwise the text itself.
- */
+/** The kid of a token, which is never sent, or of a log line; otherwise the text itself. */
 export function searchTextOf(entered: string): SearchText {
   const text = entered.trim()
   const [token] = tokenPattern.exec(text) ?? []

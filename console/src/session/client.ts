@@ -4,7 +4,6 @@ import { findPastedApiKey } from '@pubring/client/internal/pasted-api-key'
 /** The service that served this page: `console/` and `register` are beside `v1`. */
 export const url = document.baseURI.replace(/(console\/|register)([?#].*)?$/, '')
 
-/** Whether this page is the console at the address. */
 export const isConsoleAt = (address: string): boolean => new URL('..', address).href === url
 
 /** Sends and keeps the cookie of the session, which no script can read. */
@@ -27,17 +26,13 @@ export async function readHealth(signal: AbortSignal): Promise<{ ready: Health; 
   return { ready: await read('ready'), write: await read('write') }
 }
 
-/** The verifier key of the log, which the service publishes. */
 export async function readVerifierKey(signal: AbortSignal): Promise<string> {
   const response = await fetch(new URL('log/vkey', url), { signal, cache: 'no-cache' })
   if (response.ok) return (await response.text()).trim()
   throw new Error(`The key of the log could not be read: status ${response.status}.`)
 }
 
-/**
- * The pasted API key, without what terminals and examples have around it. Throws
- * `invalid_api_key_text` if it cannot be one, before anything is sent.
- */
+/** The API key in a pasted text. Throws `invalid_api_key_text` before anything is sent. */
 export function parsePastedApiKey(text: string): string {
   const apiKey = findPastedApiKey(text) ?? text
   createClient({ url, apiKey })
@@ -57,4 +52,20 @@ export function signInReason(error: unknown): SignInReason | undefined {
   if (!(error instanceof PubringError)) return undefined
   if (error.status === 401) return 'ended'
   return error.code === 'recent_sign_in_required' ? 'recent' : undefined
+}
+
+const name = 'pubring.session'
+
+/** Tells the other tabs that the session of the browser, which they share, has changed. */
+export function announceSession(): void {
+  const channel = new BroadcastChannel(name)
+  channel.postMessage(undefined)
+  channel.close()
+}
+
+/** Calls `onChange` when another tab has signed in or out. Returns what stops it. */
+export function onSessionChange(onChange: () => void): () => void {
+  const channel = new BroadcastChannel(name)
+  channel.onmessage = onChange
+  return () => channel.close()
 }

@@ -1,11 +1,17 @@
 import type { Client, Self } from '@pubring/client'
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { clearDrafts } from '../forms/drafts.ts'
-import { announceSession, onSessionChange } from './channel.ts'
-import { createSessionClient, exchangeApiKey, type SignInReason, signInReason } from './client.ts'
-import { ConnectionContext, QueryProvider, type Session } from './context.tsx'
-import { SignInPage } from './sign-in.tsx'
+import { clearDrafts } from '../forms/action-form.tsx'
+import {
+  announceSession,
+  createSessionClient,
+  exchangeApiKey,
+  onSessionChange,
+  type SignInReason,
+  signInReason,
+} from './client.ts'
+import { ConnectionContext, QueryProvider, type Session } from './session.tsx'
 import { SignInAgain, type SignInRequest } from './sign-in-again.tsx'
+import { SignInPage } from './sign-in-form.tsx'
 
 /** Renders `children` while signed in, and the sign-in page otherwise. */
 export function SessionGate({ children }: { children: ReactNode }) {

@@ -1,11 +1,10 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Center, Group, Stack, Text, Title } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { Dialog } from '../components/dialog.tsx'
-import { ErrorNotice } from '../components/error-notice.tsx'
+import { ErrorNotice, usePageTitle } from '../components/states.tsx'
 import { useFragmentLocation } from '../fragment.ts'
-import type { SignInReason } from './client.ts'
+import { announceSession, type SignInReason } from './client.ts'
 import { SignInForm } from './sign-in-form.tsx'
-import { signedInRoute } from './signed-in.tsx'
 
 /** Why the user is asked to sign in, and what for, if it is for something that they do. */
 export type SignInRequest = { reason: SignInReason; action: string | undefined }
@@ -49,9 +48,9 @@ export function SignInAgain(
       closeOnEscape={reason === 'recent'}
     >
       <Stack>
-        <Text size="sm">
+        <Text>
           {action !== undefined && (
-            <Text fw={600} component="span" display="block">
+            <Text size="md" fw={600} component="span" display="block">
               {action}
             </Text>
           )}
@@ -84,4 +83,25 @@ function openProvider(url: string, reason: SignInReason): void {
   const query = new URLSearchParams({ return: `/console/#${signedInRoute}` })
   if (reason === 'recent') query.set('recent', 'true')
   window.open(`${url}?${query}`, '_blank', 'popup,width=520,height=720')
+}
+
+export const signedInRoute = '/signed-in'
+
+/** The end of a sign-in in a window of its own: tells the page that opened it, and closes. */
+export function SignedInPage() {
+  usePageTitle('Signed in')
+  useEffect(() => {
+    announceSession()
+    window.close()
+  }, [])
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <div>
+        <Title order={1} size="h2">
+          Signed in
+        </Title>
+        <Text size="md">Close this window, and go on in the one that you came from.</Text>
+      </div>
+    </Center>
+  )
 }

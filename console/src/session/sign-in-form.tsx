@@ -1,41 +1,36 @@
-import { Alert, Anchor, Button, Collapse, Stack, Text } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { Anchor, Button, Card, Center, Stack, Text, Title } from '@mantine/core'
 import type { SignInOptions } from '@pubring/client'
-import { type FormEvent, useCallback, useEffect, useId, useState } from 'react'
-import { ErrorNotice } from '../components/error-notice.tsx'
+import { type FormEvent, useCallback, useEffect, useState } from 'react'
+import { Disclosure } from '../components/disclosure.tsx'
+import { Logo } from '../components/logo.tsx'
 import { isOutage } from '../components/outage.ts'
+import { ErrorNotice, LoadingPage, Notice, usePageTitle } from '../components/states.tsx'
 import { ApiKeyField } from '../forms/text-fields.tsx'
-import { createSessionClient, isConsoleAt, parsePastedApiKey } from './client.ts'
+import { createSessionClient, isConsoleAt, parsePastedApiKey, signInReason } from './client.ts'
 
 const retryMs = 3_000
 
 type Provider = NonNullable<SignInOptions['oidc']>
 
-/**
- * The ways to sign in: through the OpenID provider, if there is one, or with an API key, which leaves
- * its field and this page when it is sent.
- */
+/** The ways to sign in: through the OpenID provider, or with an API key, which no page keeps. */
 export function SignInForm(props: {
   signIn(apiKey: string): Promise<void>
-  /** The button that leads to the provider. */
   providerButton(provider: Provider): React.ReactNode
 }) {
   const { signIn, providerButton } = props
   const { options, error } = useSignInOptions()
-  const [opened, { toggle }] = useDisclosure(false)
-  const id = useId()
   if (options === undefined) return error === undefined ? null : <ErrorNotice error={error} />
   const { consoleUrl, oidc } = options
   return (
     <Stack>
       {!isConsoleAt(consoleUrl) && (
-        <Alert color="yellow" title="This is not the address of the console">
+        <Notice tone="warning" title="This is not the address of the console">
           Changes are accepted only from{' '}
           <Anchor href={`${consoleUrl}${location.hash}`} underline="always" inherit>
             {consoleUrl}
           </Anchor>
           , the public URL of this service.
-        </Alert>
+        </Notice>
       )}
       {oidc === undefined ? (
         <ApiKeyForm signIn={signIn} />
@@ -43,32 +38,25 @@ export function SignInForm(props: {
         <>
           {providerButton(oidc)}
           <div>
-            <Anchor
-              component="button"
-              type="button"
-              size="sm"
-              underline="always"
-              onClick={toggle}
-              aria-expanded={opened}
-              aria-controls={id}
-            >
-              Use an API key
-            </Anchor>
-            <Text span size="sm" c="dimmed">
-              {' '}
-              for local use and emergencies
-            </Text>
+            <Disclosure button={() => useApiKey}>
+              <ApiKeyForm signIn={signIn} />
+            </Disclosure>
           </div>
-          <Collapse id={id} expanded={opened}>
-            <div>{opened && <ApiKeyForm signIn={signIn} />}</div>
-          </Collapse>
         </>
       )}
     </Stack>
   )
 }
 
-/** How people can sign in. */
+const useApiKey = (
+  <Text c="dimmed" mb="xs">
+    <Anchor component="span" inherit underline="always">
+      Use an API key
+    </Anchor>{' '}
+    for local use and emergencies
+  </Text>
+)
+
 function useSignInOptions() {
   const [options, setOptions] = useState<SignInOptions>()
   const load = useCallback(
@@ -79,7 +67,7 @@ function useSignInOptions() {
 }
 
 /** Calls `action`, again and again during an outage; gives the last error. */
-export function useRetried(action: () => Promise<void>) {
+function useRetried(action: () => Promise<void>) {
   const [error, setError] = useState<unknown>()
   const attempt = useCallback(() => void action().catch(setError), [action])
   useEffect(attempt, [attempt])
@@ -130,3 +118,52 @@ function ApiKeyForm({ signIn }: { signIn(apiKey: string): Promise<void> }) {
     </form>
   )
 }
+
+type SignInPageProps = { signIn(apiKey: string): Promise<void>; resume(): Promise<void> }
+
+/** Resumes the session of the browser or, if there is none, asks to sign in. */
+export function SignInPage({ signIn, resume }: SignInPageProps) {
+  usePageTitle('Sign in')
+  // An outage does not end the session.
+  const { error, attempt } = useRetried(resume)
+  if (error === undefined) return <LoadingPage />
+  return (
+    <Center component="main" className="sign-in" mih="100vh" p="md">
+      <Card w="100%" maw={440} padding="xl" withBorder shadow="sm">
+        <Stack>
+          <Logo size={36} />
+          <div>
+            <Title order={1} size="h2">
+              Sign in to Pubring
+            </Title>
+            <Text c="dimmed" mt={4}>
+              Register, rotate and revoke the public keys of your JWTs.
+            </Text>
+          </div>
+          {signInReason(error) !== undefined ? (
+            <SignInForm
+              signIn={signIn}
+              providerButton={({ url }) => (
+                <Button component="a" href={`${url}?return=${returnPath()}`} fullWidth>
+                  Sign in with SSO
+                </Button>
+              )}
+            />
+          ) : (
+            <ErrorNotice error={error} retry={attempt} />
+          )}
+          <Text c="dimmed">
+            The server prints an API key when it first starts, and an admin can create more.
+            Everything here is also available in the{' '}
+            <Anchor href="../docs/" underline="always">
+              API
+            </Anchor>
+            .
+          </Text>
+        </Stack>
+      </Card>
+    </Center>
+  )
+}
+
+const returnPath = () => encodeURIComponent(`/console/${location.hash}`)

@@ -1,38 +1,34 @@
-import { Collapse, Table, Text, UnstyledButton } from '@mantine/core'
+import { Table, Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import type { Event } from '@pubring/client'
 import { IconChevronRight } from '@tabler/icons-react'
-import { useId, useState } from 'react'
-import { TextLink } from '../components/text-link.tsx'
-import { exactTime } from '../components/times.tsx'
-import { UserText } from '../components/user-text.tsx'
+import { capitalized } from '../components/capitalized.ts'
+import { Disclosure } from '../components/disclosure.tsx'
+import { exactTime, TextLink, UserText } from '../components/text.tsx'
 import { sentenceText } from '../events/sentences.ts'
-import { type KeyBar, type Span, spanAt } from './spans.ts'
+import { stateMeanings } from '../keys/state-words.ts'
+import { type KeyBar, type Span, type SpanState, spanAt } from './spans.ts'
 import { lengthOf, type TimeWindow, ticks } from './window.ts'
-import { describeBar, endOf, labelOf, meaningOf, visibleSpans } from './words.ts'
 
 type View = { window: TimeWindow; now: number }
 type ChartProps = View & { projectId: string; bars: KeyBar[] }
 type RowProps = View & { projectId: string; bar: KeyBar }
 
 /** One bar for each key on a common time axis; a bar expands to its spans and events. */
-export function Chart({ projectId, bars, window, now }: ChartProps) {
-  return (
-    <div className="chart">
-      <Axis window={window} now={now} />
-      <ol className="chart-rows">
-        {bars.map((bar) => (
-          <Row key={bar.kid} projectId={projectId} bar={bar} window={window} now={now} />
-        ))}
-      </ol>
-    </div>
-  )
-}
+export const Chart = ({ projectId, bars, window, now }: ChartProps) => (
+  <div className="chart">
+    <Axis window={window} now={now} />
+    <ol className="chart-rows">
+      {bars.map((bar) => (
+        <Row key={bar.kid} projectId={projectId} bar={bar} window={window} now={now} />
+      ))}
+    </ol>
+  </div>
+)
 
 /** Where a time is in the picture, in percent of its width; not beyond its edges. */
-function position(time: number, window: TimeWindow): number {
-  return Math.min(Math.max((time - window.from) / lengthOf(window), 0), 1) * 100
-}
+const position = (time: number, window: TimeWindow): number =>
+  Math.min(Math.max((time - window.from) / lengthOf(window), 0), 1) * 100
 
 const isVisible = (time: number, { from, to }: TimeWindow) => from <= time && time <= to
 
@@ -54,133 +50,118 @@ function Axis({ window, now }: View) {
 }
 
 function Row({ projectId, bar, window, now }: RowProps) {
-  const [opened, setOpened] = useState(false)
-  const id = useId()
   const current = spanAt(bar, now)
+  const row = (opened: boolean) => (
+    <>
+      <span className="chart-name">
+        <IconChevronRight size={14} aria-hidden style={{ rotate: opened ? '90deg' : '0deg' }} />
+        <span className="chart-label" title={bar.label}>
+          <UserText>{bar.label}</UserText>
+        </span>
+        <Text span size="xs" c="dimmed" className="unshrinkable">
+          {bar.isDeleted ? 'Deleted' : current && labelOf(current.state)}
+        </Text>
+      </span>
+      <Track bar={bar} window={window} now={now} />
+    </>
+  )
   return (
     <li data-kid={bar.kid}>
-      <UnstyledButton
-        className="chart-row"
-        onClick={() => setOpened(!opened)}
-        aria-expanded={opened}
-        aria-controls={id}
-      >
-        <span className="chart-name">
-          <IconChevronRight size={14} aria-hidden style={{ rotate: opened ? '90deg' : '0deg' }} />
-          <span className="chart-label" title={bar.label}>
-            <UserText>{bar.label}</UserText>
-          </span>
-          <Text span size="xs" c="dimmed" className="unshrinkable">
-            {bar.isDeleted ? 'Deleted' : current && labelOf(current.state)}
-          </Text>
-        </span>
-        <Track bar={bar} window={window} now={now} />
-      </UnstyledButton>
-      <Collapse id={id} expanded={opened}>
-        <div>
-          {opened && <SpanTable projectId={projectId} bars={[bar]} window={window} now={now} />}
-        </div>
-      </Collapse>
+      <Disclosure className="chart-row" button={row}>
+        <SpanTable projectId={projectId} bars={[bar]} window={window} now={now} />
+      </Disclosure>
     </li>
   )
 }
 
-function Track({ bar, window, now }: Omit<RowProps, 'projectId'>) {
-  return (
-    <span className="chart-track" role="img" aria-label={describeBar(bar, window)}>
-      {visibleSpans(bar, window).map(({ state, from, to }) => {
-        const left = position(from, window)
-        return (
-          <span
-            key={from}
-            className={`chart-span span-${state}`}
-            data-state={state}
-            style={{ left: `${left}%`, width: `${position(to, window) - left}%` }}
-            title={`${labelOf(state)} from ${exactTime(from)}`}
-          />
-        )
-      })}
-      {bar.events
-        .filter(({ time }) => isVisible(Date.parse(time), window))
-        .map((event) => (
-          <span
-            key={event.revision}
-            className="chart-event"
-            style={{ left: `${position(Date.parse(event.time), window)}%` }}
-            title={`${sentenceText(event, bar.label)}, ${exactTime(event.time)}`}
-          />
-        ))}
-      {isVisible(now, window) && (
-        <>
-          <span className="chart-future" style={{ left: `${position(now, window)}%` }} />
-          <span className="chart-now" style={{ left: `${position(now, window)}%` }} />
-        </>
-      )}
-    </span>
-  )
-}
+const Track = ({ bar, window, now }: Omit<RowProps, 'projectId'>) => (
+  <span className="chart-track" role="img" aria-label={describeBar(bar, window)}>
+    {visibleSpans(bar, window).map(({ state, from, to }) => {
+      const left = position(from, window)
+      return (
+        <span
+          key={from}
+          className={`chart-span span-${state}`}
+          data-state={state}
+          style={{ left: `${left}%`, width: `${position(to, window) - left}%` }}
+          title={`${labelOf(state)} from ${exactTime(from)}`}
+        />
+      )
+    })}
+    {bar.events
+      .filter(({ time }) => isVisible(Date.parse(time), window))
+      .map((event) => (
+        <span
+          key={event.revision}
+          className="chart-event"
+          style={{ left: `${position(Date.parse(event.time), window)}%` }}
+          title={`${sentenceText(event, bar.label)}, ${exactTime(event.time)}`}
+        />
+      ))}
+    {isVisible(now, window) && (
+      <>
+        <span className="chart-future" style={{ left: `${position(now, window)}%` }} />
+        <span className="chart-now" style={{ left: `${position(now, window)}%` }} />
+      </>
+    )}
+  </span>
+)
 
 /** The spans and events of the bars in the visible time, as a table. */
-export function SpanTable({ projectId, bars, window, now }: ChartProps) {
-  return (
-    <div className="table-scroll">
-      <Table verticalSpacing={6} className="span-table">
-        <Table.Thead>
-          <Table.Tr>
-            {['Key', 'State', 'From', 'Until', 'Events'].map((title) => (
-              <Table.Th key={title}>{title}</Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {bars.flatMap((bar) =>
-            visibleSpans(bar, window).map((span, index, { length }) => (
-              <Table.Tr key={`${bar.kid} ${span.from}`} data-state={span.state}>
-                {index === 0 && <KeyCell projectId={projectId} bar={bar} rows={length} />}
-                <SpanCells bar={bar} span={span} now={now} />
-              </Table.Tr>
-            )),
-          )}
-        </Table.Tbody>
-      </Table>
-    </div>
-  )
-}
+export const SpanTable = ({ projectId, bars, window, now }: ChartProps) => (
+  <div className="table-scroll">
+    <Table verticalSpacing={6} className="span-table">
+      <Table.Thead>
+        <Table.Tr>
+          {['Key', 'State', 'From', 'Until', 'Events'].map((title) => (
+            <Table.Th key={title}>{title}</Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {bars.flatMap((bar) =>
+          visibleSpans(bar, window).map((span, index, { length }) => (
+            <Table.Tr key={`${bar.kid} ${span.from}`} data-state={span.state}>
+              {index === 0 && <KeyCell projectId={projectId} bar={bar} rows={length} />}
+              <SpanCells bar={bar} span={span} now={now} />
+            </Table.Tr>
+          )),
+        )}
+      </Table.Tbody>
+    </Table>
+  </div>
+)
 
 /** The page of a deleted key has its history. */
-function KeyCell({ projectId, bar, rows }: { projectId: string; bar: KeyBar; rows: number }) {
-  return (
-    <Table.Th scope="rowgroup" rowSpan={rows} fw={600} style={{ verticalAlign: 'top' }}>
-      <TextLink href={`/projects/${projectId}/keys/${bar.kid}`} underline="hover">
-        <UserText>{bar.label}</UserText>
-      </TextLink>
-      <Text span size="xs" c="dimmed" className="mono" display="block">
-        {bar.kid}
-      </Text>
-    </Table.Th>
-  )
-}
+const KeyCell = ({ projectId, bar, rows }: { projectId: string; bar: KeyBar; rows: number }) => (
+  <Table.Th scope="rowgroup" rowSpan={rows} fw={600} style={{ verticalAlign: 'top' }}>
+    <TextLink href={`/projects/${projectId}/keys/${bar.kid}`} underline="hover">
+      <UserText>{bar.label}</UserText>
+    </TextLink>
+    <Text span size="xs" c="dimmed" className="mono" display="block">
+      {bar.kid}
+    </Text>
+  </Table.Th>
+)
 
-function SpanCells({ bar, span, now }: { bar: KeyBar; span: Span; now: number }) {
-  return (
-    <>
-      <Table.Td title={meaningOf(span.state)}>
-        {labelOf(span.state)}
-        {span.from > now && ' (planned)'}
-      </Table.Td>
-      <Table.Td>{exactTime(span.from)}</Table.Td>
-      <Table.Td>{endOf(span)}</Table.Td>
-      <Table.Td>
-        {eventsOf(bar, span).map((event) => (
-          <div key={event.revision}>
-            <UserText>{sentenceText(event, undefined)}</UserText> by{' '}
-            <UserText>{event.actor.name}</UserText>, {exactTime(event.time)}
-          </div>
-        ))}
-      </Table.Td>
-    </>
-  )
-}
+const SpanCells = ({ bar, span, now }: { bar: KeyBar; span: Span; now: number }) => (
+  <>
+    <Table.Td title={meaningOf(span.state)}>
+      {labelOf(span.state)}
+      {span.from > now && ' (planned)'}
+    </Table.Td>
+    <Table.Td>{exactTime(span.from)}</Table.Td>
+    <Table.Td>{endOf(span)}</Table.Td>
+    <Table.Td>
+      {eventsOf(bar, span).map((event) => (
+        <div key={event.revision}>
+          <UserText>{sentenceText(event, undefined)}</UserText> by{' '}
+          <UserText>{event.actor.name}</UserText>, {exactTime(event.time)}
+        </div>
+      ))}
+    </Table.Td>
+  </>
+)
 
 /** The events of a span. The deletion of a key ends its last span. */
 function eventsOf({ events, spans }: KeyBar, span: Span): Event[] {
@@ -189,4 +170,24 @@ function eventsOf({ events, spans }: KeyBar, span: Span): Event[] {
     const at = Date.parse(time)
     return span.from <= at && (at < span.to || isLast)
   })
+}
+
+export const labelOf = (state: SpanState): string =>
+  state === 'unknown' ? 'Not read' : capitalized(state)
+
+export const meaningOf = (state: SpanState): string =>
+  state === 'unknown' ? 'The events of this time are not loaded' : stateMeanings[state]
+
+/** The spans that are at least partly in the window. */
+export const visibleSpans = ({ spans }: KeyBar, { from, to }: TimeWindow): Span[] =>
+  spans.filter((span) => span.to > from && span.from < to)
+
+const endOf = ({ to }: Span): string =>
+  to === Number.POSITIVE_INFINITY ? 'no end known' : exactTime(to)
+
+function describeBar(bar: KeyBar, window: TimeWindow): string {
+  const spans = visibleSpans(bar, window).map(
+    (span) => `${labelOf(span.state)} from ${exactTime(span.from)}, ${endOf(span)}`,
+  )
+  return spans.length === 0 ? 'Nothing in the visible time' : spans.join('; ')
 }

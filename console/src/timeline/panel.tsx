@@ -1,14 +1,5 @@
-import {
-  ActionIcon,
-  Button,
-  Card,
-  Group,
-  SegmentedControl,
-  Stack,
-  Text,
-  Tooltip,
-} from '@mantine/core'
-import type { JwtKey, Project } from '@pubring/client'
+import { Button, Card, Group, SegmentedControl, Stack, Text, Tooltip } from '@mantine/core'
+import type { Event, JwtKey, Project } from '@pubring/client'
 import {
   IconArrowsHorizontal,
   IconChevronLeft,
@@ -17,23 +8,24 @@ import {
   IconPlus,
   IconSearch,
 } from '@tabler/icons-react'
-import { type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, useMemo, useState } from 'react'
+import { ToolButton } from '../components/buttons.tsx'
 import { EmptyState, LoadingRows, QueryResult } from '../components/states.tsx'
-import { exactTime } from '../components/times.tsx'
-import { TextField } from '../forms/text-fields.tsx'
-import { useTyped } from '../forms/typed.ts'
-import { useQueryParams } from '../fragment.ts'
-import { useKeys } from '../keys/queries.ts'
-import { Chart, SpanTable } from './chart.tsx'
-import { type Bars, useBars } from './queries.ts'
-import { isPublished, type KeyBar, spanAt, spanStates } from './spans.ts'
+import { exactTime, useNow } from '../components/text.tsx'
+import { fieldOf, TextField } from '../forms/text-fields.tsx'
+import { usePageQuery, useTyped } from '../fragment.ts'
+import { useKey, useKeys } from '../keys/queries.ts'
+import { useRotations } from '../keys/rotations.ts'
+import { useApi } from '../session/session.tsx'
+import { Chart, labelOf, meaningOf, SpanTable, visibleSpans } from './chart.tsx'
+import { isPublished, type KeyBar, keyBars, spanAt, spanStates, spreadOf } from './spans.ts'
 import { lengthOf, pan, resize, type TimeWindow, windowOfAll, zoomLevels } from './window.ts'
-import { labelOf, meaningOf, visibleSpans } from './words.ts'
 
 /** Bars that are drawn at first, and with each click on “Show more”. */
 const pageSize = 100
 
-/** The keys of a project over time, as a picture or a table. */
+const members = ['q', 'view', 'from', 'to'] as const
+
 export function TimelinePanel({ project }: { project: Project }) {
   const query = useKeys(project.id)
   return (
@@ -59,16 +51,15 @@ function LoadedTimeline({ project, keys }: { project: Project; keys: JwtKey[] })
 }
 
 function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: string }) {
-  const [params, change] = useQueryParams()
+  const [query, change] = usePageQuery(members)
   const [limit, setLimit] = useState(pageSize)
-  const window = windowOf(params) ?? windowOfAll(bars, now)
-  const search = params.get('q') ?? ''
-  const asTable = params.get('view') === 'table'
-  const typed = useTyped({ value: search, onValue: (q) => change({ q }) })
+  const window = windowOf(query) ?? windowOfAll(bars, now)
+  const asTable = query.view === 'table'
+  const typed = useTyped(fieldOf(query, change, 'q'))
   const show = ({ from, to }: TimeWindow) =>
     change({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
   const found = byImportance(bars, window, now).filter(({ label, kid }) =>
-    `${label}\n${kid}`.toLowerCase().includes(search.trim().toLowerCase()),
+    `${label}\n${kid}`.toLowerCase().includes(query.q.trim().toLowerCase()),
   )
   const shown = found.slice(0, limit)
   const View = asTable ? SpanTable : Chart
@@ -92,7 +83,7 @@ function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: s
         <WindowControls window={window} all={windowOfAll(bars, now)} now={now} onWindow={show}>
           <View projectId={projectId} bars={shown} window={window} now={now} />
         </WindowControls>
-        <Text size="sm" c="dimmed" role="status" mt="sm">
+        <Text c="dimmed" role="status" mt="sm">
           {countText(shown.length, found.length, bars.length)}
           {completeSince !== undefined &&
             ` Changes before ${exactTime(completeSince)} are not drawn: the history has them.`}
@@ -107,11 +98,9 @@ function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: s
   )
 }
 
-/** The window in the URL, so that a link shows the same. */
-function windowOf(params: URLSearchParams): TimeWindow | undefined {
-  const [from, to] = ['from', 'to'].map((name) => Date.parse(params.get(name) ?? ''))
-  if (from === undefined || to === undefined || !(from < to)) return undefined
-  return { from, to }
+function windowOf(query: Record<'from' | 'to', string>): TimeWindow | undefined {
+  const [from, to] = [Date.parse(query.from), Date.parse(query.to)]
+  return from < to ? { from, to } : undefined
 }
 
 /** The bars with a span in the window; the keys that verifiers accept now come first. */
@@ -166,14 +155,7 @@ function WindowControls({ window, all, now, onWindow, children }: ControlProps) 
         <Group gap={4}>
           {actions.map(({ name, key, Icon, to }) => (
             <Tooltip key={name} label={`${name} (${key.replace('Arrow', '').toLowerCase()})`}>
-              <ActionIcon
-                variant="default"
-                size="lg"
-                aria-label={name}
-                onClick={() => onWindow(to)}
-              >
-                <Icon size={16} />
-              </ActionIcon>
+              <ToolButton Icon={Icon} label={name} onClick={() => onWindow(to)} />
             </Tooltip>
           ))}
         </Group>
@@ -195,21 +177,62 @@ function WindowControls({ window, all, now, onWindow, children }: ControlProps) 
   )
 }
 
-function Legend() {
-  return (
-    <Group gap="md" mt="md" role="list" aria-label="Legend">
-      {spanStates.map((state) => (
-        <Tooltip key={state} label={meaningOf(state)}>
-          <Group gap={6} role="listitem">
-            <span className={`chart-swatch span-${state}`} aria-hidden />
-            <Text size="xs">{labelOf(state)}</Text>
-          </Group>
-        </Tooltip>
-      ))}
-      <Group gap={6} role="listitem">
-        <span className="chart-swatch swatch-event" aria-hidden />
-        <Text size="xs">Event</Text>
-      </Group>
+const Legend = () => (
+  <Group gap="md" mt="md" role="list" aria-label="Legend">
+    {spanStates.map((state) => (
+      <Tooltip key={state} label={meaningOf(state)}>
+        <Group gap={6} role="listitem">
+          <span className={`chart-swatch span-${state}`} aria-hidden />
+          <Text size="xs">{labelOf(state)}</Text>
+        </Group>
+      </Tooltip>
+    ))}
+    <Group gap={6} role="listitem">
+      <span className="chart-swatch swatch-event" aria-hidden />
+      <Text size="xs">Event</Text>
     </Group>
+  </Group>
+)
+
+/** Newest events that the picture is drawn from. */
+const maxEvents = 1_000
+
+const types = 'key.created,key.updated,key.deleted,key.recorded,key.weakness_found'
+
+/** The bars of a project's keys, and since when their events were read if not from the beginning. */
+type Bars = { bars: KeyBar[]; completeSince: number | undefined; now: number }
+
+function useBars(project: Project, keys: JwtKey[]): Bars | undefined {
+  const { data: history } = useNewestEvents(project)
+  const { data: rotations } = useRotations(project.id)
+  const newest = keys.at(-1)
+  const { data: details } = useKey(project.id, newest?.id)
+  const now = useNow(15_000)
+  return useMemo(() => {
+    if (history === undefined || rotations === undefined) return undefined
+    if (newest !== undefined && details === undefined) return undefined
+    const { events, completeSince } = history
+    const spreadMs = details === undefined ? 0 : spreadOf(details, events, now)
+    const partial = completeSince === undefined ? {} : { completeSince }
+    const bars = keyBars({ keys, events, ...partial, rotations, now, spreadMs })
+    return { bars, completeSince, now }
+  }, [history, rotations, newest, details, keys, now])
+}
+
+/** The newest events, oldest first, and the time of the first of them unless they are all. */
+function useNewestEvents(project: Project) {
+  return useApi(
+    ['events', project.id, 'timeline'],
+    async (client, signal): Promise<{ events: Event[]; completeSince?: number }> => {
+      const events: Event[] = []
+      const query = { project: project.id, type: types, order: 'desc', signal } as const
+      for await (const event of client.events.all(query)) {
+        if (events.length === maxEvents) {
+          return { events: events.reverse(), completeSince: Date.parse(event.time) + 1 }
+        }
+        events.push(event)
+      }
+      return { events: events.reverse() }
+    },
   )
 }

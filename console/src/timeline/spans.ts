@@ -19,7 +19,6 @@ export type KeyBar = {
 }
 
 export type BarInput = Pick<Life, 'completeSince' | 'now'> & {
-  /** The keys that exist now. */
   keys: ListedKey[]
   /** Events of the project, oldest first. Those without a key as their subject are ignored. */
   events: Event[]
@@ -48,10 +47,8 @@ export function keyBars(input: BarInput): KeyBar[] {
   return bars.sort((one, other) => startOf(one) - startOf(other))
 }
 
-/** The span at a time, if the key exists then. */
-export function spanAt({ spans }: Pick<KeyBar, 'spans'>, time: number): Span | undefined {
-  return spans.find(({ from, to }) => from <= time && time < to)
-}
+export const spanAt = ({ spans }: Pick<KeyBar, 'spans'>, time: number): Span | undefined =>
+  spans.find(({ from, to }) => from <= time && time < to)
 
 /** Whether verifiers accept the key, at least some of them. */
 export const isPublished = (state: SpanState): boolean =>
@@ -178,13 +175,11 @@ function markCompromised({ spans, events }: KeyBar): Span[] {
   return paint(spans, { state: 'compromised', ...rest }, isPublished)
 }
 
-/** A key as a list has it. */
 type ListedKey = Pick<
   JwtKey,
   'id' | 'label' | 'algorithm' | 'active' | 'createTime' | 'updateTime' | 'expireTime'
 >
 
-/** The known facts about a key. */
 type Life = {
   /** Absent if it does not exist any more. */
   key: ListedKey | undefined
@@ -203,7 +198,6 @@ type Version = { time: number; enabled: boolean; expireTime: number }
 const isWhole = (event: Event | undefined) =>
   event?.type === 'key.created' || event?.type === 'key.recorded'
 
-/** The versions that are known, oldest first. */
 function versionsOf(life: Life): Version[] {
   const { events } = life
   const versions = isWhole(events[0]) ? [] : [versionBefore(life)]
@@ -220,10 +214,7 @@ function versionsOf(life: Life): Version[] {
   return versions
 }
 
-/**
- * The version before the first of the events that have been read: what later events changed is undone,
- * and the rest is as it is now.
- */
+/** The version before the first event that was read: what later events changed is undone. */
 function versionBefore({ key, events, completeSince, now }: Life): Version {
   const firstChange = (member: string) =>
     events.find(({ changes }) => changes?.[member])?.changes?.[member]

@@ -6,7 +6,6 @@ export type TimeWindow = { from: number; to: number }
 const hour = 3_600_000
 const day = 24 * hour
 
-/** The lengths that can be chosen by name. */
 export const zoomLevels = [
   { label: '6 hours', ms: 6 * hour },
   { label: 'Day', ms: day },
@@ -27,10 +26,7 @@ export function pan(window: TimeWindow, part: number): TimeWindow {
   return { from: window.from + distance, to: window.to + distance }
 }
 
-/**
- * A window of this length. If `now` is visible it stays where it is in the picture; otherwise the
- * middle stays.
- */
+/** A window of this length: `now` stays where it is if it is visible, otherwise the middle. */
 export function resize(window: TimeWindow, ms: number, now: number): TimeWindow {
   const { from, to } = window
   const length = Math.min(Math.max(ms, shortest), longest)
@@ -56,54 +52,35 @@ export function windowOfAll(bars: KeyBar[], now: number): TimeWindow {
   }
 }
 
-const units = [
-  ['minute', 60_000, [5, 10, 15, 30]],
-  ['hour', hour, [1, 2, 3, 6, 12]],
-  ['day', day, [1, 2, 7, 14]],
-  ['month', 30.4 * day, [1, 2, 3, 6]],
-  ['year', 365.25 * day, [1, 2, 5]],
-] as const
+const clock = { hour: '2-digit', minute: '2-digit' } as const
 
-type Tick = { time: number; label: string }
+/** The units of ticks from the smallest, how many of it may lie between two ticks, and their labels. */
+const units: { ms: number; sizes: number[]; format: Intl.DateTimeFormatOptions }[] = [
+  { ms: 60_000, sizes: [5, 10, 15, 30], format: clock },
+  { ms: hour, sizes: [1, 2, 3, 6, 12], format: { weekday: 'short', ...clock } },
+  { ms: day, sizes: [1, 2, 7, 14], format: { day: 'numeric', month: 'short' } },
+  { ms: 30.4 * day, sizes: [1, 2, 3, 6], format: { month: 'short', year: 'numeric' } },
+  { ms: 365.25 * day, sizes: [1, 2, 5], format: { year: 'numeric' } },
+]
 
-/** At most `count` round times in the window, in the local time zone, with labels. */
-export function ticks({ from, to }: TimeWindow, count: number): Tick[] {
-  const [unit, size] = units
-    .flatMap(([name, ms, sizes]) => sizes.map((each) => [name, each, ms * each] as const))
-    .find(([, , ms]) => (to - from) / ms <= count) ?? ['year', 5]
-  const format = new Intl.DateTimeFormat(undefined, labelFormats[unit])
-  const found: Tick[] = []
-  for (let time = roundDown(from, unit, size); time <= to; time = step(time, unit, size)) {
-    if (time >= from) found.push({ time, label: format.format(time) })
+/** At most `count` round times in the window, by the calendar of the local time zone, with labels. */
+export function ticks({ from, to }: TimeWindow, count: number): { time: number; label: string }[] {
+  const [place = 0, size = 5, format = {}] =
+    units
+      .flatMap(({ ms, sizes, format }, unit) => sizes.map((size) => ({ ms, unit, size, format })))
+      .filter(({ ms, size }) => (to - from) / (ms * size) <= count)
+      .map(({ unit, size, format }) => [4 - unit, size, format] as const)[0] ?? []
+  const first = new Date(from)
+  const parts = [first.getFullYear(), first.getMonth(), first.getDate(), first.getHours()]
+  const found: number[] = []
+  for (let steps = 0; (found.at(-1) ?? 0) <= to; steps += 1) {
+    const [year = 0, month = 0, date = 1, hours = 0, minutes = 0] = parts
+      .slice(0, place)
+      .concat((parts[place] ?? 0) - ((parts[place] ?? 0) % size) + steps * size)
+    found.push(new Date(year, month, date, hours, minutes).getTime())
   }
+  const { format: write } = new Intl.DateTimeFormat(undefined, format)
   return found
-}
-
-const labelFormats = {
-  minute: { hour: '2-digit', minute: '2-digit' },
-  hour: { weekday: 'short', hour: '2-digit', minute: '2-digit' },
-  day: { day: 'numeric', month: 'short' },
-  month: { month: 'short', year: 'numeric' },
-  year: { year: 'numeric' },
-} as const satisfies Record<string, Intl.DateTimeFormatOptions>
-type Unit = keyof typeof labelFormats
-
-function roundDown(time: number, unit: Unit, size: number): number {
-  const at = new Date(time)
-  const [year, month, date] = [at.getFullYear(), at.getMonth(), at.getDate()]
-  if (unit === 'year') return new Date(year - (year % size), 0).getTime()
-  if (unit === 'month') return new Date(year, month - (month % size)).getTime()
-  if (unit === 'day') return new Date(year, month, date - (size === 7 ? at.getDay() : 0)).getTime()
-  return new Date(year, month, date).getTime()
-}
-
-/** By the calendar, because days, months and years differ in length. */
-function step(time: number, unit: Unit, size: number): number {
-  const at = new Date(time)
-  if (unit === 'minute') at.setMinutes(at.getMinutes() + size)
-  if (unit === 'hour') at.setHours(at.getHours() + size)
-  if (unit === 'day') at.setDate(at.getDate() + size)
-  if (unit === 'month') at.setMonth(at.getMonth() + size)
-  if (unit === 'year') at.setFullYear(at.getFullYear() + size)
-  return at.getTime()
+    .filter((time) => from <= time && time <= to)
+    .map((time) => ({ time, label: write(time) }))
 }

@@ -1,10 +1,7 @@
-import { Alert } from '@mantine/core'
 import type { Warning } from '@pubring/client'
-import { IconAlertTriangle } from '@tabler/icons-react'
-import { TextLink } from '../components/text-link.tsx'
-import { localTime } from '../components/times.tsx'
-import { withVisibleControls } from '../components/user-text.tsx'
-import { useApi } from '../session/api.ts'
+import { Notice } from '../components/states.tsx'
+import { localTime, TextLink, withVisibleControls } from '../components/text.tsx'
+import { useApi } from '../session/session.tsx'
 import { placeOf } from './places.ts'
 
 /**
@@ -28,9 +25,8 @@ export function ProjectWarnings({ projectId, kid }: { projectId: string; kid?: s
   const shown = kid === undefined ? own : own.filter((each) => each.kid === kid)
   if (shown.length === 0) return null
   return (
-    <Alert
-      color={shown[0]?.severity === 'critical' ? 'red' : 'yellow'}
-      icon={<IconAlertTriangle />}
+    <Notice
+      tone={shown[0]?.severity === 'critical' ? 'bad' : 'warning'}
       mb="sm"
       role="status"
       className="warning-notice"
@@ -45,6 +41,6 @@ export function ProjectWarnings({ projectId, kid }: { projectId: string; kid?: s
           {textOf(warning)}
         </div>
       ))}
-    </Alert>
+    </Notice>
   )
 }

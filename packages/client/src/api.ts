@@ -233,6 +233,8 @@ export type AccessRuleOperations = {
    * change of it concerns. Nothing is issued, changed or stored.
    */
   check(id: string, body: AccessRuleCheckRequest, options?: CallOptions): Promise<AccessRuleCheck>
+  /** Names the people who would gain access by a new rule, which is not stored. */
+  checkNew(body: AccessRuleCreate, options?: CallOptions): Promise<AccessRuleCheck>
 }
 
 /**

@@ -216,6 +216,7 @@ function accessRuleOperations(send: Send): AccessRuleOperations {
       send(withConditions(patch(path(id), changes), options), options),
     delete: async (id, options = {}) => send(withConditions(remove(path(id)), options), options),
     check: async (id, body, options = {}) => send(repeatable(`${path(id)}/checks`, body), options),
+    checkNew: async (body, options = {}) => send(repeatable('/access-rules/checks', body), options),
   }
 }
 

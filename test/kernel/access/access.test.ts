@@ -126,6 +126,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /v1/access-rules/{id}': ['unbound admin', 404, 'access_rule_not_found'],
   'PATCH /v1/access-rules/{id}': ['unbound admin', 400, 'invalid_json'],
   'DELETE /v1/access-rules/{id}': ['unbound admin', 404, 'access_rule_not_found'],
+  'POST /v1/access-rules/checks': ['unbound admin', 400, 'invalid_json'],
   'POST /v1/access-rules/{id}/checks': ['unbound admin', 400, 'invalid_json'],
   // Its body is a form, and its errors are those of OAuth.
   'POST /v1/token': ['public', 400],
@@ -193,6 +194,7 @@ test('every operation of the API is tested here', () => {
 const audited = [
   'POST /v1/key-checks',
   'POST /v1/projects/{projectIdOrName}/token-checks',
+  'POST /v1/access-rules/checks',
   'POST /v1/access-rules/{id}/checks',
   'POST /v1/sessions',
   'DELETE /v1/sessions/self',

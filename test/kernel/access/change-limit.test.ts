@@ -37,6 +37,7 @@ describe('every operation that changes something', () => {
   const bodies: Record<string, object> = {
     'POST /v1/projects': { name: 'another' },
     'POST /v1/key-checks': { publicKeyPem: 'x' },
+    'POST /v1/access-rules/checks': { for: 'people', name: 'n', conditions: {}, role: 'reader' },
     'POST /v1/projects/{projectIdOrName}/key-imports': { keys: [{}] },
     'POST /v1/projects/{projectIdOrName}/token-checks': { token: 'x' },
     'POST /v1/projects/{projectIdOrName}/key-uses': { reporter: 'orders-api', uses: [] },

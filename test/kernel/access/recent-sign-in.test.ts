@@ -393,6 +393,9 @@ const operations: Record<string, Case[]> = {
     ),
   ],
   'DELETE /v1/access-rules/:id': [asks('deleting a rule', async () => [await rule()])],
+  'POST /v1/access-rules/checks': [
+    free('checking a new rule', async () => ['/v1/access-rules/checks', people]),
+  ],
   'POST /v1/access-rules/:id/checks': [
     free('checking a token', async () => [`${await rule()}/checks`, { token: 'x' }]),
   ],

@@ -215,6 +215,25 @@ test('the check of a change names who would gain and who would lose access', asy
   expect((await app.send('GET', rule, { headers })).json()).toMatchObject({ active: true })
 })
 
+test('the check of a new rule names who would gain access by it, and stores nothing', async () => {
+  const { app, addRule, signIn } = await start()
+  const headers = await signIn(['platform', 'staff'])
+  await createPersonSession(app.context.store, {}, { name: 'Grace', groups: ['payments'] })
+  const check = async (body: object) =>
+    (await app.send('POST', '/v1/access-rules/checks', { body, headers })).json()
+  const conditions = { groups: 'payments' }
+  const rule = { for: 'people', name: 'n', conditions, role: 'reader', allProjects: true }
+  const gains = { name: 'Grace', effect: 'gains', self: false }
+  expect(await check(rule)).toMatchObject({ accepted: true, people: [gains] })
+  expect(await check({ ...rule, active: false })).toMatchObject({ people: [] })
+  await addRule({ conditions })
+  expect(await check(rule)).toMatchObject({ people: [] })
+  const workloads = { ...rule, for: 'workloads', issuer: 'https://issuer.example.com' }
+  expect(await check(workloads)).toMatchObject({ accepted: true, people: [] })
+  expect((await check({ ...rule, conditions: {} })).errors).toMatchObject([{ code: 'too_wide' }])
+  expect((await app.send('GET', '/v1/access-rules', { headers })).json()).toHaveLength(2)
+})
+
 test('the claims of people are forgotten when they have not signed in for 30 days', async () => {
   const { app, signIn } = await start()
   const past = new Date(Date.now() - 31 * day).toISOString()

@@ -9,6 +9,8 @@ export function layoutFaults(page: Page): Promise<string[]> {
     const faults = []
     // The navigation slides away from narrow windows.
     for (const each of document.getAnimations()) each.finish()
+    // They stay in sight above what scrolls below them.
+    for (const each of document.querySelectorAll('.form-actions')) each.style.position = 'static'
     const isVisible = (element) =>
       element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
     const textOf = (node) => (node.textContent || node.getAttribute?.('aria-label') || node.outerHTML).trim().slice(0, 30)

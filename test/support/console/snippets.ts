@@ -1,13 +1,29 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import process from 'node:process'
 import { text as textOf } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { createClient } from '../../../packages/client/src/index.ts'
 import { endLater } from '../ending.ts'
 import { keyFor, signToken } from '../keys/tokens.ts'
+
+// As Vite does, for `import text from './text.txt?raw'`.
+registerHooks({
+  load(url, context, next) {
+    if (!url.endsWith('?raw')) return next(url, context)
+    const text = readFileSync(fileURLToPath(url), 'utf8')
+    return {
+      format: 'module',
+      source: `export default ${JSON.stringify(text)}`,
+      shortCircuit: true,
+    }
+  },
+})
+export const { snippets } = await import('../../../console/src/pages/connect/snippets.ts')
 
 /** An audience that every language and configuration must quote. */
 export const audience = `o'r"d\\e$r`

@@ -16,7 +16,6 @@ import {
 /** In pixels, until a row is measured. */
 const estimatedRowHeight = 62
 
-/** Rows that are rendered before and after the visible ones. */
 const overscan = 4
 
 type RowVirtualizer = Virtualizer<Window, Element>
@@ -51,7 +50,6 @@ export function useRowVirtualizer(
 
 const hasFocus = (body: Body) => body.current?.contains(document.activeElement) === true
 
-/** The index of the row around an element. */
 export function indexOf(element: Element): number | undefined {
   const index = element.closest('[data-index]')?.getAttribute('data-index')
   return index == null ? undefined : Number(index)
@@ -90,7 +88,6 @@ export function useRowFocus(virtualizer: RowVirtualizer, body: Body, count: numb
   }
 }
 
-/** How long after scrolling the position is remembered, in milliseconds. */
 const scrollMs = 150
 
 /** Restores the scroll position on the way back from another page. It is kept in the browser's history. */

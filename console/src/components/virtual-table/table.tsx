@@ -12,20 +12,15 @@ import {
 } from './rows.ts'
 
 export type SortableColumn<Row> = Column<Row> & {
-  /** The name of the order that a press on the heading chooses. */
   sort?: string
   /** In CSS; one column has none, and takes what is left. */
   width?: string
 }
 
-export type Sorting = {
-  by: string
-  descending: boolean
-  onSort(by: string, descending: boolean): void
-}
+/** An order such as `name` or, descending, `-name`. */
+export type Sorting = { sort: string; onSort(sort: string): void }
 
 type VirtualTableProps<Row> = {
-  /** Names the table for screen readers. */
   name: string
   rows: Row[]
   /** They must be the same between renders; so must `nameOf` and `onSelect`. */
@@ -111,18 +106,14 @@ function SortSelect<Row>(props: Pick<VirtualTableProps<Row>, 'columns' | 'sortin
       className="sort-select"
       aria-label="Order"
       data={orders}
-      value={`${sorting.descending ? '-' : ''}${sorting.by}`}
-      onChange={({ currentTarget: { value } }) =>
-        sorting.onSort(value.replace(/^-/, ''), value.startsWith('-'))
-      }
+      value={sorting.sort}
+      onChange={({ currentTarget }) => sorting.onSort(currentTarget.value)}
     />
   )
 }
 
-/** In place of the rows that are not rendered. */
-function Spacer({ height }: { height: number }) {
-  return height > 0 ? <tr className="spacer" aria-hidden style={{ height }} /> : null
-}
+const Spacer = ({ height }: { height: number }) =>
+  height > 0 ? <tr className="spacer" aria-hidden style={{ height }} /> : null
 
 function Head<Row extends { id: string }>(props: Omit<VirtualTableProps<Row>, 'name'>) {
   const { rows, columns, sorting, selection } = props
@@ -155,14 +146,15 @@ function HeadCell(props: { title: string; sort?: string; width?: string; sorting
   const { title, sort, width, sorting } = props
   const style = width === undefined ? {} : { width }
   if (sort === undefined) return <TitleCell title={title} role="columnheader" style={style} />
-  const isSorted = sorting.by === sort
-  const Icon = sorting.descending ? IconArrowDown : IconArrowUp
-  const order = sorting.descending ? 'descending' : 'ascending'
+  const isDescending = sorting.sort.startsWith('-')
+  const isSorted = sorting.sort.replace(/^-/, '') === sort
+  const Icon = isDescending ? IconArrowDown : IconArrowUp
+  const order = isDescending ? 'descending' : 'ascending'
   return (
     <Table.Th role="columnheader" style={style} aria-sort={isSorted ? order : 'none'}>
       <UnstyledButton
         className="sort-button"
-        onClick={() => sorting.onSort(sort, isSorted && !sorting.descending)}
+        onClick={() => sorting.onSort(sorting.sort === sort ? `-${sort}` : sort)}
       >
         {title}
         <Icon size={14} aria-hidden visibility={isSorted ? 'visible' : 'hidden'} />

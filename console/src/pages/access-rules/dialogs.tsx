@@ -1,9 +1,9 @@
 import { Checkbox } from '@mantine/core'
 import type { AccessRule, AccessRuleCreate, AccessRuleUpdate, Role } from '@pubring/client'
 import { sharedIssuers } from '@pubring/server/features/access-rules/presets'
-import { quoted } from '../../components/user-text.tsx'
-import { ActionDialog } from '../../forms/action-form.tsx'
-import { ChoiceField } from '../../forms/choice-field.tsx'
+import { quoted } from '../../components/text.tsx'
+import { ActionDialog, useDraft } from '../../forms/action-form.tsx'
+import { ChoiceField, RoleField, toRole } from '../../forms/choice-field.tsx'
 import {
   ConditionsField,
   claimsWithoutValue,
@@ -11,19 +11,15 @@ import {
   conditionsPatch,
   conditionsToInput,
 } from '../../forms/conditions-field.tsx'
-import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
 import { ProjectField } from '../../forms/project-field.tsx'
-import { RoleField, toRole } from '../../forms/role-field.tsx'
 import { fieldOf, TextField } from '../../forms/text-fields.tsx'
-import { useChange } from '../../session/api.ts'
-import { roles } from '../../session/rights.ts'
+import { roles, useChange } from '../../session/session.tsx'
 import { RuleImpact } from './impact.tsx'
 import { conditionsFor, IssuerFields, presetOf } from './issuer-fields.tsx'
 
 type Holders = AccessRule['for']
 
-/** Whom a rule is for, and what is usual for them. */
 const holders: Record<Holders, { description: string; roles: readonly Role[]; usualRole: Role }> = {
   people: {
     description: 'They have the role while they are signed in through the OpenID provider.',
@@ -97,10 +93,10 @@ function missingIn(name: string, conditions: string, pins: readonly string[] = [
 }
 
 /** The claims of which a rule must pin one, since many customers share the issuer. */
-function pinsOf(issuer: string | undefined): readonly string[] {
-  return sharedIssuers.find(({ pattern }) => pattern.test(issuer ?? ''))?.pins ?? []
-}
+const pinsOf = (issuer: string | undefined): readonly string[] =>
+  sharedIssuers.find(({ pattern }) => pattern.test(issuer ?? ''))?.pins ?? []
 
+// Long because its fields share the input.
 /** Creates a rule: for people, for the workloads of a preset, or for those of any issuer. */
 export function CreateRule({ onClose }: { onClose(): void }) {
   const change = useChange(['access-rules'])
@@ -124,16 +120,40 @@ export function CreateRule({ onClose }: { onClose(): void }) {
       run={() => change((client) => client.accessRules.create(body))}
       onClose={onClose}
     >
-      <HoldersField input={input} onChange={setInput} />
+      <ChoiceField
+        label="For"
+        choices={['people', 'workloads']}
+        choice={input.for}
+        onChoice={(chosen) =>
+          setInput({
+            for: chosen,
+            role: holders[chosen].usualRole,
+            conditions: chosen === 'people' ? '' : conditionsFor(input.platform),
+          })
+        }
+        description={holders[input.for].description}
+      />
       {input.for === 'workloads' && <IssuerFields input={input} onChange={setInput} />}
       <RuleFields holders={input.for} input={input} onChange={setInput} />
-      <ScopeFields input={input} onChange={setInput} />
+      {!input.allProjects && (
+        <ProjectField
+          description="The project that the role is for, by name or id."
+          {...fieldOf(input, setInput, 'project')}
+        />
+      )}
+      <Checkbox
+        label="For all projects"
+        checked={input.allProjects}
+        onChange={(event) => setInput({ allProjects: event.currentTarget.checked })}
+      />
       {input.for === 'workloads' && <TokenFields input={input} onChange={setInput} />}
+      {isBound && Object.keys(body.conditions).length > 0 && (
+        <RuleImpact change={{ ...body, name: body.name || 'New rule' }} />
+      )}
     </ActionDialog>
   )
 }
 
-/** The members of a rule that can be edited, as typed. */
 function toInput({ name, conditions, role, audience, jwksUri, singleUse }: AccessRule) {
   return {
     name,
@@ -145,7 +165,6 @@ function toInput({ name, conditions, role, audience, jwksUri, singleUse }: Acces
   }
 }
 
-/** The changed members. */
 function changesOf(rule: AccessRule, input: ReturnType<typeof toInput>): AccessRuleUpdate {
   const before = Object.entries(toInput(rule))
   const conditions = conditionsPatch(rule.conditions, conditionsOf(input.conditions))
@@ -191,24 +210,6 @@ export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void 
   )
 }
 
-function HoldersField({ input, onChange }: FieldProps) {
-  return (
-    <ChoiceField
-      label="For"
-      choices={['people', 'workloads']}
-      choice={input.for}
-      onChoice={(chosen) =>
-        onChange({
-          for: chosen,
-          role: holders[chosen].usualRole,
-          conditions: chosen === 'people' ? '' : conditionsFor(input.platform),
-        })
-      }
-      description={holders[input.for].description}
-    />
-  )
-}
-
 function RuleFields(props: FieldProps<'name' | 'conditions' | 'role'> & { holders: Holders }) {
   const { input, onChange } = props
   const { roles: choices, usualRole } = holders[props.holders]
@@ -238,40 +239,19 @@ function RuleFields(props: FieldProps<'name' | 'conditions' | 'role'> & { holder
   )
 }
 
-function ScopeFields({ input, onChange }: FieldProps) {
-  const { allProjects } = input
-  return (
-    <>
-      {!allProjects && (
-        <ProjectField
-          description="The project that the role is for, by name or id."
-          {...fieldOf(input, onChange, 'project')}
-        />
-      )}
-      <Checkbox
-        label="For all projects"
-        checked={allProjects}
-        onChange={(event) => onChange({ allProjects: event.currentTarget.checked })}
-      />
-    </>
-  )
-}
-
-function TokenFields({ input, onChange }: FieldProps<'singleUse' | 'audience'>) {
-  return (
-    <>
-      <Checkbox
-        label="Accept each token once"
-        description="Not for GitLab, Kubernetes and SPIFFE, which hand out the same token several times."
-        checked={input.singleUse}
-        onChange={(event) => onChange({ singleUse: event.currentTarget.checked })}
-      />
-      <TextField
-        label="Audience"
-        description="An aud that the tokens must have."
-        placeholder="the public URL of this service"
-        {...fieldOf(input, onChange, 'audience')}
-      />
-    </>
-  )
-}
+const TokenFields = ({ input, onChange }: FieldProps<'singleUse' | 'audience'>) => (
+  <>
+    <Checkbox
+      label="Accept each token once"
+      description="Not for GitLab, Kubernetes and SPIFFE, which hand out the same token several times."
+      checked={input.singleUse}
+      onChange={(event) => onChange({ singleUse: event.currentTarget.checked })}
+    />
+    <TextField
+      label="Audience"
+      description="An aud that the tokens must have."
+      placeholder="the public URL of this service"
+      {...fieldOf(input, onChange, 'audience')}
+    />
+  </>
+)

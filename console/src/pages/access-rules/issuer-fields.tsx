@@ -13,9 +13,8 @@ type IssuerInput = Record<
   string
 >
 
-export function presetOf(platform: string): PlatformPreset | undefined {
-  return platformPresets.find((each) => each.platform === platform)
-}
+export const presetOf = (platform: string): PlatformPreset | undefined =>
+  platformPresets.find((each) => each.platform === platform)
 
 /** The conditions to begin with: the ids to be filled in, and what is usually wanted. */
 export function conditionsFor(platform: string): string {
@@ -24,12 +23,9 @@ export function conditionsFor(platform: string): string {
   return conditionsToInput({ ...empty, ...suggested })
 }
 
-/** The issuer of the tokens of workloads, which a preset fills in. */
-export function IssuerFields(props: {
-  input: IssuerInput
-  onChange(part: Partial<IssuerInput>): void
-}) {
-  const { input, onChange } = props
+type IssuerFieldsProps = { input: IssuerInput; onChange(part: Partial<IssuerInput>): void }
+
+export function IssuerFields({ input, onChange }: IssuerFieldsProps) {
   const { platform, subject, name } = input
   const preset = presetOf(platform)
   return (
@@ -93,7 +89,7 @@ function Lookup(props: { preset: PlatformPreset; subject: string }) {
   const address = lookup?.replace('{name}', encodeURIComponent(subject)).replace('{path}', path)
   return (
     <div>
-      <Text size="sm" mb={4}>
+      <Text mb={4}>
         Names can be reassigned, ids cannot: fill in {wanted.join(' or ')} below.
         {address === undefined && ` They are shown in the settings of ${title}.`}
       </Text>

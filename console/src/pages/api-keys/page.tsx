@@ -1,21 +1,24 @@
-import type { ApiKey } from '@pubring/client'
+import { Stack } from '@mantine/core'
+import type { ApiKey, ApiKeyUpdate } from '@pubring/client'
 import { useState } from 'react'
 import { RowName, TwoLines } from '../../components/data-table.tsx'
-import { Facts } from '../../components/facts.tsx'
 import { ProjectName } from '../../components/project-name.tsx'
 import { SecretDialog } from '../../components/secret-dialog.tsx'
-import { StateBadge, stateOf } from '../../components/state-badge.tsx'
-import { OptionalTime, RelativeTime } from '../../components/times.tsx'
-import { UserText } from '../../components/user-text.tsx'
-import { useSession } from '../../session/context.tsx'
+import { localTime, OptionalTime, quoted } from '../../components/text.tsx'
+import { ActionDialog, useDraft } from '../../forms/action-form.tsx'
+import { RoleField, toRole } from '../../forms/choice-field.tsx'
+import { LabelField } from '../../forms/label-field.tsx'
+import { ProjectField } from '../../forms/project-field.tsx'
+import { fieldOf } from '../../forms/text-fields.tsx'
+import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
+import { useChange, useSession } from '../../session/session.tsx'
 import { type ManagedKind, ManagedPage } from '../managed-page.tsx'
-import { CreateApiKey, EditApiKey } from './dialogs.tsx'
 
 const apiKeys: ManagedKind<ApiKey> = {
   path: 'api-keys',
   operations: (client) => client.apiKeys,
   words: { activate: 'Reactivate', deactivate: 'Revoke', inactive: 'revoked' },
-  facts: (apiKey) => <ApiKeyIdentity apiKey={apiKey} />,
+  name: 'The API key',
   consequences: {
     activate: 'Requests with this API key will be accepted again.',
     deactivate: 'Requests with this API key will be rejected immediately. You can reactivate it.',
@@ -24,7 +27,6 @@ const apiKeys: ManagedKind<ApiKey> = {
   },
 }
 
-/** All API keys, and the secret of a new one, once. */
 export function ApiKeysPage() {
   const { self } = useSession()
   const [secret, setSecret] = useState<string>()
@@ -37,7 +39,14 @@ export function ApiKeysPage() {
         description="Create one for each caller, with the lowest role it needs. Revocation takes effect with the next request."
         newLabel="New API key"
         columns={[
-          { title: 'Name', cell: (row) => <ApiKeyName apiKey={row} isOwn={isOwn(row)} /> },
+          {
+            title: 'Name',
+            cell: (row) => (
+              <TwoLines below={`${row.prefix}…${isOwn(row) ? own : ''}`}>
+                <RowName>{row.name}</RowName>
+              </TwoLines>
+            ),
+          },
           { title: 'Role', cell: ({ role }) => role },
           { title: 'Project', cell: ({ projectId }) => <ProjectName id={projectId} /> },
           { title: 'Last used', cell: ({ lastUseTime }) => <OptionalTime time={lastUseTime} /> },
@@ -71,27 +80,130 @@ export function ApiKeysPage() {
 
 const own = ' · you are signed in with it: sign in with another one to revoke it'
 
-function ApiKeyName({ apiKey: { name, prefix }, isOwn }: { apiKey: ApiKey; isOwn: boolean }) {
+/** `own`: the API key that the user is signed in with, if it is one. */
+type DialogProps = { own: ApiKey | undefined; onClose(): void }
+
+const newKeyDraft = 'new-api-key'
+
+// Long because its fields share the input of the form.
+/** Creates an API key, and closes before its secret is shown. */
+function CreateApiKey(props: DialogProps & { onCreated(secret: string): void }) {
+  const { own, onClose, onCreated } = props
+  const change = useChange(['api-keys'])
+  // The new API key must not outlive the one that creates it.
+  const expiry = toExpiryInput(own?.expireTime)
+  const initial = { name: '', role: 'reader' as string, expiry, project: '' }
+  const [input, setInput] = useDraft(newKeyDraft, initial)
+  const expireTime = fromExpiryInput(input.expiry)
+  const project = input.project.trim()
+  const body = {
+    name: input.name.trim(),
+    role: toRole(input.role),
+    ...(project === '' ? {} : { project }),
+    ...(expireTime === undefined ? {} : { expireTime }),
+  }
+  const create = () =>
+    change(async (client) => {
+      const { apiKey } = await client.apiKeys.create(body)
+      onClose()
+      onCreated(apiKey)
+    })
   return (
-    <TwoLines below={`${prefix}…${isOwn ? own : ''}`}>
-      <RowName>{name}</RowName>
-    </TwoLines>
+    <ActionDialog
+      title="New API key"
+      action="Create API key"
+      purpose="Create an API key"
+      missing={[body.name === '' && 'a name']}
+      draft={newKeyDraft}
+      request={{ method: 'POST', path: '/api-keys', body }}
+      run={create}
+      onClose={onClose}
+    >
+      <ApiKeyFields input={input} onChange={setInput} own={own} />
+      <ProjectField
+        description="Limits access to one project, by name or id. Leave empty for all projects."
+        placeholder="all projects"
+        {...fieldOf(input, setInput, 'project')}
+      />
+    </ActionDialog>
   )
 }
 
-/** The facts that tell an API key from others, for the confirmation of an action. */
-function ApiKeyIdentity({ apiKey }: { apiKey: ApiKey }) {
+/** The changed members; an expiry that was not edited keeps its seconds. */
+function changedMembers(apiKey: ApiKey, input: ApiKeyInput): ApiKeyUpdate {
+  const name = input.name.trim()
+  return {
+    ...(name === apiKey.name ? {} : { name }),
+    ...(input.role === apiKey.role ? {} : { role: toRole(input.role) }),
+    ...(input.expiry === toInput(apiKey).expiry
+      ? {}
+      : { expireTime: fromExpiryInput(input.expiry) ?? null }),
+  }
+}
+
+function EditApiKey({ apiKey, own, onClose }: DialogProps & { apiKey: ApiKey }) {
+  const { id, name } = apiKey
+  const change = useChange(['api-keys'])
+  const draft = `api-key.${id}`
+  const [input, setInput] = useDraft(draft, toInput(apiKey))
+  const body = changedMembers(apiKey, input)
   return (
-    <Facts
-      name="The API key"
-      facts={{
-        Name: <UserText>{apiKey.name}</UserText>,
-        State: <StateBadge state={stateOf(apiKey, 'revoked')} />,
-        'Begins with': <span className="mono">{apiKey.prefix}…</span>,
-        Role: apiKey.role,
-        Created: <RelativeTime time={apiKey.createTime} />,
-        'Last used': <OptionalTime time={apiKey.lastUseTime} />,
-      }}
-    />
+    <ActionDialog
+      title={`Edit ${quoted(name)}`}
+      action="Save"
+      missing={[body.name === '' && 'a name', Object.keys(body).length === 0 && 'a change']}
+      draft={draft}
+      request={{ method: 'PATCH', path: `/api-keys/${id}`, body }}
+      run={(confirmation) => change((client) => client.apiKeys.update(id, body, confirmation))}
+      onClose={onClose}
+    >
+      <ApiKeyFields input={input} onChange={setInput} own={own} isOwn={id === own?.id} />
+    </ActionDialog>
   )
+}
+
+type ApiKeyInput = { name: string; role: string; expiry: string }
+
+const toInput = ({ name, role, expireTime }: ApiKey): ApiKeyInput => ({
+  name,
+  role,
+  expiry: toExpiryInput(expireTime),
+})
+
+type FieldsProps = {
+  input: ApiKeyInput
+  onChange(part: Partial<ApiKeyInput>): void
+  own: ApiKey | undefined
+  isOwn?: boolean
+}
+
+const ApiKeyFields = ({ input, onChange, own, isOwn = false }: FieldsProps) => (
+  <Stack>
+    <LabelField
+      label="Name"
+      description="Who or what uses the API key."
+      placeholder="deploy pipeline"
+      {...fieldOf(input, onChange, 'name')}
+      autoFocus
+    />
+    <RoleField
+      role={toRole(input.role)}
+      onRole={(role) => onChange({ role })}
+      fixed={
+        isOwn ? 'You cannot change the role of the API key you are signed in with.' : undefined
+      }
+    />
+    <ExpiryField
+      {...fieldOf(input, onChange, 'expiry')}
+      description={expiryDescription(own, isOwn)}
+      disabled={isOwn && own?.expireTime !== undefined}
+    />
+  </Stack>
+)
+
+function expiryDescription(own: ApiKey | undefined, isOwn: boolean): string {
+  const { expireTime } = own ?? {}
+  if (expireTime === undefined) return 'Leave empty for no expiry.'
+  if (isOwn) return 'You cannot change the expiry of the API key you are signed in with.'
+  return `Your own API key expires at ${localTime(expireTime)}: one that you create or extend must expire by then.`
 }

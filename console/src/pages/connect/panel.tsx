@@ -1,21 +1,17 @@
-import { Alert, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { Project } from '@pubring/client'
-import { IconInfoCircle, IconShieldCheck } from '@tabler/icons-react'
+import { IconShieldCheck } from '@tabler/icons-react'
 import { CopyBlock, CopyField } from '../../components/copy.tsx'
 import { SnippetTabs } from '../../components/snippet-tabs.tsx'
-import { QueryResult } from '../../components/states.tsx'
-import { useDraft } from '../../forms/drafts.ts'
+import { Notice, QueryResult } from '../../components/states.tsx'
+import { useDraft } from '../../forms/action-form.tsx'
 import { fieldOf, TextField } from '../../forms/text-fields.tsx'
 import { useDiscovery, useKeys } from '../../keys/queries.ts'
-import { node } from './snippets/node.ts'
-import { others } from './snippets/others.ts'
-import type { Snippet, Verifier } from './snippets/types.ts'
+import { type Snippet, snippets, type Verifier } from './snippets.ts'
 
-const snippets = [...node, ...others]
 /** Stands for the audience until one is entered. */
 const placeholder = 'AUDIENCE'
 
-/** How to set up verifiers of a project. */
 export function ConnectPanel({ project }: { project: Project }) {
   const query = useDiscovery(project.id)
   const algorithms = useActiveAlgorithms(project.id)
@@ -37,19 +33,14 @@ export function ConnectPanel({ project }: { project: Project }) {
 function LoopbackWarning({ issuer }: { issuer: string }) {
   if (!/^http:\/\/(127\.|localhost\b|\[::1\])/.test(issuer)) return null
   return (
-    <Alert
-      color="yellow"
-      icon={<IconInfoCircle />}
-      title="These addresses are reachable only from this machine"
-    >
+    <Notice tone="warning" title="These addresses are reachable only from this machine">
       They come from the server’s configuration. Set <span className="mono">--public-url</span> (or
       PUBRING_PUBLIC_URL) to the https URL that verifiers use. This changes the issuer, so do it
       before you sign long-lived tokens.
-    </Alert>
+    </Notice>
   )
 }
 
-/** The algorithms of the active keys, for verifiers to pin. */
 function useActiveAlgorithms(projectId: string): string[] {
   const keys = useKeys(projectId)
   const active = (keys.data ?? []).filter((key) => key.active)
@@ -63,7 +54,7 @@ function SnippetChooser(props: { addresses: Omit<Verifier, 'audience'>; draft: s
   const verifier = { ...addresses, audience: audience.trim() || placeholder }
   return (
     <Card withBorder padding="lg">
-      <Text size="sm" c="dimmed" mb="md" maw={720}>
+      <Text c="dimmed" mb="md" maw={720}>
         Verifiers need no API key. The examples contain the addresses of this project and, where the
         verifier supports it, pin the algorithms of its active keys. Before you sign with another
         algorithm, add it there.
@@ -89,13 +80,14 @@ function SnippetChooser(props: { addresses: Omit<Verifier, 'audience'>; draft: s
   )
 }
 
-/** The values that every verifier needs. */
 function OtherVerifiers({ verifier }: { verifier: Verifier }) {
   const { issuer, jwksUri, algorithms, audience } = verifier
   return (
     <Stack gap="sm" mt="xl">
-      <Text fw={600}>Another verifier</Text>
-      <Text size="sm" c="dimmed" maw={720}>
+      <Text size="md" fw={600}>
+        Another verifier
+      </Text>
+      <Text c="dimmed" maw={720}>
         These are the values that any verifier needs. docs/verifiers.md has programs and
         configurations for more of them: Go, Java, Rust, Envoy, nginx and Apache among them.
       </Text>
@@ -111,25 +103,16 @@ function OtherVerifiers({ verifier }: { verifier: Verifier }) {
   )
 }
 
-/** The setup of one verifier, and how long it trusts a deactivated key. */
-function Setup({ snippet, verifier }: { snippet: Snippet; verifier: Verifier }) {
-  return (
-    <Stack gap="md">
-      <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-        {snippet.file}
-      </Text>
-      <CopyBlock value={snippet.text(verifier)} name={`setup for ${snippet.title}`} />
-      <Group gap="sm" wrap="nowrap" align="flex-start">
-        <IconShieldCheck size={22} style={{ flex: 'none' }} aria-hidden />
-        <div>
-          <Text size="sm" fw={600}>
-            Trusts a deactivated key: {snippet.trust}
-          </Text>
-          <Text size="sm" c="dimmed">
-            {snippet.note}
-          </Text>
-        </div>
-      </Group>
-    </Stack>
-  )
-}
+const Setup = ({ snippet, verifier }: { snippet: Snippet; verifier: Verifier }) => (
+  <Stack gap="md">
+    <Text c="dimmed">{snippet.file}</Text>
+    <CopyBlock value={snippet.text(verifier)} name={`setup for ${snippet.title}`} />
+    <Group gap="sm" wrap="nowrap" align="flex-start">
+      <IconShieldCheck size={22} style={{ flex: 'none' }} aria-hidden />
+      <div>
+        <Text fw={600}>Trusts a deactivated key: {snippet.trust}</Text>
+        <Text c="dimmed">{snippet.note}</Text>
+      </div>
+    </Group>
+  </Stack>
+)

@@ -1,15 +1,13 @@
 import { Button } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
-import { lazy } from 'react'
 import { Link } from 'wouter'
-import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
-import { useOpenDialog } from '../../forms/drafts.ts'
-import type { KeyRow } from '../../keys/states.ts'
-import { useRights } from '../../session/rights.ts'
+import { lazyPart, usePreload } from '../../components/boundary.tsx'
+import { useOpenDialog } from '../../forms/action-form.tsx'
+import type { KeyRow } from '../../keys/queries.ts'
+import { useRights } from '../../session/session.tsx'
 import { actionsOf, keyActions } from '../project/key-actions.ts'
 
-const loadDialog = () => componentOf(import('../project/key-dialogs.tsx'), 'KeyDialog')
-const KeyDialog = lazy(loadDialog)
+const KeyDialog = lazyPart(() => import('../project/key-dialogs.tsx'), 'KeyDialog')
 
 /** Everything that can be done with the key; nothing is in a menu. */
 export function KeyActionButtons(props: {
@@ -21,7 +19,7 @@ export function KeyActionButtons(props: {
   const { id, projectId } = row
   const { mayWrite } = useRights(projectId)
   const [open, setOpen] = useOpenDialog(`page.${id}`, keyActions)
-  usePreload(loadDialog)
+  usePreload(KeyDialog.load)
   if (!mayWrite) return null
   return (
     <>
@@ -41,14 +39,12 @@ export function KeyActionButtons(props: {
         </Button>
       ))}
       {open !== undefined && activeKeys !== undefined && (
-        <LazyPart>
-          <KeyDialog
-            action={open.action}
-            jwtKey={row}
-            keys={activeKeys}
-            onClose={() => setOpen(undefined)}
-          />
-        </LazyPart>
+        <KeyDialog
+          action={open.action}
+          jwtKey={row}
+          keys={activeKeys}
+          onClose={() => setOpen(undefined)}
+        />
       )}
     </>
   )

@@ -1,14 +1,11 @@
 import { Stack } from '@mantine/core'
 import type { JwtKeyWithDetails } from '@pubring/client'
-import { Fact } from '../../components/facts.tsx'
-import { Section } from '../../components/section.tsx'
-import { TextLink } from '../../components/text-link.tsx'
-import { exactTime } from '../../components/times.tsx'
-import { UserText } from '../../components/user-text.tsx'
+import { Fact, Section } from '../../components/facts.tsx'
+import { exactTime, TextLink, UserText } from '../../components/text.tsx'
 import { ActorName } from '../../events/actor.tsx'
-import { useKeyEvent } from '../../keys/events.ts'
 import { describeMaterial } from '../../keys/material.ts'
-import { useApi } from '../../session/api.ts'
+import { useKeyEvent } from '../../keys/queries.ts'
+import { useApi } from '../../session/session.tsx'
 
 /** Who registered the key, and its times to the second. */
 export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
@@ -42,8 +39,7 @@ function Introducer({ projectId, id }: { projectId: string; id: string }) {
   const [, linkId] = /^link:(.*)$/.exec(id) ?? []
   const { data: link } = useApi(
     ['links', projectId, linkId],
-    (client, signal) => client.registrationLinks.get(projectId, linkId ?? '', { signal }),
-    { enabled: linkId !== undefined },
+    linkId && ((client, signal) => client.registrationLinks.get(projectId, linkId, { signal })),
   )
   if (linkId === undefined) {
     return (

@@ -1,33 +1,65 @@
-import { Grid, Stack } from '@mantine/core'
-import { type JwtKeyWithDetails, type Project, PubringError } from '@pubring/client'
+import {
+  Button,
+  Card,
+  Code,
+  Grid,
+  Group,
+  List,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  Text,
+  Tooltip,
+} from '@mantine/core'
+import {
+  type JwtKey,
+  type JwtKeyWithDetails,
+  type Project,
+  PubringError,
+  type Rotation,
+} from '@pubring/client'
+import { IconDownload } from '@tabler/icons-react'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { ToolButton } from '../../components/buttons.tsx'
+import { CopyButton, CopyField } from '../../components/copy.tsx'
 import { CurlHint } from '../../components/curl.tsx'
-import { KeyStateBadge } from '../../components/key-state-badge.tsx'
+import { download } from '../../components/download.ts'
+import { Figure, Section } from '../../components/facts.tsx'
+import { KeyStateBadge } from '../../components/state-badge.tsx'
 import { PageHeader, QueryResult } from '../../components/states.tsx'
-import { withVisibleControls } from '../../components/user-text.tsx'
-import { useActiveKeys, useKey } from '../../keys/queries.ts'
-import { useKeyRefresh, useRefreshAt } from '../../keys/refresh.ts'
-import { useKeyRow, useKeyStates } from '../../keys/states.ts'
+import {
+  endOf,
+  exactTime,
+  isSoon,
+  relativeTime,
+  TextLink,
+  UserText,
+  useNow,
+  withVisibleControls,
+} from '../../components/text.tsx'
+import { ActorName } from '../../events/actor.tsx'
+import { formsOf } from '../../keys/forms.ts'
+import { useKeyRefresh, useRefreshAt } from '../../keys/live.ts'
+import { type KeyRow, useActiveKeys, useKey, useKeyRow, useKeyStates } from '../../keys/queries.ts'
+import { isUnderWay, nextStep, useRotations } from '../../keys/rotations.ts'
+import { stateMeanings } from '../../keys/state-words.ts'
+import { Fetches, KeyUses } from '../../keys/uses.tsx'
+import { useRights } from '../../session/session.tsx'
 import { ProjectWarnings } from '../../warnings/project-warnings.tsx'
 import { LiveProject } from '../live-project.tsx'
-import { Revocations } from '../project/revocation.tsx'
+import { emptiedBy, LastActiveWarning } from '../project/last-active.tsx'
+import { Obedience, Revocations } from '../project/revocation.tsx'
 import { KeyActionButtons } from './actions.tsx'
-import { Breadcrumb } from './breadcrumb.tsx'
-import { DeletedKey } from './deleted.tsx'
 import { Details } from './details.tsx'
-import { KeyHistory } from './history.tsx'
-import { Impact } from './impact.tsx'
-import { Material } from './material.tsx'
-import { KeyRotations } from './rotations.tsx'
-import { Summary } from './summary.tsx'
+import { Breadcrumb, DeletedKey, KeyHistory } from './history.tsx'
 
 /** A key, by its id or published kid: what it is, what depends on it, and what became of it. */
-export function KeyPage({ project: name, kid }: { project: string; kid: string }) {
-  return (
-    <LiveProject name={name} rows={8}>
-      {(project) => <KeyOfProject project={project} kid={kid} />}
-    </LiveProject>
-  )
-}
+export const KeyPage = ({ project: name, kid }: { project: string; kid: string }) => (
+  <LiveProject name={name} rows={8}>
+    {(project) => <KeyOfProject project={project} kid={kid} />}
+  </LiveProject>
+)
 
 function KeyOfProject({ project, kid }: { project: Project; kid: string }) {
   const key = useKey(project.id, kid)
@@ -86,5 +118,176 @@ function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDe
         <CurlHint path={`/projects/${project.id}/jwt-keys/${jwtKey.id}`} />
       </Stack>
     </>
+  )
+}
+
+function Summary({ row, activeKeys }: { row: KeyRow; activeKeys: JwtKey[] | undefined }) {
+  const { id, state, endsBecause, active, createTime, expireTime } = row
+  const now = useNow(15_000)
+  const time = (text: string) => relativeTime(Date.parse(text), Math.max(now, Date.now()))
+  const others = activeKeys?.filter((key) => key.id !== id).length
+  return (
+    <Card withBorder padding="md">
+      <SimpleGrid cols={{ base: 2, md: 4 }} spacing="lg">
+        <Figure name="State" value={state} alarming={state === 'compromised'}>
+          {stateMeanings[state]}{' '}
+          {endsBecause === 'compromised' && !active && 'It is compromised: it stays off.'}
+        </Figure>
+        <Figure name="Registered" value={time(createTime)}>
+          {exactTime(createTime)}
+        </Figure>
+        <Figure
+          name={state === 'expired' ? 'Expired' : 'Expires'}
+          value={expireTime ? time(expireTime) : 'never'}
+          alarming={active && expireTime !== undefined && isSoon(expireTime)}
+        >
+          {expireTime === undefined ? 'It has no expiry time.' : `${exactTime(expireTime)}.`}{' '}
+          {endsBecause === 'superseded' && 'A rotation replaces it.'}
+        </Figure>
+        <Figure name="Other active keys" value={others === undefined ? '…' : String(others)}>
+          {others === 0 && active ? 'It is the last one.' : 'In this project.'}
+        </Figure>
+      </SimpleGrid>
+    </Card>
+  )
+}
+
+type ImpactProps = { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[] | undefined }
+
+/** Who stops verifying, and when, if the key is deactivated; or when they did. */
+function Impact({ jwtKey, activeKeys }: ImpactProps) {
+  const { active, projectId, details } = jwtKey
+  const emptied = activeKeys && emptiedBy([jwtKey], activeKeys)
+  const uses = <KeyUses keys={[{ ...jwtKey, ...details }]} />
+  if (!active) {
+    return (
+      <>
+        <Section title="Who rejects it, and by when">
+          {uses}
+          <Obedience cached={`By ${exactTime(details.convergedTime)}`} />
+        </Section>
+        <Fetches projectId={projectId} />
+      </>
+    )
+  }
+  return (
+    <Section title="If you deactivate it">
+      <Stack gap="xs" fz="sm">
+        {emptied !== undefined && <LastActiveWarning emptied={emptied} />}
+        {uses}
+        <Obedience>
+          {details.state !== 'compromised' && (
+            <List.Item>
+              <b>Tokens in flight</b> are rejected too, however new. Pubring sees no tokens: first
+              make the signer use another key, and wait for the longest lifetime of a token. A
+              rotation does it in this order.
+            </List.Item>
+          )}
+        </Obedience>
+      </Stack>
+    </Section>
+  )
+}
+
+/** The rotations in which the key is replaced or replaces another; those under way first. */
+function KeyRotations({ jwtKey: { id, projectId } }: { jwtKey: JwtKeyWithDetails }) {
+  const { data = [] } = useRotations(projectId)
+  const rotations = data.filter(({ from, to }) => from === id || to === id)
+  if (rotations.length === 0) return null
+  return (
+    <Section title="Rotation">
+      <Stack>
+        {rotations.map((rotation) => (
+          <KeyRotation key={rotation.id} rotation={rotation} kid={id} />
+        ))}
+      </Stack>
+    </Section>
+  )
+}
+
+function KeyRotation({ rotation, kid }: { rotation: Rotation; kid: string }) {
+  const { projectId, from, to, state, startedBy, createTime, endTime } = rotation
+  const { mayWrite } = useRights(projectId)
+  const underWay = isUnderWay(rotation)
+  return (
+    <div>
+      <Text>
+        {from === kid ? 'Replaced by ' : 'Replaces '}
+        <KeyLink projectId={projectId} kid={from === kid ? to : from} />
+        {underWay && `: ${nextStep(rotation)}`}
+      </Text>
+      <Text size="xs" c="dimmed" mt={2}>
+        Started by <ActorName actor={startedBy} /> on {exactTime(createTime)}
+        {endTime !== undefined && `, ${state} on ${exactTime(endTime)}`}
+      </Text>
+      {underWay && (
+        <Button
+          component={Link}
+          href={`/projects/${projectId}/rotate/${from}`}
+          variant="default"
+          size="xs"
+          mt="xs"
+        >
+          {mayWrite ? 'Continue' : 'Show'}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function KeyLink({ projectId, kid }: { projectId: string; kid: string }) {
+  const { data } = useKey(projectId, kid)
+  return (
+    <TextLink href={`/projects/${projectId}/keys/${kid}`}>
+      {data === undefined ? endOf(kid) : <UserText>{data.label}</UserText>}
+    </TextLink>
+  )
+}
+
+function Material({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
+  const { id, details } = jwtKey
+  const forms = formsOf(jwtKey)
+  const [name, setName] = useState('PEM')
+  const form = forms.find((each) => each.name === name) ?? forms[0]
+  return (
+    <Section title="Public key">
+      <Stack gap="md" fz="sm">
+        {form !== undefined && (
+          <div>
+            <Group gap="xs" mb="xs" justify="space-between" wrap="nowrap">
+              <SegmentedControl
+                size="xs"
+                aria-label="Form"
+                data={forms.map((each) => each.name)}
+                value={form.name}
+                onChange={setName}
+              />
+              <Group gap={4} wrap="nowrap">
+                <CopyButton value={form.text} name={form.name} />
+                <Tooltip label={`Download ${form.fileName}`}>
+                  <ToolButton
+                    variant="subtle"
+                    color="gray"
+                    size="md"
+                    Icon={IconDownload}
+                    label={`Download ${form.name}`}
+                    onClick={() => download(form.fileName, [form.text])}
+                  />
+                </Tooltip>
+              </Group>
+            </Group>
+            <Code block mah={320} tabIndex={0} role="group" aria-label={form.name}>
+              {form.text}
+            </Code>
+          </div>
+        )}
+        <CopyField label="kid" value={id} />
+        {details.publishedKid !== undefined && (
+          <CopyField label="Published kid" value={details.publishedKid} />
+        )}
+        <CopyField label="Thumbprint (RFC 7638)" value={details.thumbprint} />
+        <CopyField label="SHA-256 of the SPKI" value={details.spkiSha256} />
+      </Stack>
+    </Section>
   )
 }

@@ -7,9 +7,8 @@ import {
   IconRefresh,
   IconTrash,
 } from '@tabler/icons-react'
-import { type KeyRow, mayBeActivated } from '../../keys/states.ts'
+import { type KeyRow, mayBeActivated } from '../../keys/queries.ts'
 
-/** The actions on a key that open a dialog. */
 export const keyActions = [
   'replace',
   'rename',

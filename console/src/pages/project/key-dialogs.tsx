@@ -1,22 +1,26 @@
-import { Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
-import { quoted } from '../../components/user-text.tsx'
-import { ActionDialog } from '../../forms/action-form.tsx'
-import { useDraft } from '../../forms/drafts.ts'
+import { useMutation } from '@tanstack/react-query'
+import { Dialog } from '../../components/dialog.tsx'
+import { KeyIdentity } from '../../components/key-identity.tsx'
+import { ErrorNotice } from '../../components/states.tsx'
+import { quoted } from '../../components/text.tsx'
+import { ActionDialog, ActionForm, clearDraft, useDraft } from '../../forms/action-form.tsx'
 import { LabelField } from '../../forms/label-field.tsx'
 import { fieldOf } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
-import { useKeyChanges } from '../../keys/queries.ts'
-import { useKeyRow } from '../../keys/states.ts'
+import { useKeyChanges, useKeyRow } from '../../keys/queries.ts'
+import { useSession } from '../../session/session.tsx'
 import type { KeyAction } from './key-actions.ts'
+import { KeyForm } from './key-form.tsx'
 import type { BulkAction } from './keys/bulk-actions.tsx'
 import { BulkDialog, reasonMeanings } from './keys/bulk-dialog.tsx'
-import { emptiedBy, LastExpiryWarning } from './last-active.tsx'
-import { ReplaceKey } from './replace-key.tsx'
+import { emptiedBy, LastActiveWarning, LastExpiryWarning } from './last-active.tsx'
+import { NewKeyInstructions } from './new-key.tsx'
+import { Revocations } from './revocation.tsx'
 
 type DialogProps = { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }
 
-/** The dialog for an action on a key. */
 export function KeyDialog({ action, ...props }: DialogProps & { action: KeyAction }) {
   if (action === 'replace') return <ReplaceKey {...props} />
   if (action === 'rename') return <RenameKey {...props} />
@@ -25,23 +29,21 @@ export function KeyDialog({ action, ...props }: DialogProps & { action: KeyActio
   return <ChangeKey action={action} {...props} />
 }
 
-function CompromisedKey({ jwtKey, onClose }: DialogProps) {
-  return (
-    <ActionDialog
-      title={`Was ${quoted(jwtKey.label)} compromised?`}
-      action="It was compromised"
-      danger
-      onClose={onClose}
-      {...useKeyChanges(jwtKey).update({ reason: 'compromised' })}
-    >
-      <Text>{reasonMeanings.compromised} This cannot be undone.</Text>
-    </ActionDialog>
-  )
-}
+const CompromisedKey = ({ jwtKey, onClose }: DialogProps) => (
+  <ActionDialog
+    title={`Was ${quoted(jwtKey.label)} compromised?`}
+    action="It was compromised"
+    danger
+    onClose={onClose}
+    {...useKeyChanges(jwtKey).update({ reason: 'compromised' })}
+  >
+    <Text size="md">{reasonMeanings.compromised} This cannot be undone.</Text>
+  </ActionDialog>
+)
 
-function ChangeKey({ jwtKey, ...props }: DialogProps & { action: BulkAction }) {
-  return <BulkDialog selected={[useKeyRow(jwtKey)]} {...props} />
-}
+const ChangeKey = ({ jwtKey, ...props }: DialogProps & { action: BulkAction }) => (
+  <BulkDialog selected={[useKeyRow(jwtKey)]} {...props} />
+)
 
 function RenameKey({ jwtKey, onClose }: DialogProps) {
   const draft = `rename.${jwtKey.id}`
@@ -87,5 +89,81 @@ function ExpireKey({ jwtKey, keys, onClose }: DialogProps) {
       />
       {emptied && <LastExpiryWarning emptied={emptied} />}
     </ActionDialog>
+  )
+}
+
+/** Registers a new key and revokes a compromised one, at once and in this order. */
+function ReplaceKey(props: { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }) {
+  const { jwtKey, keys, onClose } = props
+  const { id, projectId, label } = jwtKey
+  const draft = `replaced.${id}`
+  const [{ successor }, change] = useDraft(draft, { successor: '' })
+  const row = useKeyRow(jwtKey)
+  const revoke = useKeyChanges(jwtKey).update({ active: false })
+  const { withSignIn } = useSession()
+  const { mutate, reset, error, isPending } = useMutation({
+    mutationFn: () => withSignIn(revoke.run, 'Revoke now'),
+  })
+  const emptied = successor === '' ? emptiedBy([jwtKey], keys) : undefined
+  function close() {
+    clearDraft(draft)
+    onClose()
+  }
+  return (
+    <Dialog
+      title={`Replace ${quoted(label)} and revoke it now`}
+      onClose={close}
+      size="xl"
+      centered={false}
+    >
+      <Stack>
+        <Revocations rows={[row]} />
+        {row.active && (
+          <>
+            <KeyIdentity jwtKey={jwtKey} />
+            <Text size="md">
+              Others may have its private key, and sign tokens that verifiers accept. Do not wait
+              for verifiers to load the new key: until they have, they reject its tokens, which is
+              better than accepting an attacker’s. A compromised key is never activated again.
+            </Text>
+            {successor !== '' && (
+              <Text size="md" role="status" fw={600}>
+                The new key is registered. {isPending ? 'Revoking' : 'Now revoke'} the old key
+                {isPending ? '…' : ', which is still active.'}
+              </Text>
+            )}
+            {error !== null && <ErrorNotice error={error} />}
+            {!isPending && (
+              <ActionForm
+                action={successor === '' ? 'Revoke without a new key' : 'Revoke now'}
+                danger
+                request={revoke.request}
+                run={() => {
+                  reset()
+                  return revoke.run()
+                }}
+              >
+                {emptied && <LastActiveWarning emptied={emptied} />}
+              </ActionForm>
+            )}
+            {successor === '' && (
+              <KeyForm
+                projectId={projectId}
+                action="Replace and revoke now"
+                isUrgent
+                onCancel={close}
+                onRegistered={(kid) => {
+                  change({ successor: kid })
+                  mutate()
+                }}
+              />
+            )}
+          </>
+        )}
+        {successor !== '' && !row.active && (
+          <NewKeyInstructions projectId={projectId} kid={successor} urgent />
+        )}
+      </Stack>
+    </Dialog>
   )
 }

@@ -1,18 +1,18 @@
-import { Alert, Button, Checkbox, FileButton, Group, Select, Text } from '@mantine/core'
+import { Checkbox, FileButton, Group, Select, Text } from '@mantine/core'
 import type { Algorithm, JwtKey, KeyCheck, RegistrationSession } from '@pubring/client'
 import { isAlgorithm } from '@pubring/intake/algorithms'
-import { IconCopy, IconFile } from '@tabler/icons-react'
+import { IconFile } from '@tabler/icons-react'
 import { type DragEvent, useState } from 'react'
-import { UserText } from '../../components/user-text.tsx'
-import { ActionForm } from '../../forms/action-form.tsx'
-import { useDraft } from '../../forms/drafts.ts'
+import { IconButton } from '../../components/buttons.tsx'
+import { Notice } from '../../components/states.tsx'
+import { UserText } from '../../components/text.tsx'
+import { ActionForm, useDraft } from '../../forms/action-form.tsx'
 import { LabelField } from '../../forms/label-field.tsx'
 import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
 import { readKeyFile } from '../../keys/file.ts'
-import { useKeys } from '../../keys/queries.ts'
-import { mayBeActivated, useKeyRow } from '../../keys/states.ts'
-import { useConnection } from '../../session/context.tsx'
+import { mayBeActivated, useKeyRow, useKeys } from '../../keys/queries.ts'
+import { useConnection } from '../../session/session.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
 /** What a registration link lets its holder register, and its note. */
@@ -23,6 +23,8 @@ function matchingAlgorithms(check: KeyCheck | undefined, link: LinkTerms | undef
   const matching = (check?.key?.algorithms ?? []).filter(isAlgorithm)
   return link === undefined ? matching : link.algorithms.filter((name) => matching.includes(name))
 }
+
+const algorithmLabels: Partial<Record<Algorithm, string>> = { RSA: 'RSA (alg RS256)' }
 
 const emptyInput = {
   text: '',
@@ -35,21 +37,19 @@ const emptyInput = {
   convertedKid: '',
 }
 
-/** The body of the request; a member that is not used is left out. */
 function bodyOf(input: typeof emptyInput, algorithm: Algorithm) {
   const expireTime = fromExpiryInput(input.expiry)
   return {
     name: input.label.trim(),
     algorithm,
     publicKeyPem: input.text,
-    ...(input.active ? {} : { active: false }),
-    ...(expireTime === undefined ? {} : { expireTime }),
-    ...(input.publishedKid === '' ? {} : { publishedKid: input.publishedKid }),
+    ...(!input.active && { active: false }),
+    ...(expireTime && { expireTime }),
+    ...(input.publishedKid && { publishedKid: input.publishedKid }),
   }
 }
 
 // Long because its fields share the input and the verdict.
-/** Registers a key, and checks it while the user types. */
 export function KeyForm(props: {
   projectId: string
   action?: string
@@ -57,7 +57,6 @@ export function KeyForm(props: {
   isUrgent?: boolean
   /** The parts that the page still needs besides the key. */
   missing?: (string | false)[]
-  /** The link that the user registers by. */
   link?: LinkTerms
   onCancel?: (() => void) | undefined
   onRegistered(kid: string): void
@@ -120,10 +119,16 @@ export function KeyForm(props: {
           placeholder="orders service, spring 2026"
           {...fieldOf(input, change, 'label')}
         />
-        <AlgorithmSelect
-          matching={matching}
-          algorithm={algorithm}
-          onAlgorithm={(value) => change({ algorithm: value })}
+        <Select
+          label="Algorithm"
+          description="The alg of the tokens signed with this key."
+          placeholder={matching.length === 0 ? 'Enter a key first' : ''}
+          data={matching.map((value) => ({ value, label: algorithmLabels[value] ?? value }))}
+          value={algorithm ?? null}
+          onChange={(value) => change({ algorithm: value ?? '' })}
+          disabled={matching.length === 0}
+          allowDeselect={false}
+          miw={220}
         />
       </Group>
       {link === undefined && (
@@ -175,37 +180,13 @@ function Duplicate({ jwtKey }: { jwtKey: JwtKey }) {
     ? 'Activate it instead of registering it again.'
     : 'It has expired: change its expiry instead of registering it again.'
   return (
-    <Alert color="orange" icon={<IconCopy />} title="This key is already registered">
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+    <Notice tone="warning" title="This key is already registered">
+      <Text>
         In this project it is “<UserText>{label}</UserText>”, {active ? 'active' : 'not active'},
         with the kid <span className="mono">{id}</span>.{' '}
         {active ? 'You can use it as it is.' : advice}
       </Text>
-    </Alert>
-  )
-}
-
-function AlgorithmSelect(props: {
-  matching: Algorithm[]
-  algorithm: Algorithm | undefined
-  onAlgorithm(algorithm: Algorithm): void
-}) {
-  const { matching, algorithm, onAlgorithm } = props
-  return (
-    <Select
-      label="Algorithm"
-      description="The alg of the tokens signed with this key."
-      placeholder={matching.length === 0 ? 'Enter a key first' : ''}
-      data={matching.map((value) => ({
-        value,
-        label: value === 'RSA' ? 'RSA (alg RS256)' : value,
-      }))}
-      value={algorithm ?? null}
-      onChange={(value) => isAlgorithm(value) && onAlgorithm(value)}
-      disabled={matching.length === 0}
-      allowDeselect={false}
-      miw={220}
-    />
+    </Notice>
   )
 }
 
@@ -213,7 +194,6 @@ function AlgorithmSelect(props: {
 const maxFileSize = 64 * 1024
 
 // Long because pasting, dropping and choosing a file share the error.
-/** Accepts a key as pasted text, as a dropped file, or as a chosen file. */
 function KeyField({ text, onText }: { text: string; onText(text: string): void }) {
   const [dropping, setDropping] = useState(false)
   const [error, setError] = useState<string>()
@@ -264,9 +244,13 @@ function KeyField({ text, onText }: { text: string; onText(text: string): void }
       <Group gap="sm" mt={6}>
         <FileButton onChange={(file) => void load(file)}>
           {(props) => (
-            <Button {...props} variant="default" size="xs" leftSection={<IconFile size={14} />}>
-              Choose a file
-            </Button>
+            <IconButton
+              {...props}
+              variant="default"
+              size="xs"
+              Icon={IconFile}
+              label="Choose a file"
+            />
           )}
         </FileButton>
         <Text size="xs" c="dimmed">

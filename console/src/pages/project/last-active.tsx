@@ -21,18 +21,14 @@ export function emptiedBy(
 
 type WarningProps = { emptied: Emptied; count?: number }
 
-/** Warns about the expiry of the last active key. */
-export function LastExpiryWarning({ emptied }: WarningProps) {
-  return (
-    <Text className="warning" fw={600} inherit>
-      {emptied === 'both'
-        ? 'No other key is active after that: all tokens of this project stop verifying then, unless you register another key before.'
-        : 'No other key in jwks.json is active after that: verifiers that read it reject all tokens of this project then, unless you register another RSA, EC or OKP key before.'}
-    </Text>
-  )
-}
+export const LastExpiryWarning = ({ emptied }: WarningProps) => (
+  <Text className="warning" fw={600} inherit>
+    {emptied === 'both'
+      ? 'No other key is active after that: all tokens of this project stop verifying then, unless you register another key before.'
+      : 'No other key in jwks.json is active after that: verifiers that read it reject all tokens of this project then, unless you register another RSA, EC or OKP key before.'}
+  </Text>
+)
 
-/** Warns about deactivating the last active keys. */
 export function LastActiveWarning({ emptied, count = 1 }: WarningProps) {
   const place = emptied === 'both' ? '' : ' in jwks.json'
   return (

@@ -1,19 +1,19 @@
-import { Box, Card, Menu, Stack, Text } from '@mantine/core'
+import { Box, Card, Stack, Text } from '@mantine/core'
 import type { JwtKey, RegistrationLink } from '@pubring/client'
-import { ActionsMenu } from '../../components/actions-menu.tsx'
-import { DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
-import { Facts } from '../../components/facts.tsx'
-import { rowNames } from '../../components/ids.ts'
-import { Section } from '../../components/section.tsx'
+import { ActionsMenu, DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
+import { Facts, Section } from '../../components/facts.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
-import { TextLink } from '../../components/text-link.tsx'
-import { RelativeTime } from '../../components/times.tsx'
-import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
-import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
-import { useOpenDialog } from '../../forms/drafts.ts'
+import {
+  quoted,
+  RelativeTime,
+  rowNames,
+  TextLink,
+  UserText,
+  withVisibleControls,
+} from '../../components/text.tsx'
+import { ActionDialog, ActionForm, useOpenDialog } from '../../forms/action-form.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
-import { useChange } from '../../session/api.ts'
-import { useRights } from '../../session/rights.ts'
+import { useChange, useRights } from '../../session/session.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
 /** The keys that came through a link and wait for approval. */
@@ -36,7 +36,7 @@ function WaitingKey({ jwtKey, link }: { jwtKey: JwtKey; link: RegistrationLink }
   return (
     <Card withBorder mb="sm" component="section" aria-label={`${quoted(label)} waits for approval`}>
       <Stack gap="sm">
-        <Text size="sm">
+        <Text>
           <TextLink href={`/projects/${projectId}/keys/${id}`} fw={600}>
             <UserText>{label}</UserText>
           </TextLink>{' '}
@@ -85,14 +85,16 @@ export function RegistrationLinks(props: { projectId: string; links: Registratio
               cell: (link) =>
                 mayWrite &&
                 isLive(link) && (
-                  <ActionsMenu name={`the link ${nameOf(link)}`}>
-                    <Menu.Item
-                      className="warning"
-                      onClick={() => setOpen({ action: 'revoke', id: link.id })}
-                    >
-                      Revoke
-                    </Menu.Item>
-                  </ActionsMenu>
+                  <ActionsMenu
+                    name={`the link ${nameOf(link)}`}
+                    actions={[
+                      {
+                        label: 'Revoke',
+                        isDangerous: true,
+                        onClick: () => setOpen({ action: 'revoke', id: link.id }),
+                      },
+                    ]}
+                  />
                 ),
             },
           ]}

@@ -1,18 +1,17 @@
-import { Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
+import type { Project } from '@pubring/client'
 import { CopyBlock, CopyField } from '../../components/copy.tsx'
 import { Countdown } from '../../components/countdown.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { QueryResult } from '../../components/states.tsx'
-import { clockTime } from '../../components/times.tsx'
+import { clockTime } from '../../components/text.tsx'
+import { useKeyRefresh } from '../../keys/live.ts'
 import { useKey } from '../../keys/queries.ts'
+import { KeyForm } from './key-form.tsx'
 
 /** How to use a new key: its kid, the token header, and when verifiers know the key; at once, if it is `urgent`. */
-export function NewKeyInstructions(props: {
-  projectId: string
-  kid: string
-  urgent?: boolean
-  onConverged?: () => void
-}) {
-  const { projectId, kid, urgent = false, onConverged } = props
+export function NewKeyInstructions(props: { projectId: string; kid: string; urgent?: boolean }) {
+  const { projectId, kid, urgent = false } = props
   const query = useKey(projectId, kid)
   return (
     <QueryResult query={query} rows={3}>
@@ -23,19 +22,17 @@ export function NewKeyInstructions(props: {
             <CopyField label="Published kid" value={details.publishedKid} />
           )}
           <div>
-            <Text size="sm" mb={6}>
-              Set this header in every JWT that you sign with the private key:
-            </Text>
+            <Text mb={6}>Set this header in every JWT that you sign with the private key:</Text>
             <TokenHeader alg={details.jwsAlgorithm} kid={details.publishedKid ?? kid} />
           </div>
           {details.kty === 'AKP' && (
-            <Text size="sm">
+            <Text>
               The key is published in jwks-full.json, not in jwks.json: common verifiers reject a
               key set that has an ML-DSA key.
             </Text>
           )}
           {urgent ? (
-            <Text size="sm">
+            <Text>
               Sign with it now. Verifiers that honor the cache headers know it by{' '}
               {clockTime(details.convergedTime)}.
             </Text>
@@ -46,12 +43,9 @@ export function NewKeyInstructions(props: {
               waiting="Wait before you sign: verifiers are still loading the key"
               done="You can sign with it now"
               since="All verifiers that honor the cache headers have known the key since"
-              {...(onConverged && { onDone: onConverged })}
             />
           ) : (
-            <Text size="sm" c="dimmed">
-              The key is inactive. It is not published until you activate it.
-            </Text>
+            <Text c="dimmed">The key is inactive. It is not published until you activate it.</Text>
           )}
         </Stack>
       )}
@@ -59,7 +53,44 @@ export function NewKeyInstructions(props: {
   )
 }
 
-/** The header of tokens that are signed with a key. */
-export function TokenHeader({ alg, kid }: { alg: string; kid: string }) {
-  return <CopyBlock value={JSON.stringify({ alg, kid, typ: 'JWT' }, null, 2)} name="JWT header" />
+export const TokenHeader = ({ alg, kid }: { alg: string; kid: string }) => (
+  <CopyBlock value={JSON.stringify({ alg, kid, typ: 'JWT' }, null, 2)} name="JWT header" />
+)
+
+export function RegisterDialog(props: {
+  project: Project
+  kid: string | undefined
+  onRegistered(kid: string): void
+  onClose(): void
+}) {
+  const { project, kid, onRegistered, onClose } = props
+  const refresh = useKeyRefresh(project.id)
+  return (
+    <Dialog
+      onClose={onClose}
+      title={kid === undefined ? 'Register a key' : 'Key registered'}
+      size="xl"
+      centered={false}
+    >
+      {kid === undefined ? (
+        <KeyForm
+          projectId={project.id}
+          onCancel={onClose}
+          onRegistered={(registered) => {
+            onRegistered(registered)
+            void refresh([registered])
+          }}
+        />
+      ) : (
+        <Stack>
+          <NewKeyInstructions projectId={project.id} kid={kid} />
+          <Group justify="flex-end">
+            <Button onClick={onClose} data-autofocus>
+              Done
+            </Button>
+          </Group>
+        </Stack>
+      )}
+    </Dialog>
+  )
 }

@@ -1,36 +1,32 @@
-import { Button, Menu, SimpleGrid, Tabs } from '@mantine/core'
+import { SimpleGrid, Tabs } from '@mantine/core'
 import type { Project } from '@pubring/client'
-import { IconDots, IconLink, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
-import { lazy, type ReactNode, useState } from 'react'
+import { IconLink, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
+import { lazyPage, lazyPart, usePreload } from '../../components/boundary.tsx'
+import { IconButton } from '../../components/buttons.tsx'
 import { CopyField } from '../../components/copy.tsx'
-import { componentOf, LazyPart, usePreload } from '../../components/lazy.tsx'
-import { LoadingPage, NotFoundPage, PageHeader, QueryResult } from '../../components/states.tsx'
-import { ActionDialog } from '../../forms/action-form.tsx'
-import { useOpenDialog } from '../../forms/drafts.ts'
+import { ActionsMenu } from '../../components/data-table.tsx'
+import { NotFoundPage, PageHeader, QueryResult } from '../../components/states.tsx'
+import { ActionDialog, useOpenDialog } from '../../forms/action-form.tsx'
 import { useDiscovery, useKeys } from '../../keys/queries.ts'
-import { useSession } from '../../session/context.tsx'
-import { useRights } from '../../session/rights.ts'
+import { useRights, useSession } from '../../session/session.tsx'
 import { LiveProject } from '../live-project.tsx'
 import { ProjectForm } from '../projects/project-form.tsx'
 import { KeysPanel } from './keys/panel.tsx'
 
-const loadRegisterDialog = () => componentOf(import('./register-dialog.tsx'), 'RegisterDialog')
-const RegisterDialog = lazy(loadRegisterDialog)
-const LinkDialog = lazy(() => componentOf(import('./link-dialog.tsx'), 'LinkDialog'))
-const History = lazy(() => componentOf(import('../../events/history.tsx'), 'History'))
-const TimelinePanel = lazy(() => componentOf(import('../../timeline/panel.tsx'), 'TimelinePanel'))
-const VerifyPanel = lazy(() => componentOf(import('../verify/panel.tsx'), 'VerifyPanel'))
-const ConnectPanel = lazy(() => componentOf(import('../connect/panel.tsx'), 'ConnectPanel'))
+const RegisterDialog = lazyPart(() => import('./new-key.tsx'), 'RegisterDialog')
+const LinkDialog = lazyPart(() => import('./link-dialog.tsx'), 'LinkDialog')
+const History = lazyPage(() => import('../../events/history.tsx'), 'History')
+const TimelinePanel = lazyPage(() => import('../../timeline/panel.tsx'), 'TimelinePanel')
+const VerifyPanel = lazyPage(() => import('../verify/panel.tsx'), 'VerifyPanel')
+const ConnectPanel = lazyPage(() => import('../connect/panel.tsx'), 'ConnectPanel')
 
-/** A project with its addresses, keys, verifier setup, token check and history. */
-export function ProjectPage({ project, tab }: { project: string; tab: string }) {
-  return (
-    <LiveProject name={project} rows={6}>
-      {(loaded) => <LoadedProject project={loaded} tab={tab} />}
-    </LiveProject>
-  )
-}
+export const ProjectPage = ({ project, tab }: { project: string; tab: string }) => (
+  <LiveProject name={project} rows={6}>
+    {(loaded) => <LoadedProject project={loaded} tab={tab} />}
+  </LiveProject>
+)
 
 function LoadedProject({ project, tab }: { project: Project; tab: string }) {
   const { mayRegister, mayWrite } = useRights(project.id)
@@ -40,7 +36,7 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
     'link',
   ])
   const close = () => setDialog(undefined)
-  usePreload(loadRegisterDialog)
+  usePreload(RegisterDialog.load)
   const register = () => setDialog({ action: 'register', id: '' })
   const label = tabLabels[tab]
   if (label === undefined) return <NotFoundPage />
@@ -52,38 +48,29 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
         actions={
           <>
             {mayWrite && (
-              <Button
+              <IconButton
                 variant="default"
-                leftSection={<IconLink size={16} />}
+                Icon={IconLink}
+                label="Registration link"
                 onClick={() => setDialog({ action: 'link', id: '' })}
-              >
-                Registration link
-              </Button>
+              />
             )}
             {mayRegister && (
-              <Button leftSection={<IconPlus size={16} />} onClick={register}>
-                Register a key
-              </Button>
+              <IconButton Icon={IconPlus} label="Register a key" onClick={register} />
             )}
             <ProjectMenu project={project} />
           </>
         }
       />
       <ProjectTabs project={project} tab={tab} onRegister={register} />
-      {dialog?.action === 'link' && (
-        <LazyPart>
-          <LinkDialog project={project} onClose={close} />
-        </LazyPart>
-      )}
+      {dialog?.action === 'link' && <LinkDialog project={project} onClose={close} />}
       {dialog !== undefined && dialog.action !== 'link' && (
-        <LazyPart>
-          <RegisterDialog
-            project={project}
-            kid={dialog.action === 'registered' ? dialog.id : undefined}
-            onRegistered={(kid) => setDialog({ action: 'registered', id: kid })}
-            onClose={close}
-          />
-        </LazyPart>
+        <RegisterDialog
+          project={project}
+          kid={dialog.action === 'registered' ? dialog.id : undefined}
+          onRegistered={(kid) => setDialog({ action: 'registered', id: kid })}
+          onClose={close}
+        />
       )}
     </>
   )
@@ -100,12 +87,20 @@ const tabLabels: Record<string, string> = {
 function ProjectTabs(props: { project: Project; tab: string; onRegister(): void }) {
   const { project, tab, onRegister } = props
   const [, navigate] = useLocation()
+  const discovery = useDiscovery(project.id)
   // Outlives the panel, but not the page: a token is a secret.
   const [token, setToken] = useState('')
   const panels: Record<string, ReactNode> = {
     keys: (
       <>
-        <Addresses projectId={project.id} />
+        <QueryResult query={discovery} rows={1}>
+          {({ issuer, jwks_uri: jwksUri }) => (
+            <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl" verticalSpacing="xs" mb="md">
+              <CopyField label="Issuer (iss)" value={issuer} />
+              <CopyField label="JWKS URL" value={jwksUri} />
+            </SimpleGrid>
+          )}
+        </QueryResult>
         <KeysPanel project={project} onRegister={onRegister} />
       </>
     ),
@@ -129,24 +124,10 @@ function ProjectTabs(props: { project: Project; tab: string; onRegister(): void 
       </Tabs.List>
       {Object.entries(panels).map(([value, panel]) => (
         <Tabs.Panel key={value} value={value}>
-          <LazyPart fallback={<LoadingPage />}>{panel}</LazyPart>
+          {panel}
         </Tabs.Panel>
       ))}
     </Tabs>
-  )
-}
-
-function Addresses({ projectId }: { projectId: string }) {
-  const query = useDiscovery(projectId)
-  return (
-    <QueryResult query={query} rows={1}>
-      {({ issuer, jwks_uri: jwksUri }) => (
-        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl" verticalSpacing="xs" mb="md">
-          <CopyField label="Issuer (iss)" value={issuer} />
-          <CopyField label="JWKS URL" value={jwksUri} />
-        </SimpleGrid>
-      )}
-    </QueryResult>
   )
 }
 
@@ -159,28 +140,15 @@ function ProjectMenu({ project }: { project: Project }) {
   const hasKeys = (keys.data?.length ?? 0) > 0
   const show = (action: 'rename' | 'delete') => () => setOpen({ action, id: project.id })
   const close = () => setOpen(undefined)
+  const rename = { label: 'Rename', Icon: IconPencil, onClick: show('rename') }
+  const remove = { label: 'Delete', Icon: IconTrash, isDangerous: true, onClick: show('delete') }
   return (
     <>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="default" px="xs" aria-label="Project actions">
-            <IconDots size={18} />
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item leftSection={<IconPencil size={16} />} onClick={show('rename')}>
-            Rename
-          </Menu.Item>
-          <Menu.Item
-            leftSection={<IconTrash size={16} />}
-            className="warning"
-            disabled={hasKeys}
-            onClick={show('delete')}
-          >
-            {hasKeys ? 'Delete (delete its keys first)' : 'Delete'}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+      <ActionsMenu
+        name={project.name}
+        label="Project actions"
+        actions={[rename, hasKeys ? { label: 'Delete (delete its keys first)' } : remove]}
+      />
       {open?.action === 'rename' && <ProjectForm project={project} onClose={close} />}
       {open?.action === 'delete' && <DeleteProject project={project} onClose={close} />}
     </>

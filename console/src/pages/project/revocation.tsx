@@ -1,10 +1,8 @@
-import { Alert, List } from '@mantine/core'
-import { IconHourglass } from '@tabler/icons-react'
+import { List } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useTimeLeft } from '../../components/key-state-badge.tsx'
-import { clockTime } from '../../components/times.tsx'
-import { quoted } from '../../components/user-text.tsx'
-import type { KeyRow } from '../../keys/states.ts'
+import { Notice } from '../../components/states.tsx'
+import { clockTime, quoted, useTimeLeft } from '../../components/text.tsx'
+import type { KeyRow } from '../../keys/queries.ts'
 
 /** Says of keys that have just ended by when verifiers reject them, to screen readers too. */
 export function Revocations({ rows }: { rows: KeyRow[] }) {
@@ -14,21 +12,19 @@ export function Revocations({ rows }: { rows: KeyRow[] }) {
   return (
     <div role="status">
       {row !== undefined && (
-        <Alert color="petrol" icon={<IconHourglass />} mb="sm">
+        <Notice tone="waiting" mb="sm">
           {ended.length === 1
             ? `${quoted(row.label)} is ${row.state}. Verifiers that honor the cache headers reject it by `
             : `${ended.length.toLocaleString()} keys are off. Verifiers that honor the cache headers reject them by `}
           {clockTime(until.at(-1) ?? '')} <TimeLeft until={until.at(-1) ?? ''} />
-        </Alert>
+        </Notice>
       )}
     </div>
   )
 }
 
 /** Hidden from screen readers, which would read it every second. */
-function TimeLeft({ until }: { until: string }) {
-  return <span aria-hidden>({useTimeLeft(until)})</span>
-}
+const TimeLeft = ({ until }: { until: string }) => <span aria-hidden>({useTimeLeft(until)})</span>
 
 /** Which verifiers reject a deactivated key, and when; `cached` is for those with a copy. `children` are further items. */
 export function Obedience(props: { cached?: string; children?: ReactNode }) {

@@ -1,17 +1,15 @@
-import { Alert, Button, Group, List, Loader, NativeSelect, Text } from '@mantine/core'
+import { Button, Group, List, Loader, NativeSelect, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import type { KeyCheck } from '@pubring/client'
-import { IconAlertTriangle, IconCircleCheck, IconTransform } from '@tabler/icons-react'
 import { useState } from 'react'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { quoted } from '../../components/user-text.tsx'
+import { ErrorNotice, Notice } from '../../components/states.tsx'
+import { quoted } from '../../components/text.tsx'
 import { type Conversion, convert } from '../../keys/conversion.ts'
-import { useApi } from '../../session/api.ts'
+import { useApi } from '../../session/session.tsx'
 
 type OnConvert = (conversion: Conversion) => void
 type NoticeProps = { verdict: KeyVerdict; text: string; keepsKid: boolean; onConvert: OnConvert }
 
-/** Shows the verdict on a key, and offers what to do next. */
 export function VerdictNotice({ verdict, text, ...props }: NoticeProps) {
   const { pending, check, conversions, error } = verdict
   if (text.trim() === '') return null
@@ -27,9 +25,7 @@ export function VerdictNotice({ verdict, text, ...props }: NoticeProps) {
     return (
       <Group gap="xs">
         <Loader size="xs" />
-        <Text size="sm" c="dimmed">
-          Checking…
-        </Text>
+        <Text c="dimmed">Checking…</Text>
       </Group>
     )
   }
@@ -51,8 +47,8 @@ function ConversionNotice(
     ? `This is a ${version === undefined ? 'JWKS: choose one of its keys' : `${from}: choose a version`}`
     : `This is ${from === 'OpenSSH key' ? 'an' : 'a'} ${from}`
   return (
-    <Alert color="petrol" icon={<IconTransform />} title={title}>
-      <Text size="sm">
+    <Notice tone="info" title={title}>
+      <Text>
         Pubring registers one public key. You can extract it here, in your browser.
         {keepsKid && kid !== undefined && ` Its kid, ${quoted(kid)}, becomes the published kid.`}
         {label !== undefined && ` The label will be ${quoted(label)}, unless you have entered one.`}
@@ -75,44 +71,40 @@ function ConversionNotice(
       <Button size="xs" mt="sm" onClick={() => onConvert(conversion)}>
         Extract public key
       </Button>
-    </Alert>
+    </Notice>
   )
 }
 
 /** The kind of key that the check recognized, such as “RSA, 2048 bits”. */
 function describeKey({ key }: KeyCheck): string | undefined {
   if (key === undefined) return undefined
-  return [key.kty, key.crv, key.bits === undefined ? undefined : `${key.bits} bits`]
-    .filter((part) => part !== undefined)
-    .join(', ')
+  return [key.kty, key.crv, key.bits && `${key.bits} bits`].filter(Boolean).join(', ')
 }
 
 function Accepted({ check }: { check: KeyCheck }) {
   const description = describeKey(check)
   return (
-    <Alert
-      color="teal"
-      icon={<IconCircleCheck />}
+    <Notice
+      tone="good"
       title={description === undefined ? 'Valid key' : `Valid key: ${description}`}
     >
       <Text size="xs">
         Thumbprint <span className="mono">{check.key?.thumbprint}</span>
       </Text>
       {check.warnings.map(({ code, detail }) => (
-        <Text key={code} size="sm" mt={4}>
+        <Text key={code} mt={4}>
           {detail}
         </Text>
       ))}
-    </Alert>
+    </Notice>
   )
 }
 
 function Faults({ faults, check }: { faults: KeyCheck['faults']; check?: KeyCheck }) {
   const description = check && describeKey(check)
   return (
-    <Alert
-      color="red"
-      icon={<IconAlertTriangle />}
+    <Notice
+      tone="bad"
       title={`This key cannot be registered${description === undefined ? '' : `: ${description}`}`}
     >
       <List size="sm" listStyleType={faults.length > 1 ? 'disc' : 'none'}>
@@ -130,11 +122,10 @@ function Faults({ faults, check }: { faults: KeyCheck['faults']; check?: KeyChec
           Slower rules were not checked, because this already rejects the key.
         </Text>
       )}
-    </Alert>
+    </Notice>
   )
 }
 
-/** The result of checking the text of a key. */
 type KeyVerdict = {
   pending: boolean
   check?: KeyCheck | undefined
@@ -143,21 +134,19 @@ type KeyVerdict = {
   error?: unknown
 }
 
-/**
- * Checks a key while the user types. What `convert` knows is converted here; everything else is checked
- * by the service.
- */
+/** Checks a key while the user types: here if `convert` knows it, otherwise by the service. */
 export function useVerdict(text: string): KeyVerdict {
   const [settled] = useDebouncedValue(text.trim(), 300)
   const checked = settled === text.trim() ? settled : ''
   const query = useApi(
     ['verdict', checked],
-    async (client, signal): Promise<Pick<KeyVerdict, 'check' | 'conversions'>> => {
-      const conversions = convert(checked)
-      if (conversions.length > 0) return { conversions }
-      return { check: await client.keys.check({ publicKeyPem: checked }, { signal }) }
-    },
-    { enabled: checked !== '', gcTime: 0 },
+    checked !== '' &&
+      (async (client, signal): Promise<Pick<KeyVerdict, 'check' | 'conversions'>> => {
+        const conversions = convert(checked)
+        if (conversions.length > 0) return { conversions }
+        return { check: await client.keys.check({ publicKeyPem: checked }, { signal }) }
+      }),
+    { gcTime: 0 },
   )
   if (text.trim() === '') return { pending: false }
   return {

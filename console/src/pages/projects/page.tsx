@@ -1,33 +1,31 @@
-import { Box, Button, Card, Group, SegmentedControl, SimpleGrid, Text } from '@mantine/core'
+import { Box, Card, Group, SegmentedControl, SimpleGrid, Text } from '@mantine/core'
+import { PubringError } from '@pubring/client'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
+import { useMemo } from 'react'
+import { IconButton } from '../../components/buttons.tsx'
 import { Calendar, DaySection, dayOf } from '../../components/calendar.tsx'
 import { capitalized } from '../../components/capitalized.ts'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { Figure } from '../../components/figure.tsx'
-import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
-import { TextLink } from '../../components/text-link.tsx'
-import { RelativeTime, week } from '../../components/times.tsx'
-import { UserText } from '../../components/user-text.tsx'
-import { useOpenDialog } from '../../forms/drafts.ts'
-import { TextField } from '../../forms/text-fields.tsx'
-import { useTyped } from '../../forms/typed.ts'
-import { useQueryParams } from '../../fragment.ts'
-import { useRights } from '../../session/rights.ts'
+import { Figure } from '../../components/facts.tsx'
+import { knownOrder } from '../../components/sorting.ts'
+import { EmptyState, ErrorNotice, PageHeader, QueryResult } from '../../components/states.tsx'
+import { RelativeTime, TextLink, UserText, week } from '../../components/text.tsx'
+import { useOpenDialog } from '../../forms/action-form.tsx'
+import { fieldOf, TextField } from '../../forms/text-fields.tsx'
+import { usePageQuery, useTyped } from '../../fragment.ts'
+import { useApi, useRights } from '../../session/session.tsx'
 import { placeOf } from '../../warnings/places.ts'
 import { useWarnings } from '../../warnings/project-warnings.tsx'
 import { ProjectForm } from './project-form.tsx'
-import { maxProjects, useExactMatch, useProjectRows } from './query.ts'
 import {
   alarms,
   endingsOf,
-  isProjectOrder,
   type ProjectRow,
+  projectOrders,
   sortedProjects,
   totalsOf,
 } from './rows.ts'
 import { ProjectTable } from './table.tsx'
 
-/** All projects with their health; what breaks first comes first. */
 export function ProjectsPage() {
   const { mayManage } = useRights()
   const [adding, setAdding] = useOpenDialog('projects', ['create'])
@@ -38,12 +36,11 @@ export function ProjectsPage() {
         title="Projects"
         actions={
           mayManage && (
-            <Button
-              leftSection={<IconPlus size={16} />}
+            <IconButton
+              Icon={IconPlus}
+              label="New project"
               onClick={() => setAdding({ action: 'create', id: '' })}
-            >
-              New project
-            </Button>
+            />
           )
         }
       >
@@ -61,18 +58,15 @@ export function ProjectsPage() {
   )
 }
 
-function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial: boolean }) {
-  const [params, change] = useQueryParams()
-  const search = params.get('q') ?? ''
-  const term = search.trim().toLowerCase()
-  const exact = useExactMatch(term)
-  const sort = params.get('sort') ?? 'urgency'
-  const name = sort.replace(/^-/, '')
-  const by = isProjectOrder(name) ? name : 'urgency'
-  const descending = sort.startsWith('-')
-  const view = params.get('view') === 'calendar' ? 'calendar' : 'list'
-  const typed = useTyped({ value: search, onValue: (q) => change({ q }) })
+const members = ['q', 'sort', 'view'] as const
 
+function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial: boolean }) {
+  const [query, change] = usePageQuery(members)
+  const term = query.q.trim().toLowerCase()
+  const exact = useExactMatch(term)
+  const sort = knownOrder(projectOrders, query.sort, 'urgency')
+  const view = query.view === 'calendar' ? 'calendar' : 'list'
+  const typed = useTyped(fieldOf(query, change, 'q'))
   const matching = rows.filter((row) => row.name.includes(term) || row.id === term)
   const isListed = matching.some(({ id }) => id === exact.data?.id)
   const found = exact.data && !isListed ? [exact.data, ...matching] : matching
@@ -101,17 +95,13 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
           <ExpiryCalendar rows={found} isSearched={term !== ''} />
         ) : (
           <ProjectTable
-            rows={sortedProjects(found, { by, descending })}
-            sorting={{
-              by,
-              descending,
-              onSort: (next, reversed) => change({ sort: reversed ? `-${next}` : next }),
-            }}
+            rows={sortedProjects(found, sort)}
+            sorting={{ sort, onSort: (next) => change({ sort: next }) }}
           />
         )}
       </Card>
       {isPartial && (
-        <Text size="sm" c="dimmed" mt="sm" role="status">
+        <Text c="dimmed" mt="sm" role="status">
           The first {maxProjects.toLocaleString()} projects are listed. Search for others by their
           full name or id.
         </Text>
@@ -177,7 +167,7 @@ function ExpiryCalendar({ rows, isSearched }: { rows: ProjectRow[]; isSearched: 
         from={new Date()}
         to={new Date(Date.now() + 8 * week)}
       />
-      <Text size="sm" c="dimmed" mt="sm" role="status">
+      <Text c="dimmed" mt="sm" role="status">
         Keys and API keys that expire within 30 days without a successor, and the next expiry of
         each of the first {maxProjects.toLocaleString()} projects.
       </Text>
@@ -185,7 +175,7 @@ function ExpiryCalendar({ rows, isSearched }: { rows: ProjectRow[]; isSearched: 
         <DaySection key={day} time={ofDay[0]?.time ?? day}>
           <ul className="entries">
             {ofDay.map(({ time, name, ...place }) => (
-              <Text key={`${name} ${time}`} component="li" size="sm" py={4}>
+              <Text key={`${name} ${time}`} component="li" py={4}>
                 <TextLink href={placeOf(place)}>
                   <UserText>{name}</UserText>
                 </TextLink>{' '}
@@ -196,5 +186,57 @@ function ExpiryCalendar({ rows, isSearched }: { rows: ProjectRow[]; isSearched: 
         </DaySection>
       ))}
     </Box>
+  )
+}
+
+const projectsPerPage = 200
+const healthPerPage = 50
+
+/** Projects that the page lists; it finds others by their full name or id. */
+const maxProjects = 1_000
+
+/** The projects with their health; `isPartial` if there are more than the page lists. */
+function useProjectRows() {
+  const query = useApi(['projects'], (client, signal) =>
+    readAll(projectsPerPage, (page) => client.projects.list({ ...page, signal })),
+  )
+  const health = useApi(['projects', 'health'], (client, signal) =>
+    readAll(healthPerPage, (page) => client.projects.health({ ...page, signal })),
+  )
+  const rows = useMemo(() => {
+    const byId = new Map(health.data?.items.map((each) => [each.projectId, each]))
+    return query.data?.items.map((project): ProjectRow => {
+      const known = byId.get(project.id)
+      return known === undefined ? project : { ...project, health: known }
+    })
+  }, [query.data, health.data])
+  return { query, health, rows, isPartial: query.data?.isPartial === true }
+}
+
+type Page<Item> = { items: Item[]; next?: string }
+
+async function readAll<Item>(
+  limit: number,
+  read: (page: { limit: number; after?: string }) => Promise<Page<Item>>,
+): Promise<{ items: Item[]; isPartial: boolean }> {
+  const items: Item[] = []
+  let page: Page<Item> = { items }
+  do {
+    page = await read({ limit, ...(page.next && { after: page.next }) })
+    items.push(...page.items)
+  } while (page.next !== undefined && items.length < maxProjects)
+  return { items, isPartial: page.next !== undefined }
+}
+
+/** The project with exactly this name or id, which may not be listed; or null. */
+function useExactMatch(term: string) {
+  return useApi(
+    ['project-named', term],
+    /^[a-z0-9][a-z0-9-]*$/.test(term) &&
+      ((client, signal) =>
+        client.projects.get(term, { signal }).catch((error) => {
+          if (error instanceof PubringError && error.status === 404) return null
+          throw error
+        })),
   )
 }

@@ -2,13 +2,11 @@ import { Checkbox } from '@mantine/core'
 import { type Project, PubringError } from '@pubring/client'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { ActionDialog } from '../../forms/action-form.tsx'
-import { useDraft } from '../../forms/drafts.ts'
+import { ActionDialog, useDraft } from '../../forms/action-form.tsx'
 import { TextField } from '../../forms/text-fields.tsx'
-import { useChange } from '../../session/api.ts'
+import { useChange } from '../../session/session.tsx'
 
 // Long because creating and renaming share the form.
-/** Creates a project, or renames `project`. */
 export function ProjectForm({ project, onClose }: { project?: Project; onClose(): void }) {
   const change = useChange(['projects'], ['project'])
   const [, navigate] = useLocation()

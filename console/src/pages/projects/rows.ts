@@ -1,7 +1,6 @@
 import type { Project, ProjectHealth, Warning } from '@pubring/client'
-import { sortedBy } from '../../components/sorting.ts'
+import { inOrder, sortedBy } from '../../components/sorting.ts'
 
-/** A project with its health, once that is loaded. */
 export type ProjectRow = Project & { health?: ProjectHealth }
 
 /** The warnings for which a project is to be looked at now, the most urgent first; others are counted. */
@@ -20,7 +19,7 @@ export function alarmOf(row: ProjectRow): number {
   return index === -1 ? alarms.length : index
 }
 
-const orders = {
+export const projectOrders = {
   urgency: (row: ProjectRow) => [
     alarmOf(row),
     Date.parse(row.health?.nextExpireTime ?? '9999-12-31'),
@@ -32,15 +31,11 @@ const orders = {
   rotations: ({ health }: ProjectRow) => [-(health?.rotations ?? 0)],
   warnings: ({ health }: ProjectRow) => [-(health?.warnings.length ?? 0)],
 }
-type ProjectOrder = keyof typeof orders
 
-export const isProjectOrder = (name: string): name is ProjectOrder => Object.hasOwn(orders, name)
-
-/** In the order of these numbers, and then by name. */
-export const sortedProjects = (
-  rows: ProjectRow[],
-  { by, descending }: { by: ProjectOrder; descending: boolean },
-) => sortedBy(rows, (row) => [...orders[by](row), row.name], descending)
+export function sortedProjects(rows: ProjectRow[], sort: string): ProjectRow[] {
+  const byName = sortedBy(rows, ({ name }) => [name], sort.startsWith('-'))
+  return inOrder(byName, projectOrders, sort)
+}
 
 /** When a key or API key ends, what it is called, and where it is. */
 type Ending = Pick<Warning, 'projectId' | 'kid'> & { time: string; name: string }

@@ -3,24 +3,23 @@ import type { JwtKeyWithDetails, RegistrationSession, TokenCheck } from '@pubrin
 import { type ReactNode, useMemo, useState } from 'react'
 import { CopyBlock, CopyButton, CopyField } from '../../components/copy.tsx'
 import { Countdown } from '../../components/countdown.tsx'
+import { Section } from '../../components/facts.tsx'
 import { Logo } from '../../components/logo.tsx'
-import { Section } from '../../components/section.tsx'
 import { SnippetTabs } from '../../components/snippet-tabs.tsx'
 import { MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
-import { localTime } from '../../components/times.tsx'
-import { UserText } from '../../components/user-text.tsx'
+import { localTime, UserText } from '../../components/text.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'
 import { TextArea } from '../../forms/text-fields.tsx'
 import { describeMaterial } from '../../keys/material.ts'
 import { useKey } from '../../keys/queries.ts'
-import { useApi } from '../../session/api.ts'
 import { createSessionClient, signInReason } from '../../session/client.ts'
 import {
   type Connection,
   ConnectionContext,
   QueryProvider,
+  useApi,
   useConnection,
-} from '../../session/context.tsx'
+} from '../../session/session.tsx'
 import { KeyForm } from '../project/key-form.tsx'
 import { Report } from '../verify/report.tsx'
 import { samplesFor } from './samples.ts'
@@ -101,7 +100,7 @@ function Registration({ session }: { session: RegistrationSession }) {
   return (
     <>
       <PageHeader title="Register your public key">
-        <Text fw={600} c="var(--mantine-color-text)" my="xs">
+        <Text size="md" fw={600} c="var(--mantine-color-text)" my="xs">
           <UserText>{note}</UserText>
         </Text>
         The project “{project.name}” verifies your tokens with this key. Your private key stays with
@@ -133,7 +132,7 @@ function NoKeyPair({ algorithms }: Pick<RegistrationSession, 'algorithms'>) {
   if (makePair === undefined) return null
   return (
     <Section title="No key pair yet?">
-      <Text size="sm" mb="xs">
+      <Text mb="xs">
         This makes one with OpenSSL. Keep private.pem secret, and paste what is printed above.
       </Text>
       <CopyBlock value={`${makePair}\n${printPublicKey}`} name="command that makes a key pair" />
@@ -188,7 +187,7 @@ function SignSection({ session: { issuer }, jwtKey: { id, details } }: KeyProps)
         <SnippetTabs name="Languages" snippets={samples} id={chosen} onId={setChosen}>
           {({ title, file, text }) => (
             <>
-              <Text size="sm" c="dimmed" mb="xs">
+              <Text c="dimmed" mb="xs">
                 {file}
               </Text>
               <CopyBlock value={text} name={`program for ${title}`} />
@@ -254,7 +253,7 @@ function NextSection({ session, jwtKey, children }: KeyProps & { children: React
           since="All verifiers that honor the cache headers have known it since"
         />
       ) : (
-        <Text>
+        <Text size="md">
           The people who sent you this link approve the key. Until then, verifiers reject its
           tokens. There is nothing more for you to do.
         </Text>

@@ -1,19 +1,19 @@
-import { Alert, Card, Select, Stack, Text } from '@mantine/core'
+import { Card, Select, Stack, Text } from '@mantine/core'
 import type { JwtKey, Project, Rotation } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { endOf } from '../../components/ids.ts'
-import { LoadingRows, MessagePage, PageHeader } from '../../components/states.tsx'
-import { TextLink } from '../../components/text-link.tsx'
-import { quoted, UserText, withVisibleControls } from '../../components/user-text.tsx'
-import { ActionForm } from '../../forms/action-form.tsx'
-import { useDraft } from '../../forms/drafts.ts'
-import { useKeys } from '../../keys/queries.ts'
+import {
+  ErrorNotice,
+  LoadingRows,
+  MessagePage,
+  Notice,
+  PageHeader,
+} from '../../components/states.tsx'
+import { endOf, quoted, TextLink, UserText, withVisibleControls } from '../../components/text.tsx'
+import { ActionForm, useDraft } from '../../forms/action-form.tsx'
+import { useKeyRow, useKeyRows, useKeyStates, useKeys } from '../../keys/queries.ts'
 import { isUnderWay, useRotationStart, useRotations } from '../../keys/rotations.ts'
-import { useKeyRow, useKeyRows, useKeyStates } from '../../keys/states.ts'
-import { useSession } from '../../session/context.tsx'
-import { useRights } from '../../session/rights.ts'
+import { useRights, useSession } from '../../session/session.tsx'
 import { ProjectWarnings } from '../../warnings/project-warnings.tsx'
 import { LiveProject } from '../live-project.tsx'
 import { KeyForm } from '../project/key-form.tsx'
@@ -22,13 +22,11 @@ import { RotationSteps } from './steps.tsx'
 import { TokenLifetimeField, toTokenLifetime } from './token-lifetime.tsx'
 
 /** Replaces a key with a new one, step by step. The service keeps the steps, so all users see the same. */
-export function RotatePage({ project: name, oldKid }: { project: string; oldKid: string }) {
-  return (
-    <LiveProject name={name} rows={6}>
-      {(project) => <RotationOfProject project={project} oldKid={oldKid} />}
-    </LiveProject>
-  )
-}
+export const RotatePage = ({ project: name, oldKid }: { project: string; oldKid: string }) => (
+  <LiveProject name={name} rows={6}>
+    {(project) => <RotationOfProject project={project} oldKid={oldKid} />}
+  </LiveProject>
+)
 
 function RotationOfProject({ project, oldKid }: { project: Project; oldKid: string }) {
   const keys = useKeys(project.id)
@@ -102,13 +100,13 @@ function Start(props: Omit<LoadedProps, 'oldKid'> & { oldKey: JwtKey }) {
   return (
     <>
       {replacedKey && (
-        <Alert color="petrol" mb="md">
+        <Notice tone="info" mb="md">
           This key replaces “<UserText>{replacedKey.label}</UserText>” in a rotation that is under
           way.{' '}
           <TextLink href={`/projects/${project.id}/rotate/${replacedKey.id}`}>
             Continue that one
           </TextLink>
-        </Alert>
+        </Notice>
       )}
       <ChooseNewKey project={project} keys={keys} oldKey={oldKey} />
     </>
@@ -133,7 +131,7 @@ function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey 
     <>
       <RotationStepper step={0} />
       <Stack>
-        <Text>
+        <Text size="md">
           Generate a new key pair where you sign tokens, and register its public key. The old key
           keeps working.
         </Text>

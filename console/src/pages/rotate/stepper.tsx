@@ -1,6 +1,5 @@
 import { Progress, Stack, Stepper, Text } from '@mantine/core'
 
-/** The steps of a rotation, in order. */
 export const steps = [
   { label: 'Register the new key', description: 'beside the old one' },
   { label: 'Wait', description: 'until verifiers have loaded it' },
@@ -9,7 +8,6 @@ export const steps = [
   { label: 'Delete it', description: 'when it is no longer needed' },
 ]
 
-/** Shows all steps in a row, or only the current one on a narrow screen. */
 export function RotationStepper({ step }: { step: number }) {
   const current = steps[step]
   return (
@@ -22,7 +20,7 @@ export function RotationStepper({ step }: { step: number }) {
       <Stack gap={6} mb="lg" hiddenFrom="lg">
         {current !== undefined && (
           <div>
-            <Text size="sm" c="dimmed">
+            <Text c="dimmed">
               Step {step + 1} of {steps.length}
             </Text>
             <Text fw={650} size="lg">

@@ -1,23 +1,18 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import type { JwtKey, Project, Rotation } from '@pubring/client'
-import { IconCircleCheck } from '@tabler/icons-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { Countdown } from '../../components/countdown.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { KeyIdentity } from '../../components/key-identity.tsx'
-import { EmptyState, QueryResult } from '../../components/states.tsx'
-import { TextLink } from '../../components/text-link.tsx'
-import { exactTime, RelativeTime } from '../../components/times.tsx'
-import { UserText } from '../../components/user-text.tsx'
+import { EmptyState, Notice, QueryResult } from '../../components/states.tsx'
+import { exactTime, RelativeTime, TextLink, UserText, useNow } from '../../components/text.tsx'
 import { ActorName } from '../../events/actor.tsx'
-import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
-import { useDraft } from '../../forms/drafts.ts'
-import { useKey, useKeyChanges } from '../../keys/queries.ts'
+import { ActionDialog, ActionForm, useDraft } from '../../forms/action-form.tsx'
+import { useKey, useKeyChanges, useKeyRow } from '../../keys/queries.ts'
 import { isUnderWay, useRotationChanges } from '../../keys/rotations.ts'
-import { useKeyRow } from '../../keys/states.ts'
 import { KeyUses } from '../../keys/uses.tsx'
-import { useRights } from '../../session/rights.ts'
+import { useRights } from '../../session/session.tsx'
 import { KeyDialog } from '../project/key-dialogs.tsx'
 import { NewKeyInstructions, TokenHeader } from '../project/new-key.tsx'
 import { RotationStepper, steps } from './stepper.tsx'
@@ -32,7 +27,6 @@ function currentStep(rotation: Rotation, oldKey: JwtKey | undefined): number {
   return rotation.state === 'spreading' ? 1 : 2
 }
 
-/** A rotation at its present step, with its facts and what can be done. */
 export function RotationSteps({ project, keys, rotation }: StepsProps) {
   const { mayWrite } = useRights(project.id)
   const [oldKey, newKey] = [rotation.from, rotation.to].map((kid) =>
@@ -55,13 +49,24 @@ export function RotationSteps({ project, keys, rotation }: StepsProps) {
         {step === 3 && oldKey && <EndOfOldKey rotation={rotation} oldKey={oldKey} keys={keys} />}
         {step === 4 && oldKey && (
           <>
-            <Alert color="teal" icon={<IconCircleCheck />} title="The rotation is finished">
+            <Notice tone="good" title="The rotation is finished">
               The old key is no longer published. It stays until you delete it.
-            </Alert>
+            </Notice>
             <DeleteOldKey jwtKey={oldKey} />
           </>
         )}
-        {step === steps.length && <RotationComplete project={project} />}
+        {step === steps.length && (
+          <EmptyState
+            title="Rotation complete"
+            action={
+              <Button component={Link} href={`/projects/${project.id}`} mt="sm">
+                Back to the keys
+              </Button>
+            }
+          >
+            The old key was deleted. Its kid is never reused.
+          </EmptyState>
+        )}
         {mayWrite && isUnderWay(rotation) && <Abandon rotation={rotation} />}
       </Stack>
     </>
@@ -103,7 +108,9 @@ function ActivateNewKey({ jwtKey }: { jwtKey: JwtKey }) {
   const { state, endsBecause } = useKeyRow(jwtKey)
   if (endsBecause === 'compromised') {
     return (
-      <Text>The new key is compromised. Abandon this rotation, and start one with another.</Text>
+      <Text size="md">
+        The new key is compromised. Abandon this rotation, and start one with another.
+      </Text>
     )
   }
   if (state === 'expired') {
@@ -124,12 +131,12 @@ function SwitchSigner({ jwtKey }: { jwtKey: JwtKey }) {
     <QueryResult query={query} rows={2}>
       {({ details: { jwsAlgorithm, publishedKid } }) => (
         <Stack>
-          <Text>
+          <Text size="md">
             Verifiers know “<UserText>{jwtKey.label}</UserText>”. Sign with its private key now, and
             set this header in your tokens:
           </Text>
           <TokenHeader alg={jwsAlgorithm} kid={publishedKid ?? jwtKey.id} />
-          <Text size="sm" c="dimmed">
+          <Text c="dimmed">
             Before you continue,{' '}
             <TextLink href={`/projects/${jwtKey.projectId}/verify`}>
               check one of the new tokens
@@ -142,12 +149,11 @@ function SwitchSigner({ jwtKey }: { jwtKey: JwtKey }) {
   )
 }
 
-/** Deletes the old key once verifiers have dropped it. */
 function DeleteOldKey({ jwtKey }: { jwtKey: JwtKey }) {
   const { mayWrite } = useRights(jwtKey.projectId)
   const change = useKeyChanges(jwtKey).remove()
   const query = useKey(jwtKey.projectId, jwtKey.id)
-  const [, setTime] = useState(0)
+  const now = useNow(1_000)
   return (
     <QueryResult query={query} rows={2}>
       {({ updateTime, details: { convergedTime } }) => {
@@ -158,7 +164,6 @@ function DeleteOldKey({ jwtKey }: { jwtKey: JwtKey }) {
             waiting="Verifiers may still accept the old key"
             done="Verifiers have dropped the old key"
             since="All verifiers that honor the cache headers have rejected it since"
-            onDone={() => setTime(Date.now())}
           />
         )
         if (!mayWrite) return countdown
@@ -167,13 +172,13 @@ function DeleteOldKey({ jwtKey }: { jwtKey: JwtKey }) {
             action="Delete the old key"
             danger
             missing={[
-              Date.parse(convergedTime) > Date.now() && 'the time until verifiers have dropped it',
+              Date.parse(convergedTime) > now && 'the time until verifiers have dropped it',
             ]}
             {...change}
           >
             {countdown}
             <KeyIdentity jwtKey={jwtKey} />
-            <Text>
+            <Text size="md">
               You can keep the inactive key in case you need it again. After deletion its history
               stays in the ledger.
             </Text>
@@ -208,21 +213,6 @@ function Abandon({ rotation }: { rotation: Rotation }) {
   )
 }
 
-function RotationComplete({ project }: { project: Project }) {
-  return (
-    <EmptyState
-      title="Rotation complete"
-      action={
-        <Button component={Link} href={`/projects/${project.id}`} mt="sm">
-          Back to the keys
-        </Button>
-      }
-    >
-      The old key was deleted. Its kid is never reused.
-    </EmptyState>
-  )
-}
-
 /** Finishes the rotation: the old key expires once its last token has. */
 function FinishForm({ rotation, oldKey }: { rotation: Rotation; oldKey: JwtKey }) {
   const draft = `finish.${rotation.id}`
@@ -240,7 +230,7 @@ function FinishForm({ rotation, oldKey }: { rotation: Rotation; oldKey: JwtKey }
       request={request}
       run={run}
     >
-      <Text>
+      <Text size="md">
         Once all signers use the new key, “<UserText>{oldKey.label}</UserText>” has to stay active
         until the last token that it signed has expired. It expires then, by itself.
       </Text>
@@ -250,7 +240,6 @@ function FinishForm({ rotation, oldKey }: { rotation: Rotation; oldKey: JwtKey }
   )
 }
 
-/** When the old key expires. */
 function EndOfOldKey(props: { rotation: Rotation; oldKey: JwtKey; keys: JwtKey[] }) {
   const { rotation, oldKey, keys } = props
   const { mayWrite } = useRights(oldKey.projectId)
@@ -267,7 +256,7 @@ function EndOfOldKey(props: { rotation: Rotation; oldKey: JwtKey; keys: JwtKey[]
             done="The old key expires"
             since="Its expiry was set to"
           />
-          <Text size="sm">
+          <Text>
             “<UserText>{oldKey.label}</UserText>” expires at {exactTime(expireTime)}, by itself. If
             a signer still uses it, change its expiry on the page of the key.
           </Text>

@@ -10,16 +10,14 @@ export function toTokenLifetime(minutes: string): number | undefined {
 
 export const fromTokenLifetime = (seconds: number): string => String(seconds / minute)
 
-export function TokenLifetimeField(props: { value: string; onValue(minutes: string): void }) {
-  return (
-    <NumberInput
-      label="Maximum token lifetime in minutes"
-      description="exp minus iat of your tokens. The old key stays active for as long after the switch."
-      value={props.value}
-      onChange={(value) => props.onValue(String(value))}
-      min={0}
-      max={525_600}
-      maw={460}
-    />
-  )
-}
+export const TokenLifetimeField = (props: { value: string; onValue(minutes: string): void }) => (
+  <NumberInput
+    label="Maximum token lifetime in minutes"
+    description="exp minus iat of your tokens. The old key stays active for as long after the switch."
+    value={props.value}
+    onChange={(value) => props.onValue(String(value))}
+    min={0}
+    max={525_600}
+    maw={460}
+  />
+)

@@ -2,29 +2,21 @@ import { Card, Grid, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { Project, TokenCheck } from '@pubring/client'
 import { useState } from 'react'
 import { EmptyState } from '../../components/states.tsx'
-import { ActionForm } from '../../forms/action-form.tsx'
-import { useDraft } from '../../forms/drafts.ts'
+import { ActionForm, useDraft } from '../../forms/action-form.tsx'
 import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
 import { fromExpiryInput, TimeField } from '../../forms/time-field.tsx'
 import { useDiscovery } from '../../keys/queries.ts'
 import { decodeToken } from '../../keys/tokens.ts'
-import { useSession } from '../../session/context.tsx'
+import { useSession } from '../../session/session.tsx'
 import { Report, TokenParts } from './report.tsx'
 
-/** Checks a token step by step, and explains why it does not verify. */
-export function VerifyPanel(props: {
-  project: Project
-  token: string
-  onToken(token: string): void
-}) {
-  const { project, token, onToken } = props
-  const [expected, expect] = useDraft(`verify.${project.id}`, {
-    audience: '',
-    issuer: '',
-    at: '',
-  })
+type VerifyPanelProps = { project: Project; token: string; onToken(token: string): void }
+
+export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
+  const [expected, expect] = useDraft(`verify.${project.id}`, { audience: '', issuer: '', at: '' })
   const [checked, setChecked] = useState<{ input: string; report: TokenCheck }>()
   const { client } = useSession()
+  const { issuer } = useDiscovery(project.id).data ?? {}
   const path = `/projects/${project.id}/token-checks`
   const sent = expectations(expected)
   const input = JSON.stringify([token, sent])
@@ -50,7 +42,26 @@ export function VerifyPanel(props: {
             value={token}
             onValue={onToken}
           />
-          <Expectations projectId={project.id} input={expected} onChange={expect} />
+          <SimpleGrid cols={{ base: 1, sm: 3 }}>
+            <TextField
+              label="Expected audience (aud), optional"
+              description="If empty, it is not compared: a token for another service then seems right."
+              {...fieldOf(expected, expect, 'audience')}
+              spellCheck={false}
+            />
+            <TextField
+              label="Expected issuer (iss), optional"
+              description="If empty, the issuer of this project is expected."
+              {...(issuer !== undefined && { placeholder: issuer })}
+              {...fieldOf(expected, expect, 'issuer')}
+              spellCheck={false}
+            />
+            <TimeField
+              label="At (your local time), optional"
+              description="Whether it would have verified at this past time. If empty, now."
+              {...fieldOf(expected, expect, 'at')}
+            />
+          </SimpleGrid>
         </ActionForm>
       </Card>
       <Result
@@ -62,7 +73,6 @@ export function VerifyPanel(props: {
   )
 }
 
-/** The report of the service beside the decoded token. */
 function Result(props: { token: string; report: TokenCheck | undefined; projectId: string }) {
   const { token, report, projectId } = props
   const decoded = decodeToken(token)
@@ -83,7 +93,7 @@ function Result(props: { token: string; report: TokenCheck | undefined; projectI
       <Grid.Col span={{ base: 12, md: report === undefined ? 12 : 6 }}>
         {decoded === undefined ? (
           <Card withBorder padding="lg">
-            <Text size="sm">
+            <Text>
               This is not a JWT. A JWT has three parts separated by dots; the first two are JSON in
               base64url.
             </Text>
@@ -99,45 +109,7 @@ function Result(props: { token: string; report: TokenCheck | undefined; projectI
 /** As typed: an empty issuer stands for that of the project, and an empty time for now. */
 type Expected = { audience: string; issuer: string; at: string }
 
-/** The members of the request that are filled in. */
-function expectations(input: Expected): { audience?: string; issuer?: string; at?: string } {
-  const audience = input.audience.trim()
-  const issuer = input.issuer.trim()
-  const at = fromExpiryInput(input.at)
-  return {
-    ...(audience === '' ? {} : { audience }),
-    ...(issuer === '' ? {} : { issuer }),
-    ...(at && { at }),
-  }
-}
-
-function Expectations(props: {
-  projectId: string
-  input: Expected
-  onChange(part: Partial<Expected>): void
-}) {
-  const { projectId, input, onChange } = props
-  const issuer = useDiscovery(projectId).data?.issuer
-  return (
-    <SimpleGrid cols={{ base: 1, sm: 3 }}>
-      <TextField
-        label="Expected audience (aud), optional"
-        description="If empty, it is not compared: a token for another service then seems right."
-        {...fieldOf(input, onChange, 'audience')}
-        spellCheck={false}
-      />
-      <TextField
-        label="Expected issuer (iss), optional"
-        description="If empty, the issuer of this project is expected."
-        {...(issuer !== undefined && { placeholder: issuer })}
-        {...fieldOf(input, onChange, 'issuer')}
-        spellCheck={false}
-      />
-      <TimeField
-        label="At (your local time), optional"
-        description="Whether it would have verified at this past time. If empty, now."
-        {...fieldOf(input, onChange, 'at')}
-      />
-    </SimpleGrid>
-  )
+function expectations({ audience, issuer, at }: Expected): Partial<Expected> {
+  const members = { audience: audience.trim(), issuer: issuer.trim(), at: fromExpiryInput(at) }
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value))
 }

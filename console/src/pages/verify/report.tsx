@@ -6,11 +6,8 @@ import type {
   TokenCheckStep,
 } from '@pubring/client'
 import { IconAlertTriangle, IconCircleCheck, IconEqualNot, IconShieldX } from '@tabler/icons-react'
-import { CheckSteps } from '../../components/check-step.tsx'
-import { TextLink } from '../../components/text-link.tsx'
-import { localTime, relativeTime, useNow } from '../../components/times.tsx'
-import { UserText } from '../../components/user-text.tsx'
-import { JsonView } from './json-view.tsx'
+import { CheckSteps, JsonView } from '../../components/check-step.tsx'
+import { localTime, relativeTime, TextLink, UserText, useNow } from '../../components/text.tsx'
 
 /** What a valid token means where the expected audience is not known. */
 type Proof = { title: string; text: string }
@@ -51,9 +48,8 @@ const verdicts = {
   rejected: { color: 'red', Icon: IconShieldX, title: 'This token is rejected' },
 }
 
-function stepsWith({ steps: results }: TokenCheck, outcome: TokenCheckOutcome): string[] {
-  return results.filter((each) => each.outcome === outcome).map(({ step }) => step)
-}
+const stepsWith = ({ steps: results }: TokenCheck, outcome: TokenCheckOutcome): string[] =>
+  results.filter((each) => each.outcome === outcome).map(({ step }) => step)
 
 /** Claims of which the absence is not a gap: the check of their value has nothing to do. */
 const optionalClaims = ['nbf']
@@ -92,7 +88,6 @@ function Summary({ report, proof }: { report: TokenCheck; proof: Proof | undefin
   )
 }
 
-/** Says what the verdict does not cover. */
 function validSummary(report: TokenCheck): string {
   const isCompromised = verdictOf(report) === 'compromised'
   const warned = stepsWith(report, 'warned')
@@ -116,7 +111,7 @@ function KeyLine({ report, projectId }: { report: TokenCheck; projectId: string 
   const { id, label, jwsAlgorithm, active } = key
   const state = verdictOf(report) === 'compromised' ? 'compromised' : active ? 'active' : 'inactive'
   return (
-    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+    <Text>
       Key:{' '}
       <TextLink href={`/projects/${projectId}/keys/${id}`}>
         <UserText>{label}</UserText>
@@ -126,7 +121,6 @@ function KeyLine({ report, projectId }: { report: TokenCheck; projectId: string 
   )
 }
 
-/** Says what each step of a token check verifies, in order. */
 const steps: Record<TokenCheckStep, string> = {
   well_formed: 'The token is a JWT',
   kid_present: 'The token has a kid',
@@ -140,7 +134,6 @@ const steps: Record<TokenCheckStep, string> = {
   aud: 'The audience is the expected one (aud)',
 }
 
-/** Says what is wrong, and what to do about it. */
 const advice: Record<TokenCheckReason, { title: string; action: string }> = {
   malformed_token: {
     title: 'This is not a complete JWT',
@@ -201,7 +194,6 @@ const timeClaims = [
 /** The maximum time of ECMAScript, in seconds. */
 const maxTime = 8.64e12
 
-/** The decoded header and claims of a token. */
 export function TokenParts(props: {
   header: Record<string, unknown>
   claims: Record<string, unknown>
@@ -211,7 +203,7 @@ export function TokenParts(props: {
   return (
     <Card withBorder padding="lg">
       <Stack>
-        <Text size="sm" c="dimmed">
+        <Text c="dimmed">
           {verified
             ? 'The signature is valid: these are the claims of the signer.'
             : 'Decoded in this browser. Nothing in it is verified.'}
@@ -234,18 +226,12 @@ function TimeClaims({ claims }: { claims: Record<string, unknown> }) {
   })
   if (times.length === 0) return null
   return (
-    <Table aria-label="Times of the token" withRowBorders={false}>
-      <Table.Tbody>
-        {times.map(({ label, time }) => (
-          <Table.Tr key={label}>
-            <Table.Th scope="row" fw={600} pl={0}>
-              {label}
-            </Table.Th>
-            <Table.Td>{localTime(time)}</Table.Td>
-            <Table.Td c="dimmed">{relativeTime(time, now)}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
+    <Table
+      aria-label="Times of the token"
+      withRowBorders={false}
+      data={{
+        body: times.map(({ label, time }) => [label, localTime(time), relativeTime(time, now)]),
+      }}
+    />
   )
 }

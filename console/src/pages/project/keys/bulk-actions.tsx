@@ -1,6 +1,7 @@
-import { Button, Group, Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconTrash, IconX } from '@tabler/icons-react'
-import { type KeyRow, mayBeActivated } from '../../../keys/states.ts'
+import { IconButton } from '../../../components/buttons.tsx'
+import { type KeyRow, mayBeActivated } from '../../../keys/queries.ts'
 
 const bulkActions = ['deactivate', 'activate', 'delete'] as const
 export type BulkAction = (typeof bulkActions)[number]
@@ -20,43 +21,35 @@ const buttons = [
   { action: 'delete', label: 'Delete', Icon: IconTrash },
 ] as const
 
-/** How many keys are selected, and what can be done with them. */
-export function SelectionBar(props: {
-  keys: KeyRow[]
-  onAction(action: BulkAction): void
-  onClear(): void
-}) {
-  const { keys, onAction, onClear } = props
-  return (
-    <Group gap="sm" px="md" py={8} className="selection-bar" role="region" aria-label="Selection">
-      <Text size="sm" fw={600} role="status" mr="auto">
-        {keys.length.toLocaleString()} selected
-      </Text>
-      {buttons.map(({ action, label, Icon }) => {
-        const { length } = applicableTo(keys, action)
-        return (
-          length > 0 && (
-            <Button
-              key={action}
-              variant="default"
-              size="compact-sm"
-              leftSection={<Icon size={14} aria-hidden />}
-              onClick={() => onAction(action)}
-            >
-              {label} {length.toLocaleString()}
-            </Button>
-          )
+type SelectionBarProps = { keys: KeyRow[]; onAction(action: BulkAction): void; onClear(): void }
+
+export const SelectionBar = ({ keys, onAction, onClear }: SelectionBarProps) => (
+  <Group gap="sm" px="md" py={8} className="selection-bar" role="region" aria-label="Selection">
+    <Text fw={600} role="status" mr="auto">
+      {keys.length.toLocaleString()} selected
+    </Text>
+    {buttons.map(({ action, label, Icon }) => {
+      const { length } = applicableTo(keys, action)
+      return (
+        length > 0 && (
+          <IconButton
+            key={action}
+            variant="default"
+            size="compact-sm"
+            Icon={Icon}
+            label={`${label} ${length.toLocaleString()}`}
+            onClick={() => onAction(action)}
+          />
         )
-      })}
-      <Button
-        variant="subtle"
-        color="gray"
-        size="compact-sm"
-        leftSection={<IconX size={14} aria-hidden />}
-        onClick={onClear}
-      >
-        Clear selection
-      </Button>
-    </Group>
-  )
-}
+      )
+    })}
+    <IconButton
+      variant="subtle"
+      color="gray"
+      size="compact-sm"
+      Icon={IconX}
+      label="Clear selection"
+      onClick={onClear}
+    />
+  </Group>
+)

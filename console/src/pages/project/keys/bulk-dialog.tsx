@@ -1,5 +1,4 @@
 import {
-  Alert,
   Button,
   Group,
   NativeSelect,
@@ -10,16 +9,16 @@ import {
   Text,
 } from '@mantine/core'
 import type { JwtKey } from '@pubring/client'
-import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
+import { IconCheck } from '@tabler/icons-react'
 import { useState } from 'react'
 import { CurlHint } from '../../../components/curl.tsx'
 import { Dialog } from '../../../components/dialog.tsx'
 import { KeyIdentity } from '../../../components/key-identity.tsx'
-import { KeyStateBadge } from '../../../components/key-state-badge.tsx'
-import { RelativeTime } from '../../../components/times.tsx'
-import { quoted, UserText } from '../../../components/user-text.tsx'
+import { KeyStateBadge } from '../../../components/state-badge.tsx'
+import { Notice } from '../../../components/states.tsx'
+import { quoted, RelativeTime, UserText } from '../../../components/text.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
-import type { KeyRow } from '../../../keys/states.ts'
+import type { KeyRow } from '../../../keys/queries.ts'
 import { KeyUses } from '../../../keys/uses.tsx'
 import { emptiedBy, LastActiveWarning } from '../last-active.tsx'
 import { Obedience } from '../revocation.tsx'
@@ -95,20 +94,15 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
       <Stack>
         {isAsking && <Explanation targets={targets} {...props} />}
         {!running && failed.length > 0 && (
-          <Alert
-            color="red"
-            icon={<IconAlertTriangle />}
-            title={`${keysOf(failed.length)} failed`}
-            role="alert"
-          >
+          <Notice tone="bad" title={`${keysOf(failed.length)} failed`} role="alert">
             {failed.length < targets.length && `The others were ${done}. `}
             {single ? outcomes.get(single.id)?.error : 'The reason is beside each key.'}
-          </Alert>
+          </Notice>
         )}
         {single ? <KeyIdentity jwtKey={single} /> : <KeyRows keys={targets} outcomes={outcomes} />}
         {running && !single && (
           <div role="status">
-            <Text size="sm" mb={4}>
+            <Text mb={4}>
               {outcomes.size} of {targets.length}
             </Text>
             <Progress value={(outcomes.size / targets.length) * 100} aria-label="Progress" />
@@ -154,12 +148,12 @@ function Explanation({ action, targets, selected, keys }: BulkProps & { targets:
       {emptied !== undefined ? (
         <LastActiveWarning emptied={emptied} count={targets.length} />
       ) : (
-        <Text>{texts[action].explanation}</Text>
+        <Text size="md">{texts[action].explanation}</Text>
       )}
       {action !== 'activate' && <KeyUses keys={targets} />}
       {action === 'deactivate' && <Obedience />}
       {others > 0 && (
-        <Text size="sm" c="dimmed">
+        <Text c="dimmed">
           {keysOf(others)} of the selection {others === 1 ? 'stays' : 'stay'} as{' '}
           {others === 1 ? 'it is' : 'they are'}: {unaffected[action]}.
         </Text>
@@ -197,7 +191,7 @@ function KeyRows({ keys, outcomes }: { keys: KeyRow[]; outcomes: ReadonlyMap<str
           {keys.map((key) => (
             <Table.Tr key={key.id} data-id={key.id}>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Text size="sm" fw={600}>
+                <Text fw={600}>
                   <UserText>{key.label}</UserText>
                 </Text>
                 <Text size="xs" c="dimmed" className="mono">

@@ -2,19 +2,17 @@ import { type JwtKeyUpdate, PubringError } from '@pubring/client'
 import { useEffect, useRef, useState } from 'react'
 import type { ApiRequest } from '../../../components/curl.tsx'
 import { isOutage } from '../../../components/outage.ts'
-import { useKeyRefresh } from '../../../keys/refresh.ts'
-import type { KeyRow } from '../../../keys/states.ts'
+import { useKeyRefresh } from '../../../keys/live.ts'
+import type { KeyRow } from '../../../keys/queries.ts'
 import { signInReason } from '../../../session/client.ts'
-import { useSession } from '../../../session/context.tsx'
+import { useSession } from '../../../session/session.tsx'
 import type { BulkAction } from './bulk-actions.tsx'
 
-/** Requests at the same time. */
 const concurrency = 4
 
 /** The outcome for a key; without `error`, the action was carried out. */
 export type Outcome = { error?: string }
 
-/** Why keys end that are deactivated. */
 export type EndReason = NonNullable<JwtKeyUpdate['reason']>
 
 /** The patch of one key. A compromised one ends as that, and takes no weaker reason. */
@@ -24,7 +22,6 @@ function patchOf(action: BulkAction, { state }: KeyRow, reason: EndReason): JwtK
   return { active: false, ...(isGiven && { reason }) }
 }
 
-/** The request for one key. */
 export function requestOf(action: BulkAction, key: KeyRow, reason: EndReason): ApiRequest {
   const path = `/projects/${key.projectId}/jwt-keys/${key.id}`
   if (action === 'delete') return { method: 'DELETE', path }

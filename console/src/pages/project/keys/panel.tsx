@@ -1,41 +1,42 @@
-import { Alert, Button, Card, Group, NativeSelect, Text } from '@mantine/core'
+import { Button, Card, Group, NativeSelect, Text } from '@mantine/core'
 import type { JwtKey, KeyState, KeyStateEntry, Project } from '@pubring/client'
 import { isInCommonJwks } from '@pubring/intake/algorithms'
-import { IconAlertTriangle, IconRefresh, IconSearch } from '@tabler/icons-react'
-import { lazy, useCallback, useDeferredValue, useMemo, useState } from 'react'
+import { IconSearch } from '@tabler/icons-react'
+import { useCallback, useDeferredValue, useMemo, useState } from 'react'
+import { lazyPart, usePreload } from '../../../components/boundary.tsx'
 import { capitalized } from '../../../components/capitalized.ts'
 import { CurlHint } from '../../../components/curl.tsx'
-import { componentOf, LazyPart, usePreload } from '../../../components/lazy.tsx'
-import { EmptyState, QueryResult } from '../../../components/states.tsx'
-import { TextLink } from '../../../components/text-link.tsx'
-import { UserText } from '../../../components/user-text.tsx'
-import { useOpenDialog } from '../../../forms/drafts.ts'
-import { TextField } from '../../../forms/text-fields.tsx'
-import { useTyped } from '../../../forms/typed.ts'
-import { useKeys } from '../../../keys/queries.ts'
-import { useKeyRefresh, useRefreshAt } from '../../../keys/refresh.ts'
+import { knownOrder } from '../../../components/sorting.ts'
+import { EmptyState, Notice, QueryResult } from '../../../components/states.tsx'
+import { TextLink, UserText } from '../../../components/text.tsx'
+import { useOpenDialog } from '../../../forms/action-form.tsx'
+import { fieldOf, TextField } from '../../../forms/text-fields.tsx'
+import { usePageQuery, useTyped } from '../../../fragment.ts'
+import { useKeyRefresh, useRefreshAt } from '../../../keys/live.ts'
+import { type KeyRow, useKeyRows, useKeyStates, useKeys } from '../../../keys/queries.ts'
 import { isUnderWay, nextStep, useRotations } from '../../../keys/rotations.ts'
 import { keyStates } from '../../../keys/state-words.ts'
-import { type KeyRow, useKeyRows, useKeyStates } from '../../../keys/states.ts'
-import { useApi } from '../../../session/api.ts'
-import { useRights } from '../../../session/rights.ts'
+import { useApi, useRights } from '../../../session/session.tsx'
 import { ProjectWarnings } from '../../../warnings/project-warnings.tsx'
 import { type KeyAction, keyActions } from '../key-actions.ts'
 import { Revocations } from '../revocation.tsx'
 import type { BulkAction } from './bulk-actions.tsx'
-import { expiryLabels, type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
+import {
+  expiryLabels,
+  keyOrders,
+  type ListQuery,
+  listMembers,
+  matchingKeys,
+  sortedKeys,
+} from './query.ts'
 import { KeyTable } from './table.tsx'
 
-const loadKeyDialog = () => componentOf(import('../key-dialogs.tsx'), 'KeyDialog')
-const KeyDialog = lazy(loadKeyDialog)
-const loadBulkDialog = () => componentOf(import('./bulk-dialog.tsx'), 'BulkDialog')
-const BulkDialog = lazy(loadBulkDialog)
-const loadSelectionBar = () => componentOf(import('./bulk-actions.tsx'), 'SelectionBar')
-const SelectionBar = lazy(loadSelectionBar)
-const WaitingKeys = lazy(() => componentOf(import('../links.tsx'), 'WaitingKeys'))
-const RegistrationLinks = lazy(() => componentOf(import('../links.tsx'), 'RegistrationLinks'))
+const KeyDialog = lazyPart(() => import('../key-dialogs.tsx'), 'KeyDialog')
+const BulkDialog = lazyPart(() => import('./bulk-dialog.tsx'), 'BulkDialog')
+const SelectionBar = lazyPart(() => import('./bulk-actions.tsx'), 'SelectionBar')
+const WaitingKeys = lazyPart(() => import('../links.tsx'), 'WaitingKeys')
+const RegistrationLinks = lazyPart(() => import('../links.tsx'), 'RegistrationLinks')
 
-/** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
   const query = useKeys(project.id)
   const states = useKeyStates(project.id)
@@ -52,11 +53,7 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
             <NoKeys projectId={project.id} onRegister={onRegister} />
           ) : (
             <>
-              {links.length > 0 && (
-                <LazyPart>
-                  <WaitingKeys links={links} keys={keys} />
-                </LazyPart>
-              )}
+              {links.length > 0 && <WaitingKeys links={links} keys={keys} />}
               <NoActiveKey keys={keys} />
               <ProjectWarnings projectId={project.id} />
               <PendingRotations projectId={project.id} keys={keys} />
@@ -64,11 +61,7 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
               <CurlHint path={`/projects/${project.id}/jwt-keys`} />
             </>
           )}
-          {links.length > 0 && (
-            <LazyPart>
-              <RegistrationLinks projectId={project.id} links={links} />
-            </LazyPart>
-          )}
+          {links.length > 0 && <RegistrationLinks projectId={project.id} links={links} />}
         </>
       )}
     </QueryResult>
@@ -96,26 +89,25 @@ function NoKeys({ projectId, onRegister }: { projectId: string; onRegister(): vo
   )
 }
 
-/** Links to the rotations that are under way. */
 function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey[] }) {
   const { mayWrite } = useRights(projectId)
   const { data: rotations = [] } = useRotations(projectId)
   const labels = new Map(keys.map(({ id, label }) => [id, label]))
   return rotations.filter(isUnderWay).map((rotation) => (
-    <Alert key={rotation.id} color="petrol" icon={<IconRefresh />} mb="sm">
+    <Notice key={rotation.id} tone="info" mb="sm">
       “<UserText>{labels.get(rotation.from) ?? rotation.from}</UserText>” is being replaced by “
       <UserText>{labels.get(rotation.to) ?? rotation.to}</UserText>”: {nextStep(rotation)}{' '}
       <TextLink href={`/projects/${projectId}/rotate/${rotation.from}`}>
         {mayWrite ? 'Continue' : 'Show'}
       </TextLink>
-    </Alert>
+    </Notice>
   ))
 }
 
 function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEntry[] }) {
   const { projectId, keys, states } = props
-  usePreload(loadKeyDialog)
-  usePreload(loadSelectionBar)
+  usePreload(KeyDialog.load)
+  usePreload(SelectionBar.load)
   const rows = useKeyRows(keys, states)
   const refresh = useKeyRefresh(projectId)
   useRefreshAt(
@@ -125,7 +117,7 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEnt
       return refresh(rows.filter(hasEnded).map(({ id }) => id))
     },
   )
-  const [query, setQuery] = useListQuery()
+  const [query, setQuery] = usePageQuery(listMembers)
   const { matching, shown } = useShownKeys(rows, query)
   const [selected, setSelected] = useState<Set<string>>(new Set())
   const [open, setOpen] = useOpenDialog('key', keyActions)
@@ -142,49 +134,47 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEnt
       <ListFilters keys={rows} matching={matching} query={query} onQuery={setQuery} />
       <Card withBorder padding={0} mb="sm" className="list-card">
         {selectedKeys.length > 0 && (
-          <LazyPart>
-            <SelectionBar
-              keys={selectedKeys}
-              onAction={(action) => setBulk({ action, keys: selectedKeys })}
-              onClear={() => setSelected(new Set())}
-            />
-          </LazyPart>
+          <SelectionBar
+            keys={selectedKeys}
+            onAction={(action) => setBulk({ action, keys: selectedKeys })}
+            onClear={() => setSelected(new Set())}
+          />
         )}
         {shown.length === 0 ? (
-          <NoMatch onClear={() => setQuery({ text: '', state: '', algorithm: '', expiry: '' })} />
+          <NoMatch onClear={() => setQuery({ q: '', state: '', algorithm: '', expires: '' })} />
         ) : (
           <KeyTable
             projectId={projectId}
             rows={shown}
-            query={query}
-            onQuery={setQuery}
+            sorting={{ sort: sortOf(query), onSort: (sort) => setQuery({ sort }) }}
             selected={selected}
             onSelect={setSelected}
             onAction={openDialog}
           />
         )}
       </Card>
-      <LazyPart>
-        {open !== undefined && openKey !== undefined && (
-          <KeyDialog
-            action={open.action}
-            jwtKey={openKey}
-            keys={keys}
-            onClose={() => setOpen(undefined)}
-          />
-        )}
-        {bulk !== undefined && (
-          <BulkDialog
-            action={bulk.action}
-            selected={bulk.keys}
-            keys={rows}
-            onClose={() => setBulk(undefined)}
-          />
-        )}
-      </LazyPart>
+      {open !== undefined && openKey !== undefined && (
+        <KeyDialog
+          action={open.action}
+          jwtKey={openKey}
+          keys={keys}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {bulk !== undefined && (
+        <BulkDialog
+          action={bulk.action}
+          selected={bulk.keys}
+          keys={rows}
+          onClose={() => setBulk(undefined)}
+        />
+      )}
     </>
   )
 }
+
+/** Newest first, unless another order is chosen. */
+const sortOf = ({ sort }: ListQuery) => knownOrder(keyOrders, sort, '-registered')
 
 /** Filters and sorts after the input has been rendered. */
 function useShownKeys(rows: KeyRow[], query: ListQuery) {
@@ -192,31 +182,26 @@ function useShownKeys(rows: KeyRow[], query: ListQuery) {
   const matching = useMemo(() => matchingKeys(rows, deferred, Date.now()), [rows, deferred])
   const shown = useMemo(() => {
     const { state } = deferred
-    return sortedKeys(
-      matching.filter((key) => state === '' || key.state === state),
-      deferred,
-    )
+    const chosen = matching.filter((key) => state === '' || key.state === state)
+    return sortedKeys(chosen, sortOf(deferred))
   }, [matching, deferred])
   return { matching, shown }
 }
 
-function NoMatch({ onClear }: { onClear(): void }) {
-  return (
-    <EmptyState
-      title="No key matches"
-      action={
-        <Button variant="default" mt="sm" onClick={onClear}>
-          Clear the filters
-        </Button>
-      }
-    >
-      The filters leave none of the keys of this project.
-    </EmptyState>
-  )
-}
+const NoMatch = ({ onClear }: { onClear(): void }) => (
+  <EmptyState
+    title="No key matches"
+    action={
+      <Button variant="default" mt="sm" onClick={onClear}>
+        Clear the filters
+      </Button>
+    }
+  >
+    The filters leave none of the keys of this project.
+  </EmptyState>
+)
 
 type FilterProps = {
-  /** All keys of the project. */
   keys: KeyRow[]
   /** The rows that match all filters but the state. */
   matching: KeyRow[]
@@ -224,11 +209,9 @@ type FilterProps = {
   onQuery(part: Partial<ListQuery>): void
 }
 
-/** The filters of the list: text, state, algorithm and expiry. */
 function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
   const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))].sort()
-  const search = useTyped({ value: query.text, onValue: (text) => onQuery({ text }) })
-  const select = (event: { currentTarget: { value: string } }) => event.currentTarget.value
+  const search = useTyped(fieldOf(query, onQuery, 'q'))
   return (
     <search aria-label="Keys">
       <StateTabs matching={matching} state={query.state} onState={(state) => onQuery({ state })} />
@@ -244,29 +227,24 @@ function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
           aria-label="Algorithm"
           data={[{ value: '', label: 'Any algorithm' }, ...algorithms]}
           value={query.algorithm}
-          onChange={(event) => onQuery({ algorithm: select(event) })}
+          onChange={({ currentTarget }) => onQuery({ algorithm: currentTarget.value })}
         />
         <NativeSelect
           aria-label="Expiry"
           data={Object.entries(expiryLabels).map(([value, label]) => ({ value, label }))}
-          value={query.expiry}
-          onChange={(event) => onQuery({ expiry: select(event) as ListQuery['expiry'] })}
+          value={query.expires}
+          onChange={({ currentTarget }) => onQuery({ expires: currentTarget.value })}
         />
       </Group>
     </search>
   )
 }
 
-/** The states with their numbers of keys; one is chosen, or all. */
-function StateTabs(props: {
-  matching: KeyRow[]
-  state: KeyState | ''
-  onState(state: KeyState | ''): void
-}) {
+function StateTabs(props: { matching: KeyRow[]; state: string; onState(state: string): void }) {
   const { matching, state, onState } = props
   const count = (each: KeyState) => matching.filter((key) => key.state === each).length
   const choices = [
-    { value: '' as const, label: 'All', size: matching.length },
+    { value: '', label: 'All', size: matching.length },
     ...keyStates
       .map((value) => ({ value, label: value, size: count(value) }))
       .filter(({ value, size }) => size > 0 || value === state),
@@ -284,7 +262,7 @@ function StateTabs(props: {
           onClick={() => onState(value)}
         >
           {capitalized(label)}
-          <Text span className="state-count">
+          <Text size="md" span className="state-count">
             {size.toLocaleString()}
           </Text>
         </Button>
@@ -299,10 +277,10 @@ function NoActiveKey({ keys }: { keys: JwtKey[] }) {
   const isCommonEmpty = keys.some(isInCommonJwks) && !active.some(isInCommonJwks)
   if (active.length > 0 && !isCommonEmpty) return null
   return (
-    <Alert color="yellow" icon={<IconAlertTriangle />} mb="sm" role="status">
+    <Notice tone="warning" mb="sm" role="status">
       {active.length === 0
         ? 'The project has keys, and none is active: verifiers reject all its tokens. Activate a key or register one.'
         : 'None of the keys in jwks.json is active: verifiers that read it reject all tokens of this project. Activate or register an RSA, EC or OKP key.'}
-    </Alert>
+    </Notice>
   )
 }

@@ -23,10 +23,11 @@ import type {
   AccessRule,
   AccessRuleCheck,
   AccessRuleCheckRequest,
+  AccessRuleCreate,
   AccessRuleUpdate,
 } from './contract.ts'
 import { describeKeys, type IssuerKeys } from './issuer-keys.ts'
-import { findAccessRule, patchAccessRule } from './operations.ts'
+import { findAccessRule, newAccessRule, patchAccessRule } from './operations.ts'
 import { grantsOf } from './people.ts'
 import { isForPeople, readPeopleRules, readWorkloadRules } from './reads.ts'
 import { type AccessRuleRecord, isApplied, type PeopleRule, type WorkloadRule } from './stored.ts'
@@ -133,16 +134,30 @@ function describeOthers({ id }: WorkloadRule, others: readonly WorkloadRule[]): 
   )
 }
 
-/** Compares the roles that people have with those that they would have. */
-async function checkChange(
-  { store, hooks, origin, principal }: RequestContext,
-  rule: AccessRuleRecord,
-  change: AccessRuleUpdate,
+/** Says who would gain access by a new rule, which is not stored. */
+export async function checkNewAccessRule(
+  context: RequestContext,
+  fields: AccessRuleCreate,
 ): Promise<AccessRuleCheck> {
+  const rule = await newAccessRule(context, { fields })
+  return comparePeople(context, (rules) => (isForPeople(rule) ? [...rules, rule] : rules))
+}
+
+function checkChange(context: RequestContext, rule: AccessRuleRecord, change: AccessRuleUpdate) {
   const changed = patchAccessRule(rule, change)
+  return comparePeople(context, (rules) => {
+    const others = rules.filter(({ id }) => id !== rule.id)
+    return isForPeople(changed) ? [...others, changed] : others
+  })
+}
+
+/** Compares the roles that people have with those that they would have by the changed rules. */
+async function comparePeople(
+  { store, hooks, origin, principal }: RequestContext,
+  change: (rules: PeopleRule[]) => PeopleRule[],
+): Promise<AccessRuleCheck> {
   const rules = await readPeopleRules(store.reader, { isLocked: false })
-  const others = rules.filter(({ id }) => id !== rule.id)
-  const changedRules = isForPeople(changed) ? [...others, changed] : others
+  const changedRules = change(rules)
   const people = (await seenPeople(hooks, store.reader, origin.time)).flatMap((person) => {
     const before = grantsOf(person, rules)
     const after = grantsOf(person, changedRules)

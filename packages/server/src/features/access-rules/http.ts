@@ -5,7 +5,7 @@ import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/parameters.ts'
 import { managedRecords, recordRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { checkAccessRule, noteKeys } from './checks.ts'
+import { checkAccessRule, checkNewAccessRule, noteKeys } from './checks.ts'
 import {
   AccessRule,
   AccessRuleCheck,
@@ -70,14 +70,26 @@ export function routes(app: App, kernel: Kernel): void {
   const accessRules = describeRecords(app)
   recordRoutes(app, kernel, accessRules)
   const { collection, access } = accessRules
+  const config = { access: { ...access, auditor: true, recentSignIn: 'never' }, cost: 5 } as const
+  app.route({
+    method: 'POST',
+    url: `${collection}/checks`,
+    config: { ...config, errors: ['project_not_found'] },
+    schema: {
+      operationId: 'checkNewAccessRule',
+      summary: 'Say who would gain access by a new access rule',
+      description:
+        'Takes what a creation takes, stores nothing, and names those who would gain access, of the people who signed in within the last 30 days; nobody for a rule for workloads.',
+      body: AccessRuleCreate,
+      response: { 200: AccessRuleCheck },
+    },
+    handler: async (request, reply) =>
+      reply.send(await checkNewAccessRule(contextOf(request, kernel), request.body)),
+  })
   app.route({
     method: 'POST',
     url: `${collection}/:id/checks`,
-    config: {
-      access: { ...access, auditor: true, recentSignIn: 'never' },
-      cost: 5,
-      errors: ['access_rule_not_found'],
-    },
+    config: { ...config, errors: ['access_rule_not_found'] },
     schema: {
       operationId: 'checkAccessRule',
       summary: 'Explain why an access rule does or does not give its role',

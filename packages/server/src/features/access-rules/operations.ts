@@ -40,8 +40,18 @@ export function toAccessRule(record: AccessRuleRecord): AccessRule {
 
 export async function createAccessRule(
   context: RequestContext,
-  { fields, malformed }: Submitted<AccessRuleCreate>,
+  submitted: Submitted<AccessRuleCreate>,
 ): Promise<AccessRule> {
+  const { origin, store } = context
+  const rule = await newAccessRule(context, submitted)
+  return toAccessRule(await store.commit(accessRuleChanges.createAccessRule, { origin, rule }))
+}
+
+/** The rule that a request describes, which is not stored. Throws `invalid_request` if it breaks a rule. */
+export async function newAccessRule(
+  context: RequestContext,
+  { fields, malformed }: Submitted<AccessRuleCreate>,
+): Promise<AccessRuleRecord> {
   const { origin, config, principal } = context
   await rejectPrivateKeys(context, textsOf(fields, malformed?.text))
   const { name, role, project, allProjects = false, conditions } = fields
@@ -65,21 +75,17 @@ export async function createAccessRule(
   if (!label || !own || role === undefined || conditions === undefined) {
     throw new Error('a fault was not reported')
   }
-  const rule = await context.store.commit(accessRuleChanges.createAccessRule, {
-    origin,
-    rule: {
-      id: newId(),
-      name: label,
-      ...own,
-      conditions,
-      role,
-      ...present({ projectId: bound?.id }),
-      enabled: fields.active ?? true,
-      createTime: origin.time,
-      updateTime: origin.time,
-    },
-  })
-  return toAccessRule(rule)
+  return {
+    id: newId(),
+    name: label,
+    ...own,
+    conditions,
+    role,
+    ...present({ projectId: bound?.id }),
+    enabled: fields.active ?? true,
+    createTime: origin.time,
+    updateTime: origin.time,
+  }
 }
 
 type Fields = Partial<AccessRuleCreate>
