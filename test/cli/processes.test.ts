@@ -44,6 +44,16 @@ async function spawnPubring(
   return { code, ...written }
 }
 
+test('a user without a home and an entry in the database of users has no profile', async ({
+  skip,
+}) => {
+  // As under DynamicUser of systemd, and in containers with a user of their own.
+  const script = 'exec unshare --map-user=54321 env -u HOME "$0" "$@"'
+  const { code, stderr } = await spawnPubring(['key', 'list'], { script })
+  skip(stderr.startsWith('unshare:'), 'needs namespaces of users')
+  expect([code, stderr]).toEqual([0, expect.stringContaining('has no keys')])
+})
+
 test.each([
   ['a list', ['key', 'list']],
   ['an export', ['export']],

@@ -32,10 +32,19 @@ const members = ['url', 'project', 'apiKey', 'apiKeyFile', 'renewalSecret', 'ren
 
 /** `$XDG_CONFIG_HOME/pubring/config.json`; the default of the variable is `~/.config`. */
 function configurationPath(env: Environment): string {
-  const { XDG_CONFIG_HOME: configHome = '', HOME: home = homedir() } = env
+  const { XDG_CONFIG_HOME: configHome = '', HOME: home = homeFolder() } = env
   // Relative paths are ignored, as the XDG Base Directory Specification requires.
   const folder = configHome.startsWith('/') ? configHome : join(home, '.config')
   return join(folder, 'pubring', 'config.json')
+}
+
+/** `/` for a user without an entry in the database of users, as in containers and under systemd's DynamicUser. */
+function homeFolder(): string {
+  try {
+    return homedir()
+  } catch {
+    return '/'
+  }
 }
 
 /**
