@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readProjectPage } from '../../../../packages/server/src/features/projects/reads.ts'
@@ -52,6 +61,15 @@ describe('a registry that has lost its log', () => {
     await expect(openStore(`sqlite:${file}`)).rejects.toThrow(missing)
     rmSync(`${file}-generation`)
     expect(await names(file)).toEqual(['orders'])
+  })
+
+  test('is found by the user of the server after a command of root', async ({ skip }) => {
+    skip(process.getuid?.() !== 0, 'needs root')
+    const file = await crashed('owned', async () => {})
+    chownSync(file, 54_321, 54_321)
+    expect(await names(file)).toEqual(['orders'])
+    const { uid, gid } = statSync(`${file}-generation`)
+    expect([uid, gid]).toEqual([54_321, 54_321])
   })
 })
 

@@ -1,4 +1,4 @@
-import { chownSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../../runtime/files.ts'
 import { resultCode } from '../errors.ts'
 import { requireOwnFile } from './connection.ts'
+import { giveToOwnerOf } from './file.ts'
 import { nameDamage } from './opening.ts'
 
 /** Pages copied in one step. */
@@ -86,12 +87,6 @@ export function replaceDatabase(
   } finally {
     lock?.close()
   }
-}
-
-/** Lets the user of the server open a file that root has restored. */
-function giveToOwnerOf(path: string, file: string): void {
-  const { uid, gid } = statSync(path)
-  if (statSync(file).uid !== uid) chownSync(file, uid, gid)
 }
 
 /** Leaving WAL mode fails while another connection on this machine is open. */

@@ -1,4 +1,12 @@
-import { existsSync, fstatSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { makePrivateFolder } from '../../../runtime/files.ts'
 import { storageUnavailable } from '../../faults.ts'
@@ -76,4 +84,10 @@ export function noteBackup(file: string): void {
 /** When a backup was last noted. */
 export function lastBackup(file: string): string | undefined {
   return statSync(backupNote(file), { throwIfNoEntry: false })?.mtime.toISOString()
+}
+
+/** Lets the user of the server, who owns `path`, open a file that root has made. */
+export function giveToOwnerOf(path: string, file: string): void {
+  const { uid, gid } = statSync(path)
+  if (statSync(file).uid !== uid) chownSync(file, uid, gid)
 }

@@ -22,6 +22,7 @@ import {
   type SqliteOptions,
   withTransaction,
 } from './connection.ts'
+import { giveToOwnerOf } from './file.ts'
 
 /** The check takes about 4 ms per megabyte; `pubring check` examines files of any size. */
 const maxCheckedBytes = 32 * 2 ** 20
@@ -144,6 +145,7 @@ export async function raiseGeneration(connection: SqliteConnection, file: string
   // After the commit, so that a crash in between leaves the file behind, never ahead.
   const name = generationFile(file)
   writeFileSync(`${name}.new`, `${next}\n`, { mode: 0o600 })
+  if (process.getuid?.() === 0) giveToOwnerOf(file, `${name}.new`)
   renameSync(`${name}.new`, name)
 }
 
