@@ -1,5 +1,5 @@
 import { Alert, Button, Container, Group, Stack, Text } from '@mantine/core'
-import type { JwtKeyWithDetails, RegistrationSession, TokenCheck } from '@pubring/client'
+import type { JwtKeyWithDetails, RegistrationSession } from '@pubring/client'
 import { type ReactNode, useMemo, useState } from 'react'
 import { CopyBlock, CopyButton, CopyField } from '../../components/copy.tsx'
 import { Countdown } from '../../components/countdown.tsx'
@@ -9,7 +9,6 @@ import { SnippetTabs } from '../../components/snippet-tabs.tsx'
 import { MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { localTime, UserText } from '../../components/text.tsx'
 import { ActionForm } from '../../forms/action-form.tsx'
-import { TextArea } from '../../forms/text-fields.tsx'
 import { describeMaterial } from '../../keys/material.ts'
 import { useKey } from '../../keys/queries.ts'
 import { createSessionClient, signInReason } from '../../session/client.ts'
@@ -21,7 +20,7 @@ import {
   useConnection,
 } from '../../session/session.tsx'
 import { KeyForm } from '../project/key-form.tsx'
-import { Report } from '../verify/report.tsx'
+import { Report, TokenField, useTokenCheck } from '../verify/report.tsx'
 import { samplesFor } from './samples.ts'
 import { readSession } from './session.ts'
 
@@ -123,27 +122,24 @@ const generated = {
   EdDSA: 'openssl genpkey -algorithm ED25519 -out private.pem',
 }
 
-const printPublicKey = 'openssl pkey -in private.pem -pubout'
-
 /** Shows how to make a key pair. */
 function NoKeyPair({ algorithms }: Pick<RegistrationSession, 'algorithms'>) {
-  const [, makePair] =
-    Object.entries(generated).find(([alg]) => algorithms.some((one) => one === alg)) ?? []
-  if (makePair === undefined) return null
+  const found = Object.entries(generated).find(([alg]) => algorithms.some((one) => one === alg))
+  if (found === undefined) return null
+  const commands = `${found[1]}\nopenssl pkey -in private.pem -pubout`
   return (
     <Section title="No key pair yet?">
       <Text mb="xs">
         This makes one with OpenSSL. Keep private.pem secret, and paste what is printed above.
       </Text>
-      <CopyBlock value={`${makePair}\n${printPublicKey}`} name="command that makes a key pair" />
+      <CopyBlock value={commands} name="command that makes a key pair" />
     </Section>
   )
 }
 
-type RegisteredProps = { session: RegistrationSession; kid: string; onAnother(): void }
-
 /** What to do with a registered key. */
-function Registered({ session, kid, onAnother }: RegisteredProps) {
+function Registered(props: { session: RegistrationSession; kid: string; onAnother(): void }) {
+  const { session, kid, onAnother } = props
   const query = useKey(session.project.id, kid)
   return (
     <QueryResult query={query}>
@@ -203,13 +199,7 @@ function SignSection({ session: { issuer }, jwtKey: { id, details } }: KeyProps)
 function CheckSection(props: { session: RegistrationSession; isActive: boolean }) {
   const { session, isActive } = props
   const [token, setToken] = useState('')
-  const [checked, setChecked] = useState<{ token: string; report: TokenCheck }>()
-  const connection = useConnection()
-  const check = async () => {
-    const body = { token: token.trim() }
-    const report = await connection.client.tokens.check(session.project.id, body)
-    setChecked({ token, report })
-  }
+  const { check, report } = useTokenCheck(session.project.id, token)
   const proof = {
     title: isActive
       ? 'This token is valid'
@@ -223,17 +213,14 @@ function CheckSection(props: { session: RegistrationSession; isActive: boolean }
         missing={[token.trim() === '' && 'a token that you signed']}
         run={check}
       >
-        <TextArea
-          label="Token"
+        <TokenField
           description="Paste a token that you signed. It is neither stored nor logged."
-          placeholder="eyJhbGciOi…"
           rows={4}
-          classNames={{ input: 'mono' }}
           value={token}
           onValue={setToken}
         />
       </ActionForm>
-      {checked?.token === token && <Report report={checked.report} proof={proof} />}
+      {report && <Report report={report} proof={proof} />}
     </Section>
   )
 }

@@ -1,29 +1,21 @@
 import { Card, Grid, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { Project, TokenCheck } from '@pubring/client'
-import { useState } from 'react'
 import { EmptyState } from '../../components/states.tsx'
 import { ActionForm, useDraft } from '../../forms/action-form.tsx'
-import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
+import { fieldOf, TextField } from '../../forms/text-fields.tsx'
 import { fromExpiryInput, TimeField } from '../../forms/time-field.tsx'
 import { useDiscovery } from '../../keys/queries.ts'
 import { decodeToken } from '../../keys/tokens.ts'
-import { useSession } from '../../session/session.tsx'
-import { Report, TokenParts } from './report.tsx'
+import { Report, TokenField, TokenParts, useTokenCheck } from './report.tsx'
 
 type VerifyPanelProps = { project: Project; token: string; onToken(token: string): void }
 
 export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
   const [expected, expect] = useDraft(`verify.${project.id}`, { audience: '', issuer: '', at: '' })
-  const [checked, setChecked] = useState<{ input: string; report: TokenCheck }>()
-  const { client } = useSession()
   const { issuer } = useDiscovery(project.id).data ?? {}
   const path = `/projects/${project.id}/token-checks`
   const sent = expectations(expected)
-  const input = JSON.stringify([token, sent])
-  const check = async () => {
-    const report = await client.tokens.check(project.id, { token: token.trim(), ...sent })
-    setChecked({ input, report })
-  }
+  const { check, report } = useTokenCheck(project.id, token, sent)
   return (
     <Stack>
       <Card withBorder padding="lg">
@@ -33,12 +25,9 @@ export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
           request={{ method: 'POST', path, body: { token: 'YOUR_TOKEN', ...sent } }}
           run={check}
         >
-          <TextArea
-            label="Token"
+          <TokenField
             description="Sent only to this server, and neither stored nor logged."
-            placeholder="eyJhbGciOi…"
             rows={5}
-            classNames={{ input: 'mono' }}
             value={token}
             onValue={onToken}
           />
@@ -64,11 +53,7 @@ export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
           </SimpleGrid>
         </ActionForm>
       </Card>
-      <Result
-        token={token}
-        report={checked?.input === input ? checked.report : undefined}
-        projectId={project.id}
-      />
+      <Result token={token} report={report} projectId={project.id} />
     </Stack>
   )
 }

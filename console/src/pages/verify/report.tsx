@@ -6,8 +6,35 @@ import type {
   TokenCheckStep,
 } from '@pubring/client'
 import { IconAlertTriangle, IconCircleCheck, IconEqualNot, IconShieldX } from '@tabler/icons-react'
+import { useState } from 'react'
 import { CheckSteps, JsonView } from '../../components/check-step.tsx'
 import { localTime, relativeTime, TextLink, UserText, useNow } from '../../components/text.tsx'
+import { TextArea } from '../../forms/text-fields.tsx'
+import { useConnection } from '../../session/session.tsx'
+
+/** Checks a token of a project, with further members of the request. The report is of what is entered now. */
+export function useTokenCheck(projectId: string, token: string, sent: object = {}) {
+  const { client } = useConnection()
+  const [checked, setChecked] = useState<{ input: string; report: TokenCheck }>()
+  const input = JSON.stringify([token, sent])
+  const check = async () => {
+    const report = await client.tokens.check(projectId, { token: token.trim(), ...sent })
+    setChecked({ input, report })
+  }
+  return { check, report: checked?.input === input ? checked.report : undefined }
+}
+
+/** The field for a token, which no draft keeps: it is a secret. */
+export function TokenField(props: {
+  description: string
+  rows: number
+  value: string
+  onValue(token: string): void
+}) {
+  return (
+    <TextArea label="Token" placeholder="eyJhbGciOi…" classNames={{ input: 'mono' }} {...props} />
+  )
+}
 
 /** What a valid token means where the expected audience is not known. */
 type Proof = { title: string; text: string }
