@@ -734,6 +734,7 @@ export type Event = {
       | 'project'
       | 'key'
       | 'rotation'
+      | 'registration_link'
       | 'api_key'
       | 'access_rule'
       | 'session'

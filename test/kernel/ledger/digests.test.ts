@@ -4,6 +4,7 @@ import {
   type PeopleRule,
 } from '../../../packages/server/src/features/access-rules/stored.ts'
 import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
+import { Event } from '../../../packages/server/src/features/events/contract.ts'
 import { eventTypes } from '../../../packages/server/src/features/events/types.ts'
 import {
   blockedFingerprints,
@@ -307,4 +308,11 @@ test('every type of event that a feature has can be asked for', () => {
     ...features.flatMap((feature) => feature.eventTypes ?? []),
   ]
   expect(types.toSorted()).toEqual(eventTypes.toSorted())
+})
+
+test('the schema of an event names every kind of subject that has events', () => {
+  const named: string[] = Event.properties.subject.properties.type.enum
+  for (const { name, eventTypes } of subjectsOf(features)) {
+    if (eventTypes.some((type) => type.startsWith(`${name}.`))) expect(named).toContain(name)
+  }
 })

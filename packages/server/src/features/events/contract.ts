@@ -21,6 +21,7 @@ export const Event = component('Event', 'A ledger event: a change, who made it a
       'project',
       'key',
       'rotation',
+      'registration_link',
       'api_key',
       'access_rule',
       'session',
