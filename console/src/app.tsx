@@ -26,7 +26,6 @@ const AccessRulesPage = lazyPage(() => import('./pages/access-rules/page.tsx'), 
 const PeoplePage = lazyPage(() => import('./pages/access.tsx'), 'PeoplePage')
 const SessionsPage = lazyPage(() => import('./pages/access.tsx'), 'SessionsPage')
 
-/** The console. Its routes are in the URL fragment, which is never sent to a server. */
 export function App() {
   if (location.hash === `#${signedInRoute}`) return <SignedInPage />
   return (

@@ -206,7 +206,6 @@ function Identity({ self, kind }: { self: Self; kind: string }) {
 
 const maxListed = 20
 
-/** The number of warnings, and a list of them, each of which leads to where it is mended. */
 function WarningBell() {
   const { data: warnings = [], isError } = useWarnings()
   const queries = useQueryClient()

@@ -13,7 +13,6 @@ const looks = {
   unreached: { name: 'not reached', Icon: IconMinus, color: 'gray', variant: 'light' },
 } as const
 
-/** The steps of the check of a token, in order of their names, each with its result. */
 export function CheckSteps(props: {
   names: (readonly [step: string, label: string])[]
   results: { step: string; outcome: TokenCheckOutcome; detail: string }[]
@@ -57,7 +56,6 @@ function CheckStep(props: {
   )
 }
 
-/** The JSON escape of each UTF-16 unit of a text. */
 const escaped = (text: string) =>
   text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 

@@ -2,7 +2,6 @@ import { Card, Group, SimpleGrid, Text, Title } from '@mantine/core'
 import { type ReactNode, useId } from 'react'
 import { capitalized } from './capitalized.ts'
 
-/** Facts by their names, such as those that tell the subject of a confirmation from others. */
 export const Facts = ({ name, facts }: { name: string; facts: Record<string, ReactNode> }) => (
   <Card withBorder padding="sm" role="group" aria-label={name}>
     <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="xs" verticalSpacing={6}>
@@ -26,7 +25,6 @@ export const Fact = ({ name, children }: { name: string; children: ReactNode }) 
 
 type FigureProps = { name: string; value: string; alarming?: boolean; children: ReactNode }
 
-/** A value that matters first: its name, the value large, and what it means. */
 export const Figure = ({ name, value, alarming = false, children }: FigureProps) => (
   <div style={{ minWidth: 0 }}>
     <Text size="xs" c="dimmed" fw={600}>

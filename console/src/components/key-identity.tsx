@@ -27,17 +27,13 @@ export function KeyIdentity({ jwtKey }: { jwtKey: JwtKey }) {
 /** Who changed the key last, and how; its time alone if the event is not among the newest. */
 function LastEvent({ jwtKey: { id, projectId, updateTime } }: { jwtKey: JwtKey }) {
   const { data: event } = useKeyEvent(projectId, id, 'last')
-  if (event == null) {
-    return (
-      <>
-        Changed <RelativeTime time={updateTime} />
-      </>
-    )
-  }
-  const { verb, rest } = sentenceOf(event, undefined)
+  const { verb, rest } = event ? sentenceOf(event, undefined) : { verb: 'Changed', rest: '' }
   return (
     <>
-      {verb} {rest} by <UserText>{event.actor.name}</UserText>, <RelativeTime time={event.time} />
+      {verb} {rest} {event && 'by '}
+      {event && <UserText>{event.actor.name}</UserText>}
+      {event && ', '}
+      <RelativeTime time={event?.time ?? updateTime} />
     </>
   )
 }

@@ -24,7 +24,6 @@ import { signInReason } from '../session/client.ts'
 import { focusAgain } from './dialog.tsx'
 import { isOutage } from './outage.ts'
 
-/** A message in place of content that does not exist, with an action to create it. */
 export const EmptyState = (props: { title: string; children?: ReactNode; action?: ReactNode }) => (
   <Center py={56} px="md">
     <Stack align="center" gap="xs" maw={460}>
@@ -126,7 +125,6 @@ export function usePageTitle(title: string): void {
   }, [title])
 }
 
-/** An error with the explanation, the code and the request id of the service. */
 export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
   const unreachable =
     error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)

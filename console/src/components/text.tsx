@@ -106,7 +106,6 @@ export const TimeText = ({ time, children }: { time: string; children: string })
 
 export const week = 7 * 86_400_000
 
-/** Whether the time is within the next week. */
 export function isSoon(time: string): boolean {
   const distance = Date.parse(time) - Date.now()
   return distance > 0 && distance < week

@@ -25,7 +25,6 @@ export const givenFilters = (filter: Filter): [string, string][] =>
 /** The type of an entry that the console computes: no event is recorded when a key expires. */
 export const expiredType = 'key.expired'
 
-/** The events that tell of expiries. */
 const typesWithExpiry = ['key.created', 'key.updated', 'key.deleted', 'key.recorded']
 
 export const typesOf = ({ type }: Pick<Filter, 'type'>): string[] =>

@@ -89,7 +89,6 @@ export function History({ project }: { project?: Project }) {
   )
 }
 
-/** The entries per day, in the last weeks of those that are loaded. */
 function EventCalendar({ entries, hasOlder }: { entries: Entry[]; hasOlder: boolean }) {
   const times = entries.map(({ time }) => time)
   if (times.length === 0) return null
@@ -157,7 +156,6 @@ export const HistoryPage = () => (
 )
 
 type FiltersProps = {
-  /** Whether the history is that of all ledgers; otherwise it is a project's. */
   ofAll: boolean
   /** For suggestions, with `keys`. */
   events: Event[]

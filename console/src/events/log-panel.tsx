@@ -57,7 +57,6 @@ type LogPanelProps = {
 /** The events that the page shows, which may be those of all ledgers. */
 type Shown = { project: Project | undefined; filter: Filter }
 
-/** How far the log has the ledger, and buttons that verify it and export it or what is shown. */
 export function LogPanel({ project, newest, logged, events }: LogPanelProps & { events: Shown }) {
   const { busy, verification, problem, verify, exportShown, save } = useLedgerActions(project)
   const action = (label: string, Icon: typeof IconDownload, run: () => void) => (

@@ -8,7 +8,6 @@ import { useApi, useSession } from '../session/session.tsx'
 import { type Entry, entriesOf, eventQuery, type Filter, historyQuery } from './filter.ts'
 import type { NameOf } from './sentences.ts'
 
-/** Events that a page has at least, if there are as many. */
 const pageSize = 50
 
 /** Requests for one page: the service compares few events per request, and some are rare. */

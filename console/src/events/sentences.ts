@@ -119,7 +119,6 @@ export function changePhrases(changes: Changes): { member: string; text: string 
   })
 }
 
-/** Times in local time, other values unchanged. */
 function format(value: string | number | boolean | undefined): string {
   const text = String(value)
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? localTime(text) : text

@@ -55,7 +55,6 @@ const typeLabels: Record<string, string> = {
   'registration_link.token_checked': 'Valid token checked by a registration link',
 }
 
-/** The types that the history of all ledgers has, or that of a project. */
 export function typesOfHistory(ofAll: boolean): string[] {
   const ofProjects = /^(project|key|rotation|registration_link|private_key|ledger|api_key|token)\./
   return [...eventTypes, expiredType].filter((type) => ofAll || ofProjects.test(type))

@@ -27,7 +27,6 @@ const titles = {
   disproved: 'Broken: this history contradicts the log or itself',
 }
 
-/** The result in words, with what it does not show. */
 export function VerificationResult(props: { verification: Verification; ledger: string }) {
   const { verification, ledger } = props
   if (verification.result === 'verified') return <Verified {...verification} ledger={ledger} />
@@ -87,7 +86,6 @@ function Verified(props: Extract<Verification, { result: 'verified' }> & { ledge
   )
 }
 
-/** Events between two calls of `onProgress`. */
 const progressStep = 200
 
 const systemLedgerId = '00000000-0000-0000-0000-000000000000'

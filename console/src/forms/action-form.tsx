@@ -20,7 +20,6 @@ type ActionFormProps = {
   missing?: (string | false)[]
   /** The name of the draft of the input: dropped when the form is sent or cancelled. */
   draft?: string
-  /** The request that `run` sends, shown as a curl command. */
   request?: ApiRequest | undefined
   /** `confirmation`: whether the user gives up access of their own. */
   run(confirmation: Confirmation): Promise<unknown>

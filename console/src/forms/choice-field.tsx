@@ -5,7 +5,6 @@ import { useId } from 'react'
 import { capitalized } from '../components/capitalized.ts'
 import { roles } from '../session/session.tsx'
 
-/** One of a few choices, all of them in sight, with what the chosen one means. */
 export function ChoiceField<Choice extends string>(props: {
   label: string
   choices: readonly Choice[]

@@ -1,5 +1,5 @@
 import { useApi } from '../session/session.tsx'
-import { SuggestField } from './text-fields.tsx'
+import { type Guarded, SuggestField } from './text-fields.tsx'
 
 export function useProjectNames(enabled = true): string[] {
   const { data } = useApi(
@@ -9,11 +9,6 @@ export function useProjectNames(enabled = true): string[] {
   return data?.items.map(({ name }) => name) ?? []
 }
 
-export function ProjectField(props: {
-  description: string
-  placeholder?: string
-  value: string
-  onValue(text: string): void
-}) {
-  return <SuggestField {...props} label="Project" data={useProjectNames()} limit={20} />
-}
+export const ProjectField = (props: Guarded & { description: string; placeholder?: string }) => (
+  <SuggestField {...props} label="Project" data={useProjectNames()} limit={20} />
+)

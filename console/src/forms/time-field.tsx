@@ -1,24 +1,22 @@
 import { Button, Group, TextInput } from '@mantine/core'
+import type { Guarded } from './text-fields.tsx'
 
 /** A field for a local date and time, such as 2026-11-28T14:03; '' for none. */
-export function TimeField(props: {
+type TimeFieldProps = Guarded & {
   label: string
   description?: string
-  value: string
-  onValue(value: string): void
   autoFocus?: boolean
   disabled?: boolean
-}) {
-  const { onValue, autoFocus = false, ...input } = props
-  return (
-    <TextInput
-      {...input}
-      type="datetime-local"
-      onChange={(event) => onValue(event.currentTarget.value)}
-      {...(autoFocus && { 'data-autofocus': true })}
-    />
-  )
 }
+
+export const TimeField = ({ onValue, autoFocus = false, ...input }: TimeFieldProps) => (
+  <TextInput
+    {...input}
+    type="datetime-local"
+    onChange={(event) => onValue(event.currentTarget.value)}
+    {...(autoFocus && { 'data-autofocus': true })}
+  />
+)
 
 export function TimePresets(props: {
   name: string
@@ -44,7 +42,7 @@ export function TimePresets(props: {
 }
 
 export function ExpiryField(
-  props: Omit<Parameters<typeof TimeField>[0], 'label'> & { presetDays?: readonly number[] },
+  props: Omit<TimeFieldProps, 'label'> & { presetDays?: readonly number[] },
 ) {
   const { presetDays = [30, 90, 365], ...field } = props
   const { onValue, disabled = false } = field

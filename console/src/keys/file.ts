@@ -8,7 +8,6 @@ export function readKeyFile(bytes: Uint8Array): string {
   return label === undefined ? decodeText(bytes) : toPem(bytes, label)
 }
 
-/** The PEM label for this DER, derived from the tags of its elements. */
 function pemLabel(bytes: Uint8Array): string | undefined {
   if (isPrivateKeyAt(bytes, 0)) return 'PRIVATE KEY'
   const outer = readElement(bytes, 0)

@@ -15,7 +15,6 @@ export function describeMaterial({ algorithm, publicKeyPem }: JwtKey): string {
   return bits === undefined ? '' : `${bits} bits`
 }
 
-/** The modulus length of an RSA key in SPKI PEM. */
 function modulusBits(pem: string): number | undefined {
   const key = keyOfPem(pem)
   const [modulus] = (key && rsaNumbers(key)) ?? []

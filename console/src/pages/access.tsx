@@ -171,7 +171,6 @@ function holderOf({ personId, current }: Session): string {
   return current ? `${type}, this browser` : type
 }
 
-/** Where the session was begun, by which its holder knows it. */
 function Origin({ session, sessions }: { session: Session; sessions: readonly Session[] }) {
   const { kind, client = 'unknown', address = '', approvedBy } = session
   const by = sessions.find(({ id }) => id === approvedBy)

@@ -144,7 +144,6 @@ export type ManagedKind<Row extends Managed> = {
   consequences: Record<Confirmed, string>
 }
 
-/** The changes that need nothing but a confirmation. */
 const confirmed = ['activate', 'deactivate', 'delete'] as const
 type Confirmed = (typeof confirmed)[number]
 

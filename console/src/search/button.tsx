@@ -7,7 +7,6 @@ import { ToolButton } from '../components/buttons.tsx'
 
 const SearchPalette = lazyPart(() => import('./palette.tsx'), 'SearchPalette')
 
-/** The text of the search; undefined while it is closed. */
 type SearchedText = string | undefined
 
 /** Opens the search, as `/` and Ctrl+K or ⌘K do on every page. */

@@ -128,7 +128,6 @@ export function SearchPalette({ text, onText, onClose }: SearchPaletteProps) {
 
 type Found = ReturnType<typeof useSearchResults>
 
-/** Says what the user can do: before a search, after one that found nothing, and among results. */
 function Status(props: Found & { query: string; entered: string; found: number; onClose(): void }) {
   const { query, entered, found, pending, error, hasMore, onClose } = props
   const { mayAudit } = useRights()

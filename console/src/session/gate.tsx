@@ -13,7 +13,6 @@ import { ConnectionContext, QueryProvider, type Session } from './session.tsx'
 import { SignInAgain, type SignInRequest } from './sign-in-again.tsx'
 import { SignInPage } from './sign-in-form.tsx'
 
-/** Renders `children` while signed in, and the sign-in page otherwise. */
 export function SessionGate({ children }: { children: ReactNode }) {
   const [client, setClient] = useState(createSessionClient)
   const [self, setSelf] = useState<Self>()

@@ -22,7 +22,6 @@ const texts = {
   },
 }
 
-/** Asks to sign in again above the page, which stays as it is. */
 export function SignInAgain(
   props: SignInRequest & {
     signIn(apiKey: string): Promise<void>

@@ -121,7 +121,6 @@ function ApiKeyForm({ signIn }: { signIn(apiKey: string): Promise<void> }) {
 
 type SignInPageProps = { signIn(apiKey: string): Promise<void>; resume(): Promise<void> }
 
-/** Resumes the session of the browser or, if there is none, asks to sign in. */
 export function SignInPage({ signIn, resume }: SignInPageProps) {
   usePageTitle('Sign in')
   // An outage does not end the session.

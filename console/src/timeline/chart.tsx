@@ -14,7 +14,6 @@ type View = { window: TimeWindow; now: number }
 type ChartProps = View & { projectId: string; bars: KeyBar[] }
 type RowProps = View & { projectId: string; bar: KeyBar }
 
-/** One bar for each key on a common time axis; a bar expands to its spans and events. */
 export const Chart = ({ projectId, bars, window, now }: ChartProps) => (
   <div className="chart">
     <Axis window={window} now={now} />
@@ -107,7 +106,6 @@ const Track = ({ bar, window, now }: Omit<RowProps, 'projectId'>) => (
   </span>
 )
 
-/** The spans and events of the bars in the visible time, as a table. */
 export const SpanTable = ({ projectId, bars, window, now }: ChartProps) => (
   <div className="table-scroll">
     <Table verticalSpacing={6} className="span-table">

@@ -130,7 +130,6 @@ type ControlProps = {
   children: React.ReactNode
 }
 
-/** Buttons and keys that move and zoom the window around `children`. */
 function WindowControls({ window, all, now, onWindow, children }: ControlProps) {
   const length = lengthOf(window)
   const actions = [

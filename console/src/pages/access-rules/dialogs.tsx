@@ -53,7 +53,6 @@ type FieldProps<Member extends keyof Input = keyof Input> = {
   onChange(part: Partial<Pick<Input, Member>>): void
 }
 
-/** The request; without what was left empty. */
 function bodyOf(input: Input): AccessRuleCreate {
   const { allProjects, singleUse } = input
   const [jwksUri, audience, project] = [input.jwksUri, input.audience, input.project].map((text) =>
@@ -97,7 +96,6 @@ const pinsOf = (issuer: string | undefined): readonly string[] =>
   sharedIssuers.find(({ pattern }) => pattern.test(issuer ?? ''))?.pins ?? []
 
 // Long because its fields share the input.
-/** Creates a rule: for people, for the workloads of a preset, or for those of any issuer. */
 export function CreateRule({ onClose }: { onClose(): void }) {
   const change = useChange(['access-rules'])
   const draft = 'new-access-rule'

@@ -30,7 +30,6 @@ const accessRules: ManagedKind<AccessRule> = {
   },
 }
 
-/** Which claims give which role to people, and to workloads by the tokens of their platforms. */
 export const AccessRulesPage = () => (
   <ManagedPage
     kind={accessRules}

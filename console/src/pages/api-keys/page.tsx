@@ -86,7 +86,6 @@ type DialogProps = { own: ApiKey | undefined; onClose(): void }
 const newKeyDraft = 'new-api-key'
 
 // Long because its fields share the input of the form.
-/** Creates an API key, and closes before its secret is shown. */
 function CreateApiKey(props: DialogProps & { onCreated(secret: string): void }) {
   const { own, onClose, onCreated } = props
   const change = useChange(['api-keys'])

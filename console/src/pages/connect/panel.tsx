@@ -9,7 +9,6 @@ import { fieldOf, TextField } from '../../forms/text-fields.tsx'
 import { useDiscovery, useKeys } from '../../keys/queries.ts'
 import { type Snippet, snippets, type Verifier } from './snippets.ts'
 
-/** Stands for the audience until one is entered. */
 const placeholder = 'AUDIENCE'
 
 export function ConnectPanel({ project }: { project: Project }) {

@@ -8,7 +8,6 @@ import jose from './snippets/jose.js.txt?raw'
 import jsonwebtoken from './snippets/jsonwebtoken.js.txt?raw'
 import python from './snippets/verify.py.txt?raw'
 
-/** The values of a project, and of the service that verifies its tokens, for the snippets. */
 export type Verifier = {
   issuer: string
   jwksUri: string

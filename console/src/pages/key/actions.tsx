@@ -9,7 +9,6 @@ import { actionsOf, keyActions } from '../project/key-actions.ts'
 
 const KeyDialog = lazyPart(() => import('../project/key-dialogs.tsx'), 'KeyDialog')
 
-/** Everything that can be done with the key; nothing is in a menu. */
 export function KeyActionButtons(props: {
   row: KeyRow
   /** The active keys of the project; without them, a dialog cannot warn of the last one. */

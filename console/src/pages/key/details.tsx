@@ -7,7 +7,6 @@ import { describeMaterial } from '../../keys/material.ts'
 import { useKeyEvent } from '../../keys/queries.ts'
 import { useApi } from '../../session/session.tsx'
 
-/** Who registered the key, and its times to the second. */
 export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
   const { id, projectId, algorithm, updateTime, details } = jwtKey
   const { data: first } = useKeyEvent(projectId, id, 'first')

@@ -15,7 +15,6 @@ import { mayBeActivated, useKeyRow, useKeys } from '../../keys/queries.ts'
 import { useConnection } from '../../session/session.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
-/** What a registration link lets its holder register, and its note. */
 type LinkTerms = Pick<RegistrationSession, 'note' | 'algorithms'>
 
 /** The algorithms that match a key, the usual one first; with a link, those of JWS that it accepts. */

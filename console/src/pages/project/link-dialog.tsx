@@ -17,7 +17,6 @@ const meanings: Record<NewKeys, string> = {
   active: 'Verifiers trust the keys at once: the person who opens the link can sign tokens.',
 }
 
-/** Creates a link by which someone else registers keys, and shows its address once. */
 export function LinkDialog({ project, onClose }: { project: Project; onClose(): void }) {
   const change = useChange(['links', project.id])
   const draft = `link.${project.id}`

@@ -16,7 +16,6 @@ import { useKeyChanges } from '../../keys/queries.ts'
 import { useChange, useRights } from '../../session/session.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
-/** The keys that came through a link and wait for approval. */
 export function WaitingKeys({ links, keys }: { links: RegistrationLink[]; keys: JwtKey[] }) {
   // A later change shows that a person has decided about the key.
   const untouched = keys.filter(({ active, createTime, updateTime }) => {
@@ -53,7 +52,6 @@ function WaitingKey({ jwtKey, link }: { jwtKey: JwtKey; link: RegistrationLink }
   )
 }
 
-/** The links with their states. */
 export function RegistrationLinks(props: { projectId: string; links: RegistrationLink[] }) {
   const { projectId, links } = props
   const { mayWrite } = useRights(projectId)

@@ -131,7 +131,6 @@ function ProjectTabs(props: { project: Project; tab: string; onRegister(): void 
   )
 }
 
-/** The actions on a project, for admins of all projects. */
 function ProjectMenu({ project }: { project: Project }) {
   const { mayManage } = useRights()
   const keys = useKeys(project.id)

@@ -33,7 +33,6 @@ export function VerdictNotice({ verdict, text, ...props }: NoticeProps) {
   return <Faults faults={check.faults} check={check} />
 }
 
-/** Offers the conversion of the text; the user picks one of several keys. */
 function ConversionNotice(
   props: { conversions: Conversion[] } & Pick<NoticeProps, 'keepsKid' | 'onConvert'>,
 ) {

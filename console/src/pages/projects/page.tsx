@@ -126,7 +126,6 @@ function NoMatch({ term }: { term: string }) {
   )
 }
 
-/** The figures that an operator asks for first: how many keys there are, and what breaks soon. */
 function TotalFigures({ rows }: { rows: ProjectRow[] }) {
   const { projects, activeKeys, raised } = totalsOf(rows)
   return (

@@ -33,7 +33,6 @@ function connectionOf(linkId: string, report: Connection['report']): Connection 
   return { client: createSessionClient(`registration:${linkId}`), report, withSignIn }
 }
 
-/** The page of a registration link, for someone who has no other access. */
 export function RegisterPage() {
   const [hasEnded, setEnded] = useState(false)
   // Reads the session, before the page knows which link it is.
@@ -54,14 +53,12 @@ export function RegisterPage() {
 }
 
 /** Says that the link ended while its page was open, which stays as it is. */
-function Ended() {
-  return (
-    <Alert color="yellow" title="This link has ended" role="alert" my="md">
-      It has expired or was revoked. Ask the people who sent it to you for a new one, and open it in
-      this tab: the key and the label that you entered are kept. Keys that you registered stay.
-    </Alert>
-  )
-}
+const Ended = () => (
+  <Alert color="yellow" title="This link has ended" role="alert" my="md">
+    It has expired or was revoked. Ask the people who sent it to you for a new one, and open it in
+    this tab: the key and the label that you entered are kept. Keys that you registered stay.
+  </Alert>
+)
 
 /** What the link is for; or that it does not work. */
 function OpenedLink() {
@@ -89,7 +86,6 @@ function OpenedLink() {
   )
 }
 
-/** Asks for a key, or shows the newest one that came through the link. */
 function Registration({ session }: { session: RegistrationSession }) {
   const { project, note, keys, algorithms, expireTime } = session
   const [kid, setKid] = useState(keys.at(-1))
@@ -122,7 +118,6 @@ const generated = {
   EdDSA: 'openssl genpkey -algorithm ED25519 -out private.pem',
 }
 
-/** Shows how to make a key pair. */
 function NoKeyPair({ algorithms }: Pick<RegistrationSession, 'algorithms'>) {
   const found = Object.entries(generated).find(([alg]) => algorithms.some((one) => one === alg))
   if (found === undefined) return null
@@ -137,9 +132,9 @@ function NoKeyPair({ algorithms }: Pick<RegistrationSession, 'algorithms'>) {
   )
 }
 
-/** What to do with a registered key. */
-function Registered(props: { session: RegistrationSession; kid: string; onAnother(): void }) {
-  const { session, kid, onAnother } = props
+type RegisteredProps = { session: RegistrationSession; kid: string; onAnother(): void }
+
+function Registered({ session, kid, onAnother }: RegisteredProps) {
   const query = useKey(session.project.id, kid)
   return (
     <QueryResult query={query}>
@@ -225,7 +220,6 @@ function CheckSection(props: { session: RegistrationSession; isActive: boolean }
   )
 }
 
-/** When the key is trusted, and the way back. */
 function NextSection({ session, jwtKey, children }: KeyProps & { children: ReactNode }) {
   const { active, updateTime, details } = jwtKey
   const { returnUrl } = session

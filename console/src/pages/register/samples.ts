@@ -19,7 +19,6 @@ const programs: Record<string, [text: string, file: string, signs: RegExp]> = {
   ],
 }
 
-/** The programs that print a token of this key, with its values. */
 export function samplesFor(key: { issuer: string; kid: string; alg: string }) {
   const values = Object.entries({ javaParameters: '', ...namesFor(key.alg), ...key })
   const fill = (all: string, [name, value]: [string, string]) => all.replaceAll(`{${name}}`, value)

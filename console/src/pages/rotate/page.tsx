@@ -113,7 +113,6 @@ function Start(props: Omit<LoadedProps, 'oldKid'> & { oldKey: JwtKey }) {
   )
 }
 
-/** The first step: registers the new key, or takes one that is registered, and starts the rotation. */
 function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey }) {
   const { project, keys, oldKey } = props
   const [{ minutes }, change] = useDraft(`rotation.${oldKey.id}`, { minutes: '' })

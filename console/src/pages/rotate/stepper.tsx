@@ -1,4 +1,4 @@
-import { Progress, Stack, Stepper, Text } from '@mantine/core'
+import { Stepper, Text } from '@mantine/core'
 
 export const steps = [
   { label: 'Register the new key', description: 'beside the old one' },
@@ -17,19 +17,11 @@ export function RotationStepper({ step }: { step: number }) {
           <Stepper.Step key={label} label={label} />
         ))}
       </Stepper>
-      <Stack gap={6} mb="lg" hiddenFrom="lg">
-        {current !== undefined && (
-          <div>
-            <Text c="dimmed">
-              Step {step + 1} of {steps.length}
-            </Text>
-            <Text fw={650} size="lg">
-              {current.label} {current.description}
-            </Text>
-          </div>
-        )}
-        <Progress value={(step / steps.length) * 100} aria-label="Completed steps" />
-      </Stack>
+      {current !== undefined && (
+        <Text fw={650} size="lg" mb="lg" hiddenFrom="lg">
+          Step {step + 1} of {steps.length}: {current.label} {current.description}
+        </Text>
+      )}
     </>
   )
 }

@@ -102,7 +102,6 @@ function RotationFacts(props: {
   )
 }
 
-/** Activates the new key, so that verifiers can load it. An expired one needs another expiry. */
 function ActivateNewKey({ jwtKey }: { jwtKey: JwtKey }) {
   const changes = useKeyChanges(jwtKey)
   const { state, endsBecause } = useKeyRow(jwtKey)
@@ -124,7 +123,6 @@ function ActivateNewKey({ jwtKey }: { jwtKey: JwtKey }) {
   return <ActionForm action="Activate the new key" {...changes.update({ active: true })} />
 }
 
-/** The step that happens outside Pubring: signing with the new key. */
 function SwitchSigner({ jwtKey }: { jwtKey: JwtKey }) {
   const query = useKey(jwtKey.projectId, jwtKey.id)
   return (
@@ -213,7 +211,6 @@ function Abandon({ rotation }: { rotation: Rotation }) {
   )
 }
 
-/** Finishes the rotation: the old key expires once its last token has. */
 function FinishForm({ rotation, oldKey }: { rotation: Rotation; oldKey: JwtKey }) {
   const draft = `finish.${rotation.id}`
   const stored = { minutes: fromTokenLifetime(rotation.tokenLifetime) }

@@ -1,15 +1,15 @@
-import { Alert, Card, Stack, Table, Text } from '@mantine/core'
+import { Card, Stack, Table, Text } from '@mantine/core'
 import type {
   TokenCheck,
   TokenCheckOutcome,
   TokenCheckReason,
   TokenCheckStep,
 } from '@pubring/client'
-import { IconAlertTriangle, IconCircleCheck, IconEqualNot, IconShieldX } from '@tabler/icons-react'
 import { useState } from 'react'
 import { CheckSteps, JsonView } from '../../components/check-step.tsx'
+import { Notice } from '../../components/states.tsx'
 import { localTime, relativeTime, TextLink, UserText, useNow } from '../../components/text.tsx'
-import { TextArea } from '../../forms/text-fields.tsx'
+import { type Guarded, TextArea } from '../../forms/text-fields.tsx'
 import { useConnection } from '../../session/session.tsx'
 
 /** Checks a token of a project, with further members of the request. The report is of what is entered now. */
@@ -25,18 +25,10 @@ export function useTokenCheck(projectId: string, token: string, sent: object = {
 }
 
 /** The field for a token, which no draft keeps: it is a secret. */
-export function TokenField(props: {
-  description: string
-  rows: number
-  value: string
-  onValue(token: string): void
-}) {
-  return (
-    <TextArea label="Token" placeholder="eyJhbGciOi…" classNames={{ input: 'mono' }} {...props} />
-  )
-}
+export const TokenField = (props: Guarded & { description: string; rows: number }) => (
+  <TextArea label="Token" placeholder="eyJhbGciOi…" classNames={{ input: 'mono' }} {...props} />
+)
 
-/** What a valid token means where the expected audience is not known. */
 type Proof = { title: string; text: string }
 
 /** The result of a token check with each of its steps. Without `projectId`, the key has no page. */
@@ -56,24 +48,19 @@ export function Report(props: { report: TokenCheck; projectId?: string; proof?: 
 
 /** Green is only what was compared; a claim that the token does not have is nothing to compare. */
 const verdicts = {
-  valid: { color: 'teal', Icon: IconCircleCheck, title: 'This token is valid' },
-  warned: {
-    color: 'yellow',
-    Icon: IconAlertTriangle,
-    title: 'No check failed, but some verifiers may reject this token',
-  },
+  valid: { tone: 'good', title: 'This token is valid' },
+  warned: { tone: 'warning', title: 'No check failed, but some verifiers may reject this token' },
   incomplete: {
+    tone: 'info',
     color: 'gray',
-    Icon: IconEqualNot,
     title: 'No check failed, but not everything was compared',
   },
   compromised: {
-    color: 'red',
-    Icon: IconShieldX,
+    tone: 'bad',
     title: 'Verifiers accept this token, but its key is compromised',
   },
-  rejected: { color: 'red', Icon: IconShieldX, title: 'This token is rejected' },
-}
+  rejected: { tone: 'bad', title: 'This token is rejected' },
+} as const
 
 const stepsWith = ({ steps: results }: TokenCheck, outcome: TokenCheckOutcome): string[] =>
   results.filter((each) => each.outcome === outcome).map(({ step }) => step)
@@ -96,22 +83,16 @@ function Summary({ report, proof }: { report: TokenCheck; proof: Proof | undefin
   const found = verdictOf(report)
   const proven = valid && found !== 'compromised' ? proof : undefined
   const verdict = proven ? 'valid' : found
-  const { color, Icon, title } = { ...verdicts[verdict], ...proven }
+  const { title, ...look } = { ...verdicts[verdict], ...(proven && { title: proven.title }) }
   return (
-    <Alert
-      color={color}
-      icon={<Icon />}
-      title={failure?.title ?? title}
-      role="status"
-      data-verdict={verdict}
-    >
+    <Notice {...look} title={failure?.title ?? title} role="status" data-verdict={verdict}>
       {valid ? (proven?.text ?? validSummary(report)) : (failure?.action ?? 'See the failed step.')}
       {reason !== undefined && (
         <Text size="xs" className="mono" mt={6}>
           {reason}
         </Text>
       )}
-    </Alert>
+    </Notice>
   )
 }
 

@@ -63,7 +63,6 @@ type BulkProps = {
   keys: JwtKey[]
 }
 
-/** Asks once for the selected keys, carries the action out, and says what became of each. */
 export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void }) {
   const { action, selected } = props
   const { verb, done } = texts[action]

@@ -271,7 +271,6 @@ function StateTabs(props: { matching: KeyRow[]; state: string; onState(state: st
   )
 }
 
-/** Says that a project with keys has none active, or none in jwks.json. */
 function NoActiveKey({ keys }: { keys: JwtKey[] }) {
   const active = keys.filter((key) => key.active)
   const isCommonEmpty = keys.some(isInCommonJwks) && !active.some(isInCommonJwks)

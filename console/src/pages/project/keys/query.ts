@@ -9,7 +9,6 @@ export const listMembers = ['q', 'state', 'algorithm', 'expires', 'sort'] as con
 /** The text, the filters and the order of the list, as the address has them; '' does not filter. */
 export type ListQuery = Record<(typeof listMembers)[number], string>
 
-/** Within how many days, or never. */
 export const expiryLabels: Record<string, string> = {
   '': 'Any expiry',
   '7': 'Expires within 7 days',
