@@ -117,5 +117,5 @@ test('an expired key is not offered to be activated, and a tab that does not exi
   await page.getByText('expired', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Actions for brief' }).click()
   const items = await page.getByRole('menuitem').allTextContents()
-  expect(items).toEqual(['Rename', 'Extend or clear expiry', 'Delete'])
+  expect(items).toEqual(['Rename', 'Extend or clear expiry', 'It was compromised', 'Delete'])
 })
