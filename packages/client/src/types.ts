@@ -320,7 +320,7 @@ export type Verifiers = {
   verifiers: {
     /** What the client calls itself, up to 200 characters; empty without it. */
     userAgent: string
-    /** Its last request. */
+    /** Its last request, to the second. */
     time: string
     /** Whether it then got, or already had, the keys that are published now. */
     hasCurrentSet: boolean

@@ -12,7 +12,7 @@ export const Verifiers = component(
           'What the client calls itself, up to 200 characters; empty without it.',
           'pubring-follow (edge-1)',
         ),
-        time: described(Time, 'Its last request.'),
+        time: described(Time, 'Its last request, to the second.'),
         hasCurrentSet: Type.Boolean({
           description: 'Whether it then got, or already had, the keys that are published now.',
           examples: [true],
