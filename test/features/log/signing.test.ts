@@ -191,6 +191,28 @@ test('at the interval, nothing is appended that soon after something else was', 
   expect((await sign(stored.store, key.open(), 60_000)).size).toBe(4)
 })
 
+test.each<[string, (notes: { older: string; newer: string }) => string]>([
+  ['of an older tree', ({ older }) => older],
+  ['of another text', () => 'evil.example/other\n5\nAAAA\n\n— x AAAAAAAAAAA=\n'],
+  ['with more text', ({ newer }) => newer.replace('\n\n', '\nmore\n\n')],
+  ['with another signature', ({ newer }) => newer.replace(/(?<=— \S+ \S{20})..../, 'AAAA')],
+  ['that is no note', () => 'none'],
+])('a checkpoint %s that was put into the database is not dated', async (_name, forge) => {
+  await createProject(stored.store, 'payments')
+  const older = (await sign()).checkpoint ?? ''
+  await createProject(stored.store, 'other')
+  const newer = (await sign()).checkpoint ?? ''
+  const forged = forge({ older, newer })
+  await stored.database.execute('update log_tree set checkpoint = ?', forged)
+  clock.advance(60_000)
+  const since = Math.floor(clock.now() / 1_000)
+  await sign()
+  const tree = await readTree(stored.store.reader)
+  const { size, date } = await verified(tree ?? expect.fail())
+  expect(size).toBe(4)
+  expect(date).toBeGreaterThanOrEqual(since)
+})
+
 test('tiles are published as far as the checkpoint covers them', async () => {
   await createProject(stored.store, 'payments')
   const tree = await sign()

@@ -3,6 +3,7 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { formatCheckpoint, parseCheckpoint } from '@pubring/client/internal/log/checkpoint'
 import { type Bytes, toBase64, utf8 } from '@pubring/client/internal/log/encoding'
 import { blindedLedgerId, entryKey, formatEntry } from '@pubring/client/internal/log/leaf'
+import { verifyCheckpoint } from '@pubring/client/internal/log/ledger-proof'
 import {
   createVerifierKey,
   formatNote,
@@ -228,13 +229,15 @@ function submissionOf(
  */
 async function publish(context: LogContext, signer: LogSigner, id: string): Promise<LogTree> {
   const { log, tree, signed } = await readContinuous(context, signer, id)
-  const { origin, checkpoint, checkpointSize } = log
+  const { origin, checkpointSize } = log
   const { size } = tree
-  const published = checkpointSize === size ? checkpoint : undefined
+  const key = await logVerifierKey(origin, signer)
+  const text = formatCheckpoint({ origin, ...tree })
+  const published = checkpointSize === size ? await readPublished(log, text, key) : undefined
   const isSigned = signed?.size === size
-  const last = published ?? (isSigned ? signed.note : await signTree(signer, origin, tree))
+  const unpublished = () => (isSigned ? signed.note : signTree(text, key, signer))
   const now = context.clock.now()
-  const note = await dateNote(last, await logVerifierKey(origin, signer), signer, now)
+  const note = await dateNote(published ?? (await unpublished()), key, signer, now)
   if (!isSigned && !record(signer, origin, note)) return log
   const submission = submissionOf(context, signer, log, { note, size })
   const cosigned = (await context.witnesses?.cosign(submission, lateBefore(now))) ?? note
@@ -251,10 +254,23 @@ function record(signer: LogSigner, origin: string, note: string): boolean {
   }
 }
 
-async function signTree(signer: LogSigner, origin: string, tree: TreeHead): Promise<string> {
-  const text = formatCheckpoint({ origin, ...tree })
-  const key = await logVerifierKey(origin, signer)
-  return formatNote(text, [await signNote(text, key, signer.sign)])
+async function signTree(text: string, key: VerifierKey, { sign }: LogSigner): Promise<string> {
+  return formatNote(text, [await signNote(text, key, sign)])
+}
+
+/** The published checkpoint, if it has this text and is signed: nothing else may get a date. */
+async function readPublished(
+  { checkpoint = '' }: LogTree,
+  text: string,
+  log: VerifierKey,
+): Promise<string | undefined> {
+  try {
+    await verifyCheckpoint(checkpoint, { log })
+    return parseNote(checkpoint).text === text ? checkpoint : undefined
+  } catch {
+    // The checkpoint was altered in the database.
+    return undefined
+  }
 }
 
 /** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */
