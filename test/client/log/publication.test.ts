@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import {
   type ExportedEvent,
@@ -11,7 +12,7 @@ import {
   type LedgerEvent,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { fixture } from '../../support/keys/intake.ts'
-import { createMemoryLog } from '../../support/log/memory-log.ts'
+import { createMemoryLog, headOf } from '../../support/log/memory-log.ts'
 
 /** The example of docs/ledger.md: the second event creates a key. */
 const { ledgerId, events }: { ledgerId: string; events: (ExportedEvent & LedgerEvent)[] } =
@@ -59,7 +60,18 @@ test.each<[string, Publication | undefined]>([
   await expect(verifyPublication(head, altered)).rejects.toMatchObject({ code: 'disproved' })
 })
 
-test('a proof without the list says so', async () => {
+test.each([
+  undefined,
+  '',
+  'null',
+  '{"keys":[]}',
+  '[null]',
+  '[{"kid":"a","alg":"ES256"}]',
+  JSON.stringify([key, { ...key, expireTime: 1 }]),
+])('a proof with %s as its list says that it has none', async (list) => {
   const { list: _, ...without } = publication
-  await expect(verifyPublication(head, without)).rejects.toMatchObject({ code: 'malformed' })
+  const digest = hash('sha256', list ?? '', 'base64url')
+  const altered = { ...without, published: { list: digest }, ...(list !== undefined && { list }) }
+  const hashed = { ...head, head: headOf(altered) }
+  await expect(verifyPublication(hashed, altered)).rejects.toMatchObject({ code: 'malformed' })
 })

@@ -27,7 +27,7 @@ export function parsePublication(extra: Record<string, unknown>): Publication | 
 
 /**
  * The keys that the project published from the proven event on. Throws `disproved` if the hash of the
- * event, which the caller has verified, does not cover them, and `malformed` without a list.
+ * event, which the caller has verified, does not cover them, and `malformed` without a list of keys.
  */
 export async function verifyPublication(
   { head, revision }: { head: string; revision: number },
@@ -42,14 +42,28 @@ export async function verifyPublication(
       `The proof does not show what the project publishes: its digests are not those of event ${revision}.`,
     )
   }
-  if (list === undefined) {
-    throw new LogError('malformed', `The proof of event ${revision} has no list of keys.`)
-  }
-  if ((await base64urlDigest(list)) !== published?.list) {
+  if (list !== undefined && (await base64urlDigest(list)) !== published?.list) {
     throw new LogError(
       'disproved',
       `The proof does not show what the project publishes: its list is not that of event ${revision}.`,
     )
   }
-  return JSON.parse(list)
+  const keys = parseList(list)
+  if (keys !== undefined) return keys
+  throw new LogError('malformed', `The proof of event ${revision} has no list of keys.`)
+}
+
+function parseList(list = ''): ListedKey[] | undefined {
+  try {
+    const keys: unknown = JSON.parse(list)
+    return Array.isArray(keys) && keys.every(isListedKey) ? keys : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isListedKey(key: unknown): key is ListedKey {
+  const members: Record<string, unknown> = { ...Object(key) }
+  const { kid, thumbprint, alg, expireTime = '' } = members
+  return [kid, thumbprint, alg, expireTime].every((member) => typeof member === 'string')
 }
