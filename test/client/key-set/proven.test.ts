@@ -1,25 +1,40 @@
 import { hash, randomUUID } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import canonicalize from 'canonicalize'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { formatVerifierKey } from '../../../packages/client/src/log/note.ts'
+import { createProvenKeySet } from '../../../packages/client/src/key-set/proven.ts'
+import { formatProof, parseProof } from '../../../packages/client/src/log/checkpoint.ts'
+import { formatVerifierKey, parseNote } from '../../../packages/client/src/log/note.ts'
 import type { ListedKey } from '../../../packages/client/src/log/publication.ts'
 import { startApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 import { createLiar, foreignKey } from '../../support/log/liar.ts'
 import { createMemoryLog } from '../../support/log/memory-log.ts'
-import { createSigner } from '../../support/log/signers.ts'
+import { createSigner, datedNote, signedNote } from '../../support/log/signers.ts'
 import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
 
 const project: string = randomUUID()
 
-/** The key set that the server publishes, with its proof. */
-let published: { kids: string[]; revision: number | string | undefined; proof: string | undefined }
+/** The key set that the server publishes, with its proof, and its age if a cache has it. */
+let published: {
+  kids: string[]
+  revision: number | string | undefined
+  proof: string | undefined
+  age?: number
+}
+/** Happens once, after the server has read the key set and before it answers. */
+let meanwhile: (() => Promise<void>) | undefined
 let requests: string[]
 let server: HttpServer
 let log: Awaited<ReturnType<typeof createMemoryLog>>
 
-const jwkOf = (kid: string) => ({ kid, kty: 'EC', crv: 'P-256', x: kid, y: kid, alg: 'ES256' })
+/** A key with `constructor` as its type instead of EC if that is its kid. */
+function jwkOf(kid: string) {
+  const kty = kid === 'constructor' ? kid : 'EC'
+  return { kid, kty, crv: 'P-256', x: kid, y: kid, alg: 'ES256' }
+}
 function listed(kid: string): ListedKey {
   const { kid: _kid, alg, ...material } = jwkOf(kid)
   return { kid, alg, thumbprint: hash('sha256', canonicalize(material) ?? '', 'base64url') }
@@ -28,15 +43,21 @@ function listed(kid: string): ListedKey {
 beforeEach(async () => {
   published = { kids: ['first'], revision: 1, proof: undefined }
   requests = []
+  meanwhile = undefined
   log = await createMemoryLog()
-  server = await startHttpServer((request, response) => {
+  server = await startHttpServer(async (request, response) => {
     requests.push(request.url ?? '')
-    const { kids, revision, proof } = published
+    const { kids, revision, proof, age } = published
     if (request.url?.endsWith('/ledger-proof')) {
       return response.writeHead(proof === undefined ? 404 : 200).end(proof)
     }
     const etag = `"${kids.join()}"`
+    const change = meanwhile
+    meanwhile = undefined
+    await change?.()
     if (revision !== undefined) response.setHeader('pubring-revision', revision)
+    if (age !== undefined) response.setHeader('age', age)
+    response.setHeader('cache-control', 'max-age=60')
     response.setHeader('etag', etag)
     if (request.headers['if-none-match'] === etag) return response.writeHead(304).end()
     return response.end(JSON.stringify({ keys: kids.map(jwkOf) }))
@@ -129,6 +150,114 @@ test('a change that leaves the key set as it was is not taken for an older one',
   expect(keys.state().error).toBeUndefined()
 })
 
+const proofRequests = () => requests.filter((path) => path.endsWith('/ledger-proof')).length
+
+test('a change between the responses with the key set and the proof is no contradiction', async () => {
+  await prove(1)
+  meanwhile = async () => {
+    publish(['first', 'second'], 2)
+    await prove(2)
+  }
+  const asked: unknown[] = []
+  const fetch: typeof globalThis.fetch = (url, init) => {
+    asked.push(new Headers(init?.headers).get('cache-control'))
+    return globalThis.fetch(url, init)
+  }
+  const { keys } = open({ background: false, fetch })
+  await keys.ready()
+  expect(keys.state()).toMatchObject({ kids: ['first', 'second'], provenRevision: 2 })
+  expect(asked).toEqual([null, null, 'no-cache'])
+})
+
+test('of the copy that a cache has of an older key set, the keys that the log still has are used', async () => {
+  publish(['first', 'second'], 1)
+  await prove(1)
+  published.age = 40
+  const running = open({ background: false, coolDown: 0 }).keys
+  await running.ready()
+  await prove(3, ['second', 'third'])
+  const started = open({ background: false }).keys
+  await started.ready()
+  moveClock(61)
+  await prove(4, ['second', 'third'])
+  published.age = 59
+  await running.ready()
+  for (const [keys, provenRevision] of [[started, 3] as const, [running, 4] as const]) {
+    expect(keys.state()).toMatchObject({
+      kids: ['second'],
+      unprovenKids: ['first'],
+      provenRevision,
+    })
+    expect(keys.state().error).toBeUndefined()
+  }
+})
+
+test('a proof that is dated each minute is asked for once a minute, and keeps the key set usable', async () => {
+  await prove(1)
+  const { keys } = open({ background: false, coolDown: 0 })
+  await keys.ready()
+  await keys.ready()
+  expect(proofRequests()).toBe(1)
+  for (const minute of [1, 2, 3]) {
+    moveClock(70)
+    await date(Math.floor(Date.now() / 1_000))
+    await keys.ready()
+    await keys.ready()
+    expect(proofRequests()).toBe(1 + minute)
+  }
+})
+
+test.each([
+  ['of an earlier revision', [1, 2], [2, 1]],
+  ['with a smaller tree', [3, 2], [2, 3]],
+])('a proof %s does not take the place of the last one', async (_name, logged, sent) => {
+  const proofs = new Map<number, string | undefined>()
+  for (const revision of logged) {
+    await prove(revision)
+    proofs.set(revision, published.proof)
+  }
+  // Each request for the key set asks for the proof of its revision.
+  published.revision = 9
+  const { keys } = open({ background: false, coolDown: 0 })
+  for (const revision of sent) {
+    published.proof = proofs.get(revision)
+    await keys.ready()
+    expect(keys.state().provenRevision).toBe(2)
+  }
+  expect(proofRequests()).toBe(2)
+})
+
+test('a key of an unknown type does not count, and the others do', async () => {
+  publish(['first', 'constructor'], 2)
+  await prove(1)
+  const { keys } = open()
+  await keys.ready()
+  expect(keys.state()).toMatchObject({ kids: ['first'], unprovenKids: ['constructor'] })
+})
+
+test('keys that are no longer in use take no memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  await prove(1)
+  const url = `${server.url}/v1/projects/${project}/.well-known/jwks-full.json`
+  const trusted = { key: formatVerifierKey(log.key) }
+  const proven = createProvenKeySet({ url, fetch, timeout: 60_000, log: trusted })
+  const head = { revision: 1, hashStart: undefined }
+  const first = { kid: 'first', alg: 'ES256', jwk: jwkOf('first') }
+  await proven.check({ head, keys: [first] }, undefined)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let count = 0; count < 50; count++) {
+    const jwk = { ...jwkOf('foreign'), x: `${count}`.padEnd(2_000_000, 'x') }
+    const foreign = { kid: 'foreign', alg: 'ES256', jwk }
+    await proven.check({ head: { ...head, revision: 2 }, keys: [first, foreign] }, undefined)
+    expect(proven.counts(foreign)).toBe(false)
+  }
+  collect()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000)
+  expect(proven.counts(first)).toBe(true)
+})
+
 describe('a key set of a proven revision is rejected if', () => {
   test.each<[string, string[], readonly (string | ListedKey)[], RegExp]>([
     [
@@ -142,6 +271,15 @@ describe('a key set of a proven revision is rejected if', () => {
       'a kid has another key',
       ['first'],
       [{ ...listed('second'), kid: 'first' }],
+      /has the key "first"/,
+    ],
+    [
+      'two kids have the key of the other',
+      ['first', 'second'],
+      [
+        { ...listed('second'), kid: 'first' },
+        { ...listed('first'), kid: 'second' },
+      ],
       /has the key "first"/,
     ],
     ['a key has another algorithm', ['first'], [{ ...listed('first'), alg: 'ES384' }], /"first"/],
@@ -212,6 +350,22 @@ function sendProof(proof: string): void {
   published.proof = proof
 }
 
+function moveClock(seconds: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1_000 })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+/** The same proof with another date of its checkpoint, in seconds, or none. */
+async function date(time: number | undefined): Promise<void> {
+  const proof = parseProof(published.proof ?? '')
+  const { text } = parseNote(proof.checkpoint)
+  const signed =
+    time === undefined
+      ? signedNote(text, log.signer)
+      : datedNote(text, log.signer, { date: time, witnesses: [] })
+  published.proof = formatProof({ ...proof, checkpoint: await signed })
+}
+
 const minutesAgo = (minutes: number) => Math.floor(Date.now() / 1_000) - minutes * 60
 
 test.each<[string, () => Promise<void>, RegExp]>([
@@ -227,6 +381,7 @@ test.each<[string, () => Promise<void>, RegExp]>([
   ['that is none', async () => sendProof('proof'), /not a proof/],
   ['that is missing', async () => {}, /responds with status 404/],
   ['of enormous size', async () => sendProof('a'.repeat(10_000_000)), /not a proof/],
+  ['without a date', () => prove(1).then(() => date(undefined)), /does not date its checkpoints/],
   ['that is old', () => prove(1, ['first'], { date: minutesAgo(3) }), /not proven .* since 20/],
 ])('with a proof %s no key counts', async (_name, prepare, message) => {
   await prepare()

@@ -14,6 +14,8 @@ type KeySetRequest = {
   etag: string | undefined
   /** How long the service may hold the request until the key set changes; 0 for a plain request. */
   waitSeconds: number
+  /** Asks caches not to answer; for conditional requests, Node and browsers always do. */
+  noCache?: boolean
   timeoutMs: number
   signal: AbortSignal | undefined
 }
@@ -42,7 +44,7 @@ const noEtag = '"none"'
 
 /** Sends one request. Throws `key_set_unavailable` unless the response is a key set or a 304. */
 export async function fetchKeySet(request: KeySetRequest): Promise<KeySetResponse> {
-  const { url, fetch, etag, waitSeconds, timeoutMs, signal } = request
+  const { url, fetch, etag, waitSeconds, noCache, timeoutMs, signal } = request
   // A long poll keeps no process alive.
   const deadline = createDeadline(timeoutMs, signal, waitSeconds > 0)
   const sentAt = now()
@@ -50,6 +52,7 @@ export async function fetchKeySet(request: KeySetRequest): Promise<KeySetRespons
     accept: 'application/json',
     'if-none-match': etag ?? noEtag,
     prefer: `wait=${waitSeconds}`,
+    ...(noCache && { 'cache-control': 'no-cache' }),
   }
   try {
     const response = await fetch(url, {

@@ -7,27 +7,22 @@ import { KeySetError } from './errors.ts'
 export type VerifyKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
 /** The members that make up the key. Others, such as `use`, are treated differently by runtimes. */
-const members: Record<string, readonly string[]> = {
-  RSA: ['kty', 'n', 'e'],
-  EC: ['kty', 'crv', 'x', 'y'],
-  OKP: ['kty', 'crv', 'x'],
-  AKP: ['kty', 'alg', 'pub'],
-}
+const members = new Map([
+  ['RSA', ['kty', 'n', 'e']],
+  ['EC', ['kty', 'crv', 'x', 'y']],
+  ['OKP', ['kty', 'crv', 'x']],
+  ['AKP', ['kty', 'alg', 'pub']],
+])
 
 type KeyMembers = Record<string, string | undefined>
 
-/** The key alone, as the text whose digest is its thumbprint (RFC 7638). */
-export function canonicalKey(jwk: KeyMembers): string {
-  return canonicalJson(keyMaterial(jwk))
-}
-
 /** RFC 7638, SHA-256, base64url. */
 export function thumbprintOf(jwk: KeyMembers): Promise<string> {
-  return base64urlDigest(canonicalKey(jwk))
+  return base64urlDigest(canonicalJson(keyMaterial(jwk)))
 }
 
 function keyMaterial(jwk: KeyMembers): Record<string, string> {
-  const names = members[jwk.kty ?? ''] ?? []
+  const names = members.get(jwk.kty ?? '') ?? []
   return Object.fromEntries(names.map((name) => [name, jwk[name] ?? '']))
 }
 

@@ -29,8 +29,8 @@ export type KeySetOptions = {
   background?: boolean
   /**
    * The log that the project's ledger is in. Only keys that the log has proven count: a new one does so up to
-   * a minute later than without. A key set that differs from the log, or is older, is rejected. The address
-   * must have the project's id.
+   * a minute later than without. A key set that differs from the log, or is older, is rejected; of a cache's
+   * older copy, the keys that the log still has count. The address must have the project's id.
    */
   log?: LogOptions
   /**

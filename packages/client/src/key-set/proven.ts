@@ -14,7 +14,7 @@ import { placeholderKid } from './contents.ts'
 import { KeySetError } from './errors.ts'
 import { maxResponseLength } from './fetch.ts'
 import { formatHead, type Head } from './head.ts'
-import { canonicalKey, thumbprintOf } from './import.ts'
+import { thumbprintOf } from './import.ts'
 import type { KeySetOptions } from './options.ts'
 
 /** The last proof of the project. */
@@ -35,6 +35,8 @@ type ReceivedKeySet = {
   keys: readonly ReceivedKey[]
   /** Whether it is `jwks.json`, which has no ML-DSA keys. */
   isCommon?: boolean
+  /** Whether it is a cache's copy, which may be older than the last proof. */
+  isCopy?: boolean
 }
 
 /** Compares key sets with what the log has of their project. */
@@ -44,9 +46,9 @@ export type ProvenKeySet = {
   /** Whether the log has proven the key of a checked key set, and it has not expired. */
   counts(key: ReceivedKey): boolean
   /**
-   * Throws `key_set_disproved` if the key set is older than the last proof, has no revision, or is not the
-   * one that the log has of its revision, or if the log contradicts itself; and `key_set_unproven` without
-   * a recent proof. The keys that a newer key set adds do not count yet.
+   * Throws `key_set_disproved` if the key set is older than the last proof and no copy, has no revision, or
+   * is not the one that the log has of its revision, or if the log contradicts itself; and
+   * `key_set_unproven` without a recent proof. The keys that a newer key set adds do not count yet.
    */
   check(received: ReceivedKeySet, signal: AbortSignal | undefined): Promise<void>
 }
@@ -62,9 +64,6 @@ const maxProofAgeMs = 120_000
 /** How far the clock of the server may be ahead. */
 const maxSkewMs = 300_000
 
-/** Digests of keys that are kept, so that they are computed once. */
-const maxThumbprints = 10_000
-
 /**
  * Throws `invalid_option` if the address has no project id: proofs are of ids, not of names. Long because
  * its functions share the last proof.
@@ -76,7 +75,8 @@ export function createProvenKeySet({ url, fetch, timeout, log }: Options): Prove
   const trusted = readKeys(log)
   // Each use awaits it.
   trusted.catch(() => {})
-  const thumbprints = new Map<string, string>()
+  // A lying server sends ever new keys: only those that are still in use have an entry.
+  const thumbprints = new WeakMap<ReceivedKey['jwk'], string>()
   let proven: Proven | undefined
 
   async function fetchProof(signal: AbortSignal | undefined): Promise<Proven> {
@@ -113,15 +113,13 @@ export function createProvenKeySet({ url, fetch, timeout, log }: Options): Prove
     return undefined
   }
   async function digest(keys: readonly ReceivedKey[]): Promise<void> {
-    if (thumbprints.size > maxThumbprints) thumbprints.clear()
     for (const { jwk } of keys) {
-      const material = canonicalKey(jwk)
-      if (!thumbprints.has(material)) thumbprints.set(material, await thumbprintOf(jwk))
+      if (!thumbprints.has(jwk)) thumbprints.set(jwk, await thumbprintOf(jwk))
     }
   }
   /** The key in the list of the last proof. */
   function find({ kid, alg, jwk }: ReceivedKey): ListedKey | undefined {
-    const thumbprint = thumbprints.get(canonicalKey(jwk))
+    const thumbprint = thumbprints.get(jwk)
     return proven?.list.find(
       (listed) => listed.kid === kid && listed.alg === alg && listed.thumbprint === thumbprint,
     )
@@ -132,15 +130,15 @@ export function createProvenKeySet({ url, fetch, timeout, log }: Options): Prove
       const listed = find(key)
       return listed !== undefined && !isExpired(listed, Date.now())
     },
-    async check({ head, keys, isCommon = false }, signal) {
+    async check({ head, keys, isCommon = false, isCopy = false }, signal) {
       await trusted
       if (head === undefined) throw withoutRevision()
       await digest(keys)
-      requireCurrent(head, proven)
+      if (!isCopy) requireCurrent(head, proven)
       let problem: unknown
-      if (head.revision !== proven?.revision || ageMs(proven) > renewAfterMs) {
+      if (head.revision > (proven?.revision ?? 0) || ageMs(proven) > renewAfterMs) {
         problem = await renew(signal)
-        requireCurrent(head, proven)
+        if (!isCopy) requireCurrent(head, proven)
       }
       if (proven === undefined || ageMs(proven) > maxProofAgeMs) throw unproven(proven, problem)
       if (head.revision !== proven.revision) return
@@ -167,8 +165,8 @@ async function readKeys({ key, witnesses = [], quorum }: Options['log']): Promis
   }
 }
 
-function ageMs({ checkpoint }: Proven): number {
-  return Date.now() - checkpoint.date * 1_000
+function ageMs(proven: Proven | undefined): number {
+  return Date.now() - (proven?.checkpoint.date ?? 0) * 1_000
 }
 
 function isExpired({ expireTime }: ListedKey, atMs: number): boolean {

@@ -41,13 +41,29 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
   const state = () => currentState(status, background, cache, proven)
   const notify = createNotifier(state, cache, options.onChange)
 
-  async function request(waitSeconds: number, signal: AbortSignal | undefined) {
+  /**
+   * If the log has a later revision already, asks again: the change came after the response, or a cache has
+   * answered. A cache that answers again has a copy, of which the keys that the log still has are used.
+   */
+  async function request(
+    waitSeconds: number,
+    signal: AbortSignal | undefined,
+    isAgain = false,
+  ): Promise<{ response: KeySetResponse; changed: boolean }> {
     const { etag } = cache.contents() ?? {}
     const sentWith = { etag, version: cache.version(), waitSeconds }
     const timeoutMs = waitSeconds === 0 ? options.timeout : waitSeconds * 1_000 + longPollSlackMs
-    const response = await fetchKeySet({ url, fetch, etag, waitSeconds, timeoutMs, signal })
-    const received = { head: cache.headOf(response), keys: cache.keysOf(response), isCommon }
-    await proven?.check(received, signal)
+    const query = { url, fetch, etag, waitSeconds, noCache: isAgain, timeoutMs, signal }
+    const response = await fetchKeySet(query)
+    const isCopy = isAgain && (response.age ?? 0) > 0
+    const head = cache.headOf(response)
+    try {
+      await proven?.check({ head, keys: cache.keysOf(response), isCommon, isCopy }, signal)
+    } catch (error) {
+      const isOlder = head !== undefined && head.revision < (proven?.latest() ?? 0)
+      if (isAgain || !isOlder) throw error
+      return request(0, signal, true)
+    }
     if (status.closed) throw closedError()
     url = urlById(url, response.contentLocation)
     cache.store(response, sentWith)
