@@ -383,6 +383,7 @@ const testedIn: Readonly<Record<string, string>> = {
   'cli/src/database/ledger.ts: log restart': 'test/e2e/log.test.ts',
   'cli/src/database/log-key.ts: log restart': 'test/e2e/log.test.ts',
   'cli/src/follow/options.ts: log key': 'test/e2e/log.test.ts',
+  'cli/src/follow/options.ts: project show': 'test/cli/access.test.ts',
   'cli/src/import/rows.ts: key check': here,
   'cli/src/import/run.ts: project rename': here,
   'cli/src/keys/changes.ts: key-uses verifiers': 'test/cli/key-uses.test.ts',

@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import canonicalize from 'canonicalize'
 import { beforeEach, expect, test } from 'vitest'
@@ -301,6 +302,17 @@ test('once a history is accepted, the copy of jwks.json of the lost one is not k
   isStubborn = false
   await followOnce(options, context)
   expect(kidsIn(out)).toEqual(['restored'])
+})
+
+test('with --log-key the history of a run without it counts, and its keys are not written', async () => {
+  published.head = '7.77777777'
+  await followOnce(await optionsOf(), context)
+  rmSync(out)
+  const log = await createMemoryLog()
+  const options = await optionsOf({ logKey: formatVerifierKey(log.key) })
+  Object.assign(published, { head: '6.66666666', age: 1_000 })
+  await expect(followOnce(options, context)).rejects.toThrow(/--accept-history 6.66666666/)
+  expect(kidsIn(out)).toBeUndefined()
 })
 
 test('with --log-key a key set that is older than the log is refused', async () => {

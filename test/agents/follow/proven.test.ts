@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { followOnce } from '../../../packages/agents/src/follow/follow.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
@@ -21,6 +22,7 @@ const context = {
 /** That of the registry. */
 let clock: TestClock
 let registry: TestApp
+let address: string
 let liar: Awaited<ReturnType<typeof createLiar>>
 let first: string
 let logKey: string
@@ -28,7 +30,8 @@ let out: string
 beforeEach(async () => {
   clock = testClock()
   registry = await startApp({ logSigner: createKeyFile().open(), clock })
-  liar = await createLiar(await registry.listen())
+  address = await registry.listen()
+  liar = await createLiar(address)
   first = (await registerAndSign(registry)).kid
   await sign()
   logKey = (await registry.inject('/log/vkey')).body.trim()
@@ -57,8 +60,12 @@ test('the keys that the log has proven are written, and a new one once it is log
   expect(reports.join('\n')).not.toContain('Project')
 })
 
+const lieIn = (document: string) => liar.add(foreignKey.jwk, 0, document)
+
 test.each([
   ['a foreign key', () => liar.add(foreignKey.jwk), /it has the key "foreign"/],
+  ['a foreign key in jwks.json alone', () => lieIn('/jwks.json'), /it has the key "foreign"/],
+  ['a foreign key in jwks-full.json alone', () => lieIn('-full.json'), /it has the key "foreign"/],
   ['no revision', () => liar.dropHeader('pubring-revision'), /Pubring-Revision/],
 ])('a key set with %s is refused, and nothing is written', async (_name, lie, message) => {
   lie()
@@ -86,4 +93,50 @@ test('a revocation that is kept back is refused', async () => {
   await sign()
   await expect(followOnce(await options(), context)).rejects.toThrow(/older|log has revision 3/)
   expect(kidsIn(out)).toBeUndefined()
+})
+
+test('a project is refused by its name, which the server could give to another one', async () => {
+  await expect(
+    followOptions(`${liar.url}/v1`, [registry.project.name], { out, logKey }),
+  ).rejects.toThrow(/needs the id of each project/)
+})
+
+test('keys that are kept from a run without the log are not shown until the log has proven them', async () => {
+  const projects = [registry.project.id]
+  const unproven = await followOptions(`${liar.url}/v1`, projects, { out })
+  liar.add(foreignKey.jwk)
+  await followOnce(unproven, context)
+  expect(kidsIn(out)).toEqual([first, 'foreign'])
+  rmSync(out)
+  const listening = await followOptions(unproven.url, projects, {
+    out,
+    logKey,
+    listen: '127.0.0.1:0',
+  })
+  // The second one has the state that the first one has written.
+  for (let run = 0; run < 2; run += 1) {
+    const { reports, get, stop } = startFollower(listening)
+    await expect.poll(() => reports.join('\n')).toContain('it has the key "foreign"')
+    const response = await get(documents().keySet)
+    expect(response.status).toBe(503)
+    expect(await (await get('/health/ready')).text()).toContain('not received yet')
+    expect(kidsIn(out)).toBeUndefined()
+    await stop()
+  }
+  await followOnce({ ...(await options()), url: `${address}/v1` }, context)
+  expect(kidsIn(out)).toEqual([first])
+})
+
+test('proven keys are kept over a restart without a proof, and go after --stale-after', async () => {
+  await followOnce(await options(), context)
+  await liar.freeze(documents().keySet, documents().proof)
+  await setActive(registry, first, false)
+  rmSync(out)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 121_000 })
+  onTestFinished(() => void vi.useRealTimers())
+  const follower = startFollower(await options())
+  await expect.poll(() => kidsIn(out)).toEqual([first])
+  await expect.poll(() => follower.reports.join('\n')).toContain('has not proven the key set')
+  follower.clock.advance(700_000)
+  await expect.poll(() => kidsIn(out)).toEqual([])
 })

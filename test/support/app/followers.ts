@@ -14,7 +14,7 @@ export async function followOptions(
   projects: readonly string[],
   flags: Partial<FollowFlags>,
 ): Promise<FollowOptions> {
-  const all = { format: 'jwks', onStale: 'keep', staleAfter: '10m', ...flags }
+  const all = { format: 'jwks', staleAfter: '10m', ...flags }
   return readFollowOptions(url, projects, all, processTerminal())
 }
 

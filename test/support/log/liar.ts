@@ -15,7 +15,7 @@ export const foreignKey = {
  */
 export async function createLiar(target: string) {
   const frozen = new Map<string, { status: number; headers: Headers; body: Buffer }>()
-  let addition: { jwk: object; raisedBy: number } | undefined
+  let addition: { jwk: object; raisedBy: number; only: string } | undefined
   let dropped: string | undefined
 
   /** Asks for the whole key set, and not to wait. */
@@ -26,18 +26,20 @@ export async function createLiar(target: string) {
     const { status, headers } = response
     return { status, headers, body: Buffer.from(await response.arrayBuffer()) }
   }
-  function lieAbout({ headers, body }: { headers: Headers; body: Buffer }): Buffer | string {
+  function lieAbout(path: string, { headers, body }: { headers: Headers; body: Buffer }) {
     if (addition === undefined || !body.toString().startsWith('{"keys"')) return body
-    const { jwk, raisedBy } = addition
+    const { jwk, raisedBy, only } = addition
+    if (!path.includes(only)) return body
     const [revision = '', hash] = (headers.get('pubring-revision') ?? '').split('.')
     if (raisedBy > 0) headers.set('pubring-revision', `${Number(revision) + raisedBy}.${hash}`)
     headers.delete('etag')
     return JSON.stringify({ keys: [...JSON.parse(body.toString()).keys, jwk] })
   }
   const server = await startHttpServer(async (request, response) => {
-    const answer = await ask(request.url ?? '')
+    const { url = '' } = request
+    const answer = await ask(url)
     const headers = new Headers(answer.headers)
-    const body = lieAbout({ headers, body: answer.body })
+    const body = lieAbout(url, { headers, body: answer.body })
     for (const name of [dropped, 'content-length', 'content-encoding', 'connection']) {
       if (name !== undefined) headers.delete(name)
     }
@@ -46,9 +48,9 @@ export async function createLiar(target: string) {
   })
   return {
     url: server.url,
-    /** Adds a key to each key set from now on, and raises its revision. */
-    add(jwk: object, raisedBy = 0): void {
-      addition = { jwk, raisedBy }
+    /** Adds a key to each key set from now on, or to those whose path has `only`, and raises its revision. */
+    add(jwk: object, raisedBy = 0, only = ''): void {
+      addition = { jwk, raisedBy, only }
     },
     /** From now on answers each of these paths as now. */
     async freeze(...paths: string[]): Promise<void> {

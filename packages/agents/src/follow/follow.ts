@@ -55,14 +55,14 @@ export async function followOnce(
   options: FollowOptions,
   { clock, signal, report }: FollowContext,
 ): Promise<void> {
-  const { projects, output, exec, stateFile } = options
+  const { projects, output, exec, stateFile, log } = options
   const followed = projects.map(newFollowed)
-  if (stateFile !== undefined) await restoreState(stateFile, followed, clock)
+  if (stateFile !== undefined) await restoreState(stateFile, followed, { clock, log })
   await readProjects(followed, { ...options, clock, signal, report })
   const keys = followed.flatMap((one) => one.keys ?? [])
   if (output !== undefined) await writeFiles(output, keys)
   report(summaryOf(keys))
-  if (stateFile !== undefined) await saveState(stateFile, followed)
+  if (stateFile !== undefined) await saveState(stateFile, followed, log)
   const failure =
     exec && (await runCommand({ ...options, command: exec }, variablesOf(options, projects)))
   if (failure) throw new AgentError('error', `--exec ${failure}.`)
@@ -73,11 +73,11 @@ export async function followUntilAborted(
   options: FollowOptions,
   context: FollowContext,
 ): Promise<void> {
-  const { onStale, listenAt, stateFile, heartbeatFile } = options
+  const { onStale, listenAt, stateFile, heartbeatFile, log } = options
   const { clock, signal } = context
   const report = withoutRepeats(context.report, clock)
   const followed = options.projects.map(newFollowed)
-  if (stateFile !== undefined) await restoreState(stateFile, followed, clock)
+  if (stateFile !== undefined) await restoreState(stateFile, followed, { clock, log })
   const listener = listenAt && (await serveKeySets(listenAt, { followed, clock, onStale }))
   if (listener !== undefined) report(`Serving the key sets at ${listener.url}.`)
   let wake = () => {}
@@ -91,7 +91,7 @@ export async function followUntilAborted(
   })
   context.onReload(source.refresh)
   const deliver = createDelivery(options, { signal, report, onWritten: context.report })
-  const keepState = stateFile && createStateKeeper(stateFile, followed, { clock, report })
+  const keepState = stateFile && createStateKeeper(stateFile, followed, { clock, log, report })
   const beat = heartbeatFile && createHeartbeat(heartbeatFile, { clock, report })
   let refreshedAt = clock.monotonic()
   const loop = startLoop(

@@ -7,6 +7,8 @@ export interface Followed {
   readonly project: string
   /** The documents as last received. */
   keys?: PublishedKeys
+  /** Whether they are of a state that the log of this run has not proven: they are not shown. */
+  isUnproven: boolean
   /** When the server last confirmed the documents. */
   confirmedAt: Instant
   /** Whether it cannot be read: from then on silence does not mean that nothing changes. */
@@ -36,6 +38,7 @@ export function newFollowed(project: string): Followed {
   return {
     project,
     confirmedAt,
+    isUnproven: false,
     isLost: false,
     isStale: false,
     hasChanged: false,
@@ -56,16 +59,17 @@ export function ageMsOf({ confirmedAt: { monotonic, wall } }: Followed, clock: C
 
 /** The keys that are written and served: with `--on-stale empty`, none once the project is stale. */
 export function shownOf(
-  { keys, isStale }: Followed,
+  { keys, isStale, isUnproven }: Followed,
   onStale: 'keep' | 'empty',
 ): PublishedKeys | undefined {
-  return keys !== undefined && isStale && onStale === 'empty' ? emptied(keys) : keys
+  if (keys !== undefined && isStale && onStale === 'empty') return emptied(keys)
+  return isUnproven ? undefined : keys
 }
 
 /** Why the key sets should not be relied on; undefined while all is well. */
 export function problemOf(followed: readonly Followed[]): string | undefined {
   const problems: [string, (one: Followed) => boolean][] = [
-    ['not received yet', ({ keys }) => keys === undefined],
+    ['not received yet', ({ keys, isUnproven }) => keys === undefined || isUnproven],
     ['no contact for too long', ({ isStale }) => isStale],
     ['the name has been lost', ({ nameProblem }) => nameProblem !== undefined],
     ['the server has been set back or contradicts the log', ({ isRefused }) => isRefused],

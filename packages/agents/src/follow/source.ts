@@ -152,7 +152,7 @@ function createReader(one: Followed, options: ReaderOptions) {
     if (head !== undefined && known !== undefined && goesBack(known, head)) {
       const position = formatHead(head)
       const isAccepted = acceptedHistory.includes(position)
-      if (!isAccepted && mayBeEarlier(age, ageMsOf(one, clock))) return false
+      if (!isAccepted && !one.isUnproven && mayBeEarlier(age, ageMsOf(one, clock))) return false
       if (!isAccepted) throw historyChanged(known, head, adviceFor(position))
     }
     const address = documentUrl(url, projectId, 'jwks-full.json')
@@ -179,8 +179,9 @@ function createReader(one: Followed, options: ReaderOptions) {
     const query = { url, signal, waitSeconds, known: one.keys }
     const keys = await onlyProven(await readDocuments(one.project, found, query), signal)
     const ageMs = (response.age ?? 0) * 1_000
-    const changed = !isDeepStrictEqual(keys, one.keys)
+    const changed = one.isUnproven || !isDeepStrictEqual(keys, one.keys)
     if (changed) one.keys = keys
+    one.isUnproven = false
     endLag(one)
     one.confirmedAt = instantBefore(clock, ageMs)
     one.isLost = ageMs > 0

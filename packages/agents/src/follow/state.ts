@@ -1,5 +1,7 @@
 import { basename, dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { formatHead, parseHead } from '@pubring/client/internal/key-set/head'
+import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import type { Clock } from '@pubring/server/runtime/clock'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { AgentError } from '../error.ts'
@@ -13,17 +15,21 @@ export interface SideFile {
   path: string
 }
 
+/** The log whose proof the keys of this run need. */
+type Log = LogOptions | undefined
+
 /** The state tells when the server was last seen, so it is written this often without a change. */
 const rewriteAfterMs = 60_000
 
 /**
- * Restores what the last run knew of the projects: which id a name stands for, and the key set.
+ * Restores what the last run knew of the projects: which id a name stands for, and the key set. With
+ * `log`, a key set that was not kept with the proof of this log is not shown until it has proven one.
  * Throws `AgentError` if the file cannot be read or is something else.
  */
 export async function restoreState(
   { root, path }: SideFile,
   followed: readonly Followed[],
-  clock: Clock,
+  { clock, log }: { clock: Clock; log: Log },
 ): Promise<void> {
   const text = await inFolder(root, dirname(path), (folder) => folder.read(basename(path))).catch(
     (error) => {
@@ -39,10 +45,12 @@ export async function restoreState(
     const keys = parseStored(one.project, stored)
     const time = isObject(stored) ? Date.parse(String(stored.confirmedTime)) : Number.NaN
     if (keys === undefined || Number.isNaN(time)) throw notAState(path)
-    one.keys = keys
+    one.isUnproven = log !== undefined && !(isObject(stored) && isDeepStrictEqual(stored.log, log))
+    // Without an entity tag, the response has all keys, and none of the state is compared with the log.
+    one.keys = one.isUnproven ? { ...keys, etag: undefined } : keys
     one.confirmedAt = instantBefore(clock, Math.max(0, clock.now() - time))
     one.isLost = true
-    one.hasChanged = true
+    one.hasChanged = !one.isUnproven
   }
 }
 
@@ -85,16 +93,18 @@ function parseStored(project: string, stored: unknown): PublishedKeys | undefine
 export async function saveState(
   { root, path }: SideFile,
   followed: readonly Followed[],
+  log: Log,
 ): Promise<void> {
-  const projects = followed.flatMap(({ project, keys, confirmedAt }) => {
+  const projects = followed.flatMap(({ project, keys, confirmedAt, isUnproven }) => {
     if (keys === undefined) return []
     const { projectId, etag, head, discovery } = keys
     const [jwks, fullJwks] = [keys.jwks, keys.fullJwks].map((set) => ({
       keys: set.map(({ jwk }) => jwk),
     }))
     const confirmedTime = new Date(confirmedAt.wall).toISOString()
+    const provenBy = isUnproven ? undefined : log
     const documents = { head: head && formatHead(head), etag, jwks, fullJwks, discovery }
-    return [[project, { projectId, confirmedTime, ...documents }]]
+    return [[project, { projectId, confirmedTime, log: provenBy, ...documents }]]
   })
   const text = `${JSON.stringify(Object.fromEntries(projects), null, 2)}\n`
   await inFolder(root, dirname(path), (folder) => folder.replace(basename(path), text))
@@ -104,7 +114,7 @@ export async function saveState(
 export function createStateKeeper(
   file: SideFile,
   followed: readonly Followed[],
-  { clock, report }: { clock: Clock; report(message: string): void },
+  { clock, log, report }: { clock: Clock; log: Log; report(message: string): void },
 ): () => Promise<void> {
   let saved: { sets: (PublishedKeys | undefined)[]; at: number } | undefined
   return async () => {
@@ -113,7 +123,7 @@ export function createStateKeeper(
     const isSaved = saved?.sets.every((keys, index) => keys === sets[index])
     if (isSaved && at - (saved?.at ?? 0) < rewriteAfterMs) return
     try {
-      await saveState(file, followed)
+      await saveState(file, followed, log)
       saved = { sets, at }
     } catch (error) {
       report(`The state cannot be written: ${error instanceof Error ? error.message : error}.`)

@@ -17,14 +17,20 @@ export function registerJwks(program: Command, terminal: Terminal): void {
       'pubring jwks follow ID OTHER_ID --listen 127.0.0.1:8081',
     ],
   })
-    .argument('<project...>', 'Ids of the projects; a name is resolved once')
+    .argument(
+      '<project...>',
+      'Ids of the projects; a name is resolved once, and refused with --log-key',
+    )
     .option('--out <path>', 'The file or folder to write')
     .option('--format <name>', `${formatHelp}`, 'jwks')
     .option('--template <file>', 'For envoy-lds: the text in which {{jwks}} is replaced')
     .option('--algorithm <name...>', 'Leave out keys of other algorithms')
     .option('--exec <command>', 'Run this in a shell after each change')
     .option('--listen <host:port>', 'Serve key sets and discovery there, and /health/ready')
-    .option('--on-stale <keep|empty>', 'What to do with the keys after --stale-after', 'keep')
+    .option(
+      '--on-stale <keep|empty>',
+      'What to do with the keys after --stale-after; default: keep, with --log-key empty',
+    )
     .option('--stale-after <time>', 'How long keys are trusted without the server', '10m')
     .option('--state <file>', 'Keep ids and key sets there across restarts; default: beside --out')
     .option('--accept-history <head...>', 'Let the server go back to this REVISION.HASH8')

@@ -8,6 +8,7 @@ import { parseHead } from '@pubring/client/internal/key-set/head'
 import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import { parseVerifierKey } from '@pubring/client/log'
 import { jwsAlgorithmNames } from '@pubring/intake/algorithms'
+import { parseId } from '@pubring/server/kernel/values/ids'
 import { fileError, parseChoice, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -21,7 +22,7 @@ export interface FollowFlags {
   algorithm?: string[]
   exec?: string
   listen?: string
-  onStale: string
+  onStale?: string
   staleAfter: string
   state?: string
   acceptHistory?: string[]
@@ -44,6 +45,8 @@ export async function readFollowOptions(
   if (flags.once === true && flags.listen !== undefined) {
     throw usageError('--once and --listen exclude each other.')
   }
+  // With --log-key, a proof that is kept back must not keep a revoked key.
+  const { onStale = flags.logKey === undefined ? 'keep' : 'empty' } = flags
   return {
     url,
     projects,
@@ -52,12 +55,12 @@ export async function readFollowOptions(
     out: flags.out === undefined ? '' : resolve(flags.out),
     timeoutMs: hookTimeoutMs,
     listenAt: flags.listen === undefined ? undefined : parseAddress(flags.listen),
-    onStale: parseChoice(flags.onStale, ['keep', 'empty'], '--on-stale'),
+    onStale: parseChoice(onStale, ['keep', 'empty'], '--on-stale'),
     staleAfterMs: parseDurationOption(flags.staleAfter, '--stale-after') * 1_000,
     stateFile: stateFileOf(projects, flags),
     heartbeatFile: besideKeys('heartbeat', projects, flags),
     acceptedHistory: (flags.acceptHistory ?? []).map(parseAcceptedHead),
-    log: await readLogOptions(flags),
+    log: await readLogOptions(projects, flags),
   }
 }
 
@@ -66,14 +69,20 @@ function parseAcceptedHead(text: string): string {
   throw usageError('--accept-history must be REVISION.HASH8, as the follower prints it.')
 }
 
-async function readLogOptions({
-  logKey,
-  witnessKey = [],
-}: FollowFlags): Promise<LogOptions | undefined> {
+async function readLogOptions(
+  projects: readonly string[],
+  { logKey, witnessKey = [] }: FollowFlags,
+): Promise<LogOptions | undefined> {
   if (logKey === undefined && witnessKey.length > 0) {
     throw usageError('--witness-key needs --log-key.')
   }
   if (logKey === undefined) return undefined
+  const name = projects.find((project) => parseId(project) === undefined)
+  if (name !== undefined) {
+    throw usageError(
+      `--log-key needs the id of each project, and ${name} is none: only the server says which project has a name. The issuer of its tokens ends with the id; "pubring project show ${name}" prints it.`,
+    )
+  }
   for (const key of [logKey, ...witnessKey]) {
     await parseVerifierKey(key).catch(() => {
       throw usageError(`${key} is not a verifier key. "pubring log key" prints the one of the log.`)
