@@ -50,6 +50,8 @@ function openPage(name: string) {
   }
 }
 type Page = ReturnType<typeof openPage>
+/** Has the commands that are the same for every platform. */
+const accessRules = openPage('docs/access-rules')
 
 /** Runs a command of a page as a shell would: variables are replaced, and quotes removed. */
 function run(shell: Shell, line: string, env: Record<string, string> = {}): Promise<Ran> {
@@ -81,7 +83,7 @@ async function followPage(
   const path = `/v1/projects/${server.project.id}`
   const jwks = await server.send('GET', `${path}/.well-known/jwks.json`)
   expect(jwks.json().keys).toContainEqual(expect.objectContaining({ kid }))
-  const listed = await run(admin, page.command('pubring events'))
+  const listed = await run(admin, accessRules.command('pubring events'))
   const events: Event[] = JSON.parse(listed.stdout)
   const { issuer, subject } = workloadIs
   const actor = { workload: { issuer, subject } }
@@ -95,7 +97,9 @@ async function followPage(
   const apiKey = await exchange(env)
   const list = () => server.send('GET', `${path}/jwt-keys`, { headers: { 'x-api-key': apiKey } })
   expect((await list()).statusCode).toBe(200)
-  expect((await run(admin, page.command('pubring access-rule update'))).code).toBe(0)
+  const update = accessRules.command('pubring access-rule update')
+  const end = update.replace(/"[^"]*"/, created.stdout.trim())
+  expect((await run(admin, end)).code).toBe(0)
   expect((await list()).statusCode).toBe(401)
   const refused = await run(workload, add, identify())
   expect(refused).toMatchObject({ code: 4, stdout: '' })

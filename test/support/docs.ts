@@ -57,12 +57,7 @@ const testsOfPages: Record<string, { languages: string[]; test: string }> = {
 }
 
 /** The commands that test/docs/workloads.test.ts runs, of each page the first that begins so. */
-const workloadCommands = [
-  'pubring access-rule create',
-  'pubring key add',
-  'pubring events',
-  'pubring access-rule update',
-]
+const workloadCommands = ['pubring access-rule create', 'pubring key add']
 
 /** The test that runs the block; undefined if it is marked. */
 export function testOf(block: CommandBlock): string | undefined {
