@@ -282,7 +282,8 @@ export const errorTable = {
   own_access: {
     status: 409,
     title: 'The change takes your own access',
-    advice: 'To change it all the same, repeat the request with `?confirm=self`.',
+    advice:
+      'It would end, weaken or narrow the API key, session or access rule by which you ask. To make it all the same, repeat the request with `?confirm=self`; the command line asks first.',
   },
   precondition_failed: {
     status: 412,
