@@ -190,6 +190,9 @@ test('of the copy that a cache has of an older key set, the keys that the log st
     })
     expect(keys.state().error).toBeUndefined()
   }
+  await expect(started({ kid: 'first', alg: 'ES256' })).rejects.toMatchObject({
+    code: 'kid_unknown',
+  })
 })
 
 test('a proof that is dated each minute is asked for once a minute, and keeps the key set usable', async () => {

@@ -110,7 +110,9 @@ async function reloadForKid(
   }
   const entry = findEntry(kid, cache, proven)
   if (entry !== undefined) return entry
-  if (cache.contents()?.entries.has(kid)) throw unprovenKey(cause)
+  const { entries, head } = cache.contents() ?? {}
+  const isNewer = (head?.revision ?? 0) > (proven?.latest() ?? 0)
+  if (entries?.has(kid) && isNewer) throw unprovenKey(cause)
   throw new KeySetError(
     'kid_unknown',
     'The key set does not have the key that the token names: it was never registered in this project, or it is not active.',
