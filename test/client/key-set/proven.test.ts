@@ -172,7 +172,7 @@ test('a change between the responses with the key set and the proof is no contra
 test('of the copy that a cache has of an older key set, the keys that the log still has are used', async () => {
   publish(['first', 'second'], 1)
   await prove(1)
-  published.age = 40
+  published.age = 0
   const running = open({ background: false, coolDown: 0 }).keys
   await running.ready()
   await prove(3, ['second', 'third'])

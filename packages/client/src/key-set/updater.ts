@@ -55,7 +55,7 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
     const timeoutMs = waitSeconds === 0 ? options.timeout : waitSeconds * 1_000 + longPollSlackMs
     const query = { url, fetch, etag, waitSeconds, noCache: isAgain, timeoutMs, signal }
     const response = await fetchKeySet(query)
-    const isCopy = isAgain && (response.age ?? 0) > 0
+    const isCopy = isAgain && response.age !== undefined
     const head = cache.headOf(response)
     try {
       await proven?.check({ head, keys: cache.keysOf(response), isCommon, isCopy }, signal)
