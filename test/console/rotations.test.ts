@@ -107,3 +107,16 @@ test('a step that is reached while the answer is on its way is shown', async () 
   await go(rotateRoute())
   await page.getByText('Verifiers know “new”').waitFor()
 })
+
+test('the page goes on by itself when the old key expires', async () => {
+  const { client } = console_
+  const rotation = { from: old, to: await registered('new'), tokenLifetime: 60 }
+  const { id } = await client.rotations.start(project, rotation)
+  await waitUntil(async () => (await client.rotations.get(project, id)).state === 'overlapping')
+  await client.rotations.finish(project, id)
+  await go(rotateRoute())
+  await page.getByText('Tokens of the old key may still be valid').waitFor()
+  const expireTime = new Date(Date.now() + 4_000).toISOString()
+  await client.keys.update(project, old, { expireTime })
+  await page.getByText('The rotation is finished').waitFor()
+})

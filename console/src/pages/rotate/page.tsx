@@ -11,6 +11,7 @@ import {
 } from '../../components/states.tsx'
 import { endOf, quoted, TextLink, UserText, withVisibleControls } from '../../components/text.tsx'
 import { ActionForm, useDraft } from '../../forms/action-form.tsx'
+import { useKeyRefresh, useRefreshAt } from '../../keys/live.ts'
 import { useKeyRow, useKeyRows, useKeyStates, useKeys } from '../../keys/queries.ts'
 import { isUnderWay, useRotationStart, useRotations } from '../../keys/rotations.ts'
 import { useRights, useSession } from '../../session/session.tsx'
@@ -43,6 +44,8 @@ type LoadedProps = { project: Project; keys: JwtKey[]; rotations: Rotation[]; ol
 
 function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
   const oldKey = keys.find(({ id }) => id === oldKid)
+  const refresh = useKeyRefresh(project.id)
+  useRefreshAt([oldKey?.expireTime], () => refresh([oldKid]))
   const [latest] = rotations.filter(({ from }) => from === oldKid)
   const rotation = latest && !isOver(latest, oldKey) ? latest : undefined
   if (oldKey === undefined && rotation === undefined) {

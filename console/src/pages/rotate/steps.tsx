@@ -96,7 +96,9 @@ function RotationFacts(props: {
             <ActorName actor={rotation.startedBy} />, <RelativeTime time={rotation.createTime} />
           </>
         ),
-        ...(rotation.endTime !== undefined && { Ended: <RelativeTime time={rotation.endTime} /> }),
+        ...(rotation.endTime !== undefined && {
+          'Signer switched': <RelativeTime time={rotation.endTime} />,
+        }),
       }}
     />
   )
