@@ -36,7 +36,7 @@ test('the page of a key and the dialog that deactivates it say who has seen it',
   const dialog = page.getByRole('dialog')
   await dialog.getByText('Still in use').waitFor()
   await dialog.getByRole('button', { name: 'Deactivate' }).click()
-  await page.getByText('Who has the key set without it').waitFor()
+  await page.getByText('Who may still accept it').waitFor()
 })
 
 test('after the revocation it says who has fetched the key set since, as seen by this replica', async () => {
@@ -44,8 +44,10 @@ test('after the revocation it says who has fetched the key set since, as seen by
   const table = page.getByRole('table', { name: 'Who has fetched the key set' })
   await expect
     .poll(() => table.getByRole('row', { name: /gateway\/1/ }).textContent())
-    .toContain('current')
-  expect(await table.getByRole('row', { name: /service\/2/ }).textContent()).toContain('older')
+    .toContain('has the set without it')
+  expect(await table.getByRole('row', { name: /service\/2/ }).textContent()).toContain(
+    'has an older set',
+  )
   await page
     .getByText(/As seen by this replica since .* It does not know verifiers behind a cache/)
     .waitFor()

@@ -52,7 +52,7 @@ export function Fetches({ projectId }: { projectId: string }) {
     { refetchInterval: 5_000 },
   )
   return (
-    <Section title="Who has the key set without it">
+    <Section title="Who may still accept it">
       <QueryResult query={query} rows={2}>
         {({ since, verifiers }) => (
           <>
@@ -61,7 +61,7 @@ export function Fetches({ projectId }: { projectId: string }) {
               data={{
                 body: verifiers.map(({ userAgent, hasCurrentSet, time }) => [
                   withVisibleControls(userAgent || 'without a user agent'),
-                  hasCurrentSet ? 'current' : 'older',
+                  hasCurrentSet ? 'has the set without it' : 'has an older set',
                   <RelativeTime key={userAgent} time={time} />,
                 ]),
               }}

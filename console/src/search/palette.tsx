@@ -60,7 +60,7 @@ export function SearchPalette({ text, onText, onClose }: SearchPaletteProps) {
     >
       <TextField
         aria-label="Search keys and projects"
-        placeholder="A kid, label, hash or project"
+        placeholder="A kid, label, token, hash or project"
         leftSection={<IconSearch size={18} aria-hidden />}
         rightSection={search.pending && <Loader size="xs" />}
         value={text}

@@ -43,6 +43,6 @@ function ofToken(token: string): SearchText {
   }
   return {
     query: header.kid,
-    note: `Searching for the kid of the token: ${header.kid}. The token stays in this browser.`,
+    note: `Searching for the kid of the token: ${header.kid}. The token stays in this browser. “Check a token”, in the project of the key, says why it is rejected.`,
   }
 }

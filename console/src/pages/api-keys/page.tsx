@@ -36,7 +36,7 @@ export function ApiKeysPage() {
       <ManagedPage
         kind={apiKeys}
         title="API keys"
-        description="Create one for each caller, with the lowest role it needs. Revocation takes effect with the next request."
+        description="Create one for each caller, with the lowest role it needs. Revocation takes effect with the next request. Access rules, and the registration links on the page of a project, give access too."
         newLabel="New API key"
         columns={[
           {

@@ -178,9 +178,10 @@ function Impact({ jwtKey, activeKeys }: ImpactProps) {
         <Obedience>
           {details.state !== 'compromised' && (
             <List.Item>
-              <b>Tokens in flight</b> are rejected too, however new. Pubring sees no tokens: first
-              make the signer use another key, and wait for the longest lifetime of a token. A
-              rotation does it in this order.
+              <b>Tokens in flight</b> are rejected too, however new: a rotation first makes the
+              signer use another key, and waits for the longest lifetime of a token. If the private
+              key has leaked, do not wait: register another key, sign with it, and deactivate this
+              one as compromised.
             </List.Item>
           )}
         </Obedience>

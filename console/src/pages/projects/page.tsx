@@ -160,16 +160,16 @@ function ExpiryCalendar({ rows, isSearched }: { rows: ProjectRow[]; isSearched: 
   )
   return (
     <Box p="md">
+      <Text c="dimmed" mb="sm" role="status">
+        Keys and API keys that expire within 30 days without a successor, and the next expiry of
+        each of the first {maxProjects.toLocaleString()} projects.
+      </Text>
       <Calendar
         name="Expiries"
         times={endings.map(({ time }) => time)}
         from={new Date()}
         to={new Date(Date.now() + 8 * week)}
       />
-      <Text c="dimmed" mt="sm" role="status">
-        Keys and API keys that expire within 30 days without a successor, and the next expiry of
-        each of the first {maxProjects.toLocaleString()} projects.
-      </Text>
       {[...Map.groupBy(endings, ({ time }) => dayOf(time))].map(([day, ofDay]) => (
         <DaySection key={day} time={ofDay[0]?.time ?? day}>
           <ul className="entries">

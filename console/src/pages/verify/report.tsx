@@ -160,7 +160,7 @@ const advice: Record<TokenCheckReason, { title: string; action: string }> = {
   key_inactive: {
     title: 'The key is inactive or has expired',
     action:
-      'Have the signer use an active key. The page of the key says who ended it, and activates it again.',
+      'Have the signer use an active key. The page of the key says who ended it and why, and activates it again unless it is compromised.',
   },
   algorithm_mismatch: {
     title: 'The token was signed with another algorithm than its key’s',
