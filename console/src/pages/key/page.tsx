@@ -177,12 +177,16 @@ function Impact({ jwtKey, activeKeys }: ImpactProps) {
         {uses}
         <Obedience>
           {details.state !== 'compromised' && (
-            <List.Item>
-              <b>Tokens in flight</b> are rejected too, however new: a rotation first makes the
-              signer use another key, and waits for the longest lifetime of a token. If the private
-              key has leaked, do not wait: register another key, sign with it, and deactivate this
-              one as compromised.
-            </List.Item>
+            <>
+              <List.Item>
+                <b>Tokens in flight</b> are rejected too, however new. A rotation first makes the
+                signer use another key, and waits for the longest lifetime of a token.
+              </List.Item>
+              <List.Item>
+                <b>If the private key has leaked,</b> do not wait: register another key, sign with
+                it, and deactivate this one as compromised.
+              </List.Item>
+            </>
           )}
         </Obedience>
       </Stack>
