@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { openShell, type Ran, type Shell } from '../cli/support.ts'
 import { startApp } from '../support/app/app.ts'
@@ -23,22 +21,13 @@ function block(start: string): string {
   return text ?? ''
 }
 
-/** Runs commands of the page in a shell, and returns what they print. */
-async function inShell(text: string, env: Record<string, string> = {}): Promise<string> {
-  const variables = { PATH: process.env.PATH, PUBRING_URL: url, PUBRING_API_KEY: server.admin }
-  const script = ['set -e', text].join('\n')
-  const { stdout } = await promisify(execFile)('bash', ['-c', script], {
-    env: { ...variables, PROJECT: server.project.id, ...env },
-  })
-  return stdout
-}
-
-/** Runs a command of the page, in which the file and the kid are those of this test. */
-function run(shell: Shell, start: string, kid = ''): Promise<Ran> {
+/** Runs a command of the page, in which the file and the id (a kid or that of the rule) are those of this test. */
+function run(shell: Shell, start: string, id = ''): Promise<Ran> {
   const words = block(start).trim().replaceAll('"', '').split(' ').slice(1)
   const values = new Map([
     ['$PROJECT', server.project.id],
-    ['KID', kid],
+    ['KID', id],
+    ['$RULE', id],
     ['signer', join(service.folder, 'signer')],
   ])
   return shell.pubring(words.map((word) => values.get(word) ?? word))
@@ -48,7 +37,7 @@ const read = async (kid: string) =>
   (await server.send('GET', `/v1/projects/payments/jwt-keys/${kid}`)).json()
 
 test('the page does what it says', async () => {
-  expect((await run(admin, 'pubring access-rule')).code).toBe(0)
+  expect((await run(admin, 'pubring access-rule create')).code).toBe(0)
   const rules = (await server.send('GET', '/v1/access-rules')).json()
   expect(rules).toMatchObject([{ keySource: 'project', role: 'registrar', singleUse: true }])
   const signer = join(service.folder, 'signer')
@@ -74,6 +63,6 @@ test('the page does what it says', async () => {
   const ended = await run(admin, 'pubring key deactivate', kid)
   expect(ended.code, ended.stderr).toBe(0)
   for (const each of [kid, third]) expect((await read(each)).active).toBe(false)
-  await inShell(block('-X PATCH'), { RULE: rules[0].id })
+  expect((await run(admin, 'pubring access-rule update', rules[0].id)).code).toBe(0)
   expect(await run(service, 'pubring key keep')).toMatchObject({ code: 4, stdout: '' })
 })
