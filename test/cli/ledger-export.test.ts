@@ -1,8 +1,9 @@
 import { readFileSync, rmSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { registerAndSign } from '../support/app/key-set.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { registerAndSign, setActive } from '../support/app/key-set.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
 import { createLiar, foreignKey } from '../support/log/liar.ts'
+import { startHttpServer } from '../support/network/http-server.ts'
 import { documentOf, startShell } from './support.ts'
 
 let vkey: string
@@ -55,21 +56,64 @@ test('an export can be verified without the server, also against the log', async
   }
 })
 
-test('with --log the key set at the public address must be the one that the log has', async () => {
-  const liar = await createLiar(shell.url)
-  const { kid } = await registerAndSign(shell.test)
-  await sign()
-  const through = (...flags: string[]) => verify('payments', '--log', `${liar.url}/log`, ...flags)
-  expect(documentOf(await through('--json'))).toMatchObject({ served: { kids: [kid] } })
-  liar.add(foreignKey.jwk, 1)
-  const later = await through()
-  expect(later.code).toBe(0)
-  expect(later.stderr).toContain('is that of event 5: 1 key.')
-  expect(later.stderr).toContain('It also has keys that are not in the log yet: foreign.')
-  liar.add(foreignKey.jwk)
-  expect(await through()).toMatchObject({
+describe('with --log the key set at the public address must be the one that the log has', () => {
+  /** Verifies through a liar, and does `meanwhile` in place of the pause of over a minute. */
+  async function through(url: string, meanwhile: () => unknown, ...flags: string[]) {
+    let hasPaused = false
+    async function pass(stderr: string): Promise<void> {
+      if (hasPaused || !stderr.includes('Asking again in 70 s')) return
+      hasPaused = true
+      await meanwhile()
+      vi.advanceTimersByTime(70_000)
+    }
+    const args = ['--file', path('payments.jsonl'), '--proof', path('payments.tlog-proof')]
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    try {
+      const all = ['ledger', 'verify', ...args, '--log-key', vkey, '--log', `${url}/log`, ...flags]
+      return await shell.pubring(all, { onStderr: (stderr) => setImmediate(pass, stderr) })
+    } finally {
+      vi.useRealTimers()
+    }
+  }
+  const broken = (reason: RegExp) => ({
     code: 1,
-    stdout: expect.stringMatching(/^BROKEN {2}The key set is not .* it has the key "foreign"/),
+    stdout: expect.stringMatching(new RegExp(`^BROKEN {2}The key set .* ${reason.source}`)),
+  })
+  const folder = () => `/v1/projects/${shell.test.project.id}/.well-known`
+
+  test('also a key of a later revision', async () => {
+    const liar = await createLiar(shell.url)
+    const { kid } = await registerAndSign(shell.test)
+    expect((await through(liar.url, sign)).stderr).toContain('is that of event 5: 1 key.')
+    expect(documentOf(await through(liar.url, sign, '--json'))).toMatchObject({
+      served: { revision: 5, kids: [kid] },
+    })
+    liar.add(foreignKey.jwk)
+    expect(await through(liar.url, sign)).toMatchObject(broken(/it has the key "foreign"/))
+    liar.add(foreignKey.jwk, 1)
+    const later = await through(liar.url, sign)
+    expect(later).toMatchObject(broken(/has keys that the log does not have: foreign\./))
+  })
+
+  test('and not an old one, proven by an entry that is not the last', async () => {
+    const liar = await createLiar(shell.url)
+    await liar.freeze(`${folder()}/jwks-full.json`, `${folder()}/ledger-proof`)
+    await setActive(shell.test, (await registerAndSign(shell.test)).kid, false)
+    await sign()
+    const old = await through(liar.url, sign)
+    expect(old).toMatchObject(broken(/is proven by event 5, and the log has event \d+\./))
+    expect((await through(shell.url, sign)).code).toBe(0)
+  })
+
+  test('or it counts as not verified', async () => {
+    const liar = await startHttpServer(async ({ url = '' }, response) => {
+      if (url.endsWith('/jwks-full.json')) return response.writeHead(404).end()
+      const answer = await fetch(`${shell.url}${url}`)
+      return response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer()))
+    })
+    const without = await through(liar.url, sign)
+    expect(without).toMatchObject({ code: 1, stdout: expect.stringMatching(/^whole /) })
+    expect(without.stderr).toMatch(/The key set was not verified: http.* with status 404\./)
   })
 })
 

@@ -215,16 +215,39 @@ describe('pubring ledger verify --log', () => {
       events.slice(0, 3),
       ...['--log', `${server.url}/log/`, '--since', since],
     )
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/revision 3/) })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/revision 3/) })
+    expect(stderr).toMatch(/The key set was not verified: .* responds with status 404\./)
     expect(stderr).toMatch(/It has 2 heads of this ledger, and none contradicts\./)
   })
 
   test('says that the export is older than the log', async () => {
     await log.append(headAt(4))
-    const { code, stderr } = await verify(events.slice(0, 3), '--log', `${server.url}/log`)
-    expect(code).toBe(0)
+    const { stderr } = await verify(events.slice(0, 3), '--log', `${server.url}/log`)
     expect(stderr).toMatch(/Its newest is event 4: export the ledger again/)
     log.entries.pop()
+  })
+
+  test('verifies no key set of a project whose deletion is the last event', async () => {
+    const [last] = events.slice(-1)
+    const content = { ...last, ledgerId, revision: 6, type: 'project.deleted', hash: undefined }
+    const hash = eventHash(last?.hash ?? '', content as Parameters<typeof eventHash>[1])
+    const deleted = [...events, { ...content, hash }]
+    const ran = await verify(deleted, '--log', `${server.url}/log`)
+    expect(ran).toMatchObject({ code: 0, stdout: `whole   ${ledgerId}  revision 6  ${hash}\n` })
+    expect(ran.stderr).not.toContain('key set')
+  })
+
+  test('says that it did not verify the key set if it does not know its address', async () => {
+    const { code, stdout, stderr } = await verify(events, '--log', server.url, '--json')
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    const unverified = `its address is unknown: ${server.url} is not …/log.`
+    expect(JSON.parse(stdout)).toMatchObject({ whole: true, served: { unverified } })
+  })
+
+  test('takes the keys of witnesses with spaces around them', async () => {
+    const vkey = ` ${formatVerifierKey(witness.key)} `
+    const { stderr } = await verify(events, '--log', `${server.url}/log`, '--witness-key', vkey)
+    expect(stderr).toMatch(/The key set was not verified: .* status 404/)
   })
 
   test('says that it is broken, and why, if the log has stopped', async () => {

@@ -3,6 +3,7 @@ import type { Bytes } from '@pubring/client/internal/log/encoding'
 import {
   type ChainPosition,
   type ExportedEvent,
+  formatVerifierKey,
   type LedgerProof,
   LogError,
   type LoggedHeads,
@@ -17,6 +18,7 @@ import {
   verifyConsistency,
   verifyLedgerProof,
 } from '@pubring/client/log'
+import type { LogOptions } from '@pubring/client/verify'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
@@ -52,7 +54,7 @@ interface Verified {
 
 /**
  * Verifies an exported ledger with its proof, and the log's entries, the key set that is served beside them
- * and an earlier checkpoint if they are named; exit code 1 if something contradicts. Needs no contact to the registry.
+ * and an earlier checkpoint if they are named; exit code 1 if something contradicts, or the key set was not verified. Needs no contact to the registry.
  */
 export async function verifyFile(terminal: Terminal, flags: LedgerFileFlags): Promise<void> {
   const { green, red } = colorsFor(terminal)
@@ -64,6 +66,8 @@ export async function verifyFile(terminal: Terminal, flags: LedgerFileFlags): Pr
       return `${green('whole ')}  ${ledgerId}  revision ${revision}  ${hash}\n`
     })
     for (const line of describe(verified)) notify(terminal, line)
+    const { served } = verified
+    if (served && 'unverified' in served) terminal.exitCode = exitCodes.failed.code
   } catch (error) {
     if (!(error instanceof LogError)) throw error
     const { code, message } = error
@@ -85,19 +89,22 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
     since === undefined
       ? undefined
       : await verifyCheckpoint(await readText(since, terminal), { log: keys.log })
-  let heads: LoggedHeads | undefined
-  let served: ServedKeys | undefined
   if (flags.log !== undefined) {
     const earlier = [checkpoint, ...(older === undefined ? [] : [older])]
     const restoreProxy = configureProxy(terminal.env)
     try {
-      heads = await scan(flags.log, { proof, keys, since: earlier })
-      const log = { key: flags.logKey.trim(), witnesses: flags.witnessKey ?? [] }
-      served = await verifyServedKeys(flags.log, proof.head.ledgerId, log)
+      const heads = await scan(flags.log, { proof, keys, since: earlier })
+      const { last, isDeleted } = await verifyEvents(terminal, flags.file, { proof, heads })
+      const ledger = { ledgerId: proof.head.ledgerId, newest: newestOf(heads), isDeleted }
+      const served = await verifyServedKeys(flags.log, ledger, toOptions(keys), (reason) =>
+        waitForLog(terminal, reason),
+      )
+      return { proof, checkpoint, last, heads, ...present({ older, served }) }
     } finally {
       restoreProxy()
     }
-  } else if (older !== undefined) {
+  }
+  if (older !== undefined) {
     if (consistency === undefined) {
       throw usageError('--since needs --log, or the file of a proof: --consistency.')
     }
@@ -107,8 +114,37 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
       throw new LogError('disproved', message)
     }
   }
-  const last = await verifyChain(proof.head, readEvents(flags.file, terminal), heads)
-  return { proof, checkpoint, last, ...present({ older, heads, served }) }
+  const { last } = await verifyEvents(terminal, flags.file, { proof })
+  return { proof, checkpoint, last, ...present({ older }) }
+}
+
+/** Milliseconds after which the log has what was committed before: its interval, and time for a run. */
+const logDelayMs = 70_000
+
+function waitForLog(terminal: Terminal, reason: string): Promise<void> {
+  const seconds = logDelayMs / 1_000
+  notify(
+    terminal,
+    `${reason} Asking again in ${seconds} s, when the log has what has just changed.`,
+  )
+  return new Promise((resolve) => setTimeout(resolve, logDelayMs))
+}
+
+/** Verifies the exported events; resolves with the last one, and whether it is the deletion of the project. */
+async function verifyEvents(
+  terminal: Terminal,
+  file: string,
+  { proof, heads }: { proof: LedgerProof; heads?: LoggedHeads },
+): Promise<{ last: ChainPosition; isDeleted: boolean }> {
+  let isDeleted = false
+  async function* events() {
+    for await (const event of readEvents(file, terminal)) {
+      isDeleted = event.type === 'project.deleted'
+      yield event
+    }
+  }
+  const last = await verifyChain(proof.head, events(), heads)
+  return { last, isDeleted }
 }
 
 async function readKeys(log: string, witnesses: readonly string[] = []): Promise<TrustedKeys> {
@@ -121,6 +157,12 @@ async function readKeys(log: string, witnesses: readonly string[] = []): Promise
     witnesses: await Promise.all(witnesses.map(parse('--witness-key'))),
   }
 }
+
+function toOptions({ log, witnesses = [] }: TrustedKeys): LogOptions {
+  return { key: formatVerifierKey(log), witnesses: witnesses.map(formatVerifierKey) }
+}
+
+const newestOf = (heads: LoggedHeads) => Math.max(...heads.keys())
 
 /** The heads of the ledger in the log as it is now. */
 async function scan(
@@ -178,10 +220,10 @@ function describe({ proof, checkpoint, older, last, heads, served }: Verified): 
     lines.push(`The log extends the ${older.size} entries of the earlier checkpoint.`)
   }
   if (heads === undefined) return lines
-  const newest = Math.max(...heads.keys())
+  const newest = newestOf(heads)
   lines.push(`It has ${formatCount(heads.size, 'head')} of this ledger, and none contradicts.`)
   if (newest > last.revision) {
     lines.push(`Its newest is event ${newest}: export the ledger again to verify the events since.`)
   }
-  return served === undefined ? lines : [...lines, ...describeServed(served)]
+  return served === undefined ? lines : [...lines, describeServed(served)]
 }

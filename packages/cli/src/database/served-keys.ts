@@ -4,28 +4,51 @@ import { exchangeLedgerId, systemLedgerId } from '@pubring/server/kernel/ledger/
 import { formatCount } from '@pubring/server/runtime/text'
 import { CommandError } from '../terminal/failures.ts'
 
-/** What the public address serves, which the log has proven. */
-export interface ServedKeys {
-  address: string
-  /** The revision that the log has last. */
-  revision: number
-  kids: string[]
-  /** The keys that are not in the log yet. */
-  unprovenKids: string[]
+/** The key set at the public address, which the log has proven, or why it was not verified. */
+export type ServedKeys =
+  | { address: string /** The revision that the log has last. */; revision: number; kids: string[] }
+  | { unverified: string }
+
+/** A verified ledger. */
+interface VerifiedLedger {
+  ledgerId: string
+  /** The last revision among all entries of the log. */
+  newest: number
+  /** Whether the export ends with the deletion of its project. */
+  isDeleted: boolean
 }
 
 /**
- * Verifies the key set that is served beside the log. Undefined if there is none, as for a deleted project.
- * Throws `LogError` if the log does not prove it.
+ * Verifies the key set that is served beside the log. What the log may only not have yet is asked for again
+ * after `pause`. Undefined if there is none to verify: the ledger is not that of a project, or its project
+ * was deleted. Throws `LogError` if the log does not prove the key set.
  */
 export async function verifyServedKeys(
   logUrl: string,
-  ledgerId: string,
+  { ledgerId, newest, isDeleted }: VerifiedLedger,
   log: LogOptions,
+  pause: (reason: string) => Promise<void>,
 ): Promise<ServedKeys | undefined> {
+  if ([systemLedgerId, exchangeLedgerId].includes(ledgerId)) return undefined
   const [, base] = /^(.*)\/log(?:\/[0-9a-f]{8})?\/*$/.exec(logUrl) ?? []
-  if (base === undefined || [systemLedgerId, exchangeLedgerId].includes(ledgerId)) return undefined
+  if (base === undefined) return { unverified: `its address is unknown: ${logUrl} is not …/log.` }
   const address = `${base}/v1/projects/${ledgerId}/.well-known/jwks-full.json`
+  let served = await askFor(address, log)
+  const reason = doubtAbout(served, newest)
+  if (reason !== undefined) {
+    await pause(reason)
+    served = await askFor(address, log)
+  }
+  const contradiction = doubtAbout(served, newest)
+  if (contradiction !== undefined) throw new LogError('disproved', contradiction)
+  if (served !== undefined) return { address, revision: served.revision, kids: served.kids }
+  return isDeleted ? undefined : { unverified: `${address} responds with status 404.` }
+}
+
+type Answer = Awaited<ReturnType<typeof askFor>>
+
+/** What the log proves of the key set; undefined if there is none. */
+async function askFor(address: string, log: LogOptions) {
   const keys = projectKeySet(address, { log, background: false })
   try {
     await keys.ready()
@@ -43,12 +66,22 @@ export async function verifyServedKeys(
   }
 }
 
-export function describeServed({ address, revision, kids, unprovenKids }: ServedKeys): string[] {
-  const lines = [
-    `The key set at ${address} is that of event ${revision}: ${formatCount(kids.length, 'key')}.`,
-  ]
-  if (unprovenKids.length > 0) {
-    lines.push(`It also has keys that are not in the log yet: ${unprovenKids.join(', ')}.`)
+/**
+ * Why an honest server would not answer like this once the log has all events. An earlier entry stays valid
+ * for ever, so a server can prove an old key set by it: only all entries show which one is the last.
+ */
+function doubtAbout(served: Answer, newest: number): string | undefined {
+  if (served === undefined) return undefined
+  const { address, revision, unprovenKids } = served
+  if (revision < newest) {
+    return `The key set at ${address} is proven by event ${revision}, and the log has event ${newest}.`
   }
-  return lines
+  if (unprovenKids.length === 0) return undefined
+  return `The key set at ${address} has keys that the log does not have: ${unprovenKids.join(', ')}.`
+}
+
+export function describeServed(served: ServedKeys): string {
+  if ('unverified' in served) return `The key set was not verified: ${served.unverified}`
+  const { address, revision, kids } = served
+  return `The key set at ${address} is that of event ${revision}: ${formatCount(kids.length, 'key')}.`
 }
