@@ -542,6 +542,28 @@ describe('the service', () => {
     log.close()
   })
 
+  test('after a start, it dates a checkpoint at once that nobody has dated for a minute', async () => {
+    const date = async () => {
+      const tree = await readTree(stored.store.reader)
+      return (await verified(tree ?? expect.fail())).date ?? 0
+    }
+    await createProject(stored.store, 'payments')
+    await sign()
+    const first = await date()
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    for (const seconds of [30, 40]) {
+      clock.advance(seconds * 1_000)
+      const log = createLog(contextOf(stored.store), key.open())
+      expect(await log.check()).toBe(true)
+      vi.advanceTimersByTime(1_000)
+      // It begins after the run before it.
+      await log.check()
+      log.close()
+      expect((await date()) - first > 60).toBe(seconds === 40)
+    }
+    vi.useRealTimers()
+  })
+
   test('it signs at the interval, and reports when it stops', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     await createProject(stored.store, 'payments')

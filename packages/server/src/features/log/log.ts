@@ -6,6 +6,7 @@ import type { LogTree } from './changes.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
 import { readTree } from './reads.ts'
 import {
+  isDateDue,
   type LogContext,
   type RunLimits,
   requireContinuous,
@@ -89,22 +90,28 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
     state = next
     for (const observe of observers) observe(next)
   }
-  /** `minAgeMs`: also the delay. */
-  function schedule(minAgeMs: number): void {
+  function schedule(delayMs: number, minAgeMs = delayMs): void {
+    clearTimeout(timer)
     if (isClosed || signer === undefined) return
     timer = setTimeout(async () => {
       const limits = { minAgeMs, maxHeads: maxHeadsPerRun }
       // Observers report a failure.
       const signed = await run((one) => compareAndSign(one, limits)).catch(() => undefined)
       schedule(signed?.isPartial ? 0 : intervalMs)
-    }, minAgeMs).unref()
+    }, delayMs).unref()
   }
   schedule(intervalMs)
   return {
-    /** Learns whether this process can sign, before it does. Returns false if an error prevents that. */
+    /**
+     * Learns whether this process can sign, before it does. Returns false if an error prevents that. If
+     * nobody has dated the checkpoint lately, it signs at once: verifiers reject an old date.
+     */
     check: (): Promise<boolean> =>
       // Observers report a failure.
-      run((one) => onOneTree(() => requireContinuous(context, one))).then(
+      run(async (one) => {
+        await onOneTree(() => requireContinuous(context, one))
+        if (await isDateDue(context, one)) schedule(0, intervalMs)
+      }).then(
         () => true,
         (error: unknown) => faultIn(error) !== undefined,
       ),

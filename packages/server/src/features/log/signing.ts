@@ -84,6 +84,18 @@ export async function requireContinuous(context: LogContext, signer: LogSigner):
   else if (signer.newest() !== undefined) throw logError('diverged')
 }
 
+/** Whether it is time to date the published checkpoint again; false if there is none. */
+export async function isDateDue({ store, clock }: LogContext, signer: LogSigner): Promise<boolean> {
+  const { origin, checkpoint } = (await readTree(store.reader)) ?? {}
+  if (origin === undefined || checkpoint === undefined) return false
+  const log = await logVerifierKey(origin, signer)
+  return verifyCheckpoint(checkpoint, { log }).then(
+    ({ date = 0 }) => date < lateBefore(clock.now()),
+    // The checkpoint was altered in the database: the next run replaces it.
+    () => true,
+  )
+}
+
 /**
  * Starts a tree in place of the one that has stopped. Throws `log_stopped` if the key has signed one
  * before: two trees of one origin would be a fork.
