@@ -57,14 +57,14 @@ test('an export can be verified without the server, also against the log', async
 })
 
 describe('with --log the key set at the public address must be the one that the log has', () => {
-  /** Verifies through a liar, and does `meanwhile` in place of the pause of over a minute. */
+  /** Verifies through a liar, and does `meanwhile` in place of the pause of over two minutes. */
   async function through(url: string, meanwhile: () => unknown, ...flags: string[]) {
     let hasPaused = false
     async function pass(stderr: string): Promise<void> {
-      if (hasPaused || !stderr.includes('Asking again in 70 s')) return
+      if (hasPaused || !stderr.includes('Asking again in 130 s')) return
       hasPaused = true
       await meanwhile()
-      vi.advanceTimersByTime(70_000)
+      vi.advanceTimersByTime(130_000)
     }
     const args = ['--file', path('payments.jsonl'), '--proof', path('payments.tlog-proof')]
     vi.useFakeTimers({ toFake: ['setTimeout'] })

@@ -116,7 +116,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   addCommand(ledger, 'verify', 'Verify every hash chain, and that the tables are what they say', {
     notes: [
       'Exits with 1 if a chain is broken, a row contradicts its ledger, or something contradicts the log.',
-      'With --file, it verifies an exported ledger, without a database or a server: the events of pubring ledger export are compared with their proof, and the proof with the verifier key of the log (pubring log key). With --log, it also reads all entries of the log, finds heads of the ledger that contradict each other, and verifies that the key set at the public address is the one that the log has.',
+      'With --file, it verifies an exported ledger, without a database or a server: the events of pubring ledger export are compared with their proof, and the proof with the verifier key of the log (pubring log key). With --log, it also reads all entries of the log, finds heads of the ledger that contradict each other, and verifies that the key set at the public address is the one that the log has last; if that has keys that the log does not have yet, it asks again after 130 s. Without a key set there, it exits with 1, unless the project was deleted.',
     ].join('\n\n'),
     examples: [
       'pubring ledger verify --project default',

@@ -118,8 +118,11 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
   return { proof, checkpoint, last, ...present({ older }) }
 }
 
-/** Milliseconds after which the log has what was committed before: its interval, and time for a run. */
-const logDelayMs = 70_000
+/**
+ * Milliseconds after which the log has what was committed before: two of its intervals, as one is skipped
+ * after an append by another process, and time for a run.
+ */
+const logDelayMs = 130_000
 
 function waitForLog(terminal: Terminal, reason: string): Promise<void> {
   const seconds = logDelayMs / 1_000
