@@ -52,9 +52,11 @@ def open_checkpoint(note, verifier_key):  # C2SP signed-note, tlog-checkpoint an
     if date: verify_signature(key[1:], dated[8:], f"cosignature/v1\ntime {date}\n{text}".encode())
     return int(size), base64.b64decode(root), date
 
-def ask(address):
-    try: return urllib.request.urlopen(address)
-    except urllib.error.HTTPError as error: broken(json.load(error)["detail"])
+def ask(address, may_be_gone=False):
+    request = urllib.request.Request(address, headers={"Cache-Control": "no-cache"})
+    try: return urllib.request.urlopen(request, timeout=30)
+    except urllib.error.HTTPError as error:
+        if error.code != 404 or not may_be_gone: broken(json.load(error)["detail"])
 
 read = lambda address: ask(address).read()
 
@@ -69,13 +71,17 @@ def open_proof(text):  # C2SP tlog-proof
         broken("the proof does not show that the log has this ledger")
     return head, size, root, date
 
-def verify_key_set(folder):
-    response = ask(f"{folder}/jwks-full.json")
-    keys, revision = json.load(response)["keys"], response.headers.get("pubring-revision")
-    if revision is None: broken("the key set has no revision")
-    proven, _, _, date = open_proof(read(f"{folder}/ledger-proof").decode())
+def verify_key_set(folder, newest, may_be_gone, wait=130):
+    proof = ask(f"{folder}/ledger-proof", may_be_gone)  # First: no key set after it is older.
+    response = ask(f"{folder}/jwks-full.json", may_be_gone)
+    if response is None: return print("gone    The project was deleted, and has no key set.")
+    keys, header = json.load(response)["keys"], response.headers.get("pubring-revision")
+    if header is None: broken("the key set has no revision")
+    revision, start = int(header.partition(".")[0]), header.partition(".")[2]
+    proven, _, _, date = open_proof(proof.read().decode())
     if proven["ledgerId"] != head["ledgerId"]: broken("the proof of the key set is of another project")
     if time.time() - date > 120: broken("the proof of the key set is older than two minutes")
+    if proven["revision"] < newest: broken(f"the key set is proven by event {proven['revision']}, and the log has event {newest}")
     published = canonical(proven["published"]) if "published" in proven else b""
     link = "\n".join((proven["previous"], proven["contentDigest"], "")).encode()
     if digest(link, published).hex() != proven["head"]: broken("the proof does not show what the project publishes")
@@ -84,48 +90,59 @@ def verify_key_set(folder):
     names = {"RSA": "e kty n", "EC": "crv kty x y", "OKP": "crv kty x", "AKP": "alg kty pub"}
     thumbprint = lambda key: base64url(digest(canonical({name: key[name] for name in names[key["kty"]].split()})))
     served = {(key["kid"], key["alg"], thumbprint(key)) for key in keys}
-    if int(revision.split(".")[0]) < proven["revision"]: broken("the key set is older than the log")
-    if int(revision.split(".")[0]) > proven["revision"]: served &= set(listed)  # Others count once they are logged.
+    if revision < proven["revision"]: broken("the key set is older than the log")
+    if revision == proven["revision"] and not proven["head"].startswith(start): broken("the key set is of another event than the log has")
+    if served - set(listed) and revision > proven["revision"] and wait:
+        print(f"The key set has keys that the log does not have yet: asking again in {wait} s.", file=sys.stderr)
+        time.sleep(wait)
+        return verify_key_set(folder, newest, may_be_gone, wait=0)
     for kid, _, _ in served - set(listed): broken(f"the key set has the key {kid}, which the log does not have")
     now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + 300))
     missing = [kid for kid, *rest in set(listed) - served if kid != "no-active-key" and listed[kid, *rest].get("expireTime", "9") > now]
-    if missing and revision.split(".")[0] == str(proven["revision"]): broken(f"the key set lacks the key {missing[0]}")
-    print(f"proven  {len(served)} of {len(keys)} keys, by the log at revision {proven['revision']}")
+    if missing and revision == proven["revision"]: broken(f"the key set lacks the key {missing[0]}")
+    print(f"proven  {len(keys)} keys, by the log at revision {proven['revision']}")
+
+def main():
+    global head
+    head, size, root, _ = open_proof(open(proof_file, encoding="utf-8").read())
+    blinded = lambda revision: digest(entry_key(head, revision), head["ledgerId"].encode()).hex()
+
+    hashes = ["0" * 64]
+    for line in open(export, encoding="utf-8"):
+        event = json.loads(line)
+        content = {name: value for name, value in event.items() if name not in ("hash", "label", "published")}
+        named = {name: value for name, value in event["actor"].items() if name in ("user", "link")}
+        content["actor"] = named or event["actor"]
+        published = canonical(event["published"]) if "published" in event else b""
+        hash = digest(hashes[-1].encode(), b"\n", digest(canonical(content)).hex().encode(), b"\n", published).hex()
+        if hash != event["hash"] or event["revision"] != len(hashes) or event["ledgerId"] != head["ledgerId"]:
+            broken(f"event {len(hashes)} was altered, removed or moved")
+        hashes.append(hash)
+    if hashes[head["revision"] : head["revision"] + 1] != [head["head"]]: broken("the log has another history of this ledger")
+
+    if log:  # C2SP tlog-tiles
+        newest, tree, leaves = 0, f"{log[0]}/{verifier_key.split('+')[0].split('/')[-1]}", []
+        newer_size, newer_root, _ = open_checkpoint(read(f"{tree}/checkpoint").decode(), verifier_key)
+        while len(leaves) < newer_size:
+            number, width = len(leaves) // 256, min(256, newer_size - len(leaves))
+            place = "/".join([f"x{number // 1000 ** n % 1000:03}" for n in (2, 1) if number >= 1000**n] + [f"{number % 1000:03}"])
+            bundle = read(f"{tree}/tile/entries/{place}" + (f".p/{width}" if width < 256 else ""))
+            for _ in range(width):
+                end = 2 + int.from_bytes(bundle[:2], "big")
+                entry, bundle = bundle[2:end], bundle[end:]
+                leaves.append(leaf_hash(entry))
+                logged = json.loads(entry)
+                if logged["ledger"] != blinded(logged["revision"]): continue
+                newest = max(newest, logged["revision"])
+                if hashes[logged["revision"] :][:1] not in ([], [logged["head"]]):
+                    broken(f"the log has another event {logged['revision']} of this ledger")
+        if tree_root(leaves) != newer_root: broken("the entries of the log are not those of its checkpoint")
+        if newer_size < size or tree_root(leaves[:size]) != root: broken("the log does not extend the checkpoint of the proof")
+        if not head["ledgerId"].startswith("00000000-0000-0000-0000-"):
+            address = f"{log[0].removesuffix('/log')}/v1/projects/{head['ledgerId']}/.well-known"
+            verify_key_set(address, newest, event["type"] == "project.deleted")
+    print(f"whole   {head['ledgerId']}  revision {len(hashes) - 1}  {hashes[-1]}")
 
 export, proof_file, verifier_key, *log = sys.argv[1:]
-head, size, root, _ = open_proof(open(proof_file, encoding="utf-8").read())
-blinded = lambda revision: digest(entry_key(head, revision), head["ledgerId"].encode()).hex()
-
-hashes = ["0" * 64]
-for line in open(export, encoding="utf-8"):
-    event = json.loads(line)
-    content = {name: value for name, value in event.items() if name not in ("hash", "label", "published")}
-    named = {name: value for name, value in event["actor"].items() if name in ("user", "link")}
-    content["actor"] = named or event["actor"]
-    published = canonical(event["published"]) if "published" in event else b""
-    hash = digest(hashes[-1].encode(), b"\n", digest(canonical(content)).hex().encode(), b"\n", published).hex()
-    if hash != event["hash"] or event["revision"] != len(hashes) or event["ledgerId"] != head["ledgerId"]:
-        broken(f"event {len(hashes)} was altered, removed or moved")
-    hashes.append(hash)
-if hashes[head["revision"] : head["revision"] + 1] != [head["head"]]: broken("the log has another history of this ledger")
-
-if log:  # C2SP tlog-tiles
-    tree, leaves = f"{log[0]}/{verifier_key.split('+')[0].split('/')[-1]}", []
-    newer_size, newer_root, _ = open_checkpoint(read(f"{tree}/checkpoint").decode(), verifier_key)
-    while len(leaves) < newer_size:
-        number, width = len(leaves) // 256, min(256, newer_size - len(leaves))
-        place = "/".join([f"x{number // 1000 ** n % 1000:03}" for n in (2, 1) if number >= 1000**n] + [f"{number % 1000:03}"])
-        bundle = read(f"{tree}/tile/entries/{place}" + (f".p/{width}" if width < 256 else ""))
-        for _ in range(width):
-            end = 2 + int.from_bytes(bundle[:2], "big")
-            entry, bundle = bundle[2:end], bundle[end:]
-            leaves.append(leaf_hash(entry))
-            logged = json.loads(entry)
-            if logged["ledger"] != blinded(logged["revision"]): continue
-            if hashes[logged["revision"] :][:1] not in ([], [logged["head"]]):
-                broken(f"the log has another event {logged['revision']} of this ledger")
-    if tree_root(leaves) != newer_root: broken("the entries of the log are not those of its checkpoint")
-    if newer_size < size or tree_root(leaves[:size]) != root: broken("the log does not extend the checkpoint of the proof")
-    if head["ledgerId"] != "00000000-0000-0000-0000-000000000000":
-        verify_key_set(f"{log[0].removesuffix('/log')}/v1/projects/{head['ledgerId']}/.well-known")
-print(f"whole   {head['ledgerId']}  revision {len(hashes) - 1}  {hashes[-1]}")
+try: main()
+except Exception as error: broken(f"a file or an answer cannot be read: {error!r}")

@@ -6,8 +6,10 @@ import { openLogSigner } from '../../packages/cli/src/server/log-key.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { testClock } from '../support/app/clock.ts'
 import { importItems, sendImport } from '../support/app/imports.ts'
+import { registerKey } from '../support/app/keys.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
 import { createLiar, foreignKey } from '../support/log/liar.ts'
+import { startHttpServer } from '../support/network/http-server.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 /*
@@ -70,6 +72,7 @@ for (let index = 0; index < 100; index += 1) {
 }
 const verifierKey = (await server.inject('/log/vkey')).body.trim()
 const [id = ''] = ids
+const unreadable = 'BROKEN  a file or an answer cannot be read: '
 const exported = await exportLedger(server, id, 'exported')
 
 test('a ledger and a log that nobody has changed are whole', async () => {
@@ -77,7 +80,7 @@ test('a ledger and a log that nobody has changed are whole', async () => {
   const { hash } = JSON.parse(readFileSync(exported.events, 'utf8').trim().split('\n').at(-1) ?? '')
   const whole = `whole   ${id}  revision 51  ${hash}\n`
   expect(await verify(exported)).toBe(whole)
-  const proven = 'proven  50 of 50 keys, by the log at revision 51\n'
+  const proven = 'proven  50 keys, by the log at revision 51\n'
   expect(await verify(exported, server)).toBe(`${proven}${whole}`)
 })
 
@@ -91,18 +94,74 @@ test('a key set that a server lies about is found', async () => {
   expect(await lied((liar) => liar.add(foreignKey.jwk))).toBe(
     'BROKEN  the key set has the key foreign, which the log does not have\n',
   )
-  expect(await lied((liar) => liar.add(foreignKey.jwk, 7))).toContain('proven  50 of 51 keys')
+  expect(await lied((liar) => liar.add(foreignKey.jwk, 7))).toMatch(
+    /^The key set has .* asking again in 130 s\.\nBROKEN {2}the key set has the key foreign, which the log does not have\n/,
+  )
   expect(await lied((liar) => liar.dropHeader('pubring-revision'))).toBe(
     'BROKEN  the key set has no revision\n',
   )
   const liar = await createLiar(await addressOf(server))
+  const withholder = await createLiar(await addressOf(server))
   await liar.freeze(keySet)
+  await withholder.freeze(keySet, `/v1/projects/${id}/.well-known/ledger-proof`)
   const [key] = (await server.send('GET', `/v1/projects/${id}/jwt-keys`)).json()
   await server.send('PATCH', `/v1/projects/${id}/jwt-keys/${key.id}`, { body: { active: false } })
   await sign(server)
   expect(await verifyAt(exported, `${liar.url}/log`)).toBe(
     'BROKEN  the key set is older than the log\n',
   )
+  expect(await verifyAt(exported, `${withholder.url}/log`)).toBe(
+    'BROKEN  the key set is proven by event 51, and the log has event 52\n',
+  )
+})
+
+test('a key that the log does not have yet is asked for again, and then proven', async () => {
+  const created = await server.send('POST', '/v1/projects', { body: { name: 'growing' } })
+  const growing = created.json().id
+  await sign(server)
+  const ledger = await exportLedger(server, growing, 'growing')
+  await registerKey(server, {}, `/v1/projects/${growing}/jwt-keys`)
+  expect(await verify(ledger, server)).toMatch(
+    /^proven {2}1 keys, .*\nwhole .*\nThe key set has .* asking again in 130 s\.\n$/,
+  )
+})
+
+test.each<[string, (answer: { headers: Headers; body: Buffer }) => unknown, string]>([
+  [
+    'another hash of the event',
+    ({ headers }) => headers.set('pubring-revision', '52.00000000'),
+    'BROKEN  the key set is of another event than the log has\n',
+  ],
+  ['no hash at all', ({ headers }) => headers.set('pubring-revision', '52'), 'proven  49 keys, by'],
+  ['no number', ({ headers }) => headers.set('pubring-revision', 'x'), unreadable],
+  ['no key set', () => Buffer.from('[]'), unreadable],
+  ['a type of key', () => Buffer.from('{"keys":[{"kty":"constructor"}]}'), unreadable],
+  ['a text as status 404', () => 404, unreadable],
+])('a server that answers with %s', async (_name, lie, verdict) => {
+  const target = await addressOf(server)
+  const liar = await startHttpServer(async ({ url = '' }, response) => {
+    const got = await fetch(target + url)
+    const answer = { headers: new Headers(got.headers), body: Buffer.from(await got.arrayBuffer()) }
+    const lied = url.endsWith('/jwks-full.json') && lie(answer)
+    for (const name of ['content-length', 'content-encoding', 'connection']) {
+      answer.headers.delete(name)
+    }
+    response.setHeaders(answer.headers)
+    if (lied === 404) return response.writeHead(404).end('none')
+    return response.end(lied instanceof Buffer ? lied : answer.body)
+  })
+  expect(await verifyAt(exported, `${liar.url}/log`)).toContain(verdict)
+})
+
+test('a server that never answers, and a project that was deleted', async () => {
+  const silent = await startHttpServer(() => {})
+  expect(await verifyAt(exported, `${silent.url}/log`)).toContain(unreadable)
+  const created = await server.send('POST', '/v1/projects', { body: { name: 'short-lived' } })
+  const own = created.json().id
+  expect((await server.send('DELETE', `/v1/projects/${own}`)).statusCode).toBe(204)
+  await sign(server)
+  const ledger = await exportLedger(server, own, 'deleted')
+  expect(await verify(ledger, server)).toMatch(/^gone .*\nwhole /)
 })
 
 test.each([
