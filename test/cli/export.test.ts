@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readContent } from '../../packages/cli/src/import/read.ts'
+import type { KeyStateEntry } from '../../packages/client/src/index.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
@@ -64,6 +65,32 @@ test('an export is imported with ids, states, times, labels and reasons of ends'
   expect((await kidsOf(to, 'back')).slice(5)).toEqual(['inactive-one', 'arn:aws:kms/+1'])
   const again = await to.pubring(['import', file, '--project', 'back', '--json'])
   expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length })
+})
+
+test('an export keeps why active keys will end', async () => {
+  const projects = ['marked', 'restored']
+  for (const name of projects) await to.test.send('POST', '/v1/projects', { body: { name } })
+  const expireTime = '2099-01-01T00:00:00.000Z'
+  const reasons = [undefined, 'superseded', 'compromised', 'compromised']
+  const items = reasons.map((reason, index) => ({
+    ...{ name: `key ${index}`, algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem, reason },
+    ...(index < 3 && { expireTime }),
+  }))
+  expect((await sendImport(to.test, items, { project: 'marked' })).statusCode).toBe(200)
+  const file = to.file('marked.json', (await to.pubring(['export', '--project', 'marked'])).stdout)
+  const ran = await to.pubring(['import', file, '--project', 'restored'])
+  expect(ran.code, ran.stderr).toBe(0)
+  const [before, after] = await Promise.all(
+    projects.map(async (name) => {
+      const states = (await to.test.send('GET', `/v1/projects/${name}/key-states`)).json()
+      return states.map(({ kid, endsBecause }: KeyStateEntry) => ({ kid, endsBecause }))
+    }),
+  )
+  expect(after).toEqual(before)
+  expect(after.map(({ endsBecause }: KeyStateEntry) => endsBecause)).toEqual(reasons)
+  const url = `/v1/projects/restored/jwt-keys/${after[2].kid}`
+  const body = { expireTime: null }
+  expect((await to.test.send('PATCH', url, { body })).json().code).toBe('key_compromised')
 })
 
 test('a writer imports an export with new ids, and tokens with the old ones verify', async () => {

@@ -1223,7 +1223,7 @@ export type KeyImportItem = {
   expireTime?: string
   /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ # -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
   publishedKid?: string
-  /** Why it ended, or will: with `active: false` or an `expireTime`. */
+  /** Why it ended, or will: with `active: false` or an `expireTime`. Only `compromised` may mark a key without an end. */
   reason?: 'unspecified' | 'superseded' | 'compromised'
   /** Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key. */
   kid?: string

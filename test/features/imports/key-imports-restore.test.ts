@@ -57,6 +57,22 @@ test('keep why a key ended, and a compromised one stays off', async () => {
   expect((await server.send('PATCH', url, { body })).json().code).toBe('key_compromised')
 })
 
+test('keep the mark of a compromised key that is active, with an end and without', async () => {
+  const expireTime = '2099-01-01T00:00:00.000Z'
+  const items = [{}, { expireTime }].map((end) =>
+    importItem({ ...end, kid: kid(), reason: 'compromised' }),
+  )
+  expect((await into(items)).json()).toMatchObject({ created: 2 })
+  for (const item of items) {
+    const url = `/v1/projects/${project}/jwt-keys/${item.kid}`
+    expect((await server.send('GET', url)).json().details.state).toBe('compromised')
+    const later = { active: false }
+    expect((await server.send('PATCH', url, { body: later })).statusCode).toBe(200)
+    const body = { active: true, expireTime: null }
+    expect((await server.send('PATCH', url, { body })).json().code).toBe('key_compromised')
+  }
+})
+
 test.each([
   ['kid', 'writer', 'all projects'],
   ['createTime', 'writer', 'all projects'],

@@ -1,4 +1,10 @@
-import type { Client, JwtKey, KeyImportItem } from '@pubring/client'
+import type {
+  Client,
+  JwtKey,
+  JwtKeyWithDetails,
+  KeyImportItem,
+  KeyStateEntry,
+} from '@pubring/client'
 import { present } from '@pubring/server/runtime/present'
 import type { Session } from '../connection/session.ts'
 import { fileError } from '../terminal/failures.ts'
@@ -38,19 +44,32 @@ const batchSize = 10
 
 type ExportedKey = JwtKey & Pick<KeyImportItem, 'publishedKid' | 'reason'>
 
-/** Reads each key by itself, because lists show neither the published kid nor the reason of an end. */
+/**
+ * Reads each key by itself, because lists show neither the published kid nor the reason of an end. It
+ * reads the states last, so that a key that was found compromised meanwhile is exported as such.
+ */
 async function keysOf(client: Client, project: string): Promise<ExportedKey[]> {
   const listed = await client.keys.list(project)
-  const keys: ExportedKey[] = []
+  const reads: JwtKeyWithDetails[] = []
   for (let start = 0; start < listed.length; start += batchSize) {
     const batch = listed.slice(start, start + batchSize)
-    const read = await Promise.all(batch.map(({ id }) => client.keys.get(project, id)))
-    for (const { details, ...key } of read) {
-      const { publishedKid, ended } = details
-      keys.push({ ...key, ...present({ publishedKid, reason: ended?.reason }) })
-    }
+    reads.push(...(await Promise.all(batch.map(({ id }) => client.keys.get(project, id)))))
   }
-  return keys
+  const states = new Map((await client.keys.states(project)).map((state) => [state.kid, state]))
+  return reads.map(({ details, ...key }) => {
+    const { publishedKid, ended } = details
+    const reason = ended?.reason ?? reasonAhead(key, states.get(key.id))
+    return { ...key, ...present({ publishedKid, reason }) }
+  })
+}
+
+/**
+ * Why an active key will end. A key that a rotation replaces may have no end yet, and without one an
+ * import takes no reason but `compromised`.
+ */
+function reasonAhead({ active, expireTime }: JwtKey, state: KeyStateEntry | undefined) {
+  const reason = state?.endsBecause
+  return active && (reason === 'compromised' || expireTime !== undefined) ? reason : undefined
 }
 
 export function isExport(document: object): boolean {

@@ -254,7 +254,9 @@ export const KeyImportItem = requestBody(
       ),
     ),
     reason: Type.Optional(
-      endReasonName('Why it ended, or will: with `active: false` or an `expireTime`.'),
+      endReasonName(
+        'Why it ended, or will: with `active: false` or an `expireTime`. Only `compromised` may mark a key without an end.',
+      ),
     ),
     kid: optionalText(
       'Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key.',

@@ -75,7 +75,9 @@ function parseFields(
   const times = attempt(() => parseTimes(fields, now))
   const label = attempt(() => parseKeyLabel(fields))
   const expiry = attempt(() => parseExpiry(fields, now, times?.createTime ?? now))
-  attempt(() => expiry && requireValidReason({ enabled, ...expiry }, fields))
+  // An audit marks an active key as compromised without ending it, and an import restores that.
+  const needsEnd = reason !== 'compromised'
+  attempt(() => expiry && needsEnd && requireValidReason({ enabled, ...expiry }, fields))
   if (!id || !published || !times || !label || !expiry || !algorithm) return undefined
   const endReason = reason === 'unspecified' ? undefined : reason
   return {
