@@ -73,6 +73,20 @@ test('keep the mark of a compromised key that is active, with an end and without
   }
 })
 
+test('that mark a key of the project as compromised are refused until it is', async () => {
+  const item = importItem({ kid: kid() })
+  await into([item])
+  const marked = { ...item, active: false, reason: 'compromised' }
+  const refused = await into([importItem(), marked])
+  expect(codes(refused)).toEqual(['/keys/1/reason duplicate_key'])
+  expect(refused.json().errors[0].detail).toContain(`${item.kid}, and there it is not compromised`)
+  expect(await list()).toHaveLength(1)
+  expect((await into([{ ...marked, reason: 'superseded' }])).json()).toMatchObject({ present: 1 })
+  const url = `/v1/projects/${project}/jwt-keys/${item.kid}`
+  await server.send('PATCH', url, { body: { active: false, reason: 'compromised' } })
+  expect((await into([marked])).json()).toMatchObject({ created: 0, present: 1 })
+})
+
 test.each([
   ['kid', 'writer', 'all projects'],
   ['createTime', 'writer', 'all projects'],

@@ -13,7 +13,7 @@ import { damagedJwk, fingerprintIn, type KeyRecord } from '../stored.ts'
 
 /** A registered key, as far as new keys are compared with it. */
 export type AdmissionKey = JwksMember &
-  Pick<KeyRecord, 'thumbprint' | 'materialSha256' | 'createTime' | 'introducedBy'>
+  Pick<KeyRecord, 'thumbprint' | 'materialSha256' | 'createTime' | 'introducedBy' | 'endReason'>
 
 interface AdmissionRules {
   limits: KeyLimits
@@ -160,7 +160,10 @@ function requireFirst(firstIndexes: Map<string, number>, index: number, key: Key
   firstIndexes.set(key.thumbprint, index)
 }
 
-/** An item for a registered key must agree with it in kid and algorithm. */
+/**
+ * An item for a registered key must agree with it in kid and algorithm. It cannot mark the key as
+ * compromised, which would change it.
+ */
 function requireSameAsTwin(twin: AdmissionKey, key: KeyRecord, kidProvided: boolean): void {
   const differs = (field: string, difference: string) =>
     invalidField(
@@ -176,6 +179,11 @@ function requireSameAsTwin(twin: AdmissionKey, key: KeyRecord, kidProvided: bool
   if (twin.jwsAlgorithm !== key.jwsAlgorithm) {
     const detail = `, for ${twin.jwsAlgorithm}. Send that algorithm, or remove the key.`
     throw differs('algorithm', detail)
+  }
+  if (key.endReason === 'compromised' && twin.endReason !== 'compromised') {
+    const detail =
+      ', and there it is not compromised. Change that key to "active": false with this reason, or remove it from the import.'
+    throw differs('reason', detail)
   }
 }
 

@@ -166,6 +166,7 @@ const selectKeysForAdmission = statement((db, { projectId }: { projectId: string
       'jwt_key.material_sha256',
       'jwt_key.create_time',
       'jwt_key.introduced_by',
+      'jwt_key.end_reason',
     ])
     .where('project.id', '=', projectId)
     .orderBy('jwt_key.create_time')
