@@ -4,7 +4,7 @@ import type { Principal, RequestContext } from '../../kernel/access/principal.ts
 import { apiKeyDigest, newApiKeySecret, parseApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
-import { changeOf, requireId } from '../../kernel/managed-records.ts'
+import { requireId } from '../../kernel/managed-records.ts'
 import type { RecordReference } from '../../kernel/records.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
@@ -111,12 +111,12 @@ export async function getLink(
 
 /** Revokes the link. Throws `link_not_found`. */
 export async function revokeLink(
-  context: RequestContext,
-  link: RecordReference,
+  { store, origin }: RequestContext,
+  link: Pick<RecordReference, 'id'>,
   projectId: string,
 ): Promise<void> {
-  const change = { ...changeOf(context, link, 'link_not_found'), projectId }
-  await context.store.commit(linkChanges.revokeLink, change)
+  const id = requireId(link.id, 'link_not_found')
+  await store.commit(linkChanges.revokeLink, { origin, projectId, id })
 }
 
 /** `keys`: all those of the project. */

@@ -165,7 +165,9 @@ function handlersOf(kernel: Kernel, kind: AnyRecords): Handlers {
     },
     async delete(request: MemberRequest) {
       const own = contextOf(request, kernel)
-      await operations.delete(own, referenceOf(request), projectIdOf(request))
+      const { id } = request.params
+      const record = operations.update === undefined ? { id } : referenceOf(request)
+      await operations.delete(own, record, projectIdOf(request))
     },
   }
 }
