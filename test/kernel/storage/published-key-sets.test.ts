@@ -47,7 +47,7 @@ const patch = (kid: string, changed: object, second = 0) =>
   })
 const read = async (now = time(59)) => {
   const row = (await readPublishedRows(store.reader, [projectId])).get(projectId)
-  return row && toPublishedKeySet(store.reader, row, now)
+  return row && toPublishedKeySet(row, now)
 }
 const kids = async (now = time(59)) => {
   const texts = (await read(now))?.texts

@@ -13,6 +13,8 @@ export interface TcpProxy {
   restore(): void
   /** Makes the round trips of new connections take at least this long. */
   delay(roundTripMs: number): void
+  /** Limits how fast each new connection receives data. */
+  throttle(bytesPerMs: number): void
   /**
    * Breaks the connection of the next client that sends the text: before the server receives it, or
    * after the server has acted on it, so that its response is lost. Calls `then` at that moment.
@@ -30,6 +32,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   let state: 'open' | 'cut' | 'blocked' = 'open'
   let watcher: (chunk: Buffer) => void = () => {}
   let roundTripMs = 0
+  let speed: number | undefined
   let connections = 0
   let trap: { text: string; when: 'before' | 'after'; then: () => void } | undefined
   /** Forwards data from the client, unless it springs the trap. */
@@ -60,7 +63,8 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     sockets.add(far)
     near.on('data', (chunk: Buffer) => forward(chunk, near, far))
     const response = roundTripMs === 0 ? far : far.pipe(delayed(roundTripMs))
-    response.pipe(near)
+    const arriving = speed === undefined ? response : response.pipe(throttled(speed))
+    arriving.pipe(near)
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -93,6 +97,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     delay(ms) {
       roundTripMs = ms
     },
+    throttle(bytesPerMs) {
+      speed = bytesPerMs
+    },
     restore() {
       state = 'open'
       for (const socket of sockets) socket.destroy()
@@ -120,5 +127,13 @@ function delayed(delayMs: number): Transform {
       done()
     },
     flush: (done) => void setTimeout(done, delayMs),
+  })
+}
+
+/** Passes a chunk on before it takes the next one. */
+function throttled(bytesPerMs: number): Transform {
+  return new Transform({
+    transform: (chunk, _encoding, done) =>
+      void setTimeout(() => done(null, chunk), chunk.length / bytesPerMs),
   })
 }

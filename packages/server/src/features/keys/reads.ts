@@ -111,16 +111,19 @@ const publishedOfProjects = statement((db, { ids }: { ids: readonly string[] }) 
     .where('project.id', 'in', ids),
 )
 
-/** The row of each project that exists, as it is stored, with the last events that account for it. */
+/**
+ * The row of each project that exists, as it is stored, with the last events that account for it and the
+ * database that has it.
+ */
 export async function readPublishedRows(db: Db, ids: readonly string[]) {
   // SQLite has no round trips to save, and one id keeps its statement compiled.
   const all = hasOtherWriters(db) ? [ids] : ids.map((id) => [id])
   const rows: Awaited<ReturnType<typeof publishedOfProjects>> = []
   for (const some of all) rows.push(...(await publishedOfProjects(db, { ids: some })))
-  return new Map(rows.map((row) => [row.id, row]))
+  return new Map(rows.map((row) => [row.id, { db, ...row }]))
 }
 
-type PublishedRow = Awaited<ReturnType<typeof publishedOfProjects>>[number]
+type PublishedRow = Awaited<ReturnType<typeof publishedOfProjects>>[number] & { db: Db }
 
 /** What a project publishes, with its name and its revision. */
 export type PublishedKeySet = Omit<KeySet, 'keys'> & { texts: PublishedTexts }
@@ -130,16 +133,17 @@ export type PublishedKeySet = Omit<KeySet, 'keys'> & { texts: PublishedTexts }
  * of the keys that are as their own events say; undefined if the project does not exist any more.
  */
 export async function toPublishedKeySet(
-  db: Db,
   row: PublishedRow,
   now: string,
 ): Promise<PublishedKeySet | undefined> {
-  const { id, name, revision, head } = row
+  const { db, id, name, revision, head } = row
   requireProjectRow(db, row)
   const { texts, hadKeys } = checkTexts(db, id, row, parsePublished(row.published))
   if (texts !== undefined) return { name, revision, head, texts }
   const keySet = await readKeySetInPages(db, id)
   if (keySet === undefined) return undefined
+  // Another standby, further behind, may have taken over since the row was read.
+  if (keySet.revision < row.revision) throw contradictedProject()
   const { keys, ...rest } = keySet
   return { ...rest, texts: publish(keys, now, hadKeys()) }
 }

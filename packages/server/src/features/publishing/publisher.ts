@@ -29,9 +29,10 @@ const maxCachedBytes = 32 * 1024 * 1024
 /**
  * Projects that are read at once and have no copy. Those that arrive during a read are in the next one
  * together, so that a process that starts far from its database fills its memory by few round trips; and
- * anyone who asks for thousands of projects occupies one connection.
+ * anyone who asks for thousands of projects occupies one connection. Few enough that a slow network
+ * transfers their key sets within the timeout of a statement.
  */
-const maxFirstReads = 200
+const maxFirstReads = 25
 
 /** A public document, with the same bytes and tag on every process. */
 export interface PublishedDocument {
@@ -70,9 +71,10 @@ interface ProjectCopy extends PublishedKeySet {
 
 /** Renders the public documents and keeps copies of them. */
 export const publisherOf = oneFor(
-  ({ store: { published: store, reader }, clock, config, onCommit, watch }: Kernel) => {
+  ({ store: { published: store }, clock, config, onCommit, watch }: Kernel) => {
     const listeners: ((error: unknown) => void)[] = []
-    const readRows = createBatchLoader((ids) => store.newest(ids, readPublishedRows))
+    const readRows = (ids: readonly string[]) => store.newest(ids, readPublishedRows)
+    const readTogether = createBatchLoader(readRows)
     const copies = createRevalidatedCache<ProjectCopy>({
       clock,
       copies: new LRUCache({
@@ -91,9 +93,11 @@ export const publisherOf = oneFor(
         const heads = previous && (await store.heads([projectId]))
         if (heads && heads.get(projectId)?.hash === previous.head) return previous
         const time = clock.now()
-        const row = (await readRows([projectId])).get(projectId)
+        // A change never waits for the first reads of other projects.
+        const read = previous === undefined ? readTogether : readRows
+        const row = (await read([projectId])).get(projectId)
         if (row instanceof Error) throw row
-        const found = row && (await toPublishedKeySet(reader, row, isoTime(time)))
+        const found = row && (await toPublishedKeySet(row, isoTime(time)))
         return found && { projectId, ...found, documents: render(found.texts, time) }
       },
     })

@@ -1,11 +1,12 @@
 import type { Each, Snapshot, Store } from '../context.ts'
 import { isStorageUnavailable } from '../faults.ts'
-import { classify } from './errors.ts'
+import { classify, isTimeout } from './errors.ts'
 import type { Db } from './schema.ts'
 
 /**
- * Reads the projects together. If a row cannot be read, as on a damaged page, reads halves of them, so that
- * only its own project has the error.
+ * Reads the projects together. If a row cannot be read, as on a damaged page, or all of them not in time,
+ * reads halves of them, so that only the projects that cannot be read have the error. If no project of a
+ * half can be read in time, the database is slow, and the other half has the error too.
  */
 export async function readEach<Found>(
   projectIds: readonly string[],
@@ -14,12 +15,16 @@ export async function readEach<Found>(
   try {
     return await read(projectIds)
   } catch (error) {
-    const isDamage = isStorageUnavailable(error) && classify(error.cause) === 'unreadable'
-    if (!isDamage) throw error
+    if (!isStorageUnavailable(error)) throw error
+    const isLate = isTimeout(error.cause)
+    if (!isLate && classify(error.cause) !== 'unreadable') throw error
     if (projectIds.length === 1) return failed(projectIds, error)
     const half = Math.ceil(projectIds.length / 2)
     const first = await readEach(projectIds.slice(0, half), read)
-    return new Map([...first, ...(await readEach(projectIds.slice(half), read))])
+    const rest = projectIds.slice(half)
+    const errors = [...first.values()].filter((one) => one instanceof Error)
+    const isSlow = isLate && half > 1 && errors.length === half
+    return new Map([...first, ...(isSlow ? failed(rest, error) : await readEach(rest, read))])
   }
 }
 

@@ -164,6 +164,11 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
+/** Whether the database did not respond to a statement in time, so that it may to one that reads less. */
+export function isTimeout(error: unknown): boolean {
+  return ['57014', 'ETIMEDOUT'].includes(codeOf(error))
+}
+
 /** Turns errors of the database into `storage_unavailable`, and leaves others as they are. */
 export function toStorageError(error: unknown): unknown {
   if (error instanceof PubringError) return error
